@@ -1,0 +1,361 @@
+"""The robust SVM itself: primal, dual, gap, optimality conditions, worst case.
+
+With z_i = y_i x_i, weights c_i ≥ 0, radii ρ_i ≥ 0 and a noise shape Ω (theory §1, §2):
+
+    P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [1 − ψ_i(w,b)]_+
+    ψ_i(w,b) = ⟨w,z_i⟩ + y_i b − ρ_i Ω(w)                          (robust margin)
+    D(α) = Σα_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    d = Σα_i z_i,  s = Σα_i ρ_i,  w(α) = prox_{sΩ}(d)
+
+`intercept` is None (no b), 0 (free b: the dual gains Σα_i y_i = 0 and loses its last
+term) or λ_b > 0 (penalised b). Samples known to sit at α_i = c_i may be folded into
+one linear and one norm term (theory §3), so a reduced problem is a `Problem` too.
+
+Values come with a proven bound on their own rounding error (theory §5, last part):
+`PrimalPoint.rounding` and `DualPoint.rounding`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from wideberth._validation import (
+    check_data,
+    check_intercept,
+    check_labels,
+    check_per_sample,
+    check_positive,
+)
+from wideberth.noise import Noise, as_noise
+from wideberth.rows import Rows, as_rows, gamma
+
+__all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
+
+_SUM_BLOCK = 1 << 11
+
+
+def accurate_sum(values: np.ndarray) -> float:
+    """Sum in two levels; relative error at most `sum_rounding(n)` of Σ|values|."""
+    whole = values.size - values.size % _SUM_BLOCK
+    blocks = values[:whole].reshape(-1, _SUM_BLOCK).sum(axis=1)
+    return float(blocks.sum() + values[whole:].sum())
+
+
+def sum_rounding(n: int) -> float:
+    """Relative error bound of `accurate_sum` over n products of two numbers."""
+    return gamma(min(n, _SUM_BLOCK) + n / _SUM_BLOCK + 4)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What saturated samples leave behind: Σ_S of c_i z_i, c_i ρ_i, c_i and c_i y_i."""
+
+    d: np.ndarray
+    s: float
+    total: float
+    balance: float
+    #: How many samples, their Σ c_i ‖z_i‖, and a bound on the error of d.
+    n: int
+    mass: float
+    rounding: float
+
+    def __add__(self, other: Folded) -> Folded:
+        return Folded(
+            self.d + other.d,
+            self.s + other.s,
+            self.total + other.total,
+            self.balance + other.balance,
+            self.n + other.n,
+            self.mass + other.mass,
+            self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
+        )
+
+
+@dataclass(frozen=True)
+class PrimalPoint:
+    """A primal point with what was computed there, and its value P(w,b)."""
+
+    w: np.ndarray
+    b: float
+    margins: np.ndarray  # Zw, without intercept and noise
+    omega: float
+    slack: np.ndarray  # 1 − ψ_i(w,b)
+    value: float
+    rounding: float
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A feasible dual point, the primal point w(α) it stands for, and D(α)."""
+
+    alpha: np.ndarray
+    d: np.ndarray
+    s: float
+    w: np.ndarray
+    b: float  # Σα_i y_i / λ_b; 0 without an intercept or with a free one
+    value: float
+    rounding: float
+    center_rounding: float  # bound on the error of (w, √λ_b b)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of near-optimality: P(w,b) and D(α) ≤ P* ≤ P(w,b)."""
+
+    primal: float
+    dual: float
+    rounding: float
+
+    @property
+    def gap(self) -> float:
+        """Duality gap P(w,b) − D(α)."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the primal value."""
+        return self.gap / self.primal if self.primal > 0 else max(self.gap, 0.0)
+
+
+@dataclass(frozen=True)
+class KKT:
+    """Optimality residuals, each zero exactly at the optimum (theory §2)."""
+
+    stationarity: float  # ‖w − w(α)‖, with √λ_b|b − b(α)| where b is penalised
+    complementarity: float  # max |α_i/c_i − clip(α_i/c_i + 1 − ψ_i, 0, 1)|
+    balance: float  # |Σα_i y_i|, free intercept only
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A robust SVM on given rows; see the module docstring for the formulas."""
+
+    rows: Rows
+    weights: np.ndarray
+    radii: np.ndarray
+    noise: Noise
+    intercept: float | None = None
+    folded: Folded | None = None
+
+    @classmethod
+    def from_data(
+        cls, X, y, *, C=1.0, radius=0.0, noise="l2", sample_weight=None, intercept=None
+    ) -> Problem:
+        """Validate user data and build the problem, c_i = C · sample_weight_i."""
+        X = check_data(X)
+        n, d = X.shape
+        labels = check_labels(y, n)
+        weights = np.broadcast_to(check_positive(C, "C"), (n,))
+        if sample_weight is not None:
+            with np.errstate(over="ignore"):
+                weights = weights * check_per_sample(sample_weight, n, "sample_weight")
+            if not np.isfinite(weights).all():
+                raise ValueError(
+                    f"C={C!r} times sample_weight overflows; lower one of them."
+                )
+        return cls(
+            as_rows(X, labels),
+            weights,
+            check_per_sample(radius, n, "radius"),
+            as_noise(noise, d),
+            check_intercept(intercept),
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows of this problem (without folded ones)."""
+        return self.rows.n
+
+    @property
+    def y(self) -> np.ndarray:
+        """Labels, ±1."""
+        return self.rows.y
+
+    def with_weights(self, weights: np.ndarray) -> Problem:
+        """Return the same samples under other weights c."""
+        return replace(self, weights=weights)
+
+    def with_radii(self, radii) -> Problem:
+        """Return the same samples under other radii."""
+        return replace(self, radii=check_per_sample(radii, self.n, "radius"))
+
+    # -- primal ----------------------------------------------------------------
+
+    def at(self, w: np.ndarray, b: float | None = None, margins=None) -> PrimalPoint:
+        """Evaluate the primal at (w, b); b=None takes the best intercept for w."""
+        w = np.asarray(w, dtype=np.float64)
+        margins = self.rows.margins(w) if margins is None else margins
+        omega = self.noise.support(w)
+        slack = 1.0 - margins
+        if omega > 0:
+            slack += self.radii * omega
+        if self.intercept is None:
+            b = 0.0
+        else:
+            b = self.best_intercept(slack) if b is None else float(b)
+            slack = slack - self.y * b
+        hinge = accurate_sum(self.weights * np.maximum(slack, 0.0))
+        value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
+        rounding = self._primal_rounding(w, b, omega, slack, hinge)
+        if self.folded is not None:
+            fold = self.folded
+            value += fold.total - float(fold.d @ w) - fold.balance * b + fold.s * omega
+        return PrimalPoint(w, b, margins, omega, slack, value, rounding)
+
+    def _primal_rounding(self, w, b, omega, slack, hinge) -> float:
+        """Error of P: that of each active slack, weighted, plus that of the sums."""
+        norm_w = float(np.linalg.norm(w))
+        per_slack = (self.rows.margin_rounding + gamma(8)) * (
+            norm_w * self.rows.norms() + self.radii * omega + (1.0 + abs(b))
+        )
+        active = slack > -per_slack
+        error = accurate_sum(self.weights * per_slack * active) * (1 + gamma(64))
+        error += sum_rounding(self.n) * hinge
+        error += gamma(self.rows.d + 4) * (norm_w**2 + (self.intercept or 0.0) * b * b)
+        if self.folded is not None:
+            fold, g = self.folded, gamma(self.rows.d + 8)
+            error += norm_w * (fold.rounding + g * fold.mass)
+            error += sum_rounding(fold.n) * (fold.total * (1 + abs(b)) + fold.s * omega)
+        return error
+
+    def best_intercept(self, slack: np.ndarray) -> float:
+        """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
+        penalty = self.intercept or 0.0
+        order = np.argsort(self.y * slack)
+        breaks = (self.y * slack)[order]
+        # Slope of the hinge part right of each break; it jumps by c_i there (§4.4).
+        start = -self._fold("balance") - self.weights[self.y > 0].sum()
+        right = start + np.cumsum(self.weights[order])
+        left = np.concatenate(([start], right[:-1]))
+        k = int(np.searchsorted(right + penalty * breaks >= 0, True))
+        if k == breaks.size:
+            return float(-right[-1] / penalty) if penalty else float(breaks[-1])
+        if left[k] + penalty * breaks[k] > 0:
+            return float(-left[k] / penalty)
+        if penalty == 0 and right[k] == 0 and k + 1 < breaks.size:
+            return float(0.5 * (breaks[k] + breaks[k + 1]))
+        return float(breaks[k])
+
+    # -- dual ------------------------------------------------------------------
+
+    def dual_at(self, alpha: np.ndarray, combined=None) -> DualPoint:
+        """Evaluate the dual at α, repaired to be feasible first.
+
+        `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
+        """
+        feasible = self.repair(alpha)
+        if combined is None or feasible is not alpha:
+            combined = self.rows.combine(feasible)
+        mass = accurate_sum(feasible * self.rows.norms())
+        d_error = self.rows.combine_rounding * mass
+        d, s = combined, accurate_sum(feasible * self.radii)
+        total = accurate_sum(feasible)
+        if self.folded is not None:
+            fold = self.folded
+            d, s, total = d + fold.d, s + fold.s, total + fold.total
+            d_error += fold.rounding + gamma(1) * (mass + fold.mass)
+        w = self.noise.prox(d, s)
+        b, penalty = 0.0, 0.0
+        if self.intercept:
+            balance = accurate_sum(feasible * self.y) + self._fold("balance")
+            b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
+        value = total - 0.5 * float(w @ w) - penalty
+        rounding, center = self._dual_rounding(w, b, s, total, d_error)
+        return DualPoint(feasible, d, s, w, b, value, rounding, center)
+
+    def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float]:
+        """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
+        g, norm_w = sum_rounding(self.n + self._fold("n")), float(np.linalg.norm(w))
+        omega = self.noise.support(w)
+        lipschitz = self.noise.lipschitz(self.rows.d)
+        prox_error = gamma(8 * self.rows.d + 64) * (norm_w + s * lipschitz)
+        center = d_error + g * s * lipschitz + prox_error
+        error = g * (total * (1 + abs(b)) + s * omega)
+        error += (norm_w + center) * center + gamma(self.rows.d + 4) * norm_w**2
+        if self.intercept:
+            center = float(np.hypot(center, g * total / np.sqrt(self.intercept)))
+            error += (g * total) ** 2 / self.intercept + 4 * g * self.intercept * b * b
+        elif self.intercept is not None:
+            # Σα_i y_i = 0 holds up to rounding; moving α there changes D by at most:
+            steepest = 1 + norm_w * self._largest_norm + omega * self._largest_radius
+            error += g * total * steepest
+        return error, center
+
+    def repair(self, alpha: np.ndarray) -> np.ndarray:
+        """Return a feasible α near the given one (the same object if it is feasible).
+
+        Clips to the box; with a free intercept scales the heavier class down (§4.4),
+        and the lighter one up where folded samples leave no other way.
+        """
+        alpha = np.asarray(alpha, dtype=np.float64)
+        if alpha.min(initial=0.0) < 0 or np.any(alpha > self.weights):
+            alpha = np.clip(alpha, 0.0, self.weights)
+        if self.intercept != 0:
+            return alpha
+        fold, positive = self._fold("balance"), self.y > 0
+        sums = accurate_sum(alpha * positive), accurate_sum(alpha * ~positive)
+        excess = sums[0] - sums[1] + fold
+        if abs(excess) <= sum_rounding(self.n) * (sum(sums) + abs(fold)):
+            return alpha
+        heavy = positive if excess > 0 else ~positive
+        mass, other = sums if excess > 0 else sums[::-1]
+        target = other - fold if excess > 0 else other + fold
+        factor = max(target, 0.0) / mass if mass else 0.0
+        alpha = np.where(heavy, factor * alpha, alpha)
+        if target < 0:
+            room = np.where(heavy, 0.0, self.weights - alpha)
+            share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
+            alpha = np.minimum(alpha + share * room, self.weights)
+        return alpha
+
+    # -- both ------------------------------------------------------------------
+
+    def certificate(self, point: PrimalPoint, dual: DualPoint) -> Certificate:
+        """Pair a primal and a dual value."""
+        return Certificate(point.value, dual.value, point.rounding + dual.rounding)
+
+    def gap(self, w: np.ndarray, b: float | None, alpha: np.ndarray) -> float:
+        """P(w,b) − D(α), with α repaired if need be."""
+        return self.certificate(self.at(w, b), self.dual_at(alpha)).gap
+
+    def robust_margins(self, w: np.ndarray, b: float = 0.0) -> np.ndarray:
+        """ψ_i(w,b)."""
+        return 1.0 - self.at(w, b).slack
+
+    def kkt(self, w: np.ndarray, b: float, alpha: np.ndarray) -> KKT:
+        """Optimality residuals at (w, b, α)."""
+        point, combined = self.at(w, b), self.rows.combine(alpha)
+        s = float(alpha @ self.radii) + self._fold("s")
+        target = self.noise.prox(combined + self._fold("d"), s)
+        balance = float(alpha @ self.y) + self._fold("balance")
+        move = float(np.linalg.norm(point.w - target))
+        if self.intercept:
+            move = np.hypot(move, (self.intercept * b - balance) / self.intercept**0.5)
+        share = np.divide(
+            alpha, self.weights, out=np.zeros(self.n), where=self.weights > 0
+        )
+        complementarity = np.abs(share - np.clip(share + point.slack, 0.0, 1.0))
+        return KKT(
+            float(move),
+            float(complementarity[self.weights > 0].max(initial=0.0)),
+            abs(balance) if self.intercept == 0 else 0.0,
+        )
+
+    def worst_case(self, w: np.ndarray) -> np.ndarray:
+        """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
+        direction = self.noise.maximizer(np.asarray(w, dtype=np.float64))
+        return np.outer(-self.y * self.radii, direction)
+
+    def _fold(self, name: str):
+        return 0.0 if self.folded is None else getattr(self.folded, name)
+
+    @cached_property
+    def _largest_norm(self) -> float:
+        return float(self.rows.norms().max(initial=0.0))
+
+    @cached_property
+    def _largest_radius(self) -> float:
+        return float(self.radii.max(initial=0.0))

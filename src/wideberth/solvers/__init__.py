@@ -1,0 +1,1 @@
+"""Solvers: each takes a `Problem` and returns primal and dual points."""

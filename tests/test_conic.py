@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.svm import SVC, LinearSVC
+
+from problems import INTERCEPTS, SHAPES, make_problem, problems
+from wideberth.datasets import load_breast_cancer, load_spambase, paper_preprocess
+from wideberth.problem import Problem
+from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
+
+
+@given(problems(log_C=(-3, 2), max_n=25))
+@settings(max_examples=60, deadline=None)
+def test_oracle_certifies_every_shape_and_intercept(problem):
+    result = solve_conic(problem)
+    assert result.certificate.gap <= (
+        1e-6 * result.certificate.primal + 2 * result.certificate.rounding + 1e-9
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_scs_and_clarabel_agree(shape, intercept):
+    problem = make_problem(2, shape=shape, intercept=intercept, radius=0.2)
+    accurate = solve_conic(problem)
+    rough = solve_conic(problem, backend="scs", eps_abs=1e-8, eps_rel=1e-8)
+    assert accurate.certificate.relative_gap < 1e-9
+    assert rough.certificate.primal == pytest.approx(
+        accurate.certificate.primal, rel=1e-4
+    )
+
+
+def test_paper_options_run_on_scs():
+    result = solve_conic(make_problem(0), backend="scs", **PAPER_OPTIONS)
+    assert result.certificate.relative_gap < 1e-2
+
+
+def test_unknown_backend_is_named():
+    with pytest.raises(ValueError, match="backend='mosek'"):
+        solve_conic(make_problem(0), backend="mosek")
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_radius_zero_with_a_free_intercept_is_the_svc_of_scikit_learn(C):
+    X, y = load_breast_cancer()
+    X = paper_preprocess("breast_cancer", X)
+    problem = Problem.from_data(X, y, C=C, intercept=0.0)
+    peer = SVC(kernel="linear", C=C, tol=1e-9).fit(X, y)
+    # libsvm keeps its kernel in float32, so its dual is exact and its coef_ less so.
+    alpha = np.zeros(len(y))
+    alpha[peer.support_] = np.abs(peer.dual_coef_[0])
+    theirs = problem.dual_at(alpha).value
+    ours = solve_conic(problem).certificate
+    assert theirs == pytest.approx(ours.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_radius_zero_with_unit_penalty_is_the_linear_svc_of_scikit_learn(C):
+    X, y = load_breast_cancer()
+    X = paper_preprocess("breast_cancer", X)
+    problem = Problem.from_data(X, y, C=C, intercept=1.0)
+    peer = LinearSVC(loss="hinge", C=C, tol=1e-10, max_iter=2_000_000).fit(X, y)
+    theirs = problem.at(peer.coef_[0], peer.intercept_[0]).value
+    ours = solve_conic(problem).certificate
+    assert theirs == pytest.approx(ours.primal, rel=1e-6)
+
+
+# |F*|, |S*|, |R*| for C = 0.01, 0.1, 1, 10, found when the paper was audited.
+PARTITIONS = {
+    ("breast_cancer", 0.0): ["9/120/440", "14/51/504", "18/23/528", "24/12/533"],
+    ("breast_cancer", 0.05): ["6/129/434", "14/55/500", "17/28/524", "18/20/531"],
+    ("spambase", 0.0): ["85/2751/1765", "83/1412/3106", "85/971/3545", "94/866/3641"],
+    ("spambase", 0.05): [
+        "17/3287/1297",
+        "36/1998/2567",
+        "89/1529/2983",
+        "87/1476/3038",
+    ],
+}
+LOADERS = {"breast_cancer": load_breast_cancer, "spambase": load_spambase}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+@pytest.mark.parametrize("radius", [0.0, 0.01, 0.02, 0.05])
+def test_oracle_on_the_paper_grid(name, radius):
+    X, y = LOADERS[name]()
+    X = paper_preprocess(name, X)
+    for k, C in enumerate([0.01, 0.1, 1.0, 10.0]):
+        problem = Problem.from_data(X, y, C=C, radius=radius)
+        result = solve_conic(problem)
+        assert result.certificate.relative_gap <= 1e-7
+        if (name, radius) in PARTITIONS:
+            margins = problem.robust_margins(result.w)
+            sizes = (
+                np.sum(np.abs(margins - 1) < 1e-6),
+                np.sum(margins < 1 - 1e-6),
+                np.sum(margins > 1 + 1e-6),
+            )
+            assert "/".join(map(str, sizes)) == PARTITIONS[name, radius][k]

@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from problems import make_problem, problems, random_alpha
+from wideberth.problem import Problem
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(problems(), seeds)
+def test_weak_duality_for_any_primal_and_feasible_dual_point(problem, seed):
+    rng = np.random.default_rng(seed)
+    for scale in (1e-3, 1.0, 1e2):
+        w, b = scale * rng.normal(size=problem.rows.d), scale * rng.normal()
+        dual = problem.dual_at(random_alpha(problem, rng))
+        for point in (problem.at(w, b), problem.at(w), problem.at(dual.w)):
+            certificate = problem.certificate(point, dual)
+            assert certificate.gap >= -certificate.rounding
+
+
+@given(problems(), seeds)
+def test_dual_gradient_is_one_minus_the_robust_margin(problem, seed):
+    rng = np.random.default_rng(seed)
+    alpha = random_alpha(problem, rng)
+    dual = problem.dual_at(alpha)
+    direction = rng.normal(size=problem.n) * problem.weights
+    if problem.intercept == 0:
+        direction -= problem.y * (direction @ problem.y) / problem.n
+    slope = (problem.at(dual.w, dual.b).slack) @ direction
+
+    def value(step):
+        # D outside the box too: the formula, not the feasible evaluation.
+        a = alpha + step * direction
+        w = problem.noise.prox(problem.rows.combine(a), max(a @ problem.radii, 0))
+        value = a.sum() - 0.5 * w @ w
+        if problem.intercept:
+            value -= (a @ problem.y) ** 2 / (2 * problem.intercept)
+        return value
+
+    step = 1e-6
+    assume(min(a @ problem.radii for a in (alpha - step * direction,)) >= 0)
+    difference = (value(step) - value(-step)) / (2 * step)
+    scale = (
+        np.abs(direction).sum() * (1 + np.abs(problem.at(dual.w, dual.b).slack).max())
+        + (abs(dual.value) + 0.5 * dual.w @ dual.w) * 1e-4
+    )
+    curvature = np.linalg.norm(problem.rows.combine(direction)) ** 2
+    assert difference == pytest.approx(slope, abs=1e-6 * scale + 1e-5 * curvature)
+
+
+@given(problems(), seeds)
+def test_worst_case_perturbation_attains_the_robust_hinge(problem, seed):
+    rng = np.random.default_rng(seed)
+    w, b = rng.normal(size=problem.rows.d), rng.normal()
+    b = 0.0 if problem.intercept is None else b
+    delta = problem.worst_case(w)
+    X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
+    margins = problem.y * ((X + delta) @ w + b)
+    np.testing.assert_allclose(
+        margins, problem.robust_margins(w, b), rtol=1e-9, atol=1e-9
+    )
+    for row in range(problem.n):
+        assert problem.noise.dual_norm(delta[row]) <= problem.radii[row] * (1 + 1e-9)
+
+
+@given(problems(intercepts=(0.0, 1.0)), seeds)
+def test_best_intercept_is_best(problem, seed):
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=problem.rows.d)
+    best = problem.at(w)
+    around = best.b + np.concatenate((rng.normal(size=5), [1e-3, -1e-3]))
+    for b in (*around, 0.0):
+        assert best.value <= problem.at(w, b).value + best.rounding
+
+
+@given(problems(intercepts=(0.0,)), seeds)
+def test_repair_satisfies_box_and_balance(problem, seed):
+    rng = np.random.default_rng(seed)
+    alpha = problem.repair(rng.normal(size=problem.n) * 3 * problem.weights)
+    assert np.all(alpha >= 0)
+    assert np.all(alpha <= problem.weights)
+    assert abs(alpha @ problem.y) <= 1e-13 * alpha.sum()
+    assert problem.repair(alpha) is alpha
+
+
+@given(problems(), seeds)
+@settings(max_examples=50)
+def test_reported_rounding_covers_the_error_against_extended_precision(problem, seed):
+    rng = np.random.default_rng(seed)
+    w, b = rng.normal(size=problem.rows.d) * 30, rng.normal()
+    point, dual = problem.at(w, b), problem.dual_at(random_alpha(problem, rng))
+    X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
+    wide = np.longdouble
+    Z = X.astype(wide) * problem.y[:, None]
+    noise = problem.noise
+    scales = getattr(noise, "scales", np.ones(problem.rows.d)).astype(wide)
+    omega = {
+        "l2": lambda v: np.sqrt((v * v).sum()),
+        "ellipsoid": lambda v: np.sqrt((v * v * scales**2).sum()),
+        "linf": lambda v: np.abs(v).sum(),
+        "l1": lambda v: np.abs(v).max(),
+    }[noise.name]
+    exact_w = w.astype(wide)
+    slack = 1 - Z @ exact_w - problem.y * wide(point.b) + problem.radii * omega(exact_w)
+    primal = (exact_w @ exact_w) / 2 + problem.weights.astype(wide) @ np.maximum(
+        slack, 0
+    )
+    primal += wide(problem.intercept or 0) * wide(point.b) ** 2 / 2
+    assert abs(primal - point.value) <= point.rounding
+    # D(α) ≤ L_α(u) for every u, and the computed value may exceed none of them.
+    alpha = dual.alpha.astype(wide)
+    u = dual.w.astype(wide)
+    lagrangian = alpha.sum() + (u @ u) / 2 - (Z.T @ alpha) @ u
+    lagrangian += (alpha @ problem.radii.astype(wide)) * omega(u)
+    if problem.intercept:
+        lagrangian -= (alpha @ problem.y) ** 2 / (2 * wide(problem.intercept))
+    assert abs(lagrangian - dual.value) <= dual.rounding
+
+
+@given(problems(), seeds)
+def test_dense_and_sparse_and_float32_agree(problem, seed):
+    rng = np.random.default_rng(seed)
+    X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
+    w, alpha = rng.normal(size=problem.rows.d), random_alpha(problem, rng)
+    values = []
+    for form in (X, np.asfortranarray(X), X.astype(np.float64), sp.csr_array(X)):
+        same = Problem.from_data(
+            form,
+            problem.y,
+            radius=problem.radii,
+            noise=problem.noise,
+            intercept=problem.intercept,
+        ).with_weights(problem.weights)
+        values.append([same.at(w, 0.5).value, same.dual_at(alpha).value])
+    np.testing.assert_allclose(values, [values[0]] * 4, rtol=1e-11, atol=1e-11)
+
+
+def test_kkt_residuals_vanish_at_the_optimum_and_only_there():
+    problem = make_problem(0, intercept=1.0)
+    rng = np.random.default_rng(0)
+    from wideberth.solvers.conic import solve_conic
+
+    best = solve_conic(problem)
+    residuals = problem.kkt(best.w, best.b, best.alpha)
+    assert max(residuals.stationarity, residuals.complementarity) < 1e-5
+    elsewhere = problem.kkt(best.w + 1, best.b, random_alpha(problem, rng))
+    assert min(elsewhere.stationarity, elsewhere.complementarity) > 1e-2
+
+
+GOOD = {"X": np.array([[1.0, 2.0], [3.0, 4.0]]), "y": [1, -1]}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"X": [[1.0, np.nan], [0, 0]]}, "X contains nan at row 0, column 1"),
+        (
+            {"X": sp.csr_array([[0, np.inf], [0, 1]])},
+            "X contains inf at row 0, column 1",
+        ),
+        ({"X": np.zeros((2, 0))}, r"X has shape \(2, 0\)"),
+        ({"X": np.zeros(2)}, "X has 1 dimension"),
+        ({"X": [["a", "b"], ["c", "d"]]}, "X has dtype"),
+        ({"y": [1, 1]}, "y holds a single class, 1;"),
+        ({"y": [0, 1]}, "y holds the labels 0, 1; .* exactly −1 and \\+1"),
+        ({"y": ["a", "b"]}, "y holds the labels 'a', 'b'"),
+        ({"y": [1, -1, 1]}, r"y has shape \(3,\)"),
+        ({"radius": -0.1}, "radius is -0.1; it must be finite and ≥ 0"),
+        ({"radius": [0.1, -2.0]}, "radius is -2.0 at row 1"),
+        ({"radius": np.inf}, "radius is inf"),
+        ({"radius": [0.1, 0.1, 0.1]}, r"radius has shape \(3,\)"),
+        ({"radius": "big"}, "radius='big'"),
+        ({"sample_weight": [1.0, -1.0]}, "sample_weight is -1.0 at row 1"),
+        ({"sample_weight": [1.0]}, r"sample_weight has shape \(1,\)"),
+        ({"C": 0.0}, "C=0.0 must be"),
+        ({"C": "1"}, "C='1' must be"),
+        ({"C": 1e308, "sample_weight": [1.0, 1e10]}, "overflows"),
+        ({"intercept": -1.0}, "intercept=-1.0 must be None"),
+        ({"intercept": True}, "intercept=True must be None"),
+        ({"noise": "l7"}, "noise='l7'"),
+    ],
+)
+def test_bad_input_is_named(change, said):
+    with pytest.raises(ValueError, match=said):
+        Problem.from_data(**GOOD | change)
