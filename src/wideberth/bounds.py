@@ -1,0 +1,268 @@
+"""Tests: bounds on the robust margin ψ_i(w*) of every sample over a region (theory §5).
+
+With q_i = z_i − ρ_i p for any p ∈ U, ψ_i(w) = ⟨w,q_i⟩ − ρ_i(Ω(w) − ⟨p,w⟩) ≤ ⟨w,q_i⟩, so each
+choice of p gives an upper bound. The tests differ in p and in how they bound the bracket:
+
+* `separable` (the paper): margin and noise apart.
+* `joint` (ℓ2): the exact range over a ball. Above, min over p of
+  ⟨c,z−ρp⟩ + r‖z−ρp‖ (minimax); below, Ω is replaced by its tangents in ‖w‖², one
+  parameter again. Both parameters come from a fixed-point iteration, and *every*
+  value of them gives a valid bound: stopping early costs tightness, never safety.
+* `tilted` (every shape): p = v, where the region itself bounds h = Ω(w) − ⟨v,w⟩ ≥ 0. Below,
+  trading h against distance in ‖w−c‖² + sh ≤ r² gives
+  ⟨c,q⟩ − t‖q‖ − ρ(r²−t²)/s with t = min(r, s‖q‖/2ρ): no loss at all for small ρ.
+* `ellipsoid` (ℓ2, per-feature): p = v over the ellipsoid (u−g)ᵀA(u−g) ≤ r'², u = w − w_α,
+  A = I + κ(diag τ² − vvᵀ), κ = s/2Ω_max; A⁻¹ by Sherman–Morrison.
+
+All return bounds without a free intercept and with a penalised one.
+
+Rounding. Each bound is a handful of operations on ⟨c,z_i⟩, ‖z_i‖ and ρ_i, whose errors
+are at most γ_{d+4} of ‖c‖‖z_i‖ and ‖z_i‖. Squares under a root are enlarged by
+γ_{4d+64}(‖z_i‖ + ρ_i‖v‖)² before it is taken (they may cancel), and every bound is moved
+outwards by γ_{4d+64}·reach·(‖z_i‖ + ρ_iκ_Ω) plus the like for b: more than the sum of all
+errors, so a bound holds in exact arithmetic for the data as stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.noise import L2
+from wideberth.problem import Problem
+from wideberth.regions import Curvature, Region, has_ellipsoid
+from wideberth.rows import gamma
+
+__all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separable"]
+
+Bounds = tuple[np.ndarray, np.ndarray]
+
+_FIXED_POINT_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the tests need to know of the samples under test, and of the region."""
+
+    margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
+    plain: np.ndarray  # ⟨c,z_i⟩
+    squares: np.ndarray  # ‖z_i‖² + 1/λ_b
+    radii: np.ndarray
+    extra: float  # 1/λ_b, or 0
+    slack: np.ndarray  # outward move of every bound
+    root_slack: np.ndarray  # enlargement of squares under a root
+
+    @classmethod
+    def of(cls, problem: Problem, region: Region, rows) -> Sample:
+        """Gather the samples `rows` (a slice or indices) of a problem."""
+        norms, radii = problem.rows.norms()[rows], problem.radii[rows]
+        plain = region.margins[rows]
+        margins, extra, b_slack = plain, 0.0, 0.0
+        if problem.intercept:
+            extra = 1 / problem.intercept
+            margins = plain + problem.y[rows] * region.b
+            b_slack = abs(region.b) + region.radius * np.sqrt(extra)
+        g = gamma(4 * problem.rows.d + 64)
+        size = norms + radii * problem.noise.lipschitz(problem.rows.d)
+        return cls(
+            margins,
+            plain,
+            norms * norms + extra,
+            radii,
+            extra,
+            g * (region.reach * size + b_slack),
+            g * (size * size + extra),
+        )
+
+
+def separable(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+    """Margin and noise bounded apart: the paper's Lemma, for every shape."""
+    sample = Sample.of(problem, region, rows)
+    omega = problem.noise.support(region.w)
+    spread = region.radius * problem.noise.lipschitz(problem.rows.d)
+    swing = region.radius * np.sqrt(sample.squares) + sample.slack
+    return (
+        sample.margins - swing - sample.radii * (omega + spread),
+        sample.margins + swing - sample.radii * max(omega - spread, 0.0),
+    )
+
+
+def joint(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+    """Exact range over a ball for ℓ2 noise, in the plane of centre and sample."""
+    sample = Sample.of(problem, region, rows)
+    center = float(np.linalg.norm(region.w))
+    return (
+        _joint_lower(sample, center, region.radius) - sample.slack,
+        _joint_upper(sample, center, region.radius) + sample.slack,
+    )
+
+
+def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
+    """min over unit p at angle φ to c of ⟨c,z−ρp⟩ + r‖z−ρp‖."""
+    rho = sample.radii
+    along = sample.plain / center if center > 0 else np.zeros_like(sample.plain)
+    # Never more than the true length: any such p lies in U, whatever the rounding.
+    across = np.sqrt(
+        _positive(sample.squares - sample.extra - along**2 - sample.root_slack)
+    )
+    whole = sample.squares + rho * rho
+    cosine, sine = np.ones_like(along), np.zeros_like(along)
+    for _ in range(_FIXED_POINT_STEPS):
+        length = np.sqrt(_positive(whole - 2 * rho * (along * cosine + across * sine)))
+        toward, off = center * length + r * along, r * across
+        norm = np.sqrt(toward**2 + off**2)
+        norm[norm == 0] = 1.0
+        cosine, sine = toward / norm, off / norm
+    inside = whole - 2 * rho * (along * cosine + across * sine) + sample.root_slack
+    bound = sample.margins - rho * center * cosine + r * np.sqrt(_positive(inside))
+    # Where the noise covers the sample, p = z/ρ cancels it altogether.
+    covered = sample.squares - sample.extra + sample.root_slack <= rho * rho
+    cancelled = sample.margins - sample.plain + r * np.sqrt(sample.extra)
+    return np.where(covered, np.minimum(bound, cancelled), bound)
+
+
+def _joint_lower(sample: Sample, center: float, r: float) -> np.ndarray:
+    """max over β of ⟨c,z⟩ − r‖z−ρβc‖ − ½ρ((‖c‖²+r²)β + 1/β), from ‖w‖ ≤ ½(β‖w‖²+1/β)."""
+    rho, square = sample.radii, center * center
+    largest = center + r
+    if largest == 0:
+        return sample.margins.copy()
+    smallest = max(abs(center - r), 1e-8 * largest)
+    beta = np.full_like(sample.plain, 1 / largest)
+    for _ in range(_FIXED_POINT_STEPS):
+        tilt = rho * beta
+        inside = sample.squares - 2 * tilt * sample.plain + tilt * tilt * square
+        length = np.sqrt(_positive(inside))
+        length[length == 0] = 1.0
+        reached = square + r * r - 2 * r * (sample.plain - tilt * square) / length
+        beta = 1 / np.sqrt(np.clip(reached, smallest**2, largest**2))
+    tilt = rho * beta
+    inside = sample.squares - 2 * tilt * sample.plain + tilt * tilt * square
+    swing = r * np.sqrt(_positive(inside + sample.root_slack))
+    return sample.margins - swing - 0.5 * rho * ((square + r * r) * beta + 1 / beta)
+
+
+def tilted(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+    """Noise term bounded by the region itself, for every shape."""
+    curvature = region.curvature
+    if curvature is None:
+        return separable(problem, region, rows)
+    sample, v, s = Sample.of(problem, region, rows), curvature.v, curvature.s
+    rho, r = sample.radii, region.radius
+    inside = sample.squares - 2 * rho * curvature.tilt[rows] + rho * rho * float(v @ v)
+    length = np.sqrt(_positive(inside + sample.root_slack))
+    level = sample.margins - rho * float(v @ region.w)
+    # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
+    t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, 1e-300))
+    lower = level - t * length - rho * ((r - t) * (r + t) / s)
+    return lower - sample.slack, level + r * length + sample.slack
+
+
+def ellipsoid(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+    """Noise term as a quadratic form: ℓ2 and per-feature noise."""
+    curvature = region.curvature
+    if curvature is None:
+        return separable(problem, region, rows)
+    shape = _Ellipsoid.of(problem, region, curvature)
+    sample, s = Sample.of(problem, region, rows), curvature.s
+    rho = sample.radii
+    pull = shape.cross[rows]
+    inside = shape.squares(problem, sample, rows) + sample.extra
+    inside += pull * (shape.gain * pull - 2 * rho * shape.boost)
+    inside += rho * rho * shape.v_square
+    swing = shape.radius * np.sqrt(_positive(inside + sample.root_slack))
+    level = shape.margins[rows] + (sample.margins - sample.plain)
+    level = level - rho * shape.v_center
+    penalty = region.radius**2 / s
+    return (
+        level - swing - rho * penalty - sample.slack,
+        level + swing + sample.slack,
+    )
+
+
+@dataclass(frozen=True)
+class _Ellipsoid:
+    """The ellipsoid of a curved region: e + {A ≤ r'²}, with Z applied where needed.
+
+    With B = diag(1 + κτ²) and v: A⁻¹ = B⁻¹ + gain·(B⁻¹v)(B⁻¹v)ᵀ, gain = κ/(1−κvᵀB⁻¹v).
+    """
+
+    radius: float
+    margins: np.ndarray  # Ze
+    v_center: float  # ⟨v,e⟩
+    cross: np.ndarray  # ZB⁻¹v
+    gain: float
+    boost: float  # A⁻¹v = boost·B⁻¹v
+    v_square: float  # vᵀA⁻¹v
+    diagonal: np.ndarray | float  # B
+
+    @classmethod
+    def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
+        noise, v, d = problem.noise, curvature.v, problem.rows.d
+        isotropic = isinstance(noise, L2)
+        scales = np.ones(d) if isotropic else noise.scales
+        largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
+        kappa = curvature.s / (2 * largest * (1 + gamma(d + 8))) if largest > 0 else 0.0
+        diagonal = 1 + kappa * scales**2
+        u = np.divide(v, scales, out=np.zeros(d), where=scales > 0)
+        # 1 − κvᵀB⁻¹v, as a sum of non-negative terms.
+        rest = float(np.sum(u * u / diagonal)) + max(1 - float(u @ u), 0.0)
+        reduced = v / diagonal
+        v_product = float(v @ reduced)
+        cross = (
+            curvature.tilt / diagonal[0]
+            if isotropic
+            else problem.rows.margins(reduced)
+        )
+        w_alpha, anchor_margins = region.anchor
+        offset = region.w - w_alpha
+        if np.any(offset):
+            moved = offset / diagonal + kappa / rest * reduced * float(reduced @ offset)
+            center, margins = w_alpha + moved, problem.rows.margins(w_alpha + moved)
+        else:
+            center, margins = w_alpha, anchor_margins
+        # (diag τ² − vvᵀ)w_α = 0 up to rounding; what is left of it widens the ellipsoid.
+        image = scales**2 * w_alpha
+        left = np.linalg.norm(image - v * float(v @ w_alpha))
+        left += gamma(4 * d + 16) * (np.linalg.norm(image) + np.linalg.norm(w_alpha))
+        spread = 2 * region.radius + float(np.linalg.norm(offset))
+        radius = np.sqrt(region.radius**2 + 2 * kappa * float(left) * spread)
+        return cls(
+            float(radius),
+            margins,
+            float(v @ center),
+            cross,
+            kappa / rest,
+            1 / rest,
+            v_product / rest,
+            float(diagonal[0]) if isotropic else diagonal,
+        )
+
+    def squares(self, problem: Problem, sample: Sample, rows):
+        """‖z_i‖² in the metric B⁻¹."""
+        if isinstance(self.diagonal, float):
+            return (sample.squares - sample.extra) / self.diagonal
+        return problem.rows.weighted_squares(1 / self.diagonal)[rows]
+
+
+TESTS = {
+    "separable": separable,
+    "joint": joint,
+    "tilted": tilted,
+    "ellipsoid": ellipsoid,
+}
+
+
+def available_tests(problem: Problem, kind: str) -> list[str]:
+    """Tests that apply to this noise shape and region, strongest first."""
+    tests = ["joint"] if isinstance(problem.noise, L2) else ["separable"]
+    if kind == "ellipsoid":
+        tests.insert(0, "tilted")
+        if has_ellipsoid(problem):
+            tests.insert(0, "ellipsoid")
+    return tests
+
+
+def _positive(values: np.ndarray) -> np.ndarray:
+    return np.maximum(values, 0.0)

@@ -1,0 +1,344 @@
+"""From a region to decisions, and from decisions to a smaller problem.
+
+Samples whose robust margin is above 1 everywhere in a region that contains the optimum
+have α_i* = 0 (removed), below 1 everywhere α_i* = c_i (saturated); the rest stay free
+(theory §5). Saturated samples still push on the solution: they are folded into one
+linear and one norm term (theory §3), and no row of either kind is read again.
+
+Public: `screen` for users; `Partition`, `screen_points`, `ideal_partition`; `Reduction`,
+the reduced problem with its way back; `Screener`, which an iterative solver calls with
+its iterates (dynamic mode; static is its first call); `carry_dual` (sequential mode).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wideberth.bounds import TESTS, Bounds, available_tests
+from wideberth.problem import (
+    Certificate,
+    DualPoint,
+    Folded,
+    PrimalPoint,
+    Problem,
+    accurate_sum,
+    sum_rounding,
+)
+from wideberth.regions import Region, build_region
+
+__all__ = [
+    "Partition",
+    "Reduction",
+    "Screener",
+    "carry_dual",
+    "ideal_partition",
+    "screen",
+    "screen_points",
+]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing."""
+
+    removed: np.ndarray
+    saturated: np.ndarray
+    lower: np.ndarray  # bounds on the robust margin at the optimum
+    upper: np.ndarray
+    region: Region | None = None
+
+    @property
+    def free(self) -> np.ndarray:
+        """Samples about which nothing is proven."""
+        return ~(self.removed | self.saturated)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """(|F|, |S|, |R|)."""
+        removed, saturated = int(self.removed.sum()), int(self.saturated.sum())
+        return self.removed.size - removed - saturated, saturated, removed
+
+    @property
+    def share(self) -> float:
+        """Share of samples decided, (n − |F|)/n."""
+        return 1 - self.counts[0] / self.removed.size
+
+    def __repr__(self):
+        free, saturated, removed = self.counts
+        return f"Partition(free={free}, saturated={saturated}, removed={removed})"
+
+
+def screen(
+    X,
+    y,
+    w,
+    alpha,
+    *,
+    C,
+    radius,
+    noise="l2",
+    sample_weight=None,
+    intercept=None,
+    region="ellipsoid",
+    test=None,
+    b=None,
+) -> Partition:
+    """Decide, from any primal and dual point, which samples cannot matter.
+
+    Parameters
+    ----------
+    X, y : array or CSR matrix of shape (n, d); labels −1 and +1
+    w, alpha : arrays of shape (d,) and (n,)
+        Any primal point and any dual point (repaired if not feasible). The closer they
+        are to the optimum, the more is decided; decisions are right whatever they are.
+    C, radius, noise, sample_weight, intercept
+        The problem; see `Problem.from_data`.
+    region : {"ellipsoid", "midpoint", "gap"}
+        Where the optimum is sought; "ellipsoid" is the strongest for every shape.
+    test : {"separable", "joint", "tilted", "ellipsoid"}, optional
+        Use this test alone; by default all that apply, strongest first.
+    b : float, optional
+        Intercept that goes with w; by default the best one.
+
+    Returns
+    -------
+    Partition
+        Boolean arrays `removed`, `saturated`, `free` and the bounds behind them.
+    """
+    problem = Problem.from_data(
+        X,
+        y,
+        C=C,
+        radius=radius,
+        noise=noise,
+        sample_weight=sample_weight,
+        intercept=intercept,
+    )
+    w, alpha = _check_shape(w, problem.rows.d, "w"), _check_shape(alpha, problem.n, "alpha")
+    return screen_points(
+        problem, problem.at(w, b), problem.dual_at(alpha), region=region, test=test
+    )
+
+
+def screen_points(
+    problem: Problem,
+    point: PrimalPoint,
+    dual: DualPoint,
+    *,
+    region: str = "ellipsoid",
+    test: str | None = None,
+) -> Partition:
+    """Screen from evaluated points; needs no pass over the data if w = w(α) (ℓ2)."""
+    tests = available_tests(problem, region)
+    if test is not None:
+        allowed = [*tests, "separable"]
+        if test not in allowed:
+            raise ValueError(
+                f"test={test!r} does not apply to region={region!r} with "
+                f"{problem.noise.name} noise; choose one of {sorted(set(allowed))}."
+            )
+        tests = [test]
+    where = build_region(region, problem, point, dual)
+    lower, upper = TESTS[tests[0]](problem, where)
+    for name in tests[1:]:
+        undecided = _decide(problem, where, lower, upper).free
+        if not undecided.any():
+            break
+        rows = np.flatnonzero(undecided)
+        tighter = TESTS[name](problem, where, rows)
+        lower[rows] = np.maximum(lower[rows], tighter[0])
+        upper[rows] = np.minimum(upper[rows], tighter[1])
+    return _decide(problem, where, lower, upper)
+
+
+def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
+    """Screen from an optimal w (the paper's Theorem 2): the most any rule can decide."""
+    margins = problem.robust_margins(w, b)
+    unused = problem.weights == 0
+    return Partition((margins > 1 + tol) | unused, margins < 1 - tol, margins, margins)
+
+
+def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> DualPoint:
+    """Turn the dual solution under `weights` into a feasible point of `problem`.
+
+    Sequential screening: every α_i keeps its share of the box, then the whole is
+    stretched to the best feasible multiple. D(tα) = tΣα_i − ½t²(…), so t is closed form.
+    """
+    share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
+    dual = problem.dual_at(share * problem.weights)
+    total = accurate_sum(dual.alpha)
+    curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b**2
+    room = np.divide(
+        problem.weights, dual.alpha, out=np.full(problem.n, np.inf), where=dual.alpha > 0
+    )
+    best = min(total / curvature if curvature > 0 else 1.0, float(room.min()))
+    if problem.folded is not None or abs(best - 1) < 1e-6:
+        return dual
+    return problem.dual_at(np.minimum(best * dual.alpha, problem.weights))
+
+
+def _decide(problem: Problem, region: Region, lower, upper) -> Partition:
+    """Compare bounds with 1, a free intercept taken at its unfavourable end."""
+    low, high = lower, upper
+    if problem.intercept == 0:
+        b_low, b_high = _intercept_bracket(problem, lower, upper)
+        positive = problem.y > 0
+        low = lower + np.where(positive, b_low, -b_high)
+        high = upper + np.where(positive, b_high, -b_low)
+    unused = problem.weights == 0
+    removed = (low > 1) | unused
+    saturated = (high < 1) & ~removed
+    if problem.intercept == 0:
+        return Partition(removed, saturated, low, high, region)
+    return Partition(removed, saturated, lower, upper, region)
+
+
+def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
+    """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
+
+    The slope of P in b jumps by c_i at y_i(1−ψ_i); it is largest where all jumps come
+    earliest, and then first reaches 0 at a lower bound of b*; likewise above.
+    """
+    y, positive = problem.y, problem.y > 0
+    earliest = y * (1 - np.where(positive, upper, lower))
+    latest = y * (1 - np.where(positive, lower, upper))
+    fold = 0.0 if problem.folded is None else problem.folded.balance
+    mass = accurate_sum(problem.weights)
+    start = -fold - accurate_sum(problem.weights * positive)
+    slack = 4 * (sum_rounding(problem.n) + problem.n * 2.0**-53) * (mass + abs(fold))
+
+    def jumps(at):
+        order = np.argsort(at)
+        return at[order], start + np.cumsum(problem.weights[order])
+
+    at, slope = jumps(earliest)
+    reached = np.flatnonzero(slope >= -slack)
+    b_low = at[reached[0]] if reached.size else -np.inf
+    at, slope = jumps(latest)
+    before = np.concatenate(([start], slope[:-1]))
+    reached = np.flatnonzero(before <= slack)
+    b_high = at[reached[-1]] if reached.size else np.inf
+    wiggle = 2.0**-50
+    return b_low - wiggle * (1 + abs(b_low)), b_high + wiggle * (1 + abs(b_high))
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A problem on its free samples alone, saturated ones folded, and the way back."""
+
+    full: Problem
+    problem: Problem
+    free: np.ndarray  # indices into the full problem
+    settled: np.ndarray  # α of all samples, 0 where free
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reduction:
+        """Nothing screened yet."""
+        return cls(problem, problem, np.arange(problem.n), np.zeros(problem.n))
+
+    def shrink(self, partition: Partition) -> Reduction:
+        """Apply decisions about the samples still free; reads the saturated rows once."""
+        small, saturated = self.problem, partition.saturated
+        keep = np.flatnonzero(partition.free)
+        folded = small.folded
+        settled = self.settled.copy()
+        if saturated.any():
+            gone = np.flatnonzero(saturated)
+            weights = small.weights[gone]
+            settled[self.free[gone]] = weights
+            fold = fold_samples(small, gone)
+            folded = fold if folded is None else folded + fold
+        reduced = replace(
+            small,
+            rows=small.rows.take(keep),
+            weights=small.weights[keep],
+            radii=small.radii[keep],
+            folded=folded,
+        )
+        return Reduction(self.full, reduced, self.free[keep], settled)
+
+    def unfold(self, alpha: np.ndarray) -> np.ndarray:
+        """Dual weights of all n samples from those of the free ones."""
+        whole = self.settled.copy()
+        whole[self.free] = alpha
+        return whole
+
+    def certify(self, w: np.ndarray, b: float | None, alpha: np.ndarray) -> Certificate:
+        """Certificate of (w, b) and the unfolded α on the full problem."""
+        dual = self.full.dual_at(self.unfold(alpha))
+        return self.full.certificate(self.full.at(w, b), dual)
+
+
+def fold_samples(problem: Problem, indices: np.ndarray) -> Folded:
+    """Σ over `indices` of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
+    rows, weights = problem.rows.take(indices), problem.weights[indices]
+    mass = accurate_sum(weights * problem.rows.norms()[indices])
+    return Folded(
+        rows.combine(weights),
+        accurate_sum(weights * problem.radii[indices]),
+        accurate_sum(weights),
+        accurate_sum(weights * problem.y[indices]),
+        indices.size,
+        mass,
+        rows.combine_rounding * mass,
+    )
+
+
+class Screener:
+    """Dynamic screening: an iterative solver hands in iterates, the problem shrinks.
+
+    >>> screener = Screener(problem)                                # doctest: +SKIP
+    >>> while not done:                                             # doctest: +SKIP
+    ...     step on screener.problem
+    ...     kept = screener.update(point, dual)  # indices kept, or None
+    """
+
+    def __init__(self, problem: Problem, region: str | None = "ellipsoid"):
+        self.region = region
+        self.reduction = Reduction.of(problem)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as reduced so far."""
+        return self.reduction.problem
+
+    def update(
+        self, point: PrimalPoint, dual: DualPoint, least: float = 0.0
+    ) -> np.ndarray | None:
+        """Screen from points of the current problem; shrink it if worth while.
+
+        Returns which of its samples are kept, as a mask, or None if it stays as it is:
+        when no more than the share `least` of them was decided.
+        """
+        if self.region is None or self.problem.n == 0:
+            return None
+        partition = screen_points(self.problem, point, dual, region=self.region)
+        if partition.share <= least:
+            return None
+        self.reduction = self.reduction.shrink(partition)
+        return partition.free
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """(|F|, |S|, |R|) of the original samples so far."""
+        reduction = self.reduction
+        saturated = 0 if self.problem.folded is None else self.problem.folded.n
+        n, free = reduction.full.n, self.problem.n
+        return free, saturated, n - free - saturated
+
+
+def _check_shape(value, length: int, name: str) -> np.ndarray:
+    value = np.asarray(value, dtype=np.float64)
+    if value.shape != (length,) or not np.isfinite(value).all():
+        raise ValueError(
+            f"{name} must be a finite array of shape ({length},); received shape "
+            f"{value.shape}."
+        )
+    return value
+
+
+def merge_bounds(first: Bounds, second: Bounds) -> Bounds:
+    """Intersect two pairs of bounds on the same samples."""
+    return np.maximum(first[0], second[0]), np.minimum(first[1], second[1])
