@@ -201,10 +201,11 @@ class _Ellipsoid:
     def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
         noise, v, d = problem.noise, curvature.v, problem.rows.d
         isotropic = isinstance(noise, L2)
-        scales = np.ones(d) if isotropic else noise.scales
+        squares = np.broadcast_to(noise.squares, (d,))
+        scales = np.sqrt(squares)
         largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
         kappa = curvature.s / (2 * largest * (1 + gamma(d + 8))) if largest > 0 else 0.0
-        diagonal = 1 + kappa * scales**2
+        diagonal = 1 + kappa * squares
         u = np.divide(v, scales, out=np.zeros(d), where=scales > 0)
         # 1 − κvᵀB⁻¹v, as a sum of non-negative terms.
         rest = float(np.sum(u * u / diagonal)) + max(1 - float(u @ u), 0.0)
@@ -215,6 +216,7 @@ class _Ellipsoid:
             if isotropic
             else problem.rows.margins(reduced)
         )
+        assert region.anchor is not None
         w_alpha, anchor_margins = region.anchor
         offset = region.w - w_alpha
         if np.any(offset):
@@ -223,7 +225,7 @@ class _Ellipsoid:
         else:
             center, margins = w_alpha, anchor_margins
         # (diag τ² − vvᵀ)w_α = 0 up to rounding; what is left of it widens the ellipsoid.
-        image = scales**2 * w_alpha
+        image = squares * w_alpha
         left = np.linalg.norm(image - v * float(v @ w_alpha))
         left += gamma(4 * d + 16) * (np.linalg.norm(image) + np.linalg.norm(w_alpha))
         spread = 2 * region.radius + float(np.linalg.norm(offset))

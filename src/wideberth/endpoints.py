@@ -28,6 +28,7 @@ __all__ = [
     "critical_radius",
     "critical_scale",
     "is_null",
+    "null_certificate",
     "saturation_scale",
 ]
 
@@ -52,6 +53,21 @@ class Bracket:
 def critical_radius(problem: Problem, *, tol=1e-3, max_iter=200) -> Bracket:
     """Return the uniform radius from which on w* = 0, whatever the radii are now."""
     return critical_scale(problem.with_radii(1.0), tol=tol, max_iter=max_iter)
+
+
+def null_certificate(problem: Problem) -> np.ndarray | None:
+    """Return α ∈ A with Ω°(d(α)) ≤ s(α) where the closed form has one, else None.
+
+    Exact where A is a point. Otherwise only the middle of A is tried: None then
+    decides nothing, and `is_null` says more at a higher price.
+    """
+    if problem.folded is not None or not problem.radii.any():
+        return None
+    face, alpha = _face(problem), np.array(problem.weights)
+    if face is not None:
+        majority, mass = face
+        alpha[majority] *= mass / accurate_sum(alpha[majority])
+    return alpha if _ratio(problem, alpha) <= 1 else None
 
 
 def is_null(problem: Problem, *, tol=1e-3, max_iter=200) -> bool | None:

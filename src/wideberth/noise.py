@@ -46,9 +46,16 @@ class Noise(ABC):
     def lipschitz(self, n_features: int) -> float:
         """The largest Ω(w) over ‖w‖₂ ≤ 1."""
 
+    @property
+    def squares(self) -> np.ndarray | float:
+        """τ² where Ω(w) = ‖τ∘w‖₂: what makes Ω smooth, Ω² being quadratic."""
+        raise NotImplementedError(f"{self.name} noise has no smooth support function")
+
     def curvature(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Ω''(w) as a diagonal a and a vector g: Ω'' = diag(a) − g gᵀ."""
-        raise NotImplementedError(f"{self.name} noise has no smooth support function")
+        omega = self.support(w)
+        diagonal = self.squares / omega * np.ones_like(w)
+        return diagonal, self.squares * w / omega**1.5
 
 
 class Ellipsoid(Noise):
@@ -63,6 +70,10 @@ class Ellipsoid(Noise):
     def __init__(self, scales: np.ndarray):
         self.scales = np.asarray(scales, dtype=np.float64)
         self._squares = self.scales**2
+
+    @property
+    def squares(self):
+        return self._squares
 
     def support(self, w):
         return float(np.linalg.norm(self.scales * w))
@@ -87,10 +98,6 @@ class Ellipsoid(Noise):
 
     def lipschitz(self, n_features):
         return float(self.scales.max(initial=0.0))
-
-    def curvature(self, w):
-        omega = self.support(w)
-        return self._squares / omega, self._squares * w / omega**1.5
 
     def __repr__(self):
         return f"Ellipsoid(scales={self.scales!r})"
@@ -152,9 +159,9 @@ class L2(Noise):
     def lipschitz(self, n_features):
         return 1.0
 
-    def curvature(self, w):
-        norm = np.linalg.norm(w)
-        return np.full_like(w, 1 / norm), w / norm**1.5
+    @property
+    def squares(self):
+        return 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 With Z the rows times their labels (z_i = y_i x_i, never materialised):
 
     margins(w) = Zw                      combine(a) = Zᵀa
-    curvature(J, a, v) = Σ_J a_i (z_i − ρ_i v)(z_i − ρ_i v)ᵀ
+    curvature(a, E) = Σ a_i e_i e_iᵀ, e_i = (z_i, E_i)
     norms() = ‖z_i‖                      take(J) = the rows J alone
 
 Each is one read of the rows it touches; `Passes` counts them in data-pass equivalents
@@ -66,33 +66,62 @@ class Rows(ABC):
         self.passes = Passes(self.n) if passes is None else passes
 
     def margins(self, w: np.ndarray) -> np.ndarray:
-        """Zw, in float64."""
+        """Zw, in float64; the first time, ‖z_i‖ in the same read."""
         self.passes.add(self.n)
+        if "_norms" not in self.__dict__:
+            return self._margins_and_norms(w)
+        if self._whole is not None:
+            return (self._whole @ w) * self.y
         out = np.empty(self.n)
         for rows, block in self._blocks():
             np.multiply(block @ w, self.y[rows], out=out[rows])
         return out
 
+    def _margins_and_norms(self, w: np.ndarray) -> np.ndarray:
+        out, squares = np.empty(self.n), np.empty(self.n)
+        for start in range(0, self.n, self._batch_rows):
+            rows = slice(start, min(start + self._batch_rows, self.n))
+            block = self._block(rows)
+            np.multiply(block @ w, self.y[rows], out=out[rows])
+            squares[rows] = self._row_squares(block)
+        self.__dict__["_norms"] = np.sqrt(squares)
+        return out
+
     def combine(self, a: np.ndarray) -> np.ndarray:
-        """Zᵀa, in float64."""
+        """Zᵀa, in float64; rows with a_i = 0 are not multiplied where few are left."""
+        if np.count_nonzero(a) < 0.5 * self.n:
+            return self._combine_few(np.flatnonzero(a), a)
         self.passes.add(self.n)
+        if self._whole is not None:
+            return self._whole.T @ (a * self.y)
         out = np.zeros(self.d)
         for rows, block in self._blocks():
             out += block.T @ (a[rows] * self.y[rows])
         return out
 
-    def curvature(
-        self, J: np.ndarray, a: np.ndarray, radii: np.ndarray, v: np.ndarray
-    ) -> np.ndarray:
-        """Σ_{i∈J} a_i (z_i − ρ_i v)(z_i − ρ_i v)ᵀ; `a` and `radii` run along J."""
-        part = self.take(J)
-        self.passes.add(part.n)
-        gram = part._gram(a)
-        weighted = a * radii
-        if np.any(weighted):
-            cross = part._signed_sum(weighted)
-            gram -= np.outer(cross, v) + np.outer(v, cross)
-            gram += (weighted @ radii) * np.outer(v, v)
+    def _combine_few(self, J: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Σ_J a_i z_i, gathering a cache-sized batch of rows at a time."""
+        self.passes.add(J.size)
+        out = np.zeros(self.d)
+        for start in range(0, J.size, self._batch_rows):
+            batch = J[start : start + self._batch_rows]
+            block = self.X[batch].astype(np.float64, copy=False)
+            out += block.T @ (a[batch] * self.y[batch])
+        return out
+
+    def curvature(self, a: np.ndarray, extras: np.ndarray | None = None) -> np.ndarray:
+        """Σ a_i e_i e_iᵀ with a ≥ 0 and e_i = (z_i, extras_i): k more columns, n×k."""
+        self.passes.add(self.n)
+        d, k = self.d, 0 if extras is None else extras.shape[1]
+        gram = np.zeros((d + k, d + k))
+        if extras is None or k == 0:
+            self._gram(a, None, gram, None)
+            return gram
+        weighted = a[:, None] * extras
+        cross = np.zeros((d, k))
+        self._gram(a, weighted * self.y[:, None], gram[:d, :d], cross)
+        gram[:d, d:], gram[d:, :d] = cross, cross.T
+        gram[d:, d:] = weighted.T @ extras
         return gram
 
     def norms(self) -> np.ndarray:
@@ -107,9 +136,25 @@ class Rows(ABC):
             out[rows] = self._squared(block) @ weights
         return out
 
+    def projected_squares(self, *groups: np.ndarray) -> list[np.ndarray]:
+        """Σ_k ⟨(x_i,1), direction_k⟩² for each group, a (d+1)×k array; one read."""
+        self.passes.add(self.n)
+        out = [np.empty(self.n) for _ in groups]
+        for start in range(0, self.n, self._batch_rows):
+            rows = slice(start, min(start + self._batch_rows, self.n))
+            block = self._block(rows)
+            for squares, directions in zip(out, groups, strict=True):
+                image = block @ directions[:-1] + directions[-1]
+                np.einsum("ij,ij->i", image, image, out=squares[rows])
+        return out
+
     @cached_property
     def _norms(self) -> np.ndarray:
-        return np.sqrt(self.weighted_squares(np.ones(self.d)))
+        self.passes.add(self.n)
+        squares = np.empty(self.n)
+        for rows, block in self._blocks():
+            squares[rows] = self._row_squares(block)
+        return np.sqrt(squares)
 
     @property
     def margin_rounding(self) -> float:
@@ -123,11 +168,23 @@ class Rows(ABC):
         return gamma(min(block, self.n) + self.n / block + 2)
 
     def take(self, J: np.ndarray) -> Rows:
-        """The rows J (indices or a mask), counting into the same passes."""
+        """A copy of the rows J (indices or a mask), counting into the same passes."""
+        self.passes.add(len(J) if np.asarray(J).dtype != bool else int(np.sum(J)))
         part = type(self)(self.X[J], self.y[J], self.passes)
         if "_norms" in self.__dict__:
             part.__dict__["_norms"] = self._norms[J]
         return part
+
+    @cached_property
+    def _whole(self):
+        """All rows as one float64 block, where they are one already."""
+        fits = self.X.dtype == np.float64 and self.n <= self._block_rows
+        return self.X if fits else None
+
+    @property
+    def _batch_rows(self) -> int:
+        """Rows whose float64 copy stays in cache."""
+        return max(_BLOCK_ENTRIES // max(self.d, 1), 64)
 
     @property
     @abstractmethod
@@ -140,21 +197,18 @@ class Rows(ABC):
             rows = slice(start, min(start + self._block_rows, self.n))
             yield rows, self._block(rows)
 
-    def _signed_sum(self, a: np.ndarray) -> np.ndarray:
-        return sum(
-            (block.T @ (a[rows] * self.y[rows]) for rows, block in self._blocks()),
-            start=np.zeros(self.d),
-        )
-
     @abstractmethod
     def _block(self, rows: slice): ...
 
     @abstractmethod
     def _squared(self, block): ...
 
+    def _row_squares(self, block) -> np.ndarray:
+        return self._squared(block) @ np.ones(self.d)
+
     @abstractmethod
-    def _gram(self, a: np.ndarray) -> np.ndarray:
-        """Σ a_i x_i x_iᵀ with a ≥ 0."""
+    def _gram(self, a: np.ndarray, E, gram: np.ndarray, cross) -> None:
+        """Add Σ a_i x_i x_iᵀ (a ≥ 0) to `gram` and XᵀE to `cross`, in one read."""
 
 
 class DenseRows(Rows):
@@ -172,13 +226,18 @@ class DenseRows(Rows):
     def _squared(self, block):
         return block * block
 
-    def _gram(self, a):
+    def _row_squares(self, block):
+        return np.einsum("ij,ij->i", block, block)
+
+    def _gram(self, a, E, gram, cross):
         root = np.sqrt(a)
-        gram = np.zeros((self.d, self.d))
-        for rows, block in self._blocks():
+        for start in range(0, self.n, self._batch_rows):
+            rows = slice(start, start + self._batch_rows)
+            block = self._block(rows)
             scaled = block * root[rows, None]
             gram += scaled.T @ scaled
-        return gram
+            if E is not None:
+                cross += block.T @ E[rows]
 
 
 class SparseRows(Rows):
@@ -198,11 +257,11 @@ class SparseRows(Rows):
     def _squared(self, block):
         return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
 
-    def _gram(self, a):
-        gram = np.zeros((self.d, self.d))
+    def _gram(self, a, E, gram, cross):
         for rows, block in self._blocks():
             gram += (block.T @ (sp.diags_array(a[rows]) @ block)).toarray()
-        return gram
+            if E is not None:
+                cross += block.T @ E[rows]
 
 
 def as_rows(X, y: np.ndarray) -> Rows:

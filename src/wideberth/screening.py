@@ -273,16 +273,18 @@ class Reduction:
 
 def fold_samples(problem: Problem, indices: np.ndarray) -> Folded:
     """Σ over `indices` of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
-    rows, weights = problem.rows.take(indices), problem.weights[indices]
+    weights = problem.weights[indices]
+    alone = np.zeros(problem.n)
+    alone[indices] = weights
     mass = accurate_sum(weights * problem.rows.norms()[indices])
     return Folded(
-        rows.combine(weights),
+        problem.rows.combine(alone),
         accurate_sum(weights * problem.radii[indices]),
         accurate_sum(weights),
         accurate_sum(weights * problem.y[indices]),
         indices.size,
         mass,
-        rows.combine_rounding * mass,
+        problem.rows.combine_rounding * mass,
     )
 
 
@@ -319,6 +321,12 @@ class Screener:
             return None
         self.reduction = self.reduction.shrink(partition)
         return partition.free
+
+    def settle(self, unused: np.ndarray) -> None:
+        """Remove samples that cannot matter for another reason, such as no weight."""
+        bounds = np.full(unused.size, np.nan)
+        partition = Partition(unused, np.zeros_like(unused), bounds, bounds)
+        self.reduction = self.reduction.shrink(partition)
 
     @property
     def counts(self) -> tuple[int, int, int]:

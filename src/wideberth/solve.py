@@ -1,0 +1,317 @@
+"""`solve`: train a robust SVM and prove how good the answer is.
+
+Picks a solver, drives it, and returns a `Solution` whose certificate was evaluated on
+all n samples of the original problem, with the exact pair (w,b), α that it holds.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wideberth._validation import check_positive
+from wideberth.endpoints import critical_radius, null_certificate
+from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
+from wideberth.regions import REGIONS
+from wideberth.screening import screen_points
+from wideberth.solvers.newton import Control, Outcome, solve_newton
+
+__all__ = ["NullModelWarning", "Solution", "solve"]
+
+_SOLVERS = ("auto", "newton", "conic")
+
+
+class NullModelWarning(UserWarning):
+    """The noise is so large that the best robust model ignores the features."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A trained model with its proof.
+
+    `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
+    samples. `removed` and `saturated` are the samples proven, from this very
+    certificate, to have α_i = 0 and α_i = c_i at the optimum.
+    """
+
+    w: np.ndarray
+    b: float
+    alpha: np.ndarray
+    certificate: Certificate
+    converged: bool
+    solver: str
+    n_iter: int
+    passes: float
+    seconds: float
+    removed: np.ndarray
+    saturated: np.ndarray
+    trace: list[dict] = field(repr=False, default_factory=list)
+
+    @property
+    def primal(self) -> float:
+        """Objective at (w, b)."""
+        return self.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """Lower bound on the optimum, from α."""
+        return self.certificate.dual
+
+    @property
+    def gap(self) -> float:
+        """Duality gap on the full problem."""
+        return self.certificate.gap
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the objective."""
+        return self.certificate.relative_gap
+
+    def __repr__(self):
+        state = "converged" if self.converged else "NOT converged"
+        return (
+            f"Solution({state}: objective {self.primal:.6g}, relative gap "
+            f"{self.relative_gap:.1e}, {self.solver}, {self.n_iter} iterations, "
+            f"{self.passes:.1f} passes, {self.removed.sum()} removed and "
+            f"{self.saturated.sum()} saturated of {self.alpha.size} samples)"
+        )
+
+
+def solve(
+    X,
+    y,
+    *,
+    C=1.0,
+    radius=0.0,
+    noise="l2",
+    fit_intercept=False,
+    intercept_penalty=0.0,
+    sample_weight=None,
+    solver="auto",
+    screening="ellipsoid",
+    tol=1e-6,
+    max_iter=500,
+    max_seconds=None,
+    init=None,
+    callback: Callable[[dict], bool | None] | None = None,
+    random_state=None,
+) -> Solution:
+    """Train a robust SVM to a certified accuracy.
+
+    Minimises ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+ .
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        float32 or float64 is used as it is, without a copy.
+    y : array of shape (n,)
+        Labels −1 and +1.
+    C : float
+        Weight of the losses; c_i = C · sample_weight_i.
+    radius : float or array of shape (n,)
+        ρ_i, how far each sample may be off.
+    noise : {"l2", "linf", "l1"} or array of shape (d,)
+        Shape of the noise: Euclidean ball, box, cross-polytope, or an ellipsoid given by
+        one noise level per feature.
+    fit_intercept : bool
+        Whether to fit b. It carries no noise.
+    intercept_penalty : float
+        λ_b; 0 leaves the intercept free.
+    sample_weight : array of shape (n,), optional
+    solver : {"auto", "newton", "conic"}
+        "auto" takes Newton for "l2" and per-feature noise, and the conic reference
+        (extra `conic`) for the other shapes.
+    screening : {"ellipsoid", "midpoint", "gap"} or None
+        Safe region that decides which samples cannot matter.
+    tol : float
+        Stop when gap ≤ tol · objective, on the full problem.
+    max_iter : int
+        Most Newton steps, those on subsamples included.
+    max_seconds : float, optional
+        Stop after about this long with the best answer so far.
+    init : Solution or (w, b, alpha), optional
+        Warm start. At the solution it costs the two products that certify it.
+    callback : callable, optional
+        Called with a dict at every certified point; return True to stop.
+    random_state : int or Generator, optional
+        Decides which subsamples a start is made from, never the solution.
+
+    Returns
+    -------
+    Solution
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance was not met.
+    NullModelWarning
+        If the noise leaves no better model than w = 0.
+    """
+    started = time.perf_counter()
+    tol = check_positive(tol, "tol")
+    if not fit_intercept and intercept_penalty:
+        raise ValueError(
+            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
+        )
+    if solver not in _SOLVERS:
+        raise ValueError(f"solver={solver!r} is not known; choose one of {_SOLVERS}.")
+    if screening is not None and screening not in REGIONS:
+        raise ValueError(
+            f"screening={screening!r} is not known; choose None or one of "
+            f"{sorted(REGIONS)}."
+        )
+    problem = Problem.from_data(
+        X,
+        y,
+        C=C,
+        radius=radius,
+        noise=noise,
+        sample_weight=sample_weight,
+        intercept=intercept_penalty if fit_intercept else None,
+    )
+    deadline = np.inf
+    if max_seconds is not None:
+        deadline = started + check_positive(max_seconds, "max_seconds")
+    control = Control(tol, _check_count(max_iter), deadline, callback, started=started)
+    name = solver if solver != "auto" else ("newton" if problem.noise.smooth else "conic")
+    outcome = _known(problem, control, init)
+    if outcome is None:
+        outcome = _run(problem, control, name, screening, init, random_state)
+    return _solution(problem, control, outcome, name, screening)
+
+
+def _known(problem: Problem, control: Control, init) -> Outcome | None:
+    """The answer, where the start or a closed form has it already."""
+    if init is not None:
+        w, b, alpha = _read_init(problem, init)
+        if alpha is not None:
+            start = Outcome(problem.at(w, b), problem.dual_at(alpha))
+            if start.point.value - start.dual.value <= control.tol * start.point.value:
+                return start
+    alpha = null_certificate(problem)
+    if alpha is None:
+        return None
+    return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
+
+
+def _run(problem, control, name, screening, init, random_state) -> Outcome:
+    if name == "newton":
+        start = None if init is None else _read_init(problem, init)[:2]
+        found = solve_newton(
+            problem, control, region=screening, init=start, random_state=random_state
+        )
+        if problem.radii.any() and not found.dual.w.any():
+            # w(α) = 0: the null model, if its own gap agrees (theory §2).
+            null = problem.at(np.zeros(problem.rows.d))
+            if null.value - found.dual.value <= control.tol * null.value:
+                return Outcome(null, found.dual)
+        return found
+    from wideberth.solvers.conic import solve_conic
+
+    result = solve_conic(problem)
+    control.steps = result.n_iter
+    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
+    free = (problem.n, 0, 0)
+    control.record(problem, problem.certificate(outcome.point, outcome.dual), free)
+    return outcome
+
+
+def _solution(problem, control, outcome, name, screening) -> Solution:
+    point, dual = outcome.point, outcome.dual
+    certificate = problem.certificate(point, dual)
+    converged = certificate.gap <= control.tol * point.value
+    removed = saturated = np.zeros(problem.n, dtype=bool)
+    passes = problem.rows.passes.count
+    if screening is not None:
+        removed, saturated = _proven(problem, point, dual, screening)
+    seconds = time.perf_counter() - control.started
+    if not converged:
+        _warn_not_converged(control, certificate, seconds)
+    if not point.w.any():
+        _warn_null(problem)
+    return Solution(
+        point.w,
+        point.b,
+        dual.alpha,
+        certificate,
+        bool(converged),
+        name,
+        control.steps,
+        passes,
+        seconds,
+        removed,
+        saturated,
+        control.trace,
+    )
+
+
+def _proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
+    """Samples decided by the final certificate."""
+    partition = screen_points(problem, point, dual, region=region)
+    return partition.removed, partition.saturated
+
+
+def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | None]:
+    if isinstance(init, Solution):
+        return init.w, init.b, init.alpha
+    try:
+        w, b, alpha = init
+        w = np.asarray(w, dtype=np.float64)
+        alpha = None if alpha is None else np.asarray(alpha, dtype=np.float64)
+        b = float(b)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"init={init!r} must be a Solution or a tuple (w, b, alpha); alpha may be None."
+        ) from None
+    if w.shape != (problem.rows.d,) or (alpha is not None and alpha.shape != (problem.n,)):
+        raise ValueError(
+            f"init has w of shape {w.shape} and alpha of shape "
+            f"{None if alpha is None else alpha.shape}; expected ({problem.rows.d},) and "
+            f"({problem.n},)."
+        )
+    return w, b, alpha
+
+
+def _check_count(max_iter) -> int:
+    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number ≥ 1.")
+    return int(max_iter)
+
+
+def _warn_not_converged(control: Control, certificate: Certificate, seconds: float):
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+    except ImportError:  # the core runs without scikit-learn
+        ConvergenceWarning = UserWarning
+    if control.steps >= control.max_iter:
+        remedy = f"raise max_iter={control.max_iter}"
+    elif time.perf_counter() > control.deadline:
+        remedy = "raise max_seconds"
+    elif control.stopped:
+        remedy = "the callback asked to stop"
+    else:
+        remedy = "rounding forbids more: raise tol, or scale the features"
+    warnings.warn(
+        f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
+        f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; {remedy}.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def _warn_null(problem: Problem) -> None:
+    bracket = critical_radius(problem, max_iter=50)
+    size = f"{bracket.upper:.6g}"
+    if bracket.lower < bracket.upper:
+        size = f"between {bracket.lower:.4g} and {bracket.upper:.4g}"
+    warnings.warn(
+        "The best robust model is w = 0, a constant classifier: the noise covers what "
+        f"separates the classes. The critical uniform radius is {size}; choose a "
+        "smaller radius.",
+        NullModelWarning,
+        stacklevel=4,
+    )

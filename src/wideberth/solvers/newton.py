@@ -1,0 +1,414 @@
+"""Few passes over tall data: subsamples, working sets, screening (theory §6.1).
+
+The engine is the interior-point Newton method of `interior.py`; this file keeps it away
+from most rows.
+
+1. *Nested subsamples.* Random subsets of 20d rows, then eight times as many, and so on,
+   with C scaled up, each only as exact as its sampling error deserves, give a start
+   that is already close on the full data.
+2. *Working sets.* Rows far from the margin are taken as settled: at α_i = c_i folded into
+   one linear and one norm term, at α_i = 0 left out. The engine then runs on the few
+   rows left. Its dual point is feasible for the whole problem and its value exact there,
+   so one pass over the margins gives the whole problem's gap, whatever was assumed;
+   rows that were taken for settled wrongly come back into the next working set.
+3. *Safe screening.* From that gap `screening.py` proves most assumptions right; rows
+   so decided are not read again until the final certificate.
+
+`solve_newton` returns points of the original problem, evaluated on all its rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.linalg
+
+from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.screening import Partition, Reduction, Screener
+from wideberth.solvers.interior import InteriorPoint, Start
+
+__all__ = ["Control", "Outcome", "solve_newton"]
+
+_FIRST_ROWS_PER_FEATURE = 20
+_GROWTH = 8
+_SMALL = 4000  # rows up to which subsampling does not pay
+#: Rows from which on the engine leaves settled ones behind.
+_FEW = 2000
+#: Relative gap from which on the engine's last move foretells its next ones.
+_CALM = 0.1
+#: A row is settled when its slack exceeds this many times the last move of the margins.
+_SAFETY = 5.0
+#: Share of the value at the start below which a working set is seen to be wrong.
+_RUNAWAY = 0.9
+#: Steps of the engine in one round; a round that needs more starts afresh.
+_MOST_STEPS = 60
+
+
+@dataclass
+class Control:
+    """When to stop, whom to tell, and what was spent."""
+
+    tol: float = 1e-6
+    max_iter: int = 500
+    deadline: float = np.inf
+    callback: Callable[[dict], bool | None] | None = None
+    steps: int = 0
+    trace: list[dict] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    stopped: bool = False
+
+    def exhausted(self) -> bool:
+        """Whether no further step may be taken."""
+        late = time.perf_counter() > self.deadline
+        return self.stopped or late or self.steps >= self.max_iter
+
+    def record(self, problem: Problem, certificate, counts) -> None:
+        """Note a certified point; the callback may ask to stop by returning True."""
+        entry = {
+            "iteration": self.steps,
+            "seconds": time.perf_counter() - self.started,
+            "passes": problem.rows.passes.count,
+            "primal": certificate.primal,
+            "dual": certificate.dual,
+            "gap": certificate.gap,
+            "free": counts[0],
+            "saturated": counts[1],
+            "removed": counts[2],
+        }
+        self.trace.append(entry)
+        if self.callback is not None and self.callback(entry):
+            self.stopped = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Points of the original problem: the best found, evaluated on all rows."""
+
+    point: PrimalPoint
+    dual: DualPoint
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """A primal point, and how far each row's margin may be from its value there.
+
+    `band` returns that for the rows of a problem.
+    """
+
+    w: np.ndarray
+    b: float
+    band: Callable[[Problem], np.ndarray]
+
+
+def solve_newton(
+    problem: Problem,
+    control: Control,
+    *,
+    region: str | None = "ellipsoid",
+    init: tuple[np.ndarray, float] | None = None,
+    random_state=None,
+) -> Outcome:
+    """Solve to `control.tol`, starting from (w, b) where `init` gives one."""
+    if not problem.noise.smooth:
+        raise ValueError(
+            f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
+            f"{problem.noise.name!r}; use solver='conic' for that shape."
+        )
+    guess = None
+    if init is not None:
+        w = np.asarray(init[0], dtype=np.float64)
+        guess = _Guess(w, float(init[1]), lambda problem: _nearest_share(problem, w, init[1]))
+    elif problem.n > _SMALL:
+        guess = _subsampled(problem, control, np.random.default_rng(random_state))
+    return _Level(problem, control, region).solve(guess)
+
+
+def _subsampled(problem: Problem, control: Control, rng) -> _Guess | None:
+    """Solve growing random subsets, each starting from the one before.
+
+    Rows of large norm decide directions that few others touch; they are drawn more
+    often, and weigh less in return: the subset's objective stays unbiased.
+    """
+    guess, size = None, max(_FIRST_ROWS_PER_FEATURE * problem.rows.d, 500)
+    pull = problem.rows.norms() ** 2
+    pull = 0.5 + 0.5 * pull / max(float(pull.mean()), 1e-300)
+    while _GROWTH * size < 4 * problem.n and not control.exhausted():
+        chance = np.minimum(pull * (size / problem.n), 1.0)
+        rows = np.flatnonzero(rng.random(problem.n) < chance)
+        subset = replace(
+            problem,
+            rows=problem.rows.take(rows),
+            weights=problem.weights[rows] / chance[rows],
+            radii=problem.radii[rows],
+        )
+        if np.unique(subset.y).size < 2 or not subset.weights.any():
+            return guess
+        tol = max(control.tol, 0.01 * problem.rows.d / size)
+        quiet = Control(tol, control.max_iter, control.deadline, steps=control.steps)
+        found = _Level(subset, quiet, None).solve(guess)
+        control.steps = quiet.steps
+        error = _SamplingError(subset, found, 1 - chance[rows], rng)
+        guess = _Guess(found.point.w, found.point.b, error)
+        size *= _GROWTH
+    return guess
+
+
+class _Level:
+    """One problem, solved by rounds: working set, engine, verification, screening."""
+
+    def __init__(self, problem: Problem, control: Control, region: str | None):
+        self.full, self.control = problem, control
+        self.least = 0.2 if problem.n <= _SMALL else 0.7
+        self.screener = Screener(problem, region)
+        unused = problem.weights == 0
+        if unused.any():
+            self.screener.settle(unused)
+        self.best: Outcome = None  # type: ignore[assignment]  # set by the first round
+
+    def solve(self, guess: _Guess | None) -> Outcome:
+        """Rounds until the gap of the full problem meets the tolerance."""
+        control, goal = self.control, 0.5 * self.control.tol
+        problem = self.screener.problem
+        pinned = np.zeros(problem.n, dtype=bool)
+        point, band = None, np.full(problem.n, np.inf)
+        if guess is not None:
+            point = problem.at(guess.w, guess.b)
+            band = guess.band(problem)
+        while True:
+            work, engine = self._working_set(point, band, pinned)
+            floor = -np.inf if point is None else _RUNAWAY * point.value
+            work = self._run(work, engine, goal, pinned, floor)
+            outcome = self._verify(work, engine)
+            self._keep_best(outcome)
+            met = _gap(outcome) <= control.tol * outcome.point.value
+            if (met and self._certified()) or control.exhausted():
+                return self._finish()
+            wrong = _wrongly_settled(work, outcome.point.slack)
+            pinned |= wrong
+            if not wrong.any():
+                goal *= 0.1
+            if point is None:
+                band[:] = np.median(np.abs(outcome.point.slack))
+            if _gap(outcome) <= 0.01 * outcome.point.value:
+                band = band * 0.3
+            point = _between(problem, point, outcome.point)
+            pinned |= (point.slack > 0) != (outcome.point.slack > 0)
+            self._keep_best(Outcome(point, outcome.dual))
+            kept = self.screener.update(point, outcome.dual, self.least)
+            if kept is not None:
+                problem, pinned = self.screener.problem, pinned[kept]
+                band = band[kept]
+                point = problem.at(point.w, point.b, point.margins[kept])
+
+    def _working_set(self, point, band, pinned) -> tuple[Reduction, InteriorPoint]:
+        """Settle the rows far from the margin; start the engine on the others."""
+        problem = self.screener.problem
+        if point is None:
+            return Reduction.of(problem), InteriorPoint(problem, _ridge(problem))
+        slack = np.abs(point.slack)
+        near = (slack <= band) | pinned
+        least = min(problem.n, 4 * problem.rows.d + 50)
+        if near.sum() < least:
+            near[np.argpartition(slack, least - 1)[:least]] = True
+        work = Reduction.of(problem)
+        if not near.all():
+            work = work.shrink(_assume(near, point.slack))
+        width = max(float(slack[near].max()), 1e-9)
+        share = 0.5 + 0.5 * point.slack[near] / width
+        start = Start(point.w, point.b, point.margins[near], share)
+        return work, InteriorPoint(work.problem, start)
+
+    def _run(self, work, engine, goal: float, pinned, floor: float) -> Reduction:
+        """Step to the goal, leaving rows behind as they settle.
+
+        A value below `floor` shows that rows were settled wrongly: without them the
+        objective has too low a minimum, and the sooner this is seen the better.
+        """
+        for _ in range(_MOST_STEPS):
+            if engine.relative_gap <= goal or self.control.exhausted():
+                break
+            if engine.primal < floor and work.free.size < pinned.size:
+                break
+            self.control.steps += 1
+            if engine.problem.n == 0 or not engine.step():
+                break
+            near = self._unsettled(engine, pinned[work.free])
+            if near is not None:
+                work = work.shrink(_assume(near, engine.slack))
+                engine.shrink(near, work.problem)
+        return work
+
+    def _unsettled(self, engine: InteriorPoint, pinned) -> np.ndarray | None:
+        """Rows that the next steps may still move across the margin, if few enough."""
+        n, d = engine.problem.n, engine.problem.rows.d
+        if n <= max(_FEW, 8 * d) or engine.relative_gap > _CALM:
+            return None
+        near = np.abs(engine.slack) <= _SAFETY * engine.recent_move + _rms(engine.recent_move)
+        near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
+        if near.sum() > 0.6 * n or near.sum() < 2 * d:
+            return None
+        return near
+
+    def _verify(self, work: Reduction, engine: InteriorPoint) -> Outcome:
+        """Evaluate the engine's points on the screened problem, by one pass."""
+        problem = self.screener.problem
+        inner = work.problem.dual_at(engine.alpha)
+        dual = replace(inner, alpha=work.unfold(inner.alpha))
+        margins = engine.margins if work.problem is problem else None
+        point = problem.at(engine.w, engine.b, margins)
+        certificate = problem.certificate(point, dual)
+        self.control.record(self.full, certificate, self.screener.counts)
+        return Outcome(point, dual)
+
+    def _keep_best(self, outcome: Outcome) -> None:
+        """Keep the best primal and the best dual point of all rounds.
+
+        Screening never raises a primal value, so points of earlier, larger problems
+        may only look worse than they are.
+        """
+        unfolded = self.screener.reduction.unfold(outcome.dual.alpha)
+        found = Outcome(outcome.point, replace(outcome.dual, alpha=unfolded))
+        best = found if self.best is None else self.best
+        self.best = Outcome(
+            min(best.point, found.point, key=lambda point: point.value),
+            max(best.dual, found.dual, key=lambda dual: dual.value),
+        )
+
+    def _certified(self) -> bool:
+        """Whether the best points meet the tolerance on all rows of the problem."""
+        best = self._finish()
+        return _gap(best) <= self.control.tol * best.point.value
+
+    def _finish(self) -> Outcome:
+        """Evaluate the best points on all rows, those screened before included."""
+        best = self.best
+        if best.point.margins.size != self.full.n:
+            best = Outcome(self.full.at(best.point.w, best.point.b), best.dual)
+            self.best = best
+        return best
+
+
+def _assume(near: np.ndarray, slack: np.ndarray) -> Partition:
+    """Take rows that are not near the margin as settled on the side they are on."""
+    return Partition(~near & (slack < 0), ~near & (slack >= 0), slack, slack)
+
+
+def _wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
+    """Rows left out at a bound that the slack at the new point contradicts."""
+    wrong = np.where(work.settled > 0, slack < 0, slack > 0)
+    wrong[work.free] = False
+    return wrong
+
+
+def _between(problem: Problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
+    """The best point of the full objective on the segment from `old` to `new`.
+
+    Margins are known at both ends, so the search costs vector operations only.
+    """
+    if old is None:
+        return new
+    margin_move = new.margins - old.margins
+    w_move, b_move = new.w - old.w, new.b - old.b
+
+    def look(t: float) -> tuple[float, PrimalPoint]:
+        w, b = old.w + t * w_move, old.b + t * b_move
+        point = problem.at(w, b, old.margins + t * margin_move)
+        active = problem.weights * (point.slack > 0)
+        slope = float(w @ w_move) + (problem.intercept or 0.0) * b * b_move
+        slope -= float(active @ margin_move) + float(active @ problem.y) * b_move
+        slope += float(active @ problem.radii) * float(problem.noise.maximizer(w) @ w_move)
+        if problem.folded is not None:
+            fold = problem.folded
+            slope -= float(fold.d @ w_move) + fold.balance * b_move
+            slope += fold.s * float(problem.noise.maximizer(w) @ w_move)
+        return slope, point
+
+    slope, best = look(1.0)
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        if slope <= 0 and high == 1.0:
+            return best
+        middle = 0.5 * (low + high)
+        slope, point = look(middle)
+        best = min(best, point, key=lambda candidate: candidate.value)
+        low, high = (middle, high) if slope < 0 else (low, middle)
+    return min(best, old, key=lambda candidate: candidate.value)
+
+
+class _SamplingError:
+    """How far margins may move from a subsample's solution to the full one's.
+
+    The solution w of a subsample scatters about the full one's with covariance
+    about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was drawn,
+    H the Hessian with the hinge smoothed; and a row unlike any in the subsample pulls
+    its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all rows by a
+    few random projections.
+    """
+
+    _PROJECTIONS = 6
+
+    def __init__(self, problem: Problem, found: Outcome, doubt: np.ndarray, rng):
+        slack = found.point.slack
+        width = max(float(np.quantile(np.abs(slack), 0.1)), 1e-6)
+        inside = np.abs(slack) <= width
+        hessian = _bordered_gram(problem, inside * problem.weights / (2 * width))
+        d = problem.rows.d
+        hessian[np.diag_indices(d)] += 1.0
+        hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
+        noise = _bordered_gram(problem, (slack > 0) * doubt * problem.weights**2)
+        factor = scipy.linalg.cholesky(hessian, lower=True)
+        k = self._PROJECTIONS
+        normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
+        own = scipy.linalg.solve_triangular(factor, normal[:, :k], lower=True, trans="T")
+        values, vectors = scipy.linalg.eigh(noise)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        scatter = scipy.linalg.cho_solve((factor, True), root @ normal[:, k:])
+        if problem.intercept is None:
+            own[d], scatter[d] = 0.0, 0.0
+        self.own, self.scatter = own, scatter
+
+    def __call__(self, problem: Problem) -> np.ndarray:
+        scatter, own = problem.rows.projected_squares(self.scatter, self.own)
+        return 5.0 * np.sqrt(scatter) + 2.0 * own * problem.weights
+
+
+def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:
+    """Σ weights_i (x_i,1)(x_i,1)ᵀ."""
+    used = np.flatnonzero(weights)
+    rows = problem.rows.take(used)
+    return rows.curvature(weights[used], rows.y[:, None].astype(float))
+
+
+def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:
+    """A band that holds the given share of the rows nearest to the margin."""
+    slack = np.abs(problem.at(w, b).slack)
+    return np.full(problem.n, np.quantile(slack, share))
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values * values)))
+
+
+def _gap(outcome: Outcome) -> float:
+    return outcome.point.value - outcome.dual.value
+
+
+def _ridge(problem: Problem) -> Start:
+    """Least squares on the slacks: minimise ½‖w‖² + ¼Σc_i u_i², whose α is ½c_i u_i."""
+    rows, weights = problem.rows, 0.5 * problem.weights
+    extras = None if problem.intercept is None else problem.y[:, None].astype(float)
+    matrix = rows.curvature(weights, extras)
+    matrix.flat[: rows.d * len(matrix) : len(matrix) + 1] += 1.0
+    right = rows.combine(weights)
+    if problem.folded is not None:
+        right = right + problem.folded.d
+    if extras is not None:
+        matrix[-1, -1] += problem.intercept
+        right = np.append(right, weights @ problem.y)
+    solution = scipy.linalg.solve(matrix, right, assume_a="sym")
+    w, b = solution[: rows.d], float(solution[-1]) if extras is not None else 0.0
+    margins = rows.margins(w)
+    return Start(w, b, margins, 0.5 * (1 - margins - problem.y * b))
