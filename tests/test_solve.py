@@ -14,7 +14,7 @@ from wideberth.paper import load
 from wideberth.rows import as_rows
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import _ridge
+from wideberth.solvers.newton import ridge_start
 
 SMOOTH = ("l2", "ellipsoid")
 
@@ -89,7 +89,7 @@ def test_tall_data_needs_few_passes(tall, C, radius, intercept):
     assert solution.converged
     assert solution.passes < 80
     problem = Problem.from_data(X, y, C=C, radius=radius, intercept=intercept)
-    engine = InteriorPoint(problem, _ridge(problem))
+    engine = InteriorPoint(problem, ridge_start(problem))
     while engine.relative_gap > 1e-9:
         assert engine.step()
     assert solution.primal == pytest.approx(engine.primal, rel=2e-6)

@@ -5,9 +5,9 @@ choice of p gives an upper bound. The tests differ in p and in how they bound th
 
 * `separable` (the paper): margin and noise apart.
 * `joint` (ℓ2): the exact range over a ball. Above, min over p of
-  ⟨c,z−ρp⟩ + r‖z−ρp‖ (minimax); below, Ω is replaced by its tangents in ‖w‖², one
-  parameter again. Both parameters come from a fixed-point iteration, and *every*
-  value of them gives a valid bound: stopping early costs tightness, never safety.
+  ⟨c,z−ρp⟩ + r‖z−ρp‖ (minimax); below, Ω is replaced by its tangents in ‖w‖². One
+  parameter each, found by a few Newton steps, and *every* value of it gives a valid
+  bound: stopping early costs tightness, never safety.
 * `tilted` (every shape): p = v, where the region itself bounds h = Ω(w) − ⟨v,w⟩ ≥ 0. Below,
   trading h against distance in ‖w−c‖² + sh ≤ r² gives
   ⟨c,q⟩ − t‖q‖ − ρ(r²−t²)/s with t = min(r, s‖q‖/2ρ): no loss at all for small ρ.
@@ -38,7 +38,8 @@ __all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separabl
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
-_FIXED_POINT_STEPS = 8
+#: Safeguarded Newton steps to the best p or β; fewer cost tightness, never safety.
+_SCALAR_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def joint(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
 
 
 def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
-    """min over unit p at angle φ to c of ⟨c,z−ρp⟩ + r‖z−ρp‖."""
+    """min over p ∈ U of ⟨c,z−ρp⟩ + r‖z−ρp‖: p at an angle φ between c and z, or w = 0."""
     rho = sample.radii
     along = sample.plain / center if center > 0 else np.zeros_like(sample.plain)
     # Never more than the true length: any such p lies in U, whatever the rounding.
@@ -107,40 +108,63 @@ def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
         _positive(sample.squares - sample.extra - along**2 - sample.root_slack)
     )
     whole = sample.squares + rho * rho
-    cosine, sine = np.ones_like(along), np.zeros_like(along)
-    for _ in range(_FIXED_POINT_STEPS):
-        length = np.sqrt(_positive(whole - 2 * rho * (along * cosine + across * sine)))
-        toward, off = center * length + r * along, r * across
-        norm = np.sqrt(toward**2 + off**2)
-        norm[norm == 0] = 1.0
-        cosine, sine = toward / norm, off / norm
+    low, high = np.zeros_like(along), np.arctan2(across, along)
+    angle = np.arctan2(r * across, center * np.sqrt(sample.squares) + r * along)
+    for _ in range(_SCALAR_STEPS):
+        cosine, sine = np.cos(angle), np.sin(angle)
+        toward, off = along * cosine + across * sine, along * sine - across * cosine
+        length = np.sqrt(np.maximum(whole - 2 * rho * toward, 1e-300))
+        # Derivative over ρ, and its derivative.
+        slope = center * sine + r * off / length
+        bend = center * cosine + r * (toward - rho * off * off / length**2) / length
+        angle = _safeguarded(angle, slope, bend, low, high)
+    cosine, sine = np.cos(angle), np.sin(angle)
     inside = whole - 2 * rho * (along * cosine + across * sine) + sample.root_slack
     bound = sample.margins - rho * center * cosine + r * np.sqrt(_positive(inside))
-    # Where the noise covers the sample, p = z/ρ cancels it altogether.
-    covered = sample.squares - sample.extra + sample.root_slack <= rho * rho
-    cancelled = sample.margins - sample.plain + r * np.sqrt(sample.extra)
-    return np.where(covered, np.minimum(bound, cancelled), bound)
+    if r <= center:
+        return bound
+    # The ball reaches w = 0, the maximiser where p = (z + tc)/ρ lies in U.
+    t = np.sqrt(sample.extra / (r * r - center * center))
+    needed = sample.squares - sample.extra + t * (2 * sample.plain + t * center**2)
+    at_zero = sample.margins - sample.plain + np.sqrt(
+        sample.extra * (r * r - center * center)
+    )
+    allowed = needed + (1 + t * center) ** 2 * sample.root_slack <= rho * rho
+    return np.where(allowed, np.minimum(bound, at_zero), bound)
 
 
 def _joint_lower(sample: Sample, center: float, r: float) -> np.ndarray:
-    """max over β of ⟨c,z⟩ − r‖z−ρβc‖ − ½ρ((‖c‖²+r²)β + 1/β), from ‖w‖ ≤ ½(β‖w‖²+1/β)."""
-    rho, square = sample.radii, center * center
-    largest = center + r
+    """max over β of ⟨c,z⟩ − r‖z−ρβc‖ − ½ρ((‖c‖²+r²)β + 1/β), as ‖w‖ ≤ ½(β‖w‖²+1/β)."""
+    rho, largest = sample.radii, center + r
     if largest == 0:
         return sample.margins.copy()
-    smallest = max(abs(center - r), 1e-8 * largest)
-    beta = np.full_like(sample.plain, 1 / largest)
-    for _ in range(_FIXED_POINT_STEPS):
-        tilt = rho * beta
-        inside = sample.squares - 2 * tilt * sample.plain + tilt * tilt * square
-        length = np.sqrt(_positive(inside))
-        length[length == 0] = 1.0
-        reached = square + r * r - 2 * r * (sample.plain - tilt * square) / length
-        beta = 1 / np.sqrt(np.clip(reached, smallest**2, largest**2))
-    tilt = rho * beta
-    inside = sample.squares - 2 * tilt * sample.plain + tilt * tilt * square
-    swing = r * np.sqrt(_positive(inside + sample.root_slack))
-    return sample.margins - swing - 0.5 * rho * ((square + r * r) * beta + 1 / beta)
+    low = np.full_like(sample.plain, 1 / largest)
+    high = np.full_like(sample.plain, 1 / max(abs(center - r), 1e-8 * largest))
+    beta, size = np.sqrt(low * high), center**2 + r**2
+    for _ in range(_SCALAR_STEPS):
+        pull = rho * center**2 * beta - sample.plain
+        length = np.sqrt(np.maximum(_tilted_square(sample, center, beta), 1e-300))
+        slope = r * pull / length + 0.5 * (size - beta**-2)
+        bend = r * rho * (center**2 - (pull / length) ** 2) / length + beta**-3
+        beta = _safeguarded(beta, slope, bend, low, high)
+    inside = _tilted_square(sample, center, beta) + sample.root_slack
+    swing = r * np.sqrt(_positive(inside))
+    return sample.margins - swing - 0.5 * rho * (size * beta + 1 / beta)
+
+
+def _tilted_square(sample: Sample, center: float, beta) -> np.ndarray:
+    """‖z − ρβc‖², with 1/λ_b where there is a penalised intercept."""
+    tilt = sample.radii * beta
+    return sample.squares - 2 * tilt * sample.plain + (tilt * center) ** 2
+
+
+def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
+    """One Newton step to a zero of an increasing slope; `low`, `high` close in on it."""
+    np.copyto(low, x, where=slope < 0)
+    np.copyto(high, x, where=slope >= 0)
+    step = x - slope / np.where(bend > 0, bend, np.inf)
+    inside = (step > low) & (step < high) & (bend > 0)
+    return np.where(inside, step, 0.5 * (low + high))
 
 
 def tilted(problem: Problem, region: Region, rows=slice(None)) -> Bounds:

@@ -164,6 +164,10 @@ class InteriorPoint:
 
     def step(self) -> bool:
         """One predictor–corrector step; False if no progress is possible."""
+        with np.errstate(all="ignore"):  # at the end of float64; checked below
+            return self._step()
+
+    def _step(self) -> bool:
         rest = 1.0 - self.share
         weights = 1.0 / (self.p / rest + self.q / self.share)  # θ/c
         if self.cone is not None:
@@ -182,7 +186,7 @@ class InteriorPoint:
             factor, weights, rest, target + da * dp, target - da * dq, cone
         )
         length = min(1.0, _TO_BOUNDARY * self._longest(rest, move))
-        if not np.isfinite(length) or length < 1e-10:
+        if not (length > 1e-10 and np.isfinite(move[0]).all()):
             return False
         self._advance(length, move)
         return True

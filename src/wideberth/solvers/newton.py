@@ -30,7 +30,7 @@ from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.interior import InteriorPoint, Start
 
-__all__ = ["Control", "Outcome", "solve_newton"]
+__all__ = ["Control", "Outcome", "ridge_start", "solve_newton"]
 
 _FIRST_ROWS_PER_FEATURE = 20
 _GROWTH = 8
@@ -207,7 +207,7 @@ class _Level:
         """Settle the rows far from the margin; start the engine on the others."""
         problem = self.screener.problem
         if point is None:
-            return Reduction.of(problem), InteriorPoint(problem, _ridge(problem))
+            return Reduction.of(problem), InteriorPoint(problem, ridge_start(problem))
         slack = np.abs(point.slack)
         near = (slack <= band) | pinned
         least = min(problem.n, 4 * problem.rows.d + 50)
@@ -396,7 +396,7 @@ def _gap(outcome: Outcome) -> float:
     return outcome.point.value - outcome.dual.value
 
 
-def _ridge(problem: Problem) -> Start:
+def ridge_start(problem: Problem) -> Start:
     """Least squares on the slacks: minimise ½‖w‖² + ¼Σc_i u_i², whose α is ½c_i u_i."""
     rows, weights = problem.rows, 0.5 * problem.weights
     extras = None if problem.intercept is None else problem.y[:, None].astype(float)
