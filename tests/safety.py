@@ -27,9 +27,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 from problems import INTERCEPTS, SHAPES, make_problem
-
 from wideberth import NullModelWarning
-from wideberth.bounds import available_tests
+from wideberth.bounds import nameable_tests
 from wideberth.paper import configurations, load
 from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth.problem import Problem
@@ -126,8 +125,7 @@ def examine(problem: Problem, rng) -> dict[tuple[str, str], Counter]:
         return {("reference", "not exact enough"): Counter(problems=1)}
     for point, dual in iterates(reference, rng):
         for kind in REGIONS:
-            tests = dict.fromkeys([*available_tests(problem, kind), "separable"])
-            for test in (None, *tests):
+            for test in (None, *nameable_tests(problem, kind)):
                 partition = screen_points(problem, point, dual, region=kind, test=test)
                 count = tally.setdefault((kind, test or "all tests"), Counter())
                 reference.judge(partition, count)

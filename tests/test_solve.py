@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import make_problem, problems
 from sklearn.exceptions import ConvergenceWarning
 
+from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.endpoints import critical_radius
 from wideberth.paper import load
@@ -254,7 +254,7 @@ def test_same_seed_same_answer(tall):
 def test_the_products_are_what_they_say(seed, sparse, dtype):
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(70, 5)) * (rng.random((70, 5)) < 0.5)).astype(dtype)
-    y = np.where(rng.random(70) < 0.5, 1, -1).astype(np.int8)
+    y = np.where(rng.random(70) < 0.5, 1, -1).astype(float)
     rows = as_rows(sp.csr_array(X) if sparse else X, y)
     Z = X.astype(float) * y[:, None]
     w, a = rng.normal(size=5), rng.random(70) * (np.arange(70) < 20)
@@ -264,10 +264,11 @@ def test_the_products_are_what_they_say(seed, sparse, dtype):
     np.testing.assert_allclose(rows.margins(w), Z @ w, **near)  # norms known by now
     np.testing.assert_allclose(rows.norms(), np.linalg.norm(Z, axis=1), **near)
     np.testing.assert_allclose(rows.combine(a), Z.T @ a, **near)
+    np.testing.assert_allclose(rows._combine_few(np.arange(20), a), Z.T @ a, **near)
     np.testing.assert_allclose(rows.combine(a + 1), Z.T @ (a + 1), **near)
     full = np.column_stack([Z, extras])
     np.testing.assert_allclose(rows.curvature(a, extras), full.T @ (a[:, None] * full), **near)
     np.testing.assert_allclose(rows.weighted_squares(w**2), (Z**2) @ w**2, **near)
     J = np.array([3, 5, 8])
     np.testing.assert_allclose(rows.take(J).margins(w), (Z @ w)[J], **near)
-    assert rows.passes.count == pytest.approx(2 + 20 / 70 + 3 + 2 * 3 / 70)
+    assert rows.passes.count == pytest.approx(2 + 1 + 20 / 70 + 3 + 2 * 3 / 70)

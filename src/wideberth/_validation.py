@@ -69,27 +69,26 @@ def _where_not_finite(X, name):
 
 
 def check_labels(y, n: int) -> np.ndarray:
-    """Return y ∈ {−1,+1}ⁿ as int8; both classes must occur."""
+    """Return y ∈ {−1,+1}ⁿ as float64; both classes must occur."""
     y = np.asarray(y)
     if y.shape != (n,):
         raise ValueError(
             f"y has shape {y.shape}; it must be one label per row of X, shape ({n},)."
         )
+    if y.dtype.kind in "if" and np.all(np.abs(y) == 1) and -n < y.sum() < n:
+        return y.astype(np.float64)
     classes = np.unique(y)
     if len(classes) == 1:
         raise ValueError(
             f"y holds a single class, {classes[0]!s}; a classifier needs both "
             "−1 and +1."
         )
-    numeric = y.dtype.kind in "iuf"
-    if len(classes) != 2 or not numeric or not np.all(np.abs(classes) == 1):
-        shown = ", ".join(map(repr, classes[:5].tolist()))
-        raise ValueError(
-            f"y holds the labels {shown}{', …' if len(classes) > 5 else ''}; this "
-            "function needs exactly −1 and +1. Encode them, for example with "
-            "np.where(y == positive_label, 1, -1)."
-        )
-    return y.astype(np.int8)
+    shown = ", ".join(map(repr, classes[:5].tolist()))
+    raise ValueError(
+        f"y holds the labels {shown}{', …' if len(classes) > 5 else ''}; this "
+        "function needs exactly −1 and +1. Encode them, for example with "
+        "np.where(y == positive_label, 1, -1)."
+    )
 
 
 def check_per_sample(value, n: int, name: str) -> np.ndarray:

@@ -25,6 +25,7 @@ errors, so a bound holds in exact arithmetic for the data as stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,9 @@ from wideberth.rows import gamma
 __all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separable"]
 
 Bounds = tuple[np.ndarray, np.ndarray]
+Selection = slice | np.ndarray
+#: A test prepared for a problem and a region: selected rows → bounds on their margins.
+Test = Callable[[Selection], Bounds]
 
 #: Safeguarded Newton steps to the best p or β; fewer cost tightness, never safety.
 _SCALAR_STEPS = 10
@@ -49,7 +53,7 @@ class Sample:
     margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
     plain: np.ndarray  # ⟨c,z_i⟩
     squares: np.ndarray  # ‖z_i‖² + 1/λ_b
-    radii: np.ndarray
+    radii: np.ndarray | np.float64
     extra: float  # 1/λ_b, or 0
     slack: np.ndarray  # outward move of every bound
     root_slack: np.ndarray  # enlargement of squares under a root
@@ -58,6 +62,8 @@ class Sample:
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
         """Gather the samples `rows` (a slice or indices) of a problem."""
         norms, radii = problem.rows.norms()[rows], problem.radii[rows]
+        if problem.radii.strides == (0,):  # one radius for all
+            radii = np.float64(problem.radii[0])
         plain = region.margins[rows]
         margins, extra, b_slack = plain, 0.0, 0.0
         if problem.intercept:
@@ -77,26 +83,34 @@ class Sample:
         )
 
 
-def separable(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+def separable(problem: Problem, region: Region) -> Test:
     """Margin and noise bounded apart: the paper's Lemma, for every shape."""
-    sample = Sample.of(problem, region, rows)
     omega = problem.noise.support(region.w)
     spread = region.radius * problem.noise.lipschitz(problem.rows.d)
-    swing = region.radius * np.sqrt(sample.squares) + sample.slack
-    return (
-        sample.margins - swing - sample.radii * (omega + spread),
-        sample.margins + swing - sample.radii * max(omega - spread, 0.0),
-    )
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        swing = region.radius * np.sqrt(sample.squares) + sample.slack
+        return (
+            sample.margins - swing - sample.radii * (omega + spread),
+            sample.margins + swing - sample.radii * max(omega - spread, 0.0),
+        )
+
+    return bounds
 
 
-def joint(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+def joint(problem: Problem, region: Region) -> Test:
     """Exact range over a ball for ℓ2 noise, in the plane of centre and sample."""
-    sample = Sample.of(problem, region, rows)
     center = float(np.linalg.norm(region.w))
-    return (
-        _joint_lower(sample, center, region.radius) - sample.slack,
-        _joint_upper(sample, center, region.radius) + sample.slack,
-    )
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        return (
+            _joint_lower(sample, center, region.radius) - sample.slack,
+            _joint_upper(sample, center, region.radius) + sample.slack,
+        )
+
+    return bounds
 
 
 def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
@@ -167,42 +181,50 @@ def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
     return np.where(inside, step, 0.5 * (low + high))
 
 
-def tilted(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+def tilted(problem: Problem, region: Region) -> Test:
     """Noise term bounded by the region itself, for every shape."""
     curvature = region.curvature
     if curvature is None:
-        return separable(problem, region, rows)
-    sample, v, s = Sample.of(problem, region, rows), curvature.v, curvature.s
-    rho, r = sample.radii, region.radius
-    inside = sample.squares - 2 * rho * curvature.tilt[rows] + rho * rho * float(v @ v)
-    length = np.sqrt(_positive(inside + sample.root_slack))
-    level = sample.margins - rho * float(v @ region.w)
-    # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
-    t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, 1e-300))
-    lower = level - t * length - rho * ((r - t) * (r + t) / s)
-    return lower - sample.slack, level + r * length + sample.slack
+        return separable(problem, region)
+    v, s, r = curvature.v, curvature.s, region.radius
+    v_square, v_center = float(v @ v), float(v @ region.w)
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        rho = sample.radii
+        inside = sample.squares - 2 * rho * curvature.tilt(rows) + rho * rho * v_square
+        length = np.sqrt(_positive(inside + sample.root_slack))
+        level = sample.margins - rho * v_center
+        # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
+        t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, 1e-300))
+        lower = level - t * length - rho * ((r - t) * (r + t) / s)
+        return lower - sample.slack, level + r * length + sample.slack
+
+    return bounds
 
 
-def ellipsoid(problem: Problem, region: Region, rows=slice(None)) -> Bounds:
+def ellipsoid(problem: Problem, region: Region) -> Test:
     """Noise term as a quadratic form: ℓ2 and per-feature noise."""
-    curvature = region.curvature
-    if curvature is None:
-        return separable(problem, region, rows)
-    shape = _Ellipsoid.of(problem, region, curvature)
-    sample, s = Sample.of(problem, region, rows), curvature.s
-    rho = sample.radii
-    pull = shape.cross[rows]
-    inside = shape.squares(problem, sample, rows) + sample.extra
-    inside += pull * (shape.gain * pull - 2 * rho * shape.boost)
-    inside += rho * rho * shape.v_square
-    swing = shape.radius * np.sqrt(_positive(inside + sample.root_slack))
-    level = shape.margins[rows] + (sample.margins - sample.plain)
-    level = level - rho * shape.v_center
-    penalty = region.radius**2 / s
-    return (
-        level - swing - rho * penalty - sample.slack,
-        level + swing + sample.slack,
-    )
+    if region.curvature is None:
+        return separable(problem, region)
+    shape = _Ellipsoid.of(problem, region, region.curvature)
+    penalty = region.radius**2 / region.curvature.s
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        rho, pull = sample.radii, shape.cross[rows] * shape.cross_factor
+        inside = pull * (shape.gain * pull - (2 * shape.boost) * rho)
+        inside += shape.squares(sample, rows)
+        inside += rho * rho * shape.v_square + sample.extra
+        inside += sample.root_slack
+        swing = shape.radius * np.sqrt(_positive(inside))
+        swing += sample.slack
+        level = shape.margins[rows] - rho * shape.v_center
+        if sample.extra:
+            level += sample.margins - sample.plain
+        return level - swing - rho * penalty, level + swing
+
+    return bounds
 
 
 @dataclass(frozen=True)
@@ -215,11 +237,13 @@ class _Ellipsoid:
     radius: float
     margins: np.ndarray  # Ze
     v_center: float  # ⟨v,e⟩
-    cross: np.ndarray  # ZB⁻¹v
+    cross: np.ndarray  # ZB⁻¹v, up to a factor
+    cross_factor: float
     gain: float
     boost: float  # A⁻¹v = boost·B⁻¹v
     v_square: float  # vᵀA⁻¹v
-    diagonal: np.ndarray | float  # B
+    reduced_squares: np.ndarray | None  # ‖z_i‖² in the metric B⁻¹; None for ℓ2
+    diagonal: float  # B, for ℓ2
 
     @classmethod
     def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
@@ -235,11 +259,9 @@ class _Ellipsoid:
         rest = float(np.sum(u * u / diagonal)) + max(1 - float(u @ u), 0.0)
         reduced = v / diagonal
         v_product = float(v @ reduced)
-        cross = (
-            curvature.tilt / diagonal[0]
-            if isotropic
-            else problem.rows.margins(reduced)
-        )
+        cross, cross_factor = curvature.along, curvature.factor / float(diagonal[0])
+        if not isotropic:
+            cross, cross_factor = problem.rows.margins(reduced), 1.0
         assert region.anchor is not None
         w_alpha, anchor_margins = region.anchor
         offset = region.w - w_alpha
@@ -259,20 +281,46 @@ class _Ellipsoid:
             margins,
             float(v @ center),
             cross,
+            cross_factor,
             kappa / rest,
             1 / rest,
             v_product / rest,
-            float(diagonal[0]) if isotropic else diagonal,
+            None if isotropic else problem.rows.weighted_squares(1 / diagonal),
+            float(diagonal[0]),
         )
 
-    def squares(self, problem: Problem, sample: Sample, rows):
+    def squares(self, sample: Sample, rows: Selection) -> np.ndarray:
         """‖z_i‖² in the metric B⁻¹."""
-        if isinstance(self.diagonal, float):
+        if self.reduced_squares is None:
             return (sample.squares - sample.extra) / self.diagonal
-        return problem.rows.weighted_squares(1 / self.diagonal)[rows]
+        return self.reduced_squares[rows]
 
 
-TESTS = {
+def hopeless(problem: Problem, region: Region, rows: Selection, low, high):
+    """Samples that no test over the ball of a region can decide (ℓ2 noise).
+
+    On the side of `low` and `high` where ψ lies at the centre it is evaluated at
+    c ± r·q/‖q‖, q = z − ρc/‖c‖, close to its extreme: if that value leaves the sample
+    undecided, so does the exact range, and the joint test can be spared.
+    """
+    sample = Sample.of(problem, region, rows)
+    center, r = float(np.linalg.norm(region.w)), region.radius
+    if center == 0:
+        return np.zeros(sample.plain.size, dtype=bool)
+    rho, along = sample.radii, sample.plain / center
+    above = sample.margins - rho * center > 0.5 * (low + high)
+    inside = np.maximum(sample.squares - 2 * rho * along + rho * rho, 1e-300)
+    unit = np.where(above, -r, r) / np.sqrt(inside)
+    # ‖c ± r·q/‖q‖‖², without the coordinate of b.
+    size = center**2 + r**2 + 2 * unit * (sample.plain - rho * center)
+    if sample.extra:
+        size = size - sample.extra * unit * unit
+    value = sample.margins + unit * (sample.squares - rho * along)
+    value -= rho * np.sqrt(_positive(size))
+    return np.where(above, value <= low, value >= high)
+
+
+TESTS: dict[str, Callable[[Problem, Region], Test]] = {
     "separable": separable,
     "joint": joint,
     "tilted": tilted,
@@ -281,13 +329,21 @@ TESTS = {
 
 
 def available_tests(problem: Problem, kind: str) -> list[str]:
-    """Tests that apply to this noise shape and region, strongest first."""
-    tests = ["joint"] if isinstance(problem.noise, L2) else ["separable"]
-    if kind == "ellipsoid":
-        tests.insert(0, "tilted")
-        if has_ellipsoid(problem):
-            tests.insert(0, "ellipsoid")
-    return tests
+    """Tests that apply to this noise shape and region, in the order of a good run.
+
+    The first is cheap and decides nearly all; the second tightens what it left.
+    """
+    smooth, curved = has_ellipsoid(problem), kind == "ellipsoid"
+    last = "joint" if isinstance(problem.noise, L2) else "separable"
+    if curved:
+        return ["ellipsoid" if smooth else "tilted", last]
+    return ["separable", "joint"] if last == "joint" else ["separable"]
+
+
+def nameable_tests(problem: Problem, kind: str) -> list[str]:
+    """All tests that may be asked for by name."""
+    tests = {*available_tests(problem, kind), "separable"}
+    return sorted(tests | {"tilted"} if kind == "ellipsoid" else tests)
 
 
 def _positive(values: np.ndarray) -> np.ndarray:

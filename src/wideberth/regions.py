@@ -41,7 +41,13 @@ class Curvature:
 
     s: float
     v: np.ndarray
-    tilt: np.ndarray  # Zv
+    #: Zv as a vector and a factor: for ℓ2 noise v is parallel to w_α, which saves a pass.
+    along: np.ndarray
+    factor: float
+
+    def tilt(self, rows) -> np.ndarray:
+        """⟨v,z_i⟩ of the selected rows."""
+        return self.along[rows] * self.factor
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,11 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     if s <= 0 or not np.isfinite(1 / s):
         return ball
     lipschitz = problem.noise.lipschitz(problem.rows.d)
-    v, tilt = _subgradient(problem, dual, ball)
+    v, along, factor = _subgradient(problem, dual, ball)
     size = problem.noise.dual_norm(v) * (1 + gamma(4 * problem.rows.d + 8))
     if not np.isfinite(size):
         return ball
-    v, tilt = v / max(size, 1.0), tilt / max(size, 1.0)
+    v, factor = v / max(size, 1.0), factor / max(size, 1.0)
     v_error = 2 * dual.center_rounding / s + gamma(8 * problem.rows.d + 64) * lipschitz
     v_error += max(size - 1.0, 0.0) * lipschitz
     radius = np.sqrt(ball.radius**2 + s * v_error * ball.reach) * (1 + gamma(8))
@@ -113,7 +119,7 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
         radius,
         ball.gap,
         reach,
-        Curvature(s, v, tilt),
+        Curvature(s, v, along, factor),
         ball.anchor,
     )
 
@@ -142,10 +148,10 @@ def _safe_gap(problem, point, dual) -> float:
     return max(certificate.gap, 0.0) + certificate.rounding
 
 
-def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray]:
-    """v and Zv; for ℓ2 noise v is parallel to w_α, which saves the pass."""
+def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:
+    """v, and Zv as a vector and a factor."""
     norm = float(np.linalg.norm(dual.w))
     if isinstance(problem.noise, L2) and norm > 0:
-        return dual.w / norm, ball.anchor[1] / norm
+        return dual.w / norm, ball.anchor[1], 1 / norm
     v = (dual.d - dual.w) / dual.s
-    return v, problem.rows.margins(v)
+    return v, problem.rows.margins(v), 1.0

@@ -89,7 +89,7 @@ class Rows(ABC):
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """Zᵀa, in float64; rows with a_i = 0 are not multiplied where few are left."""
-        if np.count_nonzero(a) < 0.5 * self.n:
+        if self.n > _BLOCK_ROWS and np.count_nonzero(a) < 0.5 * self.n:
             return self._combine_few(np.flatnonzero(a), a)
         self.passes.add(self.n)
         if self._whole is not None:
@@ -118,10 +118,10 @@ class Rows(ABC):
             self._gram(a, None, gram, None)
             return gram
         weighted = a[:, None] * extras
-        cross = np.zeros((d, k))
-        self._gram(a, weighted * self.y[:, None], gram[:d, :d], cross)
-        gram[:d, d:], gram[d:, :d] = cross, cross.T
         gram[d:, d:] = weighted.T @ extras
+        weighted *= self.y[:, None]
+        self._gram(a, weighted, gram[:d, :d], gram[:d, d:])
+        gram[d:, :d] = gram[:d, d:].T
         return gram
 
     def norms(self) -> np.ndarray:

@@ -12,11 +12,19 @@ its iterates (dynamic mode; static is its first call); `carry_dual` (sequential 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.bounds import TESTS, Bounds, available_tests
+from wideberth.bounds import (
+    TESTS,
+    Bounds,
+    Test,
+    available_tests,
+    hopeless,
+    nameable_tests,
+)
 from wideberth.problem import (
     Certificate,
     DualPoint,
@@ -37,6 +45,9 @@ __all__ = [
     "screen",
     "screen_points",
 ]
+
+
+_BATCH = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -131,26 +142,45 @@ def screen_points(
     test: str | None = None,
 ) -> Partition:
     """Screen from evaluated points; needs no pass over the data if w = w(α) (ℓ2)."""
-    tests = available_tests(problem, region)
+    where = build_region(region, problem, point, dual)
+    names = available_tests(problem, region)
     if test is not None:
-        allowed = [*tests, "separable"]
+        allowed = nameable_tests(problem, region)
         if test not in allowed:
             raise ValueError(
                 f"test={test!r} does not apply to region={region!r} with "
-                f"{problem.noise.name} noise; choose one of {sorted(set(allowed))}."
+                f"{problem.noise.name} noise; choose one of {allowed}."
             )
-        tests = [test]
-    where = build_region(region, problem, point, dual)
-    lower, upper = TESTS[tests[0]](problem, where)
-    for name in tests[1:]:
-        undecided = _decide(problem, where, lower, upper).free
-        if not undecided.any():
-            break
-        rows = np.flatnonzero(undecided)
-        tighter = TESTS[name](problem, where, rows)
-        lower[rows] = np.maximum(lower[rows], tighter[0])
-        upper[rows] = np.minimum(upper[rows], tighter[1])
+        names = [test]
+    tests = [TESTS[name](problem, where) for name in names]
+    lower, upper = np.empty(problem.n), np.empty(problem.n)
+    for rows in _batches(problem.n):
+        lower[rows], upper[rows] = tests[0](rows)
+    if len(tests) > 1:
+        _tighten(problem, where, tests[1], names[1] == "joint", lower, upper)
     return _decide(problem, where, lower, upper)
+
+
+def _batches(n: int) -> Iterator[slice]:
+    """Slices of rows that stay in cache."""
+    for start in range(0, n, _BATCH):
+        yield slice(start, min(start + _BATCH, n))
+
+
+def _tighten(problem, where, test: Test, sparing: bool, lower, upper) -> None:
+    """Run a second test on the samples left undecided, sparing it where it is idle."""
+    need_low, need_high = _needed(problem, lower, upper)
+    for rows in _batches(problem.n):
+        left = (lower[rows] <= need_low[rows]) & (upper[rows] >= need_high[rows])
+        chosen = rows.start + np.flatnonzero(left)
+        if sparing and chosen.size:
+            look = rows if chosen.size == left.size else chosen
+            idle = hopeless(problem, where, look, need_low[look], need_high[look])
+            chosen = chosen[~idle]
+        if chosen.size:
+            tighter = test(chosen)
+            lower[chosen] = np.maximum(lower[chosen], tighter[0])
+            upper[chosen] = np.minimum(upper[chosen], tighter[1])
 
 
 def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
@@ -179,19 +209,26 @@ def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> Dual
     return problem.dual_at(np.minimum(best * dual.alpha, problem.weights))
 
 
+def _needed(problem: Problem, lower, upper) -> Bounds:
+    """What a lower bound must exceed to remove, and an upper one stay below to saturate.
+
+    1, less a free intercept's share at its unfavourable end (theory §4.4).
+    """
+    if problem.intercept != 0:
+        one = np.broadcast_to(1.0, (problem.n,))
+        return one, one
+    b_low, b_high = _intercept_bracket(problem, lower, upper)
+    positive = problem.y > 0
+    return 1 - np.where(positive, b_low, -b_high), 1 - np.where(positive, b_high, -b_low)
+
+
 def _decide(problem: Problem, region: Region, lower, upper) -> Partition:
-    """Compare bounds with 1, a free intercept taken at its unfavourable end."""
-    low, high = lower, upper
+    """Turn bounds into decisions; those of a `Partition` include a free intercept."""
+    need_low, need_high = _needed(problem, lower, upper)
+    removed = (lower > need_low) | (problem.weights == 0)
+    saturated = (upper < need_high) & ~removed
     if problem.intercept == 0:
-        b_low, b_high = _intercept_bracket(problem, lower, upper)
-        positive = problem.y > 0
-        low = lower + np.where(positive, b_low, -b_high)
-        high = upper + np.where(positive, b_high, -b_low)
-    unused = problem.weights == 0
-    removed = (low > 1) | unused
-    saturated = (high < 1) & ~removed
-    if problem.intercept == 0:
-        return Partition(removed, saturated, low, high, region)
+        lower, upper = lower + (1 - need_low), upper + (1 - need_high)
     return Partition(removed, saturated, lower, upper, region)
 
 
@@ -345,8 +382,3 @@ def _check_shape(value, length: int, name: str) -> np.ndarray:
             f"{value.shape}."
         )
     return value
-
-
-def merge_bounds(first: Bounds, second: Bounds) -> Bounds:
-    """Intersect two pairs of bounds on the same samples."""
-    return np.maximum(first[0], second[0]), np.minimum(first[1], second[1])

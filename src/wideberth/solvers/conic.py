@@ -107,7 +107,7 @@ def _import_cvxpy():
 
 
 def _program(cp, problem: Problem):
-    n, d, y = problem.n, problem.rows.d, problem.y.astype(np.float64)
+    n, d, y = problem.n, problem.rows.d, problem.y
     Z = sp.diags_array(y) @ sp.csr_array(problem.rows.X.astype(np.float64))
     if not sp.issparse(problem.rows.X):
         Z = Z.toarray()

@@ -48,9 +48,15 @@ class Start:
 
 
 class InteriorPoint:
-    """The iteration; `step()` until `relative_gap` is small or it returns False."""
+    """The iteration; `step()` until `relative_gap` is small or it returns False.
+
+    Both complementarity pairs of the hinge are kept as one: `room` = (1−a, a) and
+    `force` = (p, q), arrays of shape (2, n), with room·force → μ.
+    """
 
     def __init__(self, problem: Problem, start: Start):
+        fold = problem.folded
+        self.noisy = bool(problem.radii.any()) or (fold is not None and fold.s > 0)
         self._take(problem)
         d, omega = problem.rows.d, problem.noise.support(start.w)
         extra = []
@@ -63,12 +69,13 @@ class InteriorPoint:
         self.products = start.margins + self.extras @ self.x[d:]  # ⟨x,e_i⟩
         self.slack = 1.0 - self.products
         reach = max(float(np.abs(self.slack).sum()) / max(problem.n, 1), 1e-9)
-        self.share = np.clip(start.share, 0.05, 0.95)
-        self.p = np.maximum(self.slack, 0.0) + reach
-        self.q = self.p - self.slack
+        share = np.clip(start.share, 0.05, 0.95)
+        self.room = np.array([1.0 - share, share])
+        upper = np.maximum(self.slack, 0.0) + reach
+        self.force = np.array([upper, upper - self.slack])
         self.steps, self.recent_move = 0, np.zeros(problem.n)
         self._combine()
-        self.cone = _Cone(self, self._mu()) if self.noisy else None
+        self.cone = _Cone(self) if self.noisy else None
         self._measure()
         self.first_primal = self.primal
 
@@ -76,8 +83,6 @@ class InteriorPoint:
         """Adopt a problem: its weights, extra columns (−ρ, y), penalties, folded part."""
         self.problem, self.c = problem, problem.weights
         fold, d = problem.folded, problem.rows.d
-        if not hasattr(self, "noisy"):
-            self.noisy = bool(problem.radii.any()) or (fold is not None and fold.s > 0)
         columns, penalties, folded = [], [], []
         if self.noisy:
             columns.append(-problem.radii)
@@ -109,9 +114,20 @@ class InteriorPoint:
         return self.products - self.extras @ self.x[self.problem.rows.d :]
 
     @property
+    def share(self) -> np.ndarray:
+        """α/c, strictly between 0 and 1."""
+        return self.room[1]
+
+    @property
     def alpha(self) -> np.ndarray:
         """Dual weights, strictly inside the box."""
-        return self.c * self.share
+        return self.c * self.room[1]
+
+    @property
+    def mu(self) -> float:
+        """Mean complementarity product of the rows."""
+        product = float(np.vdot(self.room, self.force))
+        return max(product, 1e-300) / max(self.room.size, 1)
 
     @property
     def relative_gap(self) -> float:
@@ -120,29 +136,27 @@ class InteriorPoint:
 
     def _lift(self, a: np.ndarray) -> np.ndarray:
         """Σ a_i e_i, by one product."""
-        return np.concatenate((self.problem.rows.combine(a), a @ self.extras))
+        combined = self.problem.rows.combine(a)
+        if not self.extras.shape[1]:
+            return combined
+        return np.concatenate((combined, a @ self.extras))
 
     def _combine(self) -> None:
         """Σα_i e_i, folded samples included."""
         self.combined = self._lift(self.alpha) + self.folded
 
-    def _mu(self) -> float:
-        """Mean complementarity product of the rows."""
-        products = float(self.p @ (1.0 - self.share)) + float(self.q @ self.share)
-        return max(products, 1e-300) / (2 * max(self.p.size, 1))
-
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""
-        problem, x, fold, d = self.problem, self.x, self.problem.folded, self.w.size
+        problem, x, d = self.problem, self.x, self.problem.rows.d
         hinge = float(self.c @ np.maximum(self.slack, 0.0))
         complementarity = hinge - float(self.alpha @ self.slack)
         quadratic = 0.5 * float(self.penalty @ (x * x))
         self.primal = quadratic + hinge
-        if fold is not None:
-            self.primal += fold.total - float(self.folded @ x)
-        toward = self.combined[:d]
-        s = max(-float(self.combined[d]), 0.0) if self.noisy else 0.0
-        near = problem.noise.prox(toward, s) if self.noisy else toward
+        if problem.folded is not None:
+            self.primal += problem.folded.total - float(self.folded @ x)
+        near = self.combined[:d]
+        if self.noisy:
+            near = problem.noise.prox(near, max(-float(self.combined[d]), 0.0))
         stationarity = quadratic - float(self.combined @ x) + 0.5 * float(near @ near)
         if problem.intercept:
             stationarity += 0.5 * float(self.combined[-1]) ** 2 / problem.intercept
@@ -154,9 +168,9 @@ class InteriorPoint:
     def shrink(self, keep: np.ndarray, problem: Problem) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
         self._take(problem)
-        self.products, self.share = self.products[keep], self.share[keep]
-        self.p, self.q = self.p[keep], self.q[keep]
-        self.slack, self.recent_move = self.slack[keep], self.recent_move[keep]
+        self.products, self.slack = self.products[keep], self.slack[keep]
+        self.room, self.force = self.room[:, keep], self.force[:, keep]
+        self.recent_move = self.recent_move[keep]
         self._combine()
         self._measure()
 
@@ -168,24 +182,20 @@ class InteriorPoint:
             return self._step()
 
     def _step(self) -> bool:
-        rest = 1.0 - self.share
-        weights = 1.0 / (self.p / rest + self.q / self.share)  # θ/c
+        ratio = self.force / self.room
+        weights = 1.0 / (ratio[0] + ratio[1])  # θ/c
         if self.cone is not None:
-            self.cone.scale(self)
+            self.cone.scale(self.x)
         factor, ready = self._factor(self.c * weights)
         if not ready:
             return False
-        mu = self._mu()
-        zero = np.zeros(1) if self.cone is None else self.cone.target(0.0)
-        ahead = self._direction(factor, weights, rest, 0.0, 0.0, zero)
-        length = self._longest(rest, ahead)
-        target = mu * self._centering(rest, ahead, length, mu)
-        _, da, dp, dq, _, dh = ahead
-        cone = zero if self.cone is None else self.cone.target(target, ahead[0], dh)
-        move = self._direction(
-            factor, weights, rest, target + da * dp, target - da * dq, cone
-        )
-        length = min(1.0, _TO_BOUNDARY * self._longest(rest, move))
+        mu = self.mu
+        ahead = self._direction(factor, weights, ratio, 0.0, None)
+        target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
+        cone = None if self.cone is None else self.cone.corrected(target)
+        _, d_room, d_force, _ = ahead
+        move = self._direction(factor, weights, ratio, target - d_room * d_force, cone)
+        length = min(1.0, _TO_BOUNDARY * self._longest(move))
         if not (length > 1e-10 and np.isfinite(move[0]).all()):
             return False
         self._advance(length, move)
@@ -199,59 +209,55 @@ class InteriorPoint:
             self.cone.add_curvature(matrix)
         return _cholesky(matrix)
 
-    def _direction(self, factor, weights, rest, upper, lower, cone):
-        """Newton direction for (1−a)p → upper, aq → lower, k∘h → cone."""
-        up, down = upper / rest, lower / self.share
-        pull = self.slack - up + down
+    def _direction(self, factor, weights, ratio, target, cone):
+        """Newton direction for room·force → target, and the cone's product alike."""
+        wanted = target / self.room
+        pull = self.slack
+        if cone is not None or np.ndim(target):
+            pull = pull - wanted[0] + wanted[1]
         right = self.combined - self.penalty * self.x
         right += self._lift(self.c * weights * pull)
-        if self.cone is not None:
-            right += self.cone.force(cone)
+        if cone is not None:
+            right += self.cone.push(cone)
         dx = lapack.dpotrs(factor, right, lower=1)[0]
         d = self.problem.rows.d
         change = self.problem.rows.margins(dx[:d])
         if dx.size > d:
             change += self.extras @ dx[d:]
         da = weights * (pull - change)
-        dp = up - self.p + (self.p / rest) * da
-        dq = down - self.q - (self.q / self.share) * da
-        dh = None if self.cone is None else self.cone.dual_move(cone, dx)
-        return dx, da, dp, dq, change, dh
-
-    def _longest(self, rest, move) -> float:
-        """Largest step that stays inside, at most 1/(share to the boundary)."""
-        dx, da, dp, dq, _, dh = move
-        rate = max(
-            -float((dp / self.p).min(initial=0.0)),
-            -float((dq / self.q).min(initial=0.0)),
-            -float((da / self.share).min(initial=0.0)),
-            float((da / rest).max(initial=0.0)),
-        )
-        longest = 1.0 / rate if rate > 1.0 else 1.0 / _TO_BOUNDARY
+        d_room = np.array([-da, da])
+        d_force = wanted - self.force - ratio * d_room
         if self.cone is not None:
-            longest = min(longest, self.cone.longest(dx, dh))
-        return longest
+            self.cone.move(dx, cone)
+        return dx, d_room, d_force, change
 
-    def _centering(self, rest, move, length, mu) -> float:
+    def _longest(self, move) -> float:
+        """Largest step that stays inside, at most 1/(share to the boundary)."""
+        _, d_room, d_force, _ = move
+        rate = 0.0
+        if d_room.size:
+            rate = max(-float((d_room / self.room).min()), 0.0)
+            rate = max(-float((d_force / self.force).min()), rate)
+        longest = 1.0 / rate if rate > 1.0 else 1.0 / _TO_BOUNDARY
+        return longest if self.cone is None else min(longest, self.cone.longest())
+
+    def _centering(self, move, length: float, mu: float) -> float:
         """Mehrotra's σ = (μ after the predictor / μ)³."""
-        _, da, dp, dq, _, _ = move
-        ahead = float((self.p + length * dp) @ (rest - length * da))
-        ahead += float((self.q + length * dq) @ (self.share + length * da))
-        ratio = ahead / (2 * max(rest.size, 1) * mu)
-        return min(max(ratio, 0.0), 1.0) ** 3
+        _, d_room, d_force, _ = move
+        ahead = np.vdot(self.room + length * d_room, self.force + length * d_force)
+        return min(max(float(ahead) / (max(d_room.size, 1) * mu), 0.0), 1.0) ** 3
 
     def _advance(self, t: float, move) -> None:
-        dx, da, dp, dq, change, dh = move
+        dx, d_room, d_force, change = move
         balanced = self.penalty * (self.x + dx)
         if self.cone is not None:
-            balanced -= self.cone.pull_back(self.cone.h + dh)
-            self.cone.h = self.cone.h + t * dh
+            balanced -= self.cone.advance(t)
         self.combined = (1 - t) * self.combined + t * balanced
         self.x = self.x + t * dx
         self.products = self.products + t * change
         self.slack = 1.0 - self.products
-        self.share = np.minimum(np.maximum(self.share + t * da, 1e-30), 1 - 1e-16)
-        self.p, self.q = self.p + t * dp, self.q + t * dq
+        self.room = np.maximum(self.room + t * d_room, 1e-30)
+        self.force = self.force + t * d_force
         self.recent_move = np.maximum(np.abs(change), 0.3 * self.recent_move)
         self.steps += 1
         self._measure()
@@ -260,132 +266,137 @@ class InteriorPoint:
 class _Cone:
     """The cone constraint k = (t, τ∘w) ∈ K with its multiplier h, in NT scaling.
 
+    W² = η²(2vvᵀ − J) with J = diag(1, −I) makes W⁻¹k = Wh = λ. All moves are kept scaled:
+    g = W⁻¹dk and y − g = Wdh, where λ∘y is what the product k∘h has to change by.
     Rows have c_i times μ as their true product; the cone has `weight` times μ.
-
-    W² = η²(2vvᵀ − J), J = diag(1, −I), W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J); W⁻¹k = Wh = λ.
     """
 
-    def __init__(self, method: InteriorPoint, mu: float):
-        self.d = method.problem.rows.d
-        scales = np.sqrt(np.broadcast_to(method.problem.noise.squares, (self.d,)))
-        self.scales = scales
+    def __init__(self, method: InteriorPoint):
+        self.d, self.size = method.problem.rows.d, method.x.size
+        self.scales = np.sqrt(
+            np.broadcast_to(method.problem.noise.squares, (self.d,)).astype(float)
+        )
         k = self._image(method.x)
         # h_0 balances s, h_1 opposes w; the product ⟨k,h⟩ fixes the weight of this barrier.
         s = max(-float(method.combined[self.d]), 1e-12 * float(method.c.sum()), 1e-300)
         self.h = s * np.concatenate(([1.0], -0.9 * k[1:] / k[0]))
-        self.weight = float(k @ self.h) / mu
+        self.weight = float(k @ self.h) / method.mu
 
     def _image(self, x: np.ndarray) -> np.ndarray:
         """B x = (t, τ∘w)."""
-        return np.concatenate((x[self.d : self.d + 1], self.scales * x[: self.d]))
+        out = np.empty(self.d + 1)
+        out[0] = x[self.d]
+        np.multiply(self.scales, x[: self.d], out=out[1:])
+        return out
 
-    def pull_back(self, h: np.ndarray) -> np.ndarray:
+    def _pull_back(self, h: np.ndarray) -> np.ndarray:
         """Bᵀh, in the order of x."""
-        out = np.zeros(self.width)
+        out = np.zeros(self.size)
         out[: self.d], out[self.d] = self.scales * h[1:], h[0]
         return out
 
-    def scale(self, method: InteriorPoint) -> None:
+    def scale(self, x: np.ndarray) -> None:
         """Compute the scaling at the current point."""
-        self.width = method.x.size
-        self.k = self._image(method.x)
-        size_k, size_h = _size(self.k), _size(self.h)
-        k, h = self.k / size_k, self.h / size_h
-        gamma = np.sqrt(0.5 * (1 + float(k @ h)))
-        self.v = (k + np.concatenate(([h[0]], -h[1:]))) / (2 * gamma)
-        self.eta = np.sqrt(size_k / size_h)
-        self.scaled = self._scale(self.h)  # λ
+        k, h = self._image(x), self.h
+        size_k, size_h = np.sqrt(_square(k)), np.sqrt(_square(h))
+        flipped = h * (-1 / size_h)
+        flipped[0] = -flipped[0]
+        twice = k / size_k + flipped
+        v = twice / np.sqrt(_square(twice))
+        eta = np.sqrt(size_k / size_h)
+        # W⁻¹ = η⁻¹ [v_0, −v_1ᵀ; −v_1, I + v_1v_1ᵀ/(1+v_0)]
+        inverse = np.multiply.outer(v, v / (1 + v[0]))
+        inverse[0], inverse[:, 0] = -v, -v
+        inverse[0, 0] = v[0]
+        inverse.flat[self.d + 2 :: self.d + 2] += 1.0
+        self.inverse = inverse / eta
+        self.scaled = self.inverse @ k  # λ
+        self.v, self.eta = v, eta
 
-    def _scale(self, h: np.ndarray) -> np.ndarray:
-        """W h."""
-        v0, v1 = self.v[0], self.v[1:]
-        inner = float(v1 @ h[1:])
-        head = v0 * h[0] + inner
-        tail = h[1:] + v1 * (h[0] + inner / (1 + v0))
-        return self.eta * np.concatenate(([head], tail))
-
-    def _unscale(self, k: np.ndarray) -> np.ndarray:
-        """W⁻¹ k."""
-        v0, v1 = self.v[0], self.v[1:]
-        inner = float(v1 @ k[1:])
-        head = v0 * k[0] - inner
-        tail = k[1:] + v1 * (-k[0] + inner / (1 + v0))
-        return np.concatenate(([head], tail)) / self.eta
-
-    def target(self, mu: float, dx=None, dh=None) -> np.ndarray:
-        """Solve λ∘y = μe − λ∘λ − (W⁻¹dk)∘(Wdh) for y."""
-        right = -_product(self.scaled, self.scaled)
+    def corrected(self, mu: float) -> np.ndarray:
+        """λ + y for the corrector: λ∘(λ+y) = weight·μe + g∘(λ+g), g the predictor's."""
+        right = _product(self.g, self.scaled + self.g)
         right[0] += self.weight * mu
-        if dx is not None:
-            right -= _product(self._unscale(self._image(dx)), self._scale(dh))
         return _divide(self.scaled, right)
 
-    def force(self, y: np.ndarray) -> np.ndarray:
-        """Bᵀ(h + W⁻¹y): what the cone adds to the right-hand side."""
-        return self.pull_back(self.h + self._unscale(y))
+    def push(self, corrected: np.ndarray) -> np.ndarray:
+        """Bᵀ(h + W⁻¹y): what the cone adds to the right-hand side (0 in a predictor)."""
+        return self._pull_back(self.inverse @ corrected)
 
-    def dual_move(self, y: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """dh = W⁻¹y − W⁻²B dx."""
-        return self._unscale(y - self._unscale(self._image(dx)))
+    def move(self, dx: np.ndarray, corrected: np.ndarray | None) -> None:
+        """Note the scaled moves that go with dx: g = W⁻¹B dx and W dh = y − g."""
+        self.g = self.inverse @ self._image(dx)
+        self.dual_g = -self.scaled - self.g
+        if corrected is not None:
+            self.dual_g += corrected
+
+    def advance(self, t: float) -> np.ndarray:
+        """Move h by t·dh; returns Bᵀ(h + dh)."""
+        dh = self.inverse @ self.dual_g
+        full = self._pull_back(self.h + dh)
+        self.h = self.h + t * dh
+        return full
 
     def add_curvature(self, matrix: np.ndarray) -> None:
-        """Add BᵀW⁻²B in place."""
+        """Add BᵀW⁻²B in place; W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J)."""
         d, weight = self.d, self.eta**-2
-        head, tail = self.v[0], -self.scales * self.v[1:]
-        matrix[:d, :d] += (2 * weight) * np.outer(tail, tail)
+        tail = np.empty(d + 1)
+        np.multiply(self.scales, self.v[1:], out=tail[:d])
+        tail[d] = -self.v[0]
+        matrix[: d + 1, : d + 1] += np.multiply.outer((2 * weight) * tail, tail)
         diagonal = matrix.reshape(-1)[: d * matrix.shape[0] : matrix.shape[0] + 1]
         diagonal += weight * self.scales**2
-        matrix[:d, d] += (2 * weight * head) * tail
-        matrix[d, :d] += (2 * weight * head) * tail
-        matrix[d, d] += weight * (2 * head * head - 1)
+        matrix[d, d] -= weight
 
-    def longest(self, dx: np.ndarray, dh: np.ndarray) -> float:
-        """Largest step that keeps k and h inside K."""
-        return min(_reach(self.k, self._image(dx)), _reach(self.h, dh))
+    def longest(self) -> float:
+        """Largest step that keeps k and h inside K; the same for their scaled images."""
+        return min(_reach(self.scaled, self.g), _reach(self.scaled, self.dual_g))
 
 
-def _size(k: np.ndarray) -> float:
-    """√(k_0² − ‖k_1‖²), kept positive."""
-    tail = float(np.linalg.norm(k[1:]))
-    return float(np.sqrt(max((k[0] - tail) * (k[0] + tail), 1e-300)))
+def _square(k: np.ndarray) -> float:
+    """k_0² − ‖k_1‖², kept positive."""
+    tail = k[1:]
+    norm = float(np.sqrt(tail @ tail))
+    return max((float(k[0]) - norm) * (float(k[0]) + norm), 1e-300)
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Jordan product a∘b of the cone."""
     out = a[0] * b + b[0] * a
-    out[0] = float(a @ b)
+    out[0] = a @ b
     return out
 
 
 def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Solve a∘y = b."""
-    head = (a[0] * b[0] - float(a[1:] @ b[1:])) / max(_size(a) ** 2, 1e-300)
-    return np.concatenate(([head], (b[1:] - head * a[1:]) / a[0]))
+    head = (2 * a[0] * b[0] - float(a @ b)) / _square(a)
+    out = (b - head * a) / a[0]
+    out[0] = head
+    return out
 
 
 def _reach(k: np.ndarray, move: np.ndarray) -> float:
-    """Largest t with k + t·move ∈ K."""
-    a = move[0] ** 2 - float(move[1:] @ move[1:])
-    b = k[0] * move[0] - float(k[1:] @ move[1:])
-    c = _size(k) ** 2
-    limits = [-k[0] / move[0]] if move[0] < 0 else []
+    """Largest t with k + t·move ∈ K: the least positive root of at² + 2bt + c."""
+    k0, move0 = float(k[0]), float(move[0])
+    a = 2 * move0 * move0 - float(move @ move)
+    b = 2 * k0 * move0 - float(k @ move)
+    c = _square(k)
+    limit = -k0 / move0 if move0 < 0 else np.inf
     root = b * b - a * c
     if root >= 0:
-        # Roots of at² + 2bt + c, the stable way.
         pivot = -(b + np.copysign(np.sqrt(root), b))
-        limits += [pivot / a] if a else []
-        limits += [c / pivot] if pivot else []
-    positive = [limit for limit in limits if limit > 0]
-    return min(positive, default=np.inf)
+        roots = (pivot / a if a else np.inf, c / pivot if pivot else np.inf)
+        limit = min((t for t in roots if t > 0), default=limit)
+    return limit
 
 
 def _cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     """Factor a positive definite matrix, shifted a little if rounding asks for it."""
-    shift, scale = 0.0, float(np.max(np.diagonal(matrix)))
-    for _ in range(8):
-        shifted = matrix + shift * np.eye(len(matrix)) if shift else matrix
-        factor, info = lapack.dpotrf(shifted, lower=1)
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    shift = 1e-15 * float(np.max(np.diagonal(matrix))) if info else 0.0
+    for _ in range(7):
         if info == 0:
             return factor, True
-        shift = max(100 * shift, 1e-15 * scale)
+        factor, info = lapack.dpotrf(matrix + shift * np.eye(len(matrix)), lower=1)
+        shift *= 100
     return factor, False

@@ -36,7 +36,7 @@ _FIRST_ROWS_PER_FEATURE = 20
 _GROWTH = 8
 _SMALL = 4000  # rows up to which subsampling does not pay
 #: Rows from which on the engine leaves settled ones behind.
-_FEW = 2000
+_FEW = 500
 #: Relative gap from which on the engine's last move foretells its next ones.
 _CALM = 0.1
 #: A row is settled when its slack exceeds this many times the last move of the margins.
@@ -379,7 +379,7 @@ def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:
     """Σ weights_i (x_i,1)(x_i,1)ᵀ."""
     used = np.flatnonzero(weights)
     rows = problem.rows.take(used)
-    return rows.curvature(weights[used], rows.y[:, None].astype(float))
+    return rows.curvature(weights[used], rows.y[:, None])
 
 
 def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:
@@ -399,7 +399,7 @@ def _gap(outcome: Outcome) -> float:
 def ridge_start(problem: Problem) -> Start:
     """Least squares on the slacks: minimise ½‖w‖² + ¼Σc_i u_i², whose α is ½c_i u_i."""
     rows, weights = problem.rows, 0.5 * problem.weights
-    extras = None if problem.intercept is None else problem.y[:, None].astype(float)
+    extras = None if problem.intercept is None else problem.y[:, None]
     matrix = rows.curvature(weights, extras)
     matrix.flat[: rows.d * len(matrix) : len(matrix) + 1] += 1.0
     right = rows.combine(weights)
