@@ -1,8 +1,9 @@
 """The Newton solver beside Clarabel, SCS and LIBLINEAR; `make bench-newton`.
 
-Ratios from one run: every solver's wall time for the whole call, at equal accuracy (primal
-suboptimality on the full problem below 1e-6 relative, against a reference of 1e-10). Data
-passes are exact counts. Writes the tables to benchmarks/results/newton.md as well.
+Ratios from one run: every solver's wall time for the whole call, at equal accuracy
+(primal suboptimality on the full problem below 1e-6 relative, against a reference of
+1e-10). Data passes are exact counts. Writes the tables to benchmarks/results/newton.md
+as well.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def median_seconds(call, repeats: int) -> tuple[float, object]:
 
 def paper_grid(report: Report) -> None:
     """The paper's 32 configurations against Clarabel and the paper's SCS baseline."""
-    report.say("| data | C | radius | ms | Clarabel | SCS, paper's options | suboptimality |")
+    report.say("| data | C | radius | ms | Clarabel | SCS (paper) | suboptimality |")
     report.say("|---|---|---|---|---|---|---|")
     sets = {name: load(name) for name in DATASETS}
     ratios: dict[str, list[tuple[float, float]]] = {name: [] for name in DATASETS}
@@ -87,8 +88,9 @@ def paper_grid(report: Report) -> None:
         off = rough.certificate.primal / optimum - 1
         note = "" if off <= TARGET else f" (off by {off:.0e})"
         report.say(
-            f"| {name} | {C:g} | {radius:g} | {1e3 * ours:.1f} | {clarabel / ours:.1f}× | "
-            f"{scs / ours:.0f}×{note} | {found.primal / optimum - 1:.1e} |"
+            f"| {name} | {C:g} | {radius:g} | {1e3 * ours:.1f} "
+            f"| {clarabel / ours:.1f}× "
+            f"| {scs / ours:.0f}×{note} | {found.primal / optimum - 1:.1e} |"
         )
     report.say()
     for name, pairs in ratios.items():
@@ -113,7 +115,7 @@ def covtype(report: Report, epochs: int) -> None:
         report.say("covtype: skipped, the data set is not there")
         return
     X, y = loaded
-    report.say("| covtype, C=1 | passes | seconds, 1 thread | 2 threads | relative gap |")
+    report.say("| covtype, C=1 | passes | s, 1 thread | s, 2 threads | relative gap |")
     report.say("|---|---|---|---|---|")
     seconds = {}
     for radius in (0.05, 0.0):
@@ -127,8 +129,8 @@ def covtype(report: Report, epochs: int) -> None:
                 times.append(taken)
         seconds[radius] = times[0]
         report.say(
-            f"| radius {radius:g} | {found.passes:.1f} | {times[0]:.2f} | {times[1]:.2f} | "
-            f"{found.relative_gap:.1e} |"
+            f"| radius {radius:g} | {found.passes:.1f} | {times[0]:.2f} | "
+            f"{times[1]:.2f} | {found.relative_gap:.1e} |"
         )
     report.say()
     problem = Problem.from_data(X, y)
@@ -140,8 +142,8 @@ def covtype(report: Report, epochs: int) -> None:
     off = problem.at(peer.coef_[0]).value / optimum - 1
     bound = "at least " if off > TARGET else ""
     report.say(
-        f"LIBLINEAR, {epochs} epochs, radius 0: {taken:.0f} s, suboptimality {off:.1e}; "
-        f"ratio {bound}{taken / seconds[0.0]:.0f}×"
+        f"LIBLINEAR, {epochs} epochs, radius 0: {taken:.0f} s, suboptimality "
+        f"{off:.1e}; ratio {bound}{taken / seconds[0.0]:.0f}×"
     )
 
 
@@ -165,8 +167,9 @@ def growth(report: Report) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=300, help="LIBLINEAR's on covtype")
-    parser.add_argument("--skip", nargs="*", default=[], choices=["grid", "covtype", "growth"])
+    parser.add_argument("--epochs", type=int, default=300, help="of LIBLINEAR")
+    parts = ["grid", "covtype", "growth"]
+    parser.add_argument("--skip", nargs="*", default=[], choices=parts)
     options = parser.parse_args()
     report = Report()
     report.say("# The Newton solver, measured")

@@ -112,7 +112,9 @@ def ball(problem, w, b, radius):
 @settings(max_examples=60)
 def test_joint_test_is_the_exact_range_over_a_ball(seed, intercept):
     rng = np.random.default_rng(seed)
-    problem = make_problem(seed, n=12, d=2, radius=0.7, spread_radii=True, intercept=intercept)
+    problem = make_problem(
+        seed, n=12, d=2, radius=0.7, spread_radii=True, intercept=intercept
+    )
     w, b = rng.normal(size=2), (0.0 if intercept is None else rng.normal())
     radius = rng.exponential()
     region = ball(problem, w, b, radius)
@@ -150,9 +152,9 @@ def test_intercept_bracket_contains_an_optimal_intercept(problem, seed):
         # The best b for the reference's w may be an interval; one end must be inside.
         nearest = np.clip(reference.b, low, high)
         at_nearest = problem.at(reference.w, nearest).value
-        assert at_nearest <= problem.at(reference.w).value + 3 * reference.gap + 1e-7 * abs(
-            at_nearest
-        )
+        assert at_nearest <= problem.at(
+            reference.w
+        ).value + 3 * reference.gap + 1e-7 * abs(at_nearest)
 
 
 @given(problems(), seeds)

@@ -233,7 +233,10 @@ def test_a_callback_can_stop_the_work(tall):
         ({"max_seconds": -1}, "max_seconds=-1"),
         ({"init": 3}, "init=3 must be"),
         ({"init": (np.zeros(2), 0.0, None)}, r"init has w of shape \(2,\)"),
-        ({"fit_intercept": False, "intercept_penalty": 1.0}, "needs fit_intercept=True"),
+        (
+            {"fit_intercept": False, "intercept_penalty": 1.0},
+            "needs fit_intercept=True",
+        ),
     ],
 )
 def test_bad_arguments_are_named(change, said):
@@ -267,7 +270,9 @@ def test_the_products_are_what_they_say(seed, sparse, dtype):
     np.testing.assert_allclose(rows._combine_few(np.arange(20), a), Z.T @ a, **near)
     np.testing.assert_allclose(rows.combine(a + 1), Z.T @ (a + 1), **near)
     full = np.column_stack([Z, extras])
-    np.testing.assert_allclose(rows.curvature(a, extras), full.T @ (a[:, None] * full), **near)
+    np.testing.assert_allclose(
+        rows.curvature(a, extras), full.T @ (a[:, None] * full), **near
+    )
     np.testing.assert_allclose(rows.weighted_squares(w**2), (Z**2) @ w**2, **near)
     J = np.array([3, 5, 8])
     np.testing.assert_allclose(rows.take(J).margins(w), (Z @ w)[J], **near)

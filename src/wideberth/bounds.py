@@ -1,26 +1,27 @@
 """Tests: bounds on the robust margin ψ_i(w*) of every sample over a region (theory §5).
 
-With q_i = z_i − ρ_i p for any p ∈ U, ψ_i(w) = ⟨w,q_i⟩ − ρ_i(Ω(w) − ⟨p,w⟩) ≤ ⟨w,q_i⟩, so each
-choice of p gives an upper bound. The tests differ in p and in how they bound the bracket:
+With q_i = z_i − ρ_i p for any p ∈ U, ψ_i(w) = ⟨w,q_i⟩ − ρ_i(Ω(w) − ⟨p,w⟩) ≤ ⟨w,q_i⟩, so
+each choice of p gives an upper bound. The tests differ in p and in how they bound the
+bracket:
 
 * `separable` (the paper): margin and noise apart.
 * `joint` (ℓ2): the exact range over a ball. Above, min over p of
   ⟨c,z−ρp⟩ + r‖z−ρp‖ (minimax); below, Ω is replaced by its tangents in ‖w‖². One
   parameter each, found by a few Newton steps, and *every* value of it gives a valid
   bound: stopping early costs tightness, never safety.
-* `tilted` (every shape): p = v, where the region itself bounds h = Ω(w) − ⟨v,w⟩ ≥ 0. Below,
-  trading h against distance in ‖w−c‖² + sh ≤ r² gives
+* `tilted` (every shape): p = v, where the region itself bounds h = Ω(w) − ⟨v,w⟩ ≥ 0.
+  Below, trading h against distance in ‖w−c‖² + sh ≤ r² gives
   ⟨c,q⟩ − t‖q‖ − ρ(r²−t²)/s with t = min(r, s‖q‖/2ρ): no loss at all for small ρ.
-* `ellipsoid` (ℓ2, per-feature): p = v over the ellipsoid (u−g)ᵀA(u−g) ≤ r'², u = w − w_α,
-  A = I + κ(diag τ² − vvᵀ), κ = s/2Ω_max; A⁻¹ by Sherman–Morrison.
+* `ellipsoid` (ℓ2, per-feature): p = v over the ellipsoid (u−g)ᵀA(u−g) ≤ r'², u = w −
+  w_α, A = I + κ(diag τ² − vvᵀ), κ = s/2Ω_max; A⁻¹ by Sherman–Morrison.
 
 All return bounds without a free intercept and with a penalised one.
 
 Rounding. Each bound is a handful of operations on ⟨c,z_i⟩, ‖z_i‖ and ρ_i, whose errors
 are at most γ_{d+4} of ‖c‖‖z_i‖ and ‖z_i‖. Squares under a root are enlarged by
-γ_{4d+64}(‖z_i‖ + ρ_i‖v‖)² before it is taken (they may cancel), and every bound is moved
-outwards by γ_{4d+64}·reach·(‖z_i‖ + ρ_iκ_Ω) plus the like for b: more than the sum of all
-errors, so a bound holds in exact arithmetic for the data as stored.
+γ_{4d+64}(‖z_i‖ + ρ_i‖v‖)² before it is taken (they may cancel), and every bound is
+moved outwards by γ_{4d+64}·reach·(‖z_i‖ + ρ_iκ_Ω) plus the like for b: more than the
+sum of all errors, so a bound holds in exact arithmetic for the data as stored.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def joint(problem: Problem, region: Region) -> Test:
 
 
 def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
-    """min over p ∈ U of ⟨c,z−ρp⟩ + r‖z−ρp‖: p at an angle φ between c and z, or w = 0."""
+    """min over p ∈ U of ⟨c,z−ρp⟩ + r‖z−ρp‖: p between c and z, or the point w = 0."""
     rho = sample.radii
     along = sample.plain / center if center > 0 else np.zeros_like(sample.plain)
     # Never more than the true length: any such p lies in U, whatever the rounding.
@@ -140,8 +141,10 @@ def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
     # The ball reaches w = 0, the maximiser where p = (z + tc)/ρ lies in U.
     t = np.sqrt(sample.extra / (r * r - center * center))
     needed = sample.squares - sample.extra + t * (2 * sample.plain + t * center**2)
-    at_zero = sample.margins - sample.plain + np.sqrt(
-        sample.extra * (r * r - center * center)
+    at_zero = (
+        sample.margins
+        - sample.plain
+        + np.sqrt(sample.extra * (r * r - center * center))
     )
     allowed = needed + (1 + t * center) ** 2 * sample.root_slack <= rho * rho
     return np.where(allowed, np.minimum(bound, at_zero), bound)
@@ -173,7 +176,7 @@ def _tilted_square(sample: Sample, center: float, beta) -> np.ndarray:
 
 
 def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
-    """One Newton step to a zero of an increasing slope; `low`, `high` close in on it."""
+    """One Newton step to a zero of an increasing slope, kept in [low, high]."""
     np.copyto(low, x, where=slope < 0)
     np.copyto(high, x, where=slope >= 0)
     step = x - slope / np.where(bend > 0, bend, np.inf)
@@ -270,7 +273,7 @@ class _Ellipsoid:
             center, margins = w_alpha + moved, problem.rows.margins(w_alpha + moved)
         else:
             center, margins = w_alpha, anchor_margins
-        # (diag τ² − vvᵀ)w_α = 0 up to rounding; what is left of it widens the ellipsoid.
+        # (diag τ² − vvᵀ)w_α = 0 up to rounding; what is left widens the ellipsoid.
         image = squares * w_alpha
         left = np.linalg.norm(image - v * float(v @ w_alpha))
         left += gamma(4 * d + 16) * (np.linalg.norm(image) + np.linalg.norm(w_alpha))

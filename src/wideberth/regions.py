@@ -1,14 +1,15 @@
 """Where the optimum must lie, given any primal point, any feasible dual one, their gap.
 
 Let (w,b) be a primal point, α a feasible dual one, G = P(w,b) − D(α), w_α = w(α), and
-for s = Σα_iρ_i > 0 let v = (d − w_α)/s, a subgradient of Ω at w_α. P is 1-strongly convex
-and exactly L_α(u) − D(α) = ½‖u−w_α‖² + s(Ω(u) − ⟨v,u⟩) for every u, so (theory §4)
+for s = Σα_iρ_i > 0 let v = (d − w_α)/s, a subgradient of Ω at w_α. P is 1-strongly
+convex and exactly L_α(u) − D(α) = ½‖u−w_α‖² + s(Ω(u) − ⟨v,u⟩) for every u, so (theory
+§4)
 
     G ≥ ½‖w−w*‖² + ½‖w*−w_α‖² + s(Ω(w*) − ⟨v,w*⟩).
 
 * `gap_ball` keeps the first term: ‖w*−w‖ ≤ √(2G). The paper's region (§4.1).
-* `midpoint_ball` keeps the first two; by the parallelogram law w* lies in the ball about
-  c = (w+w_α)/2 with r² = G − ¼‖w−w_α‖²: a ball inside the former, r ≤ √G (§4.2).
+* `midpoint_ball` keeps the first two; by the parallelogram law w* lies in the ball
+  about c = (w+w_α)/2 with r² = G − ¼‖w−w_α‖²: a ball inside the former, r ≤ √G (§4.2).
 * `curved_region` keeps all three: ‖w*−c‖² + s(Ω(w*) − ⟨v,w*⟩) ≤ r² (§4.3). The noise
   itself confines w*: the larger s, the narrower the region. For Ω = ‖τ∘·‖ the last
   bracket is at least a quadratic form, (‖τ∘u‖² − ⟨v,u⟩²) / 2Ω_max, which makes
@@ -41,7 +42,7 @@ class Curvature:
 
     s: float
     v: np.ndarray
-    #: Zv as a vector and a factor: for ℓ2 noise v is parallel to w_α, which saves a pass.
+    #: Zv as a vector and a factor: for ℓ2 noise v is parallel to w_α: no pass.
     along: np.ndarray
     factor: float
 
@@ -52,7 +53,7 @@ class Curvature:
 
 @dataclass(frozen=True)
 class Region:
-    """‖(w,√λ_b b) − center‖² [+ s(Ω(w) − ⟨v,w⟩)] ≤ radius², which holds at the optimum."""
+    """‖(w,√λ_b b) − center‖² [+ s(Ω(w) − ⟨v,w⟩)] ≤ radius², true at the optimum."""
 
     w: np.ndarray
     b: float

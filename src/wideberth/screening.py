@@ -5,9 +5,10 @@ have α_i* = 0 (removed), below 1 everywhere α_i* = c_i (saturated); the rest s
 (theory §5). Saturated samples still push on the solution: they are folded into one
 linear and one norm term (theory §3), and no row of either kind is read again.
 
-Public: `screen` for users; `Partition`, `screen_points`, `ideal_partition`; `Reduction`,
-the reduced problem with its way back; `Screener`, which an iterative solver calls with
-its iterates (dynamic mode; static is its first call); `carry_dual` (sequential mode).
+Public: `screen` for users; `Partition`, `screen_points`, `ideal_partition`;
+`Reduction`, the reduced problem with its way back; `Screener`, which an iterative
+solver calls with its iterates (dynamic mode; static is its first call); `carry_dual`
+(sequential mode).
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def screen(
         sample_weight=sample_weight,
         intercept=intercept,
     )
-    w, alpha = _check_shape(w, problem.rows.d, "w"), _check_shape(alpha, problem.n, "alpha")
+    w = _check_shape(w, problem.rows.d, "w")
+    alpha = _check_shape(alpha, problem.n, "alpha")
     return screen_points(
         problem, problem.at(w, b), problem.dual_at(alpha), region=region, test=test
     )
@@ -184,7 +186,7 @@ def _tighten(problem, where, test: Test, sparing: bool, lower, upper) -> None:
 
 
 def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
-    """Screen from an optimal w (the paper's Theorem 2): the most any rule can decide."""
+    """Screen from an optimal w (the paper's Theorem 2): the most a rule can decide."""
     margins = problem.robust_margins(w, b)
     unused = problem.weights == 0
     return Partition((margins > 1 + tol) | unused, margins < 1 - tol, margins, margins)
@@ -194,23 +196,23 @@ def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> Dual
     """Turn the dual solution under `weights` into a feasible point of `problem`.
 
     Sequential screening: every α_i keeps its share of the box, then the whole is
-    stretched to the best feasible multiple. D(tα) = tΣα_i − ½t²(…), so t is closed form.
+    stretched to the best feasible multiple. D(tα) = tΣα_i − ½t²(…), so t is closed
+    form.
     """
     share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
     dual = problem.dual_at(share * problem.weights)
     total = accurate_sum(dual.alpha)
     curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b**2
-    room = np.divide(
-        problem.weights, dual.alpha, out=np.full(problem.n, np.inf), where=dual.alpha > 0
-    )
-    best = min(total / curvature if curvature > 0 else 1.0, float(room.min()))
+    used = dual.alpha > 0
+    room = float((problem.weights[used] / dual.alpha[used]).min(initial=np.inf))
+    best = min(total / curvature if curvature > 0 else 1.0, room)
     if problem.folded is not None or abs(best - 1) < 1e-6:
         return dual
     return problem.dual_at(np.minimum(best * dual.alpha, problem.weights))
 
 
 def _needed(problem: Problem, lower, upper) -> Bounds:
-    """What a lower bound must exceed to remove, and an upper one stay below to saturate.
+    """What a lower bound must exceed to remove, an upper one undercut to saturate.
 
     1, less a free intercept's share at its unfavourable end (theory §4.4).
     """
@@ -219,7 +221,9 @@ def _needed(problem: Problem, lower, upper) -> Bounds:
         return one, one
     b_low, b_high = _intercept_bracket(problem, lower, upper)
     positive = problem.y > 0
-    return 1 - np.where(positive, b_low, -b_high), 1 - np.where(positive, b_high, -b_low)
+    worst = np.where(positive, b_low, -b_high)
+    best = np.where(positive, b_high, -b_low)
+    return 1 - worst, 1 - best
 
 
 def _decide(problem: Problem, region: Region, lower, upper) -> Partition:
@@ -276,7 +280,7 @@ class Reduction:
         return cls(problem, problem, np.arange(problem.n), np.zeros(problem.n))
 
     def shrink(self, partition: Partition) -> Reduction:
-        """Apply decisions about the samples still free; reads the saturated rows once."""
+        """Apply decisions about the free samples; reads the saturated rows once."""
         small, saturated = self.problem, partition.saturated
         keep = np.flatnonzero(partition.free)
         folded = small.folded

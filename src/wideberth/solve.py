@@ -116,8 +116,8 @@ def solve(
     radius : float or array of shape (n,)
         ρ_i, how far each sample may be off.
     noise : {"l2", "linf", "l1"} or array of shape (d,)
-        Shape of the noise: Euclidean ball, box, cross-polytope, or an ellipsoid given by
-        one noise level per feature.
+        Shape of the noise: Euclidean ball, box, cross-polytope, or an ellipsoid given
+        by one noise level per feature.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -178,7 +178,9 @@ def solve(
     if max_seconds is not None:
         deadline = started + check_positive(max_seconds, "max_seconds")
     control = Control(tol, _check_count(max_iter), deadline, callback, started=started)
-    name = solver if solver != "auto" else ("newton" if problem.noise.smooth else "conic")
+    name = solver
+    if solver == "auto":
+        name = "newton" if problem.noise.smooth else "conic"
     outcome = _known(problem, control, init)
     if outcome is None:
         outcome = _run(problem, control, name, screening, init, random_state)
@@ -267,13 +269,13 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
         b = float(b)
     except (TypeError, ValueError):
         raise ValueError(
-            f"init={init!r} must be a Solution or a tuple (w, b, alpha); alpha may be None."
+            f"init={init!r} must be a Solution or a tuple (w, b, alpha or None)."
         ) from None
-    if w.shape != (problem.rows.d,) or (alpha is not None and alpha.shape != (problem.n,)):
+    n, d = problem.n, problem.rows.d
+    if w.shape != (d,) or (alpha is not None and alpha.shape != (n,)):
         raise ValueError(
             f"init has w of shape {w.shape} and alpha of shape "
-            f"{None if alpha is None else alpha.shape}; expected ({problem.rows.d},) and "
-            f"({problem.n},)."
+            f"{None if alpha is None else alpha.shape}; expected ({d},) and ({n},)."
         )
     return w, b, alpha
 
@@ -299,7 +301,8 @@ def _warn_not_converged(control: Control, certificate: Certificate, seconds: flo
         remedy = "rounding forbids more: raise tol, or scale the features"
     warnings.warn(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
-        f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; {remedy}.",
+        f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
+        f"{remedy}.",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -1,20 +1,21 @@
 """The paper's Algorithm 1, in three readings that share one driver.
 
 Each round solves the conic program on the free samples F, takes the GAP ball of radius
-√(2·gap) about its w, and moves samples to R (removed) and S (saturated) by the separable
-test. The readings differ in what they train on and over which samples they take the gap:
+√(2·gap) about its w, and moves samples to R (removed) and S (saturated) by the
+separable test. The readings differ in what they train on and over which samples they
+take the gap:
 
 * `as_published`, the authors' code: trains on F alone, gap over F alone. Samples fixed
   in S no longer push on w, so from the second round on the ball belongs to another
   problem and need not contain w* (theory §3).
-* `as_printed`, the text taken literally: trains on F alone, gap over all samples. Safe, but
-  once S is non-empty the gap is large and little more is screened.
+* `as_printed`, the text taken literally: trains on F alone, gap over all samples. Safe,
+  but once S is non-empty the gap is large and little more is screened.
 * `repaired`: S stays in the problem as one linear and one norm term; gap over that.
 
-Runs on the conic backend with the options of the authors' code: at most five rounds with
-SCS eps = max(1e-2·0.1^k, 1e-6) and 2000 iterations, the gap floored at 1e-4 in the first
-round, until |F| ≤ 20 or gap < 1e-4; then one solve on F ∪ S, which the authors stop at
-eps 1e-2 and 500 iterations, and the other two readings take to 1e-6.
+Runs on the conic backend with the options of the authors' code: at most five rounds
+with SCS eps = max(1e-2·0.1^k, 1e-6) and 2000 iterations, the gap floored at 1e-4 in the
+first round, until |F| ≤ 20 or gap < 1e-4; then one solve on F ∪ S, which the authors
+stop at eps 1e-2 and 500 iterations, and the other two readings take to 1e-6.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def run_algorithm1(problem: Problem, variant: str) -> Run:
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r} is not known; choose one of {VARIANTS}.")
     if problem.intercept is not None:
-        raise ValueError("Algorithm 1 is stated without an intercept; use intercept=None.")
+        raise ValueError("Algorithm 1 is stated without an intercept: intercept=None.")
     started, trace = time.perf_counter(), []
     nothing = np.zeros(problem.n, dtype=bool)
     removed, saturated = nothing.copy(), nothing.copy()

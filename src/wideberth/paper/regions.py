@@ -1,8 +1,9 @@
 """How much each region screens, on the paper's 32 configurations.
 
-`python -m wideberth.paper.regions` prints, at iterates of relative gap 1e-1 … 1e-6, the share
-of samples decided by the paper's rule (GAP ball, separable test), by the midpoint ball and
-by the robust ellipsoid, both with the strongest test. All three see the same iterates.
+`python -m wideberth.paper.regions` prints, at iterates of relative gap 1e-1 … 1e-6, the
+share of samples decided by the paper's rule (GAP ball, separable test), by the midpoint
+ball and by the robust ellipsoid, both with the strongest test. All three see the same
+iterates.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RULES = (
 
 
 def shares(problem: Problem) -> Iterator[tuple[float, list[float]]]:
-    """Yield (relative gap, share decided by each rule) at the first iterate per level."""
+    """Yield (relative gap, share decided by each rule) at one iterate per level."""
     engine = InteriorPoint(problem, ridge_start(problem))
     for level in LEVELS:
         while True:
@@ -35,10 +36,13 @@ def shares(problem: Problem) -> Iterator[tuple[float, list[float]]]:
             gap = problem.certificate(point, dual).relative_gap
             if gap <= level or not engine.step():
                 break
-        yield gap, [
-            screen_points(problem, point, dual, region=region, test=test).share
-            for _, region, test in RULES
-        ]
+        yield (
+            gap,
+            [
+                screen_points(problem, point, dual, region=region, test=test).share
+                for _, region, test in RULES
+            ],
+        )
 
 
 def main() -> int:

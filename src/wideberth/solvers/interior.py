@@ -2,21 +2,23 @@
 
 Written with t ≥ Ω(w) = ‖τ∘w‖ the problem is linear in x = (w, t, b) but for one cone:
 
-    min ½‖w‖² + ½λ_b b² + Σ c_i [u_i]_+ ,   u_i = 1 − ⟨x, e_i⟩,   e_i = (z_i, −ρ_i, y_i),
+    min ½‖w‖² + ½λ_b b² + Σ c_i [u_i]_+ ,   u_i = 1 − ⟨x,e_i⟩,  e_i = (z_i, −ρ_i, y_i),
     k = (t, τ∘w) ∈ K = {k_0 ≥ ‖k_1‖}
 
 (t and b only where there are noise and intercept). Perturbing complementarity by μ > 0,
-with shares a_i = α_i/c_i ∈ (0,1), multipliers p, q > 0 of the hinge and h ∈ K of the cone,
+with shares a_i = α_i/c_i ∈ (0,1), multipliers p, q > 0 of the hinge and h ∈ K of the
+cone,
 
     Qx = Σα_i e_i + Bᵀh,   u = p − q,   (1−a)p = μ = aq,   k∘h ∝ μ(1,0),   k = Bx.
 
 Newton's method, all but x eliminated, has the matrix Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B with
-θ_i = c_i / (p_i/(1−a_i) + q_i/a_i) and W the Nesterov–Todd scaling of (k,h). This is the
-Hessian of theory §6.1 with its hard set J replaced by smooth weights θ: a dozen or two of
-steps whatever C, scale or collinearity, kinks of Ω included (w* = 0, or no noisy feature
-used), where the semismooth form creeps along its pieces. Steps are Mehrotra's (SIAM J.
-Optim. 1992). One identity saves a product per step: after a step of length t, Σα_i e_i
-becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so the gap costs vector operations only.
+θ_i = c_i / (p_i/(1−a_i) + q_i/a_i) and W the Nesterov–Todd scaling of (k,h). This is
+the Hessian of theory §6.1 with its hard set J replaced by smooth weights θ: a dozen or
+two of steps whatever C, scale or collinearity, kinks of Ω included (w* = 0, or no noisy
+feature used), where the semismooth form creeps along its pieces. Steps are Mehrotra's
+(SIAM J. Optim. 1992). One identity saves a product per step: after a step of length t,
+Σα_i e_i becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so the gap costs vector
+operations only.
 
 Works on any `Problem` with ℓ2 or per-feature noise, reduced ones included, and can be
 shrunk between steps. Nothing here certifies; gaps are for steering.
@@ -80,7 +82,7 @@ class InteriorPoint:
         self.first_primal = self.primal
 
     def _take(self, problem: Problem) -> None:
-        """Adopt a problem: its weights, extra columns (−ρ, y), penalties, folded part."""
+        """Adopt a problem: weights, extra columns (−ρ, y), penalties, folded part."""
         self.problem, self.c = problem, problem.weights
         fold, d = problem.folded, problem.rows.d
         columns, penalties, folded = [], [], []
@@ -217,7 +219,7 @@ class InteriorPoint:
             pull = pull - wanted[0] + wanted[1]
         right = self.combined - self.penalty * self.x
         right += self._lift(self.c * weights * pull)
-        if cone is not None:
+        if self.cone is not None and cone is not None:
             right += self.cone.push(cone)
         dx = lapack.dpotrs(factor, right, lower=1)[0]
         d = self.problem.rows.d
@@ -266,9 +268,9 @@ class InteriorPoint:
 class _Cone:
     """The cone constraint k = (t, τ∘w) ∈ K with its multiplier h, in NT scaling.
 
-    W² = η²(2vvᵀ − J) with J = diag(1, −I) makes W⁻¹k = Wh = λ. All moves are kept scaled:
-    g = W⁻¹dk and y − g = Wdh, where λ∘y is what the product k∘h has to change by.
-    Rows have c_i times μ as their true product; the cone has `weight` times μ.
+    W² = η²(2vvᵀ − J) with J = diag(1, −I) makes W⁻¹k = Wh = λ. All moves are kept
+    scaled: g = W⁻¹dk and y − g = Wdh, where λ∘y is what the product k∘h has to change
+    by. Rows have c_i times μ as their true product; the cone has `weight` times μ.
     """
 
     def __init__(self, method: InteriorPoint):
@@ -277,7 +279,7 @@ class _Cone:
             np.broadcast_to(method.problem.noise.squares, (self.d,)).astype(float)
         )
         k = self._image(method.x)
-        # h_0 balances s, h_1 opposes w; the product ⟨k,h⟩ fixes the weight of this barrier.
+        # h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier.
         s = max(-float(method.combined[self.d]), 1e-12 * float(method.c.sum()), 1e-300)
         self.h = s * np.concatenate(([1.0], -0.9 * k[1:] / k[0]))
         self.weight = float(k @ self.h) / method.mu
@@ -320,7 +322,7 @@ class _Cone:
         return _divide(self.scaled, right)
 
     def push(self, corrected: np.ndarray) -> np.ndarray:
-        """Bᵀ(h + W⁻¹y): what the cone adds to the right-hand side (0 in a predictor)."""
+        """Bᵀ(h + W⁻¹y), the cone's part of the right-hand side (0 in a predictor)."""
         return self._pull_back(self.inverse @ corrected)
 
     def move(self, dx: np.ndarray, corrected: np.ndarray | None) -> None:
@@ -349,7 +351,7 @@ class _Cone:
         matrix[d, d] -= weight
 
     def longest(self) -> float:
-        """Largest step that keeps k and h inside K; the same for their scaled images."""
+        """Largest step that keeps k and h, hence their scaled images, inside K."""
         return min(_reach(self.scaled, self.g), _reach(self.scaled, self.dual_g))
 
 

@@ -6,11 +6,12 @@ from most rows.
 1. *Nested subsamples.* Random subsets of 20d rows, then eight times as many, and so on,
    with C scaled up, each only as exact as its sampling error deserves, give a start
    that is already close on the full data.
-2. *Working sets.* Rows far from the margin are taken as settled: at α_i = c_i folded into
-   one linear and one norm term, at α_i = 0 left out. The engine then runs on the few
-   rows left. Its dual point is feasible for the whole problem and its value exact there,
-   so one pass over the margins gives the whole problem's gap, whatever was assumed;
-   rows that were taken for settled wrongly come back into the next working set.
+2. *Working sets.* Rows far from the margin are taken as settled: at α_i = c_i folded
+   into one linear and one norm term, at α_i = 0 left out. The engine then runs on the
+   few rows left. Its dual point is feasible for the whole problem and its value exact
+   there, so one pass over the margins gives the whole problem's gap, whatever was
+   assumed; rows that were taken for settled wrongly come back into the next working
+   set.
 3. *Safe screening.* From that gap `screening.py` proves most assumptions right; rows
    so decided are not read again until the final certificate.
 
@@ -120,7 +121,7 @@ def solve_newton(
     guess = None
     if init is not None:
         w = np.asarray(init[0], dtype=np.float64)
-        guess = _Guess(w, float(init[1]), lambda problem: _nearest_share(problem, w, init[1]))
+        guess = _Guess(w, float(init[1]), lambda rows: _nearest_share(rows, w, init[1]))
     elif problem.n > _SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
     return _Level(problem, control, region).solve(guess)
@@ -246,7 +247,8 @@ class _Level:
         n, d = engine.problem.n, engine.problem.rows.d
         if n <= max(_FEW, 8 * d) or engine.relative_gap > _CALM:
             return None
-        near = np.abs(engine.slack) <= _SAFETY * engine.recent_move + _rms(engine.recent_move)
+        move = engine.recent_move
+        near = np.abs(engine.slack) <= _SAFETY * move + _rms(move)
         near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
         if near.sum() > 0.6 * n or near.sum() < 2 * d:
             return None
@@ -303,7 +305,7 @@ def _wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
     return wrong
 
 
-def _between(problem: Problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
+def _between(problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
     """The best point of the full objective on the segment from `old` to `new`.
 
     Margins are known at both ends, so the search costs vector operations only.
@@ -319,11 +321,12 @@ def _between(problem: Problem, old: PrimalPoint | None, new: PrimalPoint) -> Pri
         active = problem.weights * (point.slack > 0)
         slope = float(w @ w_move) + (problem.intercept or 0.0) * b * b_move
         slope -= float(active @ margin_move) + float(active @ problem.y) * b_move
-        slope += float(active @ problem.radii) * float(problem.noise.maximizer(w) @ w_move)
+        stretch = float(problem.noise.maximizer(w) @ w_move)
+        slope += float(active @ problem.radii) * stretch
         if problem.folded is not None:
             fold = problem.folded
+            slope += fold.s * stretch
             slope -= float(fold.d @ w_move) + fold.balance * b_move
-            slope += fold.s * float(problem.noise.maximizer(w) @ w_move)
         return slope, point
 
     slope, best = look(1.0)
@@ -342,10 +345,10 @@ class _SamplingError:
     """How far margins may move from a subsample's solution to the full one's.
 
     The solution w of a subsample scatters about the full one's with covariance
-    about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was drawn,
-    H the Hessian with the hinge smoothed; and a row unlike any in the subsample pulls
-    its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all rows by a
-    few random projections.
+    about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
+    drawn, H the Hessian with the hinge smoothed; and a row unlike any in the subsample
+    pulls its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
+    rows by a few random projections.
     """
 
     _PROJECTIONS = 6
@@ -362,7 +365,7 @@ class _SamplingError:
         factor = scipy.linalg.cholesky(hessian, lower=True)
         k = self._PROJECTIONS
         normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
-        own = scipy.linalg.solve_triangular(factor, normal[:, :k], lower=True, trans="T")
+        own = scipy.linalg.solve_triangular(factor.T, normal[:, :k])
         values, vectors = scipy.linalg.eigh(noise)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         scatter = scipy.linalg.cho_solve((factor, True), root @ normal[:, k:])
