@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: reproduce test lint format clean
+.PHONY: reproduce test lint format safety regions bench-newton bench-screening clean
 
 reproduce: $(VENV)/installed-all        ## run the main job on the bundled data
 	$(BIN)/wideberth reproduce
@@ -19,6 +19,18 @@ lint: $(VENV)/installed-lint            ## check style, formatting and types
 format: $(VENV)/installed-lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
+	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
+
+regions: $(VENV)/installed-test         ## how much each region screens
+	$(BIN)/python -m wideberth.paper.regions
+
+bench-newton: $(VENV)/installed-test    ## the Newton solver beside its peers
+	$(BIN)/python benchmarks/newton.py
+
+bench-screening: $(VENV)/installed-test ## what screening costs
+	$(BIN)/python benchmarks/screening.py
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

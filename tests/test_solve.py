@@ -111,6 +111,27 @@ def test_solution_does_not_depend_on_row_order_dtype_or_storage(tall):
         assert np.linalg.norm(first.w - other.w) <= apart + 1e-6
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", SMOOTH)
+@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
+def test_more_features_than_rows(shape, intercept, sparse):
+    for seed, radius in ((0, 0.0), (1, 0.2)):
+        problem = make_problem(
+            seed,
+            n=25,
+            d=80,
+            shape=shape,
+            intercept=intercept,
+            radius=radius,
+            spread_radii=True,
+            sparse=sparse,
+            separation=0.1,
+        )
+        solution = quietly(**arguments(problem, tol=1e-9))
+        assert solution.converged
+        assert solution.primal <= solve_conic(problem).certificate.primal * (1 + 1e-7)
+
+
 def test_a_duplicated_row_equals_a_doubled_weight():
     problem = make_problem(4, n=40, radius=0.1)
     weight = np.ones(40)
@@ -274,6 +295,13 @@ def test_the_products_are_what_they_say(seed, sparse, dtype):
         rows.curvature(a, extras), full.T @ (a[:, None] * full), **near
     )
     np.testing.assert_allclose(rows.weighted_squares(w**2), (Z**2) @ w**2, **near)
+    table = rows.table(extras)
+    np.testing.assert_allclose(table, full, **near)
     J = np.array([3, 5, 8])
     np.testing.assert_allclose(rows.take(J).margins(w), (Z @ w)[J], **near)
+    few = as_rows(rows.X[:4], y[:4])
+    rotated, expand = few.rotated()
+    np.testing.assert_allclose(rotated @ rotated.T, (X[:4] @ X[:4].T), atol=1e-5)
+    v = rng.normal(size=rotated.shape[1])
+    np.testing.assert_allclose(X[:4] @ expand(v), rotated @ v, atol=1e-5)
     assert rows.passes.count == pytest.approx(2 + 1 + 20 / 70 + 3 + 2 * 3 / 70)

@@ -102,13 +102,18 @@ def separable(problem: Problem, region: Region) -> Test:
 
 def joint(problem: Problem, region: Region) -> Test:
     """Exact range over a ball for ℓ2 noise, in the plane of centre and sample."""
-    center = float(np.linalg.norm(region.w))
+    center, apart = float(np.linalg.norm(region.w)), separable(problem, region)
 
     def bounds(rows: Selection) -> Bounds:
         sample = Sample.of(problem, region, rows)
+        lower, upper = apart(rows)  # what Newton's last digits may miss
         return (
-            _joint_lower(sample, center, region.radius) - sample.slack,
-            _joint_upper(sample, center, region.radius) + sample.slack,
+            np.maximum(
+                lower, _joint_lower(sample, center, region.radius) - sample.slack
+            ),
+            np.minimum(
+                upper, _joint_upper(sample, center, region.radius) + sample.slack
+            ),
         )
 
     return bounds

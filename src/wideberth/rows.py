@@ -18,7 +18,7 @@ never copied whole and every accumulation has a proven error bound:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +31,8 @@ __all__ = ["DenseRows", "Passes", "Rows", "SparseRows", "as_rows", "gamma"]
 _BLOCK_ENTRIES = 1 << 16
 #: Rows of a block that needs no conversion; bounds the error of `combine`.
 _BLOCK_ROWS = 1 << 14
+#: Entries up to which rows are copied with their labels applied (2 MiB).
+_TABLE_ENTRIES = 1 << 18
 
 
 def gamma(k: float) -> float:
@@ -124,6 +126,29 @@ class Rows(ABC):
         gram[d:, :d] = gram[:d, d:].T
         return gram
 
+    def table(self, extras: np.ndarray) -> np.ndarray | None:
+        """All rows e_i = (z_i, extras_i) as one array, where that is small; else None.
+
+        Then products are single calls, and calls are what small problems cost.
+        """
+        if self.n * self.d > _TABLE_ENTRIES:
+            return None
+        out = np.empty((self.n, self.d + extras.shape[1]))
+        for rows, block in self._blocks():
+            dense = block.toarray() if sp.issparse(block) else block
+            np.multiply(dense, self.y[rows, None], out=out[rows, : self.d])
+        out[:, self.d :] = extras
+        return out
+
+    def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Coordinates of the rows in an orthonormal basis of their span.
+
+        Returns X̃ of shape (n, r) with the same inner products, r ≤ n, and the map that
+        takes weights in that basis back to the features: for more features than rows.
+        """
+        self.passes.add(self.n)
+        return self._rotate()
+
     def norms(self) -> np.ndarray:
         """‖z_i‖; computed once."""
         return self._norms
@@ -207,6 +232,9 @@ class Rows(ABC):
         return self._squared(block) @ np.ones(self.d)
 
     @abstractmethod
+    def _rotate(self): ...
+
+    @abstractmethod
     def _gram(self, a: np.ndarray, E, gram: np.ndarray, cross) -> None:
         """Add Σ a_i x_i x_iᵀ (a ≥ 0) to `gram` and XᵀE to `cross`, in one read."""
 
@@ -228,6 +256,10 @@ class DenseRows(Rows):
 
     def _row_squares(self, block):
         return np.einsum("ij,ij->i", block, block)
+
+    def _rotate(self):
+        basis, coordinates = np.linalg.qr(self.X.T.astype(np.float64, copy=False))
+        return np.ascontiguousarray(coordinates.T), lambda w: basis @ w
 
     def _gram(self, a, E, gram, cross):
         root = np.sqrt(a)
@@ -256,6 +288,13 @@ class SparseRows(Rows):
 
     def _squared(self, block):
         return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
+
+    def _rotate(self):
+        X = self.X.astype(np.float64)
+        values, vectors = np.linalg.eigh((X @ X.T).toarray())
+        kept = values > 1e-14 * values[-1]
+        scales, vectors = np.sqrt(values[kept]), vectors[:, kept]
+        return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
 
     def _gram(self, a, E, gram, cross):
         for rows, block in self._blocks():

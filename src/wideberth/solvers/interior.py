@@ -32,6 +32,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import Problem
+from wideberth.solvers.algebra import Cone, cholesky
 
 __all__ = ["InteriorPoint", "Start"]
 
@@ -77,7 +78,7 @@ class InteriorPoint:
         self.force = np.array([upper, upper - self.slack])
         self.steps, self.recent_move = 0, np.zeros(problem.n)
         self._combine()
-        self.cone = _Cone(self) if self.noisy else None
+        self.cone = Cone(self) if self.noisy else None
         self._measure()
         self.first_primal = self.primal
 
@@ -97,6 +98,7 @@ class InteriorPoint:
         self.extras = np.empty((problem.n, len(columns)))
         for k, column in enumerate(columns):
             self.extras[:, k] = column
+        self.table = problem.rows.table(self.extras)
         self.penalty = np.concatenate((np.ones(d), penalties))
         self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
@@ -138,10 +140,32 @@ class InteriorPoint:
 
     def _lift(self, a: np.ndarray) -> np.ndarray:
         """Σ a_i e_i, by one product."""
+        if self.table is not None:
+            self.problem.rows.passes.add(self.problem.n)
+            return self.table.T @ a
         combined = self.problem.rows.combine(a)
         if not self.extras.shape[1]:
             return combined
         return np.concatenate((combined, a @ self.extras))
+
+    def _change(self, dx: np.ndarray) -> np.ndarray:
+        """⟨dx,e_i⟩, by one product."""
+        if self.table is not None:
+            self.problem.rows.passes.add(self.problem.n)
+            return self.table @ dx
+        d = self.problem.rows.d
+        change = self.problem.rows.margins(dx[:d])
+        if dx.size > d:
+            change += self.extras @ dx[d:]
+        return change
+
+    def _curvature(self, weights: np.ndarray) -> np.ndarray:
+        """Σ weights_i e_i e_iᵀ, by one product."""
+        if self.table is None:
+            return self.problem.rows.curvature(weights, self.extras)
+        self.problem.rows.passes.add(self.problem.n)
+        scaled = self.table * np.sqrt(weights)[:, None]
+        return scaled.T @ scaled
 
     def _combine(self) -> None:
         """Σα_i e_i, folded samples included."""
@@ -188,8 +212,8 @@ class InteriorPoint:
         weights = 1.0 / (ratio[0] + ratio[1])  # θ/c
         if self.cone is not None:
             self.cone.scale(self.x)
-        factor, ready = self._factor(self.c * weights)
-        if not ready:
+        factor = self._factor(self.c * weights)
+        if factor is None:
             return False
         mu = self.mu
         ahead = self._direction(factor, weights, ratio, 0.0, None)
@@ -203,13 +227,13 @@ class InteriorPoint:
         self._advance(length, move)
         return True
 
-    def _factor(self, weights: np.ndarray):
+    def _factor(self, weights: np.ndarray) -> np.ndarray | None:
         """Cholesky factor of Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
-        matrix = self.problem.rows.curvature(weights, self.extras)
-        matrix.flat[:: matrix.shape[0] + 1] += self.penalty
+        matrix = self._curvature(weights)
+        matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
         if self.cone is not None:
             self.cone.add_curvature(matrix)
-        return _cholesky(matrix)
+        return cholesky(matrix)
 
     def _direction(self, factor, weights, ratio, target, cone):
         """Newton direction for room·force → target, and the cone's product alike."""
@@ -222,10 +246,7 @@ class InteriorPoint:
         if self.cone is not None and cone is not None:
             right += self.cone.push(cone)
         dx = lapack.dpotrs(factor, right, lower=1)[0]
-        d = self.problem.rows.d
-        change = self.problem.rows.margins(dx[:d])
-        if dx.size > d:
-            change += self.extras @ dx[d:]
+        change = self._change(dx)
         da = weights * (pull - change)
         d_room = np.array([-da, da])
         d_force = wanted - self.force - ratio * d_room
@@ -263,142 +284,3 @@ class InteriorPoint:
         self.recent_move = np.maximum(np.abs(change), 0.3 * self.recent_move)
         self.steps += 1
         self._measure()
-
-
-class _Cone:
-    """The cone constraint k = (t, τ∘w) ∈ K with its multiplier h, in NT scaling.
-
-    W² = η²(2vvᵀ − J) with J = diag(1, −I) makes W⁻¹k = Wh = λ. All moves are kept
-    scaled: g = W⁻¹dk and y − g = Wdh, where λ∘y is what the product k∘h has to change
-    by. Rows have c_i times μ as their true product; the cone has `weight` times μ.
-    """
-
-    def __init__(self, method: InteriorPoint):
-        self.d, self.size = method.problem.rows.d, method.x.size
-        self.scales = np.sqrt(
-            np.broadcast_to(method.problem.noise.squares, (self.d,)).astype(float)
-        )
-        k = self._image(method.x)
-        # h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier.
-        s = max(-float(method.combined[self.d]), 1e-12 * float(method.c.sum()), 1e-300)
-        self.h = s * np.concatenate(([1.0], -0.9 * k[1:] / k[0]))
-        self.weight = float(k @ self.h) / method.mu
-
-    def _image(self, x: np.ndarray) -> np.ndarray:
-        """B x = (t, τ∘w)."""
-        out = np.empty(self.d + 1)
-        out[0] = x[self.d]
-        np.multiply(self.scales, x[: self.d], out=out[1:])
-        return out
-
-    def _pull_back(self, h: np.ndarray) -> np.ndarray:
-        """Bᵀh, in the order of x."""
-        out = np.zeros(self.size)
-        out[: self.d], out[self.d] = self.scales * h[1:], h[0]
-        return out
-
-    def scale(self, x: np.ndarray) -> None:
-        """Compute the scaling at the current point."""
-        k, h = self._image(x), self.h
-        size_k, size_h = np.sqrt(_square(k)), np.sqrt(_square(h))
-        flipped = h * (-1 / size_h)
-        flipped[0] = -flipped[0]
-        twice = k / size_k + flipped
-        v = twice / np.sqrt(_square(twice))
-        eta = np.sqrt(size_k / size_h)
-        # W⁻¹ = η⁻¹ [v_0, −v_1ᵀ; −v_1, I + v_1v_1ᵀ/(1+v_0)]
-        inverse = np.multiply.outer(v, v / (1 + v[0]))
-        inverse[0], inverse[:, 0] = -v, -v
-        inverse[0, 0] = v[0]
-        inverse.flat[self.d + 2 :: self.d + 2] += 1.0
-        self.inverse = inverse / eta
-        self.scaled = self.inverse @ k  # λ
-        self.v, self.eta = v, eta
-
-    def corrected(self, mu: float) -> np.ndarray:
-        """λ + y for the corrector: λ∘(λ+y) = weight·μe + g∘(λ+g), g the predictor's."""
-        right = _product(self.g, self.scaled + self.g)
-        right[0] += self.weight * mu
-        return _divide(self.scaled, right)
-
-    def push(self, corrected: np.ndarray) -> np.ndarray:
-        """Bᵀ(h + W⁻¹y), the cone's part of the right-hand side (0 in a predictor)."""
-        return self._pull_back(self.inverse @ corrected)
-
-    def move(self, dx: np.ndarray, corrected: np.ndarray | None) -> None:
-        """Note the scaled moves that go with dx: g = W⁻¹B dx and W dh = y − g."""
-        self.g = self.inverse @ self._image(dx)
-        self.dual_g = -self.scaled - self.g
-        if corrected is not None:
-            self.dual_g += corrected
-
-    def advance(self, t: float) -> np.ndarray:
-        """Move h by t·dh; returns Bᵀ(h + dh)."""
-        dh = self.inverse @ self.dual_g
-        full = self._pull_back(self.h + dh)
-        self.h = self.h + t * dh
-        return full
-
-    def add_curvature(self, matrix: np.ndarray) -> None:
-        """Add BᵀW⁻²B in place; W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J)."""
-        d, weight = self.d, self.eta**-2
-        tail = np.empty(d + 1)
-        np.multiply(self.scales, self.v[1:], out=tail[:d])
-        tail[d] = -self.v[0]
-        matrix[: d + 1, : d + 1] += np.multiply.outer((2 * weight) * tail, tail)
-        diagonal = matrix.reshape(-1)[: d * matrix.shape[0] : matrix.shape[0] + 1]
-        diagonal += weight * self.scales**2
-        matrix[d, d] -= weight
-
-    def longest(self) -> float:
-        """Largest step that keeps k and h, hence their scaled images, inside K."""
-        return min(_reach(self.scaled, self.g), _reach(self.scaled, self.dual_g))
-
-
-def _square(k: np.ndarray) -> float:
-    """k_0² − ‖k_1‖², kept positive."""
-    tail = k[1:]
-    norm = float(np.sqrt(tail @ tail))
-    return max((float(k[0]) - norm) * (float(k[0]) + norm), 1e-300)
-
-
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Jordan product a∘b of the cone."""
-    out = a[0] * b + b[0] * a
-    out[0] = a @ b
-    return out
-
-
-def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve a∘y = b."""
-    head = (2 * a[0] * b[0] - float(a @ b)) / _square(a)
-    out = (b - head * a) / a[0]
-    out[0] = head
-    return out
-
-
-def _reach(k: np.ndarray, move: np.ndarray) -> float:
-    """Largest t with k + t·move ∈ K: the least positive root of at² + 2bt + c."""
-    k0, move0 = float(k[0]), float(move[0])
-    a = 2 * move0 * move0 - float(move @ move)
-    b = 2 * k0 * move0 - float(k @ move)
-    c = _square(k)
-    limit = -k0 / move0 if move0 < 0 else np.inf
-    root = b * b - a * c
-    if root >= 0:
-        pivot = -(b + np.copysign(np.sqrt(root), b))
-        roots = (pivot / a if a else np.inf, c / pivot if pivot else np.inf)
-        limit = min((t for t in roots if t > 0), default=limit)
-    return limit
-
-
-def _cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Factor a positive definite matrix, shifted a little if rounding asks for it."""
-    factor, info = lapack.dpotrf(matrix, lower=1)
-    shift = 1e-15 * float(np.max(np.diagonal(matrix))) if info else 0.0
-    for _ in range(7):
-        if info == 0:
-            return factor, True
-        factor, info = lapack.dpotrf(matrix + shift * np.eye(len(matrix)), lower=1)
-        shift *= 100
-    return factor, False

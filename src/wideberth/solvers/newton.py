@@ -15,6 +15,8 @@ from most rows.
 3. *Safe screening.* From that gap `screening.py` proves most assumptions right; rows
    so decided are not read again until the final certificate.
 
+4. *Wide data.* With more features than rows the same runs in the span of the rows.
+
 `solve_newton` returns points of the original problem, evaluated on all its rows.
 """
 
@@ -27,7 +29,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.linalg
 
+from wideberth.noise import L2
 from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.interior import InteriorPoint, Start
 
@@ -118,6 +122,8 @@ def solve_newton(
             f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
+    if problem.n < problem.rows.d and isinstance(problem.noise, L2):
+        return _solve_wide(problem, control, region)
     guess = None
     if init is not None:
         w = np.asarray(init[0], dtype=np.float64)
@@ -125,6 +131,21 @@ def solve_newton(
     elif problem.n > _SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
     return _Level(problem, control, region).solve(guess)
+
+
+def _solve_wide(problem: Problem, control: Control, region: str | None) -> Outcome:
+    """More features than rows: solve in the span of the rows, where w* must lie.
+
+    ‖w‖ and ⟨w,x_i⟩ are all that matters under ℓ2 noise, so an orthonormal basis of the
+    span makes it an n×n problem. Points are evaluated on the original one.
+    """
+    coordinates, expand = problem.rows.rotated()
+    small = replace(problem, rows=DenseRows(coordinates, problem.y))
+    asked, control.tol = control.tol, 0.5 * control.tol
+    found = _Level(small, control, region).solve(None)
+    control.tol = asked
+    point = problem.at(expand(found.point.w), found.point.b)
+    return Outcome(point, problem.dual_at(found.dual.alpha))
 
 
 def _subsampled(problem: Problem, control: Control, rng) -> _Guess | None:

@@ -1,0 +1,156 @@
+"""Linear algebra of the interior-point method: its cone and its factorisation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.linalg import lapack
+
+__all__ = ["Cone", "cholesky"]
+
+
+class Cone:
+    """The cone constraint k = (t, τ∘w) ∈ K with its multiplier h, in NT scaling.
+
+    W² = η²(2vvᵀ − J) with J = diag(1, −I) makes W⁻¹k = Wh = λ. All moves are kept
+    scaled: g = W⁻¹dk and y − g = Wdh, where λ∘y is what the product k∘h has to change
+    by. Rows have c_i times μ as their true product; the cone has `weight` times μ.
+    """
+
+    def __init__(self, method):
+        self.d, self.size = method.problem.rows.d, method.x.size
+        self.scales = np.sqrt(
+            np.broadcast_to(method.problem.noise.squares, (self.d,)).astype(float)
+        )
+        k = self._image(method.x)
+        # h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier.
+        s = max(-float(method.combined[self.d]), 1e-12 * float(method.c.sum()), 1e-300)
+        self.h = s * np.concatenate(([1.0], -0.9 * k[1:] / k[0]))
+        self.weight = float(k @ self.h) / method.mu
+
+    def _image(self, x: np.ndarray) -> np.ndarray:
+        """B x = (t, τ∘w)."""
+        out = np.empty(self.d + 1)
+        out[0] = x[self.d]
+        np.multiply(self.scales, x[: self.d], out=out[1:])
+        return out
+
+    def _pull_back(self, h: np.ndarray) -> np.ndarray:
+        """Bᵀh, in the order of x."""
+        out = np.zeros(self.size)
+        out[: self.d], out[self.d] = self.scales * h[1:], h[0]
+        return out
+
+    def scale(self, x: np.ndarray) -> None:
+        """Compute the scaling at the current point."""
+        k, h = self._image(x), self.h
+        size_k, size_h = math.sqrt(_square(k)), math.sqrt(_square(h))
+        flipped = h * (-1 / size_h)
+        flipped[0] = -flipped[0]
+        twice = k / size_k + flipped
+        v = twice / math.sqrt(_square(twice))
+        eta = math.sqrt(size_k / size_h)
+        # W⁻¹ = η⁻¹ [v_0, −v_1ᵀ; −v_1, I + v_1v_1ᵀ/(1+v_0)]
+        inverse = np.multiply.outer(v, v / (1 + v[0]))
+        inverse[0], inverse[:, 0] = -v, -v
+        inverse[0, 0] = v[0]
+        inverse.reshape(-1)[self.d + 2 :: self.d + 2] += 1.0
+        inverse /= eta
+        self.inverse = inverse
+        self.scaled = self.inverse @ k  # λ
+        self.v, self.eta = v, eta
+
+    def corrected(self, mu: float) -> np.ndarray:
+        """λ + y for the corrector: λ∘(λ+y) = weight·μe + g∘(λ+g), g the predictor's."""
+        right = _product(self.g, self.scaled + self.g)
+        right[0] += self.weight * mu
+        return _divide(self.scaled, right)
+
+    def push(self, corrected: np.ndarray) -> np.ndarray:
+        """Bᵀ(h + W⁻¹y), the cone's part of the right-hand side (0 in a predictor)."""
+        return self._pull_back(self.inverse @ corrected)
+
+    def move(self, dx: np.ndarray, corrected: np.ndarray | None) -> None:
+        """Note the scaled moves that go with dx: g = W⁻¹B dx and W dh = y − g."""
+        self.g = self.inverse @ self._image(dx)
+        self.dual_g = -self.scaled - self.g
+        if corrected is not None:
+            self.dual_g += corrected
+
+    def advance(self, t: float) -> np.ndarray:
+        """Move h by t·dh; returns Bᵀ(h + dh)."""
+        dh = self.inverse @ self.dual_g
+        full = self._pull_back(self.h + dh)
+        self.h = self.h + t * dh
+        return full
+
+    def add_curvature(self, matrix: np.ndarray) -> None:
+        """Add BᵀW⁻²B in place; W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J)."""
+        d, weight = self.d, self.eta**-2
+        tail = np.empty(d + 1)
+        np.multiply(self.scales, self.v[1:], out=tail[:d])
+        tail[d] = -self.v[0]
+        matrix[: d + 1, : d + 1] += np.multiply.outer((2 * weight) * tail, tail)
+        diagonal = matrix.reshape(-1)[: d * matrix.shape[0] : matrix.shape[0] + 1]
+        diagonal += weight * self.scales**2
+        matrix[d, d] -= weight
+
+    def longest(self) -> float:
+        """Largest step that keeps k and h, hence their scaled images, inside K."""
+        square = _square(self.scaled)
+        return min(
+            _reach(self.scaled, square, self.g),
+            _reach(self.scaled, square, self.dual_g),
+        )
+
+
+def _square(k: np.ndarray) -> float:
+    """k_0² − ‖k_1‖², kept positive."""
+    tail = k[1:]
+    norm = math.sqrt(float(tail @ tail))
+    return max((float(k[0]) - norm) * (float(k[0]) + norm), 1e-300)
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Jordan product a∘b of the cone."""
+    out = a[0] * b + b[0] * a
+    out[0] = a @ b
+    return out
+
+
+def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solve a∘y = b."""
+    head = (2 * a[0] * b[0] - float(a @ b)) / _square(a)
+    out = (b - head * a) / a[0]
+    out[0] = head
+    return out
+
+
+def _reach(k: np.ndarray, square: float, move: np.ndarray) -> float:
+    """Largest t with k + t·move ∈ K: the least positive root of at² + 2bt + square."""
+    k0, move0 = float(k[0]), float(move[0])
+    a = 2 * move0 * move0 - float(move @ move)
+    b = 2 * k0 * move0 - float(k @ move)
+    limit = -k0 / move0 if move0 < 0 else math.inf
+    root = b * b - a * square
+    if not root >= 0:
+        return limit
+    pivot = -(b + math.copysign(math.sqrt(root), b))
+    first = pivot / a if a else math.inf
+    second = square / pivot if pivot else math.inf
+    if first > 0:
+        limit = min(limit, first)
+    return min(limit, second) if second > 0 else limit
+
+
+def cholesky(matrix: np.ndarray) -> np.ndarray | None:
+    """Factor a positive definite matrix, shifted a little if rounding asks for it."""
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    shift = 1e-15 * float(np.max(np.diagonal(matrix))) if info else 0.0
+    for _ in range(7):
+        if info == 0:
+            return factor
+        factor, info = lapack.dpotrf(matrix + shift * np.eye(len(matrix)), lower=1)
+        shift *= 100
+    return None
