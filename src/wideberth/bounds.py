@@ -44,7 +44,7 @@ Selection = slice | np.ndarray
 Test = Callable[[Selection], Bounds]
 
 #: Safeguarded Newton steps to the best p or β; fewer cost tightness, never safety.
-_SCALAR_STEPS = 10
+_SCALAR_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ def _joint_lower(sample: Sample, center: float, r: float) -> np.ndarray:
         return sample.margins.copy()
     low = np.full_like(sample.plain, 1 / largest)
     high = np.full_like(sample.plain, 1 / max(abs(center - r), 1e-8 * largest))
-    beta, size = np.sqrt(low * high), center**2 + r**2
+    size = center**2 + r**2
+    beta = np.full_like(low, size**-0.5)
     for _ in range(_SCALAR_STEPS):
         pull = rho * center**2 * beta - sample.plain
         length = np.sqrt(np.maximum(_tilted_square(sample, center, beta), 1e-300))
@@ -181,12 +182,16 @@ def _tilted_square(sample: Sample, center: float, beta) -> np.ndarray:
 
 
 def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
-    """One Newton step to a zero of an increasing slope, kept in [low, high]."""
+    """One Newton step to a zero of an increasing slope, or to the middle of its bracket.
+
+    Narrows [low, high] in place; the middle is the geometric one where low > 0.
+    """
     np.copyto(low, x, where=slope < 0)
     np.copyto(high, x, where=slope >= 0)
     step = x - slope / np.where(bend > 0, bend, np.inf)
     inside = (step > low) & (step < high) & (bend > 0)
-    return np.where(inside, step, 0.5 * (low + high))
+    middle = np.where(low > 0, np.sqrt(_positive(low * high)), 0.5 * (low + high))
+    return np.where(inside, step, middle)
 
 
 def tilted(problem: Problem, region: Region) -> Test:

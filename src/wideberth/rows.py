@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -216,7 +217,7 @@ class Rows(ABC):
     def _block_rows(self) -> int:
         """How many rows are multiplied at a time."""
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
         """Consecutive blocks of rows as float64."""
         for start in range(0, self.n, self._block_rows):
             rows = slice(start, min(start + self._block_rows, self.n))
