@@ -83,7 +83,8 @@ def test_the_harness_catches_a_flipped_sign(monkeypatch):
     assert tally["gap", "separable"]["wrong"] > 0
 
 
-@given(problems(log_C=(-2, 2)), seeds)
+# With a free b every bound also bears on b's bracket, so there only shares compare.
+@given(problems(log_C=(-2, 2), intercepts=(None, 1.0)), seeds)
 @settings(max_examples=60)
 def test_stronger_regions_decide_at_least_as_much(problem, seed):
     reference = quiet_reference(problem)

@@ -182,7 +182,7 @@ def _tilted_square(sample: Sample, center: float, beta) -> np.ndarray:
 
 
 def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
-    """One Newton step to a zero of an increasing slope, or to the middle of its bracket.
+    """One Newton step to a zero of an increasing slope, or to the bracket's middle.
 
     Narrows [low, high] in place; the middle is the geometric one where low > 0.
     """

@@ -14,7 +14,6 @@ from most rows.
    set.
 3. *Safe screening.* From that gap `screening.py` proves most assumptions right; rows
    so decided are not read again until the final certificate.
-
 4. *Wide data.* With more features than rows the same runs in the span of the rows.
 
 `solve_newton` returns points of the original problem, evaluated on all its rows.
@@ -48,6 +47,8 @@ _CALM = 0.1
 _SAFETY = 5.0
 #: Share of the value at the start below which a working set is seen to be wrong.
 _RUNAWAY = 0.9
+#: Rounds without progress after which rounding is taken to forbid more.
+_PATIENCE = 8
 #: Steps of the engine in one round; a round that needs more starts afresh.
 _MOST_STEPS = 60
 
@@ -199,6 +200,7 @@ class _Level:
         if guess is not None:
             point = problem.at(guess.w, guess.b)
             band = guess.band(problem)
+        smallest, idle = np.inf, 0
         while True:
             work, engine = self._working_set(point, band, pinned)
             floor = -np.inf if point is None else _RUNAWAY * point.value
@@ -206,7 +208,9 @@ class _Level:
             outcome = self._verify(work, engine)
             self._keep_best(outcome)
             met = _gap(outcome) <= control.tol * outcome.point.value
-            if (met and self._certified()) or control.exhausted():
+            idle = 0 if _gap(self.best) < 0.9 * smallest else idle + 1
+            smallest = min(smallest, _gap(self.best))
+            if (met and self._certified()) or control.exhausted() or idle > _PATIENCE:
                 return self._finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
             pinned |= wrong
