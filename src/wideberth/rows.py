@@ -190,8 +190,8 @@ class Rows(ABC):
     @property
     def combine_rounding(self) -> float:
         """Bound on ‖fl(Zᵀa) − Zᵀa‖ ÷ Σ|a_i|‖z_i‖."""
-        block = self._block_rows
-        return gamma(min(block, self.n) + self.n / block + 2)
+        sizes = self._block_rows, self._batch_rows
+        return gamma(max(min(size, self.n) + self.n / size for size in sizes) + 2)
 
     def take(self, J: np.ndarray) -> Rows:
         """A copy of the rows J (indices or a mask), counting into the same passes."""

@@ -33,6 +33,7 @@ from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.interior import InteriorPoint, Start
+from wideberth.solvers.subsample import SamplingError
 
 __all__ = ["Control", "Outcome", "ridge_start", "solve_newton"]
 
@@ -173,7 +174,7 @@ def _subsampled(problem: Problem, control: Control, rng) -> _Guess | None:
         quiet = Control(tol, control.max_iter, control.deadline, steps=control.steps)
         found = _Level(subset, quiet, None).solve(guess)
         control.steps = quiet.steps
-        error = _SamplingError(subset, found, 1 - chance[rows], rng)
+        error = SamplingError(subset, found.point, 1 - chance[rows], rng)
         guess = _Guess(found.point.w, found.point.b, error)
         size *= _GROWTH
     return guess
@@ -364,50 +365,6 @@ def _between(problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
         best = min(best, point, key=lambda candidate: candidate.value)
         low, high = (middle, high) if slope < 0 else (low, middle)
     return min(best, old, key=lambda candidate: candidate.value)
-
-
-class _SamplingError:
-    """How far margins may move from a subsample's solution to the full one's.
-
-    The solution w of a subsample scatters about the full one's with covariance
-    about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
-    drawn, H the Hessian with the hinge smoothed; and a row unlike any in the subsample
-    pulls its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
-    rows by a few random projections.
-    """
-
-    _PROJECTIONS = 6
-
-    def __init__(self, problem: Problem, found: Outcome, doubt: np.ndarray, rng):
-        slack = found.point.slack
-        width = max(float(np.quantile(np.abs(slack), 0.1)), 1e-6)
-        inside = np.abs(slack) <= width
-        hessian = _bordered_gram(problem, inside * problem.weights / (2 * width))
-        d = problem.rows.d
-        hessian[np.diag_indices(d)] += 1.0
-        hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
-        noise = _bordered_gram(problem, (slack > 0) * doubt * problem.weights**2)
-        factor = scipy.linalg.cholesky(hessian, lower=True)
-        k = self._PROJECTIONS
-        normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
-        own = scipy.linalg.solve_triangular(factor.T, normal[:, :k])
-        values, vectors = scipy.linalg.eigh(noise)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        scatter = scipy.linalg.cho_solve((factor, True), root @ normal[:, k:])
-        if problem.intercept is None:
-            own[d], scatter[d] = 0.0, 0.0
-        self.own, self.scatter = own, scatter
-
-    def __call__(self, problem: Problem) -> np.ndarray:
-        scatter, own = problem.rows.projected_squares(self.scatter, self.own)
-        return 5.0 * np.sqrt(scatter) + 2.0 * own * problem.weights
-
-
-def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:
-    """Σ weights_i (x_i,1)(x_i,1)ᵀ."""
-    used = np.flatnonzero(weights)
-    rows = problem.rows.take(used)
-    return rows.curvature(weights[used], rows.y[:, None])
 
 
 def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:

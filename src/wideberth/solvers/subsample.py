@@ -1,0 +1,64 @@
+"""How far a subsample's solution may be from the full one's, row by row.
+
+It decides which rows a first working set needs; nothing here bears on correctness.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from wideberth.problem import PrimalPoint, Problem
+from wideberth.solvers.algebra import cholesky
+
+__all__ = ["SamplingError"]
+
+
+class SamplingError:
+    """How far margins may move from a subsample's solution to the full one's.
+
+    The solution w of a subsample scatters about the full one's with covariance
+    about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
+    drawn, H the Hessian with the hinge smoothed; and a row unlike any in the subsample
+    pulls its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
+    rows by a few random projections. The constant takes part as a feature even without
+    an intercept: on one-hot columns that widens the bands where they need it.
+    """
+
+    _PROJECTIONS = 6
+
+    def __init__(self, problem: Problem, point: PrimalPoint, doubt: np.ndarray, rng):
+        slack = point.slack
+        width = max(float(np.quantile(np.abs(slack), 0.1)), 1e-6)
+        inside = np.abs(slack) <= width
+        hessian = _bordered_gram(problem, inside * problem.weights / (2 * width))
+        d = problem.rows.d
+        hessian[np.diag_indices(d)] += 1.0
+        hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
+        noise = _bordered_gram(problem, (slack > 0) * doubt * problem.weights**2)
+        k = self._PROJECTIONS
+        normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
+        factor = cholesky(hessian)
+        self.known = bool(np.isfinite(noise).all())
+        if factor is None or not self.known:
+            self.known = False
+            return
+        self.own = scipy.linalg.solve_triangular(np.tril(factor).T, normal[:, :k])
+        values, vectors = scipy.linalg.eigh(noise)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        self.scatter = scipy.linalg.cho_solve((factor, True), root @ normal[:, k:])
+        if problem.intercept is None:
+            self.own[d], self.scatter[d] = 0.0, 0.0
+
+    def __call__(self, problem: Problem) -> np.ndarray:
+        if not self.known:
+            return np.full(problem.n, np.inf)
+        scatter, own = problem.rows.projected_squares(self.scatter, self.own)
+        return 5.0 * np.sqrt(scatter) + 2.0 * own * problem.weights
+
+
+def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:
+    """Σ weights_i (x_i,1)(x_i,1)ᵀ."""
+    used = np.flatnonzero(weights)
+    rows = problem.rows.take(used)
+    return rows.curvature(weights[used], rows.y[:, None])
