@@ -216,7 +216,7 @@ def report(title: str, total, columns) -> None:
 def main() -> int:
     """Run the campaign; exit code 1 if anything is wrong or nothing was decided."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", type=int, default=20_000)
+    parser.add_argument("--problems", type=int, default=20_500)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     started, total = time.perf_counter(), {}

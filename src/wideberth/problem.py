@@ -208,11 +208,13 @@ class Problem:
     def _primal_rounding(self, w, b, omega, slack, hinge) -> float:
         """Error of P: that of each active slack, weighted, plus that of the sums."""
         norm_w = float(np.linalg.norm(w))
-        per_slack = (self.rows.margin_rounding + gamma(8)) * (
-            norm_w * self.rows.norms() + self.radii * omega + (1.0 + abs(b))
-        )
-        active = slack > -per_slack
-        error = accurate_sum(self.weights * per_slack * active) * (1 + gamma(64))
+        per_slack = norm_w * self.rows.norms()
+        per_slack += self.radii * omega
+        per_slack += 1.0 + abs(b)
+        per_slack *= self.rows.margin_rounding + gamma(8)
+        per_slack[slack <= -per_slack] = 0.0  # inactive, whatever the rounding
+        per_slack *= self.weights
+        error = accurate_sum(per_slack) * (1 + gamma(64))
         error += sum_rounding(self.n) * hinge
         error += gamma(self.rows.d + 4) * (norm_w**2 + (self.intercept or 0.0) * b * b)
         if self.folded is not None:

@@ -277,7 +277,9 @@ class Reduction:
     @classmethod
     def of(cls, problem: Problem) -> Reduction:
         """Nothing screened yet."""
-        return cls(problem, problem, np.arange(problem.n), np.zeros(problem.n))
+        index = np.int32 if problem.n < 2**31 else np.int64
+        nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
+        return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
 
     def shrink(self, partition: Partition) -> Reduction:
         """Apply decisions about the free samples; reads the saturated rows once."""
