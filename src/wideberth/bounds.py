@@ -314,12 +314,18 @@ def hopeless(problem: Problem, region: Region, rows: Selection, low, high):
 
     On the side of `low` and `high` where ψ lies at the centre it is evaluated at
     c ± r·q/‖q‖, q = z − ρc/‖c‖, close to its extreme: if that value leaves the sample
-    undecided, so does the exact range, and the joint test can be spared.
+    undecided, so does the exact range, and the joint test can be spared. At a poor
+    point a step ±r·z/‖z‖, which moves ψ by at least r(‖z‖−ρ), shows it for all.
     """
-    sample = Sample.of(problem, region, rows)
     center, r = float(np.linalg.norm(region.w)), region.radius
-    if center == 0:
-        return np.zeros(sample.plain.size, dtype=bool)
+    level = region.margins[rows] - problem.radii[rows] * center
+    if problem.intercept:
+        level += problem.y[rows] * region.b
+    step = r * (problem.rows.norms()[rows] - problem.radii[rows])
+    at_once = (level - step <= low) & (level + step >= high)
+    if center == 0 or at_once.all():
+        return at_once
+    sample = Sample.of(problem, region, rows)
     rho, along = sample.radii, sample.plain / center
     above = sample.margins - rho * center > 0.5 * (low + high)
     inside = np.maximum(sample.squares - 2 * rho * along + rho * rho, 1e-300)
