@@ -200,6 +200,11 @@ class InteriorPoint:
         self._combine()
         self._measure()
 
+    def resync(self) -> None:
+        """Compute Σα_i e_i afresh; the identity that carries it drifts by rounding."""
+        self._combine()
+        self._measure()
+
     # -- one step ----------------------------------------------------------------
 
     def step(self) -> bool:

@@ -255,6 +255,8 @@ class _Level:
         objective has too low a minimum, and the sooner this is seen the better.
         """
         for _ in range(_MOST_STEPS):
+            if engine.relative_gap <= goal:
+                engine.resync()
             if engine.relative_gap <= goal or self.control.exhausted():
                 break
             if engine.primal < floor and work.free.size < pinned.size:
