@@ -198,7 +198,7 @@ def test_dynamic_screening_ends_at_the_same_optimum_on_fewer_rows(region, interc
     while engine.relative_gap > 1e-10:
         assert engine.step()
         small = screener.problem
-        point = small.at(engine.w, engine.b, engine.margins)
+        point = small.at(engine.w, engine.b)
         kept = screener.update(point, small.dual_at(engine.alpha))
         if kept is not None:
             engine.shrink(kept, screener.problem)

@@ -287,8 +287,8 @@ class _Level:
         problem = self.screener.problem
         inner = work.problem.dual_at(engine.alpha)
         dual = replace(inner, alpha=work.unfold(inner.alpha))
-        margins = engine.margins if work.problem is problem else None
-        point = problem.at(engine.w, engine.b, margins)
+        # Margins afresh: those the engine carries along have its rounding in them.
+        point = problem.at(engine.w, engine.b)
         certificate = problem.certificate(point, dual)
         self.control.record(self.full, certificate, self.screener.counts)
         return Outcome(point, dual)
@@ -303,7 +303,7 @@ class _Level:
         found = Outcome(outcome.point, replace(outcome.dual, alpha=unfolded))
         best = found if self.best is None else self.best
         self.best = Outcome(
-            min(best.point, found.point, key=lambda point: point.value),
+            min(best.point, found.point, key=_value),
             max(best.dual, found.dual, key=lambda dual: dual.value),
         )
 
@@ -336,7 +336,7 @@ def _wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
 def _between(problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
     """The best point of the full objective on the segment from `old` to `new`.
 
-    Margins are known at both ends, so the search costs vector operations only.
+    Margins are known at both ends, so the search costs vector operations and one pass.
     """
     if old is None:
         return new
@@ -358,15 +358,20 @@ def _between(problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
         return slope, point
 
     slope, best = look(1.0)
+    if slope <= 0:
+        return new
     low, high = 0.0, 1.0
     for _ in range(12):
-        if slope <= 0 and high == 1.0:
-            return best
         middle = 0.5 * (low + high)
         slope, point = look(middle)
-        best = min(best, point, key=lambda candidate: candidate.value)
+        best = min(best, point, key=_value)
         low, high = (middle, high) if slope < 0 else (low, middle)
-    return min(best, old, key=lambda candidate: candidate.value)
+    # Interpolated margins steer; what is kept is evaluated by a pass.
+    return min(problem.at(best.w, best.b), old, new, key=_value)
+
+
+def _value(point: PrimalPoint) -> float:
+    return point.value
 
 
 def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:
