@@ -113,11 +113,6 @@ class InteriorPoint:
         return 0.0 if self.problem.intercept is None else float(self.x[-1])
 
     @property
-    def margins(self) -> np.ndarray:
-        """Zw."""
-        return self.products - self.extras @ self.x[self.problem.rows.d :]
-
-    @property
     def share(self) -> np.ndarray:
         """α/c, strictly between 0 and 1."""
         return self.room[1]
