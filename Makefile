@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: reproduce test lint format safety regions bench-newton bench-screening clean
+.PHONY: reproduce test lint format safety regions bench-newton bench-coordinate bench-screening clean
 
 reproduce: $(VENV)/installed-all        ## run the main job on the bundled data
 	$(BIN)/wideberth reproduce
@@ -28,6 +28,9 @@ regions: $(VENV)/installed-test         ## how much each region screens
 
 bench-newton: $(VENV)/installed-test    ## the Newton solver beside its peers
 	$(BIN)/python benchmarks/newton.py
+
+bench-coordinate: $(VENV)/installed-test ## the coordinate solver beside its peers
+	$(BIN)/python benchmarks/coordinate.py
 
 bench-screening: $(VENV)/installed-test ## what screening costs
 	$(BIN)/python benchmarks/screening.py

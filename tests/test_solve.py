@@ -13,8 +13,9 @@ from wideberth.endpoints import critical_radius
 from wideberth.paper import load
 from wideberth.rows import as_rows
 from wideberth.solvers.conic import solve_conic
+from wideberth.solvers.control import Control
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import Control, ridge_start
+from wideberth.solvers.newton import ridge_start
 
 SMOOTH = ("l2", "ellipsoid")
 

@@ -182,6 +182,10 @@ class Rows(ABC):
             squares[rows] = self._row_squares(block)
         return np.sqrt(squares)
 
+    @abstractmethod
+    def entries(self, J: np.ndarray | None = None) -> int:
+        """Stored numbers in the rows J, or in all: what a product costs."""
+
     @property
     def margin_rounding(self) -> float:
         """Bound on |fl(⟨w,z_i⟩) − ⟨w,z_i⟩| ÷ ‖w‖‖z_i‖."""
@@ -249,6 +253,9 @@ class DenseRows(Rows):
             return _BLOCK_ROWS
         return max(_BLOCK_ENTRIES // max(self.d, 1), 1)
 
+    def entries(self, J=None):
+        return self.d * (self.n if J is None else len(J))
+
     def _block(self, rows):
         return self.X[rows].astype(np.float64, copy=False)
 
@@ -279,6 +286,11 @@ class SparseRows(Rows):
     @property
     def _block_rows(self):
         return _BLOCK_ROWS
+
+    def entries(self, J=None):
+        if J is None:
+            return int(self.X.indptr[-1] - self.X.indptr[0])
+        return int((self.X.indptr[J + 1] - self.X.indptr[J]).sum())
 
     def _block(self, rows):
         start, stop = self.X.indptr[rows.start], self.X.indptr[rows.stop]

@@ -16,14 +16,20 @@ import numpy as np
 from wideberth._validation import check_positive
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
+from wideberth.noise import L2
 from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
-from wideberth.screening import screen_points
-from wideberth.solvers.newton import Control, Outcome, solve_newton
+from wideberth.screening import carry_dual, screen_points
+from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.newton import solve_newton
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
-_SOLVERS = ("auto", "newton", "conic")
+#: Stored entries up to which any solver is quick.
+_QUICK = 100_000
+#: Share of stored entries from which on sparse data is as good as dense.
+_DENSE = 0.3
+_SOLVERS = ("auto", "newton", "coordinate", "conic")
 
 
 class NullModelWarning(UserWarning):
@@ -95,7 +101,7 @@ def solve(
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
-    max_iter=500,
+    max_iter=1000,
     max_seconds=None,
     init=None,
     callback: Callable[[dict], bool | None] | None = None,
@@ -123,15 +129,18 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "conic"}
-        "auto" takes Newton for "l2" and per-feature noise, and the conic reference
-        (extra `conic`) for the other shapes.
+    solver : {"auto", "newton", "coordinate", "conic"}
+        "newton" for tall data, "l2" or per-feature noise; "coordinate" for sparse or
+        wide data, "l2" noise; "conic" is the reference for every shape (extra
+        `conic`). "auto" takes the quickest by noise, shape and density; the choice is
+        in `Solution.solver`.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
     tol : float
         Stop when gap ≤ tol · objective, on the full problem.
     max_iter : int
-        Most Newton steps, those on subsamples included.
+        Most Newton steps, those on subsamples included, or epochs of the coordinate
+        solver.
     max_seconds : float, optional
         Stop after about this long with the best answer so far.
     init : Solution or (w, b, alpha), optional
@@ -139,7 +148,9 @@ def solve(
     callback : callable, optional
         Called with a dict at every certified point; return True to stop.
     random_state : int or Generator, optional
-        Decides which subsamples a start is made from, never the solution.
+        Decides which subsamples a start is made from, and the order in which the
+        coordinate solver visits samples; the answer is within `tol` whatever it is,
+        and the same for the same number.
 
     Returns
     -------
@@ -180,11 +191,28 @@ def solve(
     control = Control(tol, _check_count(max_iter), deadline, callback, started=started)
     name = solver
     if solver == "auto":
-        name = "newton" if problem.noise.smooth else "conic"
+        name = _choose(problem)
     outcome = _known(problem, control, init)
     if outcome is None:
         outcome = _run(problem, control, name, screening, init, random_state)
     return _solution(problem, control, outcome, name, screening)
+
+
+def _choose(problem: Problem) -> str:
+    """The solver that "auto" stands for, by the table of `make bench-coordinate`.
+
+    Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
+    the stored entries. They cross near 300 features on sparse data; on dense data of
+    more rows than features Newton stays ahead until d³ alone is slow. Where either is
+    quick, Newton spares the compiler.
+    """
+    n, d, entries = problem.n, problem.rows.d, problem.rows.entries()
+    if not problem.noise.smooth:
+        return "conic"
+    if not isinstance(problem.noise, L2) or entries <= _QUICK:
+        return "newton"
+    dense = entries > _DENSE * n * d
+    return "newton" if d <= (min(n, 1500) if dense else 300) else "coordinate"
 
 
 def _known(problem: Problem, control: Control, init) -> Outcome | None:
@@ -202,11 +230,8 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
 
 
 def _run(problem, control, name, screening, init, random_state) -> Outcome:
-    if name == "newton":
-        start = None if init is None else _read_init(problem, init)[:2]
-        found = solve_newton(
-            problem, control, region=screening, init=start, random_state=random_state
-        )
+    if name != "conic":
+        found = _iterate(problem, control, name, screening, init, random_state)
         if problem.radii.any() and not found.dual.w.any():
             # w(α) = 0: the null model, if its own gap agrees (theory §2).
             null = problem.at(np.zeros(problem.rows.d))
@@ -221,6 +246,24 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
     free = (problem.n, 0, 0)
     control.record(problem, problem.certificate(outcome.point, outcome.dual), free)
     return outcome
+
+
+def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
+    """Run one of the solvers that screen while they go."""
+    w, b, alpha = (None, 0.0, None) if init is None else _read_init(problem, init)
+    if name == "newton":
+        start = None if w is None else (w, b)
+        return solve_newton(
+            problem, control, region=screening, init=start, random_state=random_state
+        )
+    from wideberth.solvers.coordinate import solve_coordinate  # loads numba
+
+    if w is not None and alpha is None:
+        active = problem.weights * (problem.at(w, b).slack > 0)
+        alpha = carry_dual(problem, active, problem.weights).alpha
+    return solve_coordinate(
+        problem, control, region=screening, init=alpha, random_state=random_state
+    )
 
 
 def _solution(problem, control, outcome, name, screening) -> Solution:

@@ -21,21 +21,21 @@ from most rows.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from wideberth.noise import L2
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import PrimalPoint, Problem
 from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
+from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.subsample import SamplingError
 
-__all__ = ["Control", "Outcome", "ridge_start", "solve_newton"]
+__all__ = ["ridge_start", "solve_newton"]
 
 _FIRST_ROWS_PER_FEATURE = 20
 _GROWTH = 8
@@ -52,50 +52,6 @@ _RUNAWAY = 0.9
 _PATIENCE = 8
 #: Steps of the engine in one round; a round that needs more starts afresh.
 _MOST_STEPS = 60
-
-
-@dataclass
-class Control:
-    """When to stop, whom to tell, and what was spent."""
-
-    tol: float = 1e-6
-    max_iter: int = 500
-    deadline: float = np.inf
-    callback: Callable[[dict], bool | None] | None = None
-    steps: int = 0
-    trace: list[dict] = field(default_factory=list)
-    started: float = field(default_factory=time.perf_counter)
-    stopped: bool = False
-
-    def exhausted(self) -> bool:
-        """Whether no further step may be taken."""
-        late = time.perf_counter() > self.deadline
-        return self.stopped or late or self.steps >= self.max_iter
-
-    def record(self, problem: Problem, certificate, counts) -> None:
-        """Note a certified point; the callback may ask to stop by returning True."""
-        entry = {
-            "iteration": self.steps,
-            "seconds": time.perf_counter() - self.started,
-            "passes": problem.rows.passes.count,
-            "primal": certificate.primal,
-            "dual": certificate.dual,
-            "gap": certificate.gap,
-            "free": counts[0],
-            "saturated": counts[1],
-            "removed": counts[2],
-        }
-        self.trace.append(entry)
-        if self.callback is not None and self.callback(entry):
-            self.stopped = True
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Points of the original problem: the best found, evaluated on all rows."""
-
-    point: PrimalPoint
-    dual: DualPoint
 
 
 @dataclass(frozen=True)

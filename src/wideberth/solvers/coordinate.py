@@ -1,0 +1,321 @@
+"""Dual coordinate ascent for sparse and wide data, ℓ2 noise (theory §6.2).
+
+    max D(α) = Σα_i − ½[‖d‖ − s]_+² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    d = Σα_i z_i,  s = Σα_i ρ_i,   w(α) = (1 − s/‖d‖)_+ d
+
+Work goes in rounds:
+
+1. *Look.* One product gives all margins, hence P, D and their gap on the whole
+   (screened) problem, whatever the sweeps left out; a second one gives d afresh where
+   a certificate is due: to end, to screen, to move the intercept.
+2. *Screen.* Rows proven settled leave for good (`screening.py`), when the gap has
+   fallen enough to prove more and enough work is left to repay the copy.
+3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
+   others are swept a few times, in random order, by the compiled epochs of `sweep.py`.
+4. *Bend.* If at the pace of the last round the tolerance is far away, second-order
+   steps of `face.py` take over the directions that coordinates crawl along.
+
+An intercept is a proximal outer loop folded into the rounds: each works on
+P + ½λ(b − b⁰)², whose dual is the one above with λ_b + λ for λ_b and a constant λb⁰
+added to Σα_i y_i, and leaves b⁰ at its b. λ is such that b bends D no more than a
+usual row does: a free or hardly penalised intercept ties all coordinates together, and
+single ones would crawl. Certificates and screening are those of the true problem, α
+being made feasible first (theory §4.4).
+
+Everything is decided by counts, never by clocks: the same seed gives the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from wideberth.noise import L2
+from wideberth.problem import (
+    DualPoint,
+    Folded,
+    PrimalPoint,
+    Problem,
+    accurate_sum,
+)
+from wideberth.screening import Screener
+from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.face import Iterate, bend_of, climb_face, solve_block
+from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.sweep import Sweeper
+
+__all__ = ["solve_coordinate"]
+
+#: Cost of sweeping a row in products with it (measured on news20: 2.5 to 4).
+_SWEEP = 3.0
+#: Products with the inside rows that a step on the face takes, with its own overheads.
+_FACE = 100.0
+#: Epochs between two verifications.
+_LEAST_EPOCHS, _MOST_EPOCHS = 2, 10
+#: Rows whose joint maximisation costs about as much as a few sweeps of a larger set.
+_BLOCK = 150
+#: Factor by which the gap must fall before screening is tried again.
+_FALL = 0.3
+#: Share of the rows that must be proven settled to make a smaller copy worth while.
+_LEAST_SCREENED = 0.5
+#: Rounds without progress after which coordinates are given up.
+_PATIENCE = 40
+#: Rows or features up to which Newton's method may finish.
+_NEWTON = 1500
+
+
+def solve_coordinate(
+    problem: Problem,
+    control: Control,
+    *,
+    region: str | None = "ellipsoid",
+    init: np.ndarray | None = None,
+    random_state=None,
+) -> Outcome:
+    """Solve to `control.tol`, starting from the dual point `init` or from zero."""
+    if not isinstance(problem.noise, L2):
+        raise ValueError(
+            f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "
+            "solver='newton' for per-feature scales, 'conic' for the other shapes."
+        )
+    ascent = _Ascent(problem, control, region, np.random.default_rng(random_state))
+    found = ascent.solve(init)
+    if ascent.gave_up:
+        start = found.point.w, found.point.b
+        return solve_newton(problem, control, region=region, init=start)
+    return found
+
+
+class _Pace:
+    """How many more epochs the gap needs at the pace of the last round."""
+
+    def __init__(self):
+        self.gap, self.epochs, self.left, self.known = math.inf, 0, math.inf, False
+
+    def note(self, gap: float, goal: float) -> None:
+        """Take in the gap after the epochs of a round."""
+        self.known = math.isfinite(self.gap)
+        fall = math.log(self.gap / gap) if self.known and 0 < gap < self.gap else 0.0
+        self.left = self.epochs * math.log(gap / goal) / fall if fall else math.inf
+        if gap <= goal:
+            self.left = 0.0
+        self.gap = gap
+
+
+class _Intercept:
+    """The proximal loop that keeps an intercept from tying all coordinates together."""
+
+    def __init__(self, problem: Problem):
+        self.penalty = problem.intercept or 0.0
+        norms = problem.rows.norms()
+        #: λ at which b bends D as a usual row does, and at which it can still move.
+        self.usual = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
+        self.reach = 0.1 * float(problem.weights.sum())
+        self.center, self.shrinkage, self.ease = 0.0, 1.0, 1.0
+
+    def proximal(self, problem: Problem) -> Problem:
+        """The problem with λ(b − b⁰)²/2 added, as a penalty and a folded balance."""
+        penalty = self.ease * min(self.usual / self.shrinkage, self.reach)
+        penalty = max(self.penalty, penalty)
+        fold = problem.folded or Folded(np.zeros(problem.rows.d), 0, 0, 0, 0, 0, 0)
+        balance = fold.balance + (penalty - self.penalty) * self.center
+        fold = replace(fold, balance=balance)
+        return replace(problem, intercept=penalty, folded=fold)
+
+    def learn(self, b: float, dual: DualPoint, inner_gap: float, gap: float) -> None:
+        """Move b⁰ to b; lower λ where it is what keeps the true gap open."""
+        if inner_gap < 0.1 * gap:
+            self.ease *= 0.3
+        size = float(np.linalg.norm(dual.d))
+        shrinkage = float(np.linalg.norm(dual.w)) / size if size else 1.0
+        self.center, self.shrinkage = b, max(shrinkage, 1e-6)
+
+
+class _Ascent:
+    """The rounds; `inner` is the problem they work on, `at` the dual point there."""
+
+    def __init__(self, problem: Problem, control: Control, region: str | None, rng):
+        self.full, self.control, self.rng = problem, control, rng
+        self.screener = Screener(problem, region)
+        unused = problem.weights == 0
+        if unused.any():
+            self.screener.settle(unused)
+        self.intercept = None if problem.intercept is None else _Intercept(problem)
+        self.pace, self.screened_at = _Pace(), math.inf
+        self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
+        self.gave_up = False
+        self.best: Outcome = None  # type: ignore[assignment]  # set by the first round
+
+    def solve(self, init: np.ndarray | None) -> Outcome:
+        """Rounds until the gap of the full problem meets the tolerance."""
+        self._start(init)
+        while True:
+            point, gap = self._look()
+            if self._decisive(point, gap):
+                dual = self._certify(point, gap)
+                gap = point.value - dual.value
+                if self._solved() or self.control.exhausted():
+                    return self._finish()
+                if self._may_screen(point, gap):
+                    self._screen(point, dual)
+            self.pace.note(gap, 0.5 * self.control.tol * point.value)
+            self.idle = 0 if gap < 0.99 * self.smallest else self.idle + 1
+            self.smallest = min(gap, self.smallest)
+            if self._newton_is_due() or self.idle > _PATIENCE:
+                self.gave_up = min(self.full.n, self.full.rows.d) <= _NEWTON
+                self._certify(*self._look())
+                return self._finish()
+            self._round()
+
+    def _start(self, init: np.ndarray | None) -> None:
+        free = self.screener.reduction.free
+        if init is not None:
+            self._enter(np.clip(init, 0.0, self.full.weights)[free])
+            return
+        self._enter(np.zeros(free.size), np.zeros(self.full.rows.d))
+        self._sweep(np.arange(free.size), _LEAST_EPOCHS)
+
+    def _enter(self, alpha: np.ndarray, d: np.ndarray | None = None) -> None:
+        """Go on with α on the problem as screened so far."""
+        problem = self.screener.problem
+        self.inner = problem
+        if self.intercept is not None:
+            self.inner = self.intercept.proximal(problem)
+        self.at = Iterate.of(self.inner, alpha, d)
+
+    def _newton_is_due(self) -> bool:
+        """Whether Newton's method would have been done by now.
+
+        Its dense algebra takes about as long as 150 products with the data and m³/4
+        more entries, m the fewer of rows and features (`make bench-coordinate`).
+        """
+        rows = self.full.rows
+        m = min(rows.n, rows.d)
+        due = 150 + 0.25 * m**3 / max(rows.entries(), 1)
+        return m <= _NEWTON and rows.passes.count > due
+
+    # -- certificates --------------------------------------------------------------
+
+    def _look(self) -> tuple[PrimalPoint, float]:
+        """The primal point of α, and the gap of the inner problem, by one product.
+
+        Right but for the rounding that d has gathered in sweeps: enough to steer by.
+        """
+        problem, at = self.screener.problem, self.at
+        point = problem.at(problem.noise.prox(at.d, at.s))
+        self.b = bend_of(self.inner) * at.balance
+        self.slack = point.slack + problem.y * (point.b - self.b)
+        # With (w, b) those of α the gap is complementarity alone (theory §6.1).
+        hinge = problem.weights * np.maximum(self.slack, 0.0)
+        return point, accurate_sum(hinge - at.alpha * self.slack)
+
+    def _decisive(self, point: PrimalPoint, gap: float) -> bool:
+        """Whether a certificate is due: to end, to screen, or to move b⁰."""
+        met = gap <= self.control.tol * point.value
+        over = self.control.exhausted() or self.intercept is not None
+        return met or over or self._may_screen(point, gap)
+
+    def _certify(self, point: PrimalPoint, inner_gap: float) -> DualPoint:
+        """Evaluate α afresh on the screened problem, by one product; note the gap."""
+        problem, alpha = self.screener.problem, self.at.alpha
+        dual = problem.dual_at(alpha)
+        if self.intercept is not None:
+            self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
+        self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
+        certificate = problem.certificate(point, dual)
+        self.control.record(self.full, certificate, self.screener.counts)
+        self._keep_best(point, dual)
+        return dual
+
+    def _keep_best(self, point: PrimalPoint, dual: DualPoint) -> None:
+        """Keep the best primal and the best dual point of all rounds."""
+        whole = self.screener.reduction.unfold(dual.alpha)
+        found = Outcome(point, replace(dual, alpha=whole))
+        best = found if self.best is None else self.best
+        self.best = Outcome(
+            min(best.point, found.point, key=lambda point: point.value),
+            max(best.dual, found.dual, key=lambda dual: dual.value),
+        )
+
+    def _solved(self) -> bool:
+        """Whether the best points meet the tolerance on all rows of the problem."""
+
+        def met(found: Outcome) -> bool:
+            gap = found.point.value - found.dual.value
+            return gap <= self.control.tol * found.point.value
+
+        return met(self.best) and met(self._finish())
+
+    def _finish(self) -> Outcome:
+        """Evaluate the best points on all rows, those screened before included."""
+        best = self.best
+        if best.point.margins.size != self.full.n:
+            point = self.full.at(best.point.w, best.point.b)
+            self.best = best = Outcome(point, best.dual)
+        return best
+
+    # -- one round -----------------------------------------------------------------
+
+    def _may_screen(self, point: PrimalPoint, gap: float) -> bool:
+        """Whether screening may prove more than before and repay the copy."""
+        fallen = gap <= _FALL * min(self.screened_at, point.value)
+        repays = self.pace.known and self.pace.left >= 2 * _MOST_EPOCHS
+        return fallen and repays and self.screener.region is not None
+
+    def _screen(self, point: PrimalPoint, dual: DualPoint) -> None:
+        self.screened_at = point.value - dual.value
+        kept = self.screener.update(point, dual, _LEAST_SCREENED)
+        if kept is not None:
+            self.slack = self.slack[kept]
+            self._enter(self.at.alpha[kept])
+
+    def _round(self) -> None:
+        """Sweep the rows that are not settled; bend if that would take too long."""
+        inner, alpha = self.inner, self.at.alpha
+        inside = (alpha > 0) & (alpha < inner.weights)
+        wrong = np.where(self.slack > 0, alpha < inner.weights, alpha > 0)
+        doubtful = inside | wrong
+        # Rows as near to the margin as the doubtful ones are off may soon join them.
+        typical = self.slack[doubtful]
+        near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
+        active = np.flatnonzero(doubtful | (np.abs(self.slack) <= near))
+        all_entries = inner.rows.entries()
+        entries = max(inner.rows.entries(active), 1)
+        # Looking and certifying, two products with all rows, stay a third of sweeping.
+        epochs = min(max(2 * all_entries / entries, 2 * _LEAST_EPOCHS), _MOST_EPOCHS)
+        epochs = max(min(epochs, 1.3 * self.pace.left), _LEAST_EPOCHS)
+        sweeping = self.pace.left * _SWEEP * entries
+        bending = _FACE * max(inner.rows.entries(np.flatnonzero(inside)), 1)
+        moves = self._sweep(active, int(epochs))
+        if self.pace.known and sweeping > bending:
+            self._bend(active, moves)
+
+    def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
+        """Sweep the active rows; returns how far each row moved w in the last epoch."""
+        part, at = Sweeper(self.inner, active), self.at
+        self.pace.epochs = 0
+        alpha = at.alpha[active]
+        state = np.array([at.s, at.balance])
+        before = alpha
+        while self.pace.epochs < epochs and not self.control.exhausted():
+            before = alpha.copy()
+            part.epoch(self.rng.integers(2**32), alpha, at.d, state)
+            self.pace.epochs += 1
+            self.control.steps += 1
+        at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
+        moves = np.zeros(self.inner.n)
+        moves[active] = np.abs(alpha - before) * part.norms
+        return moves
+
+    def _bend(self, active: np.ndarray, moves: np.ndarray) -> None:
+        """A Newton step on the face; on the block of fastest rows if that is barred."""
+        found, barred = climb_face(self.inner, self.at)
+        self.at = found or self.at
+        if not barred:
+            return
+        fastest = np.argsort(-moves[active])[:_BLOCK]
+        block = np.sort(active[fastest])
+        if block.size > 1:
+            self.at = solve_block(self.inner, self.at, block) or self.at
