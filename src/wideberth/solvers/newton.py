@@ -56,7 +56,10 @@ _MOST_STEPS = 60
 
 @dataclass
 class Control:
-    """When to stop, whom to tell, and what was spent."""
+    """When to stop, whom to tell, and what was spent.
+
+    `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
+    """
 
     tol: float = 1e-6
     max_iter: int = 500
@@ -66,6 +69,12 @@ class Control:
     trace: list[dict] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     stopped: bool = False
+    aim: float = np.inf
+
+    @property
+    def target(self) -> float:
+        """The relative gap at which to stop."""
+        return min(self.tol, self.aim)
 
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
@@ -194,7 +203,7 @@ class _Level:
 
     def solve(self, guess: _Guess | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
-        control, goal = self.control, 0.5 * self.control.tol
+        control, goal = self.control, 0.5 * self.control.target
         problem = self.screener.problem
         pinned = np.zeros(problem.n, dtype=bool)
         point, band = None, np.full(problem.n, np.inf)
@@ -208,10 +217,12 @@ class _Level:
             work = self._run(work, engine, goal, pinned, floor)
             outcome = self._verify(work, engine)
             self._keep_best(outcome)
-            met = _gap(outcome) <= control.tol * outcome.point.value
+            met = _gap(outcome) <= control.target * outcome.point.value
+            enough = _gap(self.best) <= control.tol * self.best.point.value
             idle = 0 if _gap(self.best) < 0.9 * smallest else idle + 1
             smallest = min(smallest, _gap(self.best))
-            if (met and self._certified()) or control.exhausted() or idle > _PATIENCE:
+            stuck = idle > (0 if enough else _PATIENCE)
+            if (met and self._certified()) or control.exhausted() or stuck:
                 return self._finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
             pinned |= wrong
