@@ -9,6 +9,7 @@ fails or is interrupted leaves what was fitted before.
 from __future__ import annotations
 
 import time
+import warnings
 from copy import copy
 from functools import partial
 
@@ -181,12 +182,14 @@ class RobustLinearSVC(CertifiedMixin, CallbackSupport, ClassifierMixin, BaseEsti
         self
         """
         fitted = copy(self)
-        fitted._fit(X, y, sample_weight, radius)
+        for note in fitted._fit(X, y, sample_weight, radius):
+            warnings.warn(note, stacklevel=2)
         self.__dict__ = fitted.__dict__
         return self
 
     @with_callbacks
-    def _fit(self, X, y, sample_weight, radius):
+    def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
+        """Fit in place; return the warnings to issue."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES)
         check_classification_targets(y)
         weights = self._weights(y, sample_weight)
@@ -201,6 +204,7 @@ class RobustLinearSVC(CertifiedMixin, CallbackSupport, ClassifierMixin, BaseEsti
             seconds = check_positive(self.max_seconds, "max_seconds")
             deadline = time.monotonic() + seconds
         options = self._options() | {
+            "quiet": True,
             "sample_weight": weights,
             "radius": radii,
             "noise": noise,
@@ -221,6 +225,8 @@ class RobustLinearSVC(CertifiedMixin, CallbackSupport, ClassifierMixin, BaseEsti
         self.classes_, self.noise_ = classes, noise
         self._keep(solutions, np.array(positives), numbers)
         progress.end(**{name: getattr(self, name) for name in _PREDICTIVE})
+        labels = [classes[k] for k in positives] if len(positives) > 1 else None
+        return _notes(solutions, labels)
 
     def _options(self) -> dict:
         """Parameters that `solve` takes as they are, and checks."""
@@ -375,6 +381,17 @@ def _one_against_the_rest(
     solution = solve(X, labels, max_seconds=left, callback=callback, **options)
     done()
     return solution
+
+
+def _notes(solutions: list[Solution], labels) -> list[Warning]:
+    """Warnings of all binary problems; where there are more, each names its class."""
+    if labels is None:
+        return list(solutions[0].notes)
+    return [
+        type(note)(f"{label!s} against the rest: {note}")
+        for label, solution in zip(labels, solutions, strict=True)
+        for note in solution.notes
+    ]
 
 
 def _print_point(name: str, label, entry: dict) -> None:

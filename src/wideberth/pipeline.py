@@ -19,6 +19,8 @@ Public: `RobustPipeline`, `make_robust_pipeline`, and `carry_noise` beneath them
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -100,7 +102,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         self
         """
-        classifier, maps = self.steps[-1][1], []
+        steps: list[tuple[str, Any]] = self.steps
+        classifier, maps = steps[-1][1], []
         if not isinstance(classifier, RobustLinearSVC):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
@@ -109,15 +112,21 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             )
 
         def carried_noise():  # called once the steps before have been fitted
-            steps = self[:-1] if len(self.steps) > 1 else FunctionTransformer()
-            maps.append(linear_map(steps, X))
+            ahead = self[:-1] if len(steps) > 1 else FunctionTransformer()
+            maps.append(linear_map(ahead, X))
             return _carry(classifier.noise, maps[0])
 
+        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
         classifier._carried_noise = carried_noise
         try:
             super().fit(X, y, **params)
-        finally:
-            del classifier._carried_noise
+        except BaseException:
+            # As before: never one step of this fit beside another of the last.
+            self.steps = steps
+            for step, state in before:
+                step.__dict__ = state
+            raise
+        del classifier._carried_noise
         self.linear_map_, self.noise_ = maps[0], classifier.noise
         return self
 

@@ -122,18 +122,23 @@ def radius_from_replicates(
     d = groups[0].shape[1]
     shape = as_shape(noise, d)
     factor = _euclidean_factor(shape, d)
+    counts = [len(group) for group in groups]
+    quantiles = {
+        r: _replicate_quantile(confidence, covers, d, d * (r - 1)) for r in set(counts)
+    }
     radii = np.empty(len(groups))
-    for i, group in enumerate(groups):
-        r = len(group)
-        freedom = d * (r - 1)
+    for i, (group, r) in enumerate(zip(groups, counts, strict=True)):
         spread = _standardised(group - group.mean(axis=0), shape)
-        s = np.sqrt(np.sum(spread**2) / freedom)
-        if covers == "sample":
-            quantile = np.sqrt(d * stats.f.ppf(confidence, d, freedom))
-        else:
-            quantile = max(stats.t.ppf(confidence, freedom), 0.0)
-        radii[i] = factor * s * quantile / np.sqrt(r if row == "mean" else 1)
+        s = np.sqrt(np.sum(spread**2) / (d * (r - 1)))
+        radii[i] = factor * s * quantiles[r] / np.sqrt(r if row == "mean" else 1)
     return radii
+
+
+def _replicate_quantile(confidence: float, covers: str, d: int, freedom: int) -> float:
+    """How many times s the displacement, or a margin's change, stays below."""
+    if covers == "sample":
+        return float(np.sqrt(d * stats.f.ppf(confidence, d, freedom)))
+    return max(float(stats.t.ppf(confidence, freedom)), 0.0)
 
 
 def scales_from_replicates(replicates, *, confidence=None) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wideberth._validation import check_data, check_positive
+from wideberth._validation import check_data, check_per_sample, check_positive
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
 from wideberth.noise import Correlated, as_shape
@@ -40,7 +40,8 @@ class Solution:
 
     `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
     samples. `removed` and `saturated` are the samples proven, from this very
-    certificate, to have α_i = 0 and α_i = c_i at the optimum.
+    certificate, to have α_i = 0 and α_i = c_i at the optimum. `notes` are the warnings
+    that came with it.
     """
 
     w: np.ndarray
@@ -55,6 +56,7 @@ class Solution:
     removed: np.ndarray
     saturated: np.ndarray
     trace: list[dict] = field(repr=False, default_factory=list)
+    notes: tuple[Warning, ...] = ()
 
     @property
     def primal(self) -> float:
@@ -104,6 +106,7 @@ def solve(
     init=None,
     callback: Callable[[dict], bool | None] | None = None,
     random_state=None,
+    quiet=False,
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
 
@@ -146,6 +149,8 @@ def solve(
         Called with a dict at every certified point; return True to stop.
     random_state : int or Generator, optional
         Decides which subsamples a start is made from, never the solution.
+    quiet : bool
+        Leave warnings in `Solution.notes` instead of issuing them.
 
     Returns
     -------
@@ -160,7 +165,8 @@ def solve(
     """
     started = time.perf_counter()
     tol = check_positive(tol, "tol")
-    if not fit_intercept and intercept_penalty:
+    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
+    if not fit_intercept and penalty:
         raise ValueError(
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
@@ -183,7 +189,7 @@ def solve(
         radius=radius,
         noise=shape,
         sample_weight=sample_weight,
-        intercept=intercept_penalty if fit_intercept else None,
+        intercept=penalty if fit_intercept else None,
     )
     deadline = np.inf
     if max_seconds is not None:
@@ -201,6 +207,8 @@ def solve(
     if outcome is None:
         outcome = _run(problem, control, name, screening, init, random_state)
     solution = _solution(problem, control, outcome, name, screening)
+    for note in () if quiet else solution.notes:
+        warnings.warn(note, stacklevel=2)
     return solution if turn is None else replace(solution, w=turn @ solution.w)
 
 
@@ -249,10 +257,11 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
     if screening is not None:
         removed, saturated = _proven(problem, point, dual, screening)
     seconds = time.perf_counter() - control.started
+    notes = []
     if not converged:
-        _warn_not_converged(control, certificate, seconds)
+        notes.append(_not_converged(control, certificate, seconds))
     if not point.w.any():
-        _warn_null(problem)
+        notes.append(_null_model(problem))
     return Solution(
         point.w,
         point.b,
@@ -266,6 +275,7 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
         removed,
         saturated,
         control.trace,
+        tuple(notes),
     )
 
 
@@ -303,7 +313,7 @@ def _check_count(max_iter) -> int:
     return int(max_iter)
 
 
-def _warn_not_converged(control: Control, certificate: Certificate, seconds: float):
+def _not_converged(control: Control, certificate, seconds: float) -> Warning:
     try:
         from sklearn.exceptions import ConvergenceWarning
     except ImportError:  # the core runs without scikit-learn
@@ -316,24 +326,20 @@ def _warn_not_converged(control: Control, certificate: Certificate, seconds: flo
         remedy = "the callback asked to stop"
     else:
         remedy = "rounding forbids more: raise tol, or scale the features"
-    warnings.warn(
+    return ConvergenceWarning(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
         f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
-        f"{remedy}.",
-        ConvergenceWarning,
-        stacklevel=4,
+        f"{remedy}."
     )
 
 
-def _warn_null(problem: Problem) -> None:
+def _null_model(problem: Problem) -> Warning:
     bracket = critical_radius(problem, max_iter=50)
     size = f"{bracket.upper:.6g}"
     if bracket.lower < bracket.upper:
         size = f"between {bracket.lower:.4g} and {bracket.upper:.4g}"
-    warnings.warn(
+    return NullModelWarning(
         "The best robust model is w = 0, a constant classifier: the noise covers what "
         f"separates the classes. The critical uniform radius is {size}; choose a "
-        "smaller radius.",
-        NullModelWarning,
-        stacklevel=4,
+        "smaller radius."
     )
