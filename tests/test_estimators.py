@@ -481,7 +481,7 @@ def test_per_sample_radii_are_cut_to_the_folds(routed):
         svc, prefix = RobustLinearSVC(), "robustlinearsvc__"
         if routed:
             svc.set_fit_request(radius=True, sample_weight=True)
-            svc.set_score_request(sample_weight=False)
+            svc.set_score_request(sample_weight=True)
             prefix = ""
         model = make_pipeline(StandardScaler(), svc)
         if routed:

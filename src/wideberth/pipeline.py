@@ -90,6 +90,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         The noise shape trained against, in raw units.
     """
 
+    steps: list[tuple[str, Any]]
+
     def fit(self, X, y=None, **params):
         """Fit the steps in turn, the classifier against noise in raw units.
 
@@ -102,7 +104,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         self
         """
-        steps: list[tuple[str, Any]] = self.steps
+        steps = self.steps
         classifier, maps = steps[-1][1], []
         if not isinstance(classifier, RobustLinearSVC):
             raise TypeError(
