@@ -3,7 +3,9 @@ import pickle
 
 import joblib
 import numpy as np
+import onnxruntime
 import pytest
+import skl2onnx
 import sklearn
 import skops.io
 from sklearn.base import clone
@@ -64,8 +66,6 @@ def test_stored_models_come_back_whole(name, send):
     "rename", [lambda y: y, lambda y: np.array(["a", "ö", "c"])[y], lambda y: y > 0]
 )
 def test_onnx_gives_the_same_labels_and_scores(name, rename, dtype):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    skl2onnx = pytest.importorskip("skl2onnx")
     wideberth.onnx.register_onnx()
     data, labels = X.astype(dtype), rename(Y)
     model = clone(MODELS[name]).fit(data, labels)
@@ -83,7 +83,6 @@ def test_onnx_gives_the_same_labels_and_scores(name, rename, dtype):
 
 
 def test_onnx_refuses_labels_it_does_not_know():
-    pytest.importorskip("skl2onnx")
     model = RobustLinearSVC().fit(X, Y.astype(float))
     with pytest.raises(ValueError, match="classes_ are of type float64"):
         wideberth.onnx._labels(model)
