@@ -65,18 +65,24 @@ def test_radius_from_std_covers_as_often_as_it_says(name, covers, confidence):
 
 @pytest.mark.parametrize("covers", ["sample", "margin"])
 @pytest.mark.parametrize("name", NOISES)
-@pytest.mark.parametrize("row", ["mean", "new"])
-def test_radius_from_replicates_covers_as_often_as_it_says(name, covers, row):
+@pytest.mark.parametrize(
+    "between", ["mean and truth", "reading and truth", "mean and reading"]
+)
+def test_radius_from_replicates_covers_as_often_as_it_says(name, covers, between):
     rng, noise, truth = np.random.default_rng(2), NOISES[name], np.arange(4.0)
     levels = rng.uniform(0.1, 5, size=DRAWS // 4)  # each sample has a level of its own
     replicates = truth + levels[:, None, None] * draw(rng, noise, (DRAWS // 4, 3))
     radii = radius_from_replicates(
-        replicates, confidence=0.9, noise=noise, covers=covers, row=row
+        replicates, confidence=0.9, noise=noise, covers=covers, between=between
     )
-    rows = replicates.mean(axis=1)
-    if row == "new":
-        rows = truth + levels[:, None] * draw(rng, noise, (DRAWS // 4,))
-    held = covered(covers, rows - truth, radii, noise, rng)
+    mean = replicates.mean(axis=1)
+    reading = truth + levels[:, None] * draw(rng, noise, (DRAWS // 4,))
+    moves = {
+        "mean and truth": truth - mean,
+        "reading and truth": truth - reading,
+        "mean and reading": reading - mean,
+    }[between]
+    held = covered(covers, moves, radii, noise, rng)
     assert happens(held, 0.9, exact=name in ("l2", "scales", "full"))
 
 
@@ -142,7 +148,10 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
         (lambda: radius_from_replicates(np.ones((2, 1, 3))), "sample 0 have shape"),
         (lambda: radius_from_replicates([]), "replicates is empty"),
         (lambda: radius_from_replicates(np.full((1, 2, 3), np.nan)), "not finite"),
-        (lambda: radius_from_replicates(np.ones((1, 2, 3)), row="old"), "row='old'"),
+        (
+            lambda: radius_from_replicates(np.ones((1, 2, 3)), between="us"),
+            "between='us'",
+        ),
         (
             lambda: radius_from_replicates(np.ones((1, 2, 2)), noise=[0.0, 1.0]),
             "scale of 0",

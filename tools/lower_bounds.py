@@ -1,6 +1,6 @@
 """Print the oldest versions that pyproject.toml allows, as exact requirements for pip.
 
-    python tools/lower_bounds.py conic plots …     # with those extras
+python tools/lower_bounds.py conic plots …     # with those extras
 """
 
 from __future__ import annotations

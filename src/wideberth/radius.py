@@ -41,6 +41,12 @@ __all__ = [
 ]
 
 _COVERS = ("sample", "margin")
+#: Variance of a displacement, as a multiple of one reading's, after r of them.
+_VARIANCES = {
+    "mean and truth": lambda r: 1 / r,
+    "reading and truth": lambda r: 1.0,
+    "mean and reading": lambda r: 1 + 1 / r,
+}
 
 
 def radius_from_std(
@@ -87,15 +93,22 @@ def radius_from_std(
 
 
 def radius_from_replicates(
-    replicates, *, confidence=0.95, noise="l2", covers="sample", row="mean"
+    replicates,
+    *,
+    confidence=0.95,
+    noise="l2",
+    covers="sample",
+    between="mean and truth",
 ) -> np.ndarray:
     """Radius of each sample from repeated measurements of it alone.
 
     Every sample has its own unknown noise level σ_i. With r measurements of d features
-    the pooled variance s² has ν = d(r−1) degrees of freedom and is independent of their
-    mean, so r‖x̄ − μ‖²/(d s²) follows F(d, ν) and √r⟨w, x̄ − μ⟩/(‖w‖s) Student's t(ν):
+    the pooled variance s² has ν = d(r−1) degrees of freedom and is independent of the
+    displacement δ between what the model is trained on and what is to be covered, of
+    variance v²σ_i² per feature. So ‖δ‖²/(d v²s²) follows F(d, ν) and ⟨w,δ⟩/(‖w‖vs)
+    Student's t(ν):
 
-        covers="sample": ρ = s √(d F_κ(d,ν) / r)      covers="margin": ρ = s t_κ(ν)/√r
+        covers="sample": ρ = v s √(d F_κ(d,ν))      covers="margin": ρ = v s t_κ(ν)
 
     both exact, for "l2" and for scales (all in units of τ); for "linf" at least κ, and
     for "l1" with a factor √d at least κ, as in the module's table.
@@ -107,17 +120,21 @@ def radius_from_replicates(
     confidence : float, default=0.95
     noise : {"l2", "linf", "l1"} or array of shape (n_features,), default="l2"
     covers : {"sample", "margin"}, default="sample"
-    row : {"mean", "new"}, default="mean"
-        What the model is trained on: the mean of the replicates, or one further
-        measurement of the same sample (then r = 1 in the formulas, ν unchanged).
+    between : str, default="mean and truth"
+        What δ is. "mean and truth": the rows trained on are means of the replicates,
+        v² = 1/r. "reading and truth": they are one further measurement each, v² = 1.
+        "mean and reading": they are means, and the model will see single measurements,
+        v² = 1 + 1/r.
 
     Returns
     -------
     array of shape (n_samples,)
     """
     confidence, covers = _check_confidence(confidence), _check_covers(covers)
-    if row not in ("mean", "new"):
-        raise ValueError(f"row={row!r} is not known; choose 'mean' or 'new'.")
+    if between not in _VARIANCES:
+        raise ValueError(
+            f"between={between!r} is not known; choose one of {sorted(_VARIANCES)}."
+        )
     groups = _read_replicates(replicates)
     d = groups[0].shape[1]
     shape = as_shape(noise, d)
@@ -130,7 +147,7 @@ def radius_from_replicates(
     for i, (group, r) in enumerate(zip(groups, counts, strict=True)):
         spread = _standardised(group - group.mean(axis=0), shape)
         s = np.sqrt(np.sum(spread**2) / (d * (r - 1)))
-        radii[i] = factor * s * quantiles[r] / np.sqrt(r if row == "mean" else 1)
+        radii[i] = factor * s * quantiles[r] * np.sqrt(_VARIANCES[between](r))
     return radii
 
 
