@@ -213,6 +213,40 @@ def test_balanced_counts_weights_not_rows():
     same_model(twice, weighted, rtol=1e-4)
 
 
+def test_a_weight_for_all_is_a_factor_on_C():
+    X, y = two_classes()
+    weighted = RobustLinearSVC(C=0.1, radius=0.1).fit(X, y, np.full(len(y), 3.0))
+    same_model(weighted, RobustLinearSVC(C=0.3, radius=0.1).fit(X, y))
+
+
+def test_predictions_follow_the_highest_decision_value():
+    X, y = IRIS
+    for labels in (y, y == 1):
+        model = RobustLinearSVC(radius=0.05).fit(X, labels)
+        values = model.decision_function(X)
+        values = np.column_stack([-values, values]) if values.ndim == 1 else values
+        np.testing.assert_array_equal(
+            model.predict(X), model.classes_[values.argmax(1)]
+        )
+
+
+def test_one_class_or_no_weight_at_all_is_refused():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="1 class"):
+        RobustLinearSVC().fit(X, np.full(len(y), "only"))
+    with pytest.raises(ValueError, match="0 of non-zero weight"):
+        RobustLinearSVC().fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="1 of non-zero weight"):
+        RobustLinearSVC(class_weight={0: 0, 1: 0}).fit(X, y)
+
+
+def test_coefficients_set_by_hand_are_used():
+    X, y = two_classes()
+    model = RobustLinearSVC().fit(X, y)
+    model.coef_, model.intercept_ = np.zeros_like(model.coef_), np.array([1.0])
+    np.testing.assert_array_equal(model.decision_function(X), 1.0)
+
+
 def test_lowering_the_weight_of_one_class_gives_up_on_it():
     X, y = two_classes()
     rng = np.random.default_rng(0)

@@ -223,6 +223,15 @@ def test_boxes_pass_selection_and_nothing_else():
         carry_noise("linf", StandardScaler().fit(X), X)
 
 
+def test_entries_that_are_not_numbers_are_refused():
+    frame = pd.DataFrame({"a": X[:, 0], "b": ["x", "y"] * 89})
+    keep = ColumnTransformer([("a", StandardScaler(), ["a"])])
+    with pytest.raises(ValueError, match="entries that are not numbers"):
+        make_robust_pipeline(keep, RobustLinearSVC()).fit(frame, Y)
+    by_name = make_robust_pipeline(keep, RobustLinearSVC(radius=0.1))
+    assert by_name.fit(frame[["a"]], Y)[-1].noise_ == pytest.approx(1 / X[:, 0].std())
+
+
 def test_another_last_step_is_refused():
     with pytest.raises(TypeError, match="last step is StandardScaler"):
         make_robust_pipeline(PCA(), StandardScaler()).fit(X, Y)

@@ -40,7 +40,9 @@ _ROUNDING = 1e-6
 _NOTHING = 1e-10
 
 
-def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
+def make_robust_pipeline(
+    *steps, memory=None, transform_input=None, verbose=False
+) -> RobustPipeline:
     """Like `sklearn.pipeline.make_pipeline`, with noise in the units of the raw data.
 
     Parameters
@@ -50,6 +52,8 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
         `RobustLinearSVC`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
+    transform_input : list of str, optional
+        Metadata that the steps transform as they do X.
     verbose : bool, default=False
 
     Returns
@@ -69,7 +73,9 @@ def make_robust_pipeline(*steps, memory=None, verbose=False) -> RobustPipeline:
     array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
     """
     named = make_pipeline(*steps).steps
-    return RobustPipeline(named, memory=memory, verbose=verbose)
+    return RobustPipeline(
+        named, memory=memory, transform_input=transform_input, verbose=verbose
+    )
 
 
 class RobustPipeline(CertifiedMixin, Pipeline):
@@ -272,4 +278,10 @@ def _some_rows(X):
     if sp.issparse(X):
         return sp.csr_array(X.tocsr()[rows], dtype=np.float64)
     chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    return np.nan_to_num(np.asarray(chosen, dtype=np.float64))
+    try:
+        return np.nan_to_num(np.asarray(chosen, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "X holds entries that are not numbers, for which noise in raw units means "
+            f"nothing ({error}). Encode them before this pipeline."
+        ) from None
