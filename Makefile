@@ -11,10 +11,10 @@ reproduce: $(VENV)/installed-all        ## run the main job on the bundled data
 	$(BIN)/wideberth reproduce
 
 test: $(VENV)/installed-test            ## run the test suite
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 test-oldest: $(VENV)-oldest/installed   ## the estimators on the oldest versions allowed
-	$(VENV)-oldest/bin/python -m pytest -n 2 $(ESTIMATOR_TESTS)
+	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n 2 $(ESTIMATOR_TESTS)
 
 lint: $(VENV)/installed-lint            ## check style, formatting and types
 	$(BIN)/ruff check .
