@@ -228,7 +228,7 @@ def test_entries_that_are_not_numbers_are_refused():
     keep = ColumnTransformer([("a", StandardScaler(), ["a"])])
     with pytest.raises(ValueError, match="entries that are not numbers"):
         make_robust_pipeline(keep, RobustLinearSVC()).fit(frame, Y)
-    by_name = make_robust_pipeline(keep, RobustLinearSVC(radius=0.1))
+    by_name = make_robust_pipeline(keep, RobustLinearSVC())
     assert by_name.fit(frame[["a"]], Y)[-1].noise_ == pytest.approx(1 / X[:, 0].std())
 
 
