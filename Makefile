@@ -2,14 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
+	certify.py radius.py interoperation.py plotting.py)
 
-.PHONY: reproduce test lint format safety regions bench-newton bench-coordinate bench-screening clean
+.PHONY: reproduce test test-oldest lint format safety regions bench-newton \
+	bench-coordinate bench-screening clean
 
 reproduce: $(VENV)/installed-all        ## run the main job on the bundled data
 	$(BIN)/wideberth reproduce
 
 test: $(VENV)/installed-test            ## run the test suite
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+test-oldest: $(VENV)-oldest/installed   ## the estimators on the oldest versions allowed
+	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n 2 $(ESTIMATOR_TESTS)
 
 lint: $(VENV)/installed-lint            ## check style, formatting and types
 	$(BIN)/ruff check .
@@ -36,11 +42,17 @@ bench-screening: $(VENV)/installed-test ## what screening costs
 	$(BIN)/python benchmarks/screening.py
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+$(VENV)-oldest/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+		$$($(PYTHON) tools/lower_bounds.py test) --editable .
 	@touch $@

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import make_problem, problems
@@ -190,6 +191,27 @@ def test_certificate_in_the_trace_never_worsens_the_answer(tall):
     assert solution.primal <= min(entry["primal"] for entry in seen) * (1 + 1e-12)
     passes = [entry["passes"] for entry in seen]
     assert passes == sorted(passes)
+
+
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_raw_features_of_very_different_size_converge_far(C):
+    X, y = load_wine(return_X_y=True)
+    solution = solve(X, np.where(y == 0, 1, -1), C=C, tol=1e-9, fit_intercept=True)
+    assert solution.converged
+    assert solution.n_iter < 50
+
+
+def test_small_data_is_solved_further_than_asked():
+    X, y = load("breast_cancer")
+    assert solve(X, y, radius=0.05, tol=1e-2).relative_gap <= 1e-9
+
+
+def test_quiet_leaves_warnings_in_the_solution(tall):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = solve(*tall, max_iter=3, quiet=True)
+    (note,) = solution.notes
+    assert isinstance(note, ConvergenceWarning)
 
 
 def test_screened_samples_have_the_proven_dual_weight():

@@ -4,6 +4,8 @@ The robust SVM trains against the worst perturbation of every sample inside a gi
 radius; each answer carries a certificate of optimality on the full problem.
 """
 
+from importlib import import_module
+
 from wideberth.endpoints import critical_radius
 from wideberth.problem import Problem
 from wideberth.screening import Partition, screen
@@ -12,14 +14,44 @@ from wideberth.solvers.conic import solve_conic
 
 __version__ = "0.1.0"
 
+#: Loaded where first used, because they bring scikit-learn or matplotlib along.
+_LATER = {
+    "RobustLinearSVC": "wideberth.estimators",
+    "RobustPipeline": "wideberth.pipeline",
+    "carry_noise": "wideberth.pipeline",
+    "make_robust_pipeline": "wideberth.pipeline",
+    "radius_from_imputations": "wideberth.radius",
+    "radius_from_replicates": "wideberth.radius",
+    "radius_from_std": "wideberth.radius",
+    "scales_from_replicates": "wideberth.radius",
+}
+
 __all__ = [
     "NullModelWarning",
     "Partition",
     "Problem",
+    "RobustLinearSVC",
+    "RobustPipeline",
     "Solution",
     "__version__",
+    "carry_noise",
     "critical_radius",
+    "make_robust_pipeline",
+    "radius_from_imputations",
+    "radius_from_replicates",
+    "radius_from_std",
+    "scales_from_replicates",
     "screen",
     "solve",
     "solve_conic",
 ]
+
+
+def __getattr__(name: str):
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'wideberth' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

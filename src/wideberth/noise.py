@@ -5,7 +5,8 @@ any δ ∈ ρU. Everything the library needs of U follows from its support funct
 Ω(w) = max_{δ∈U} ⟨w,δ⟩, a (semi)norm (theory §1), and from the projection onto sU, which
 gives the primal point of a dual one: prox_{sΩ}(d) = d − Proj_{sU}(d) (theory §2).
 
-Public: `Noise`, its four shapes `L2`, `Linf`, `L1`, `Ellipsoid`, and `as_noise`.
+Public: `Noise`, its shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`, `as_noise`
+for the shapes a `Problem` can hold, and `as_shape` for all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["L1", "L2", "Ellipsoid", "Linf", "Noise", "as_noise"]
+__all__ = [
+    "L1",
+    "L2",
+    "Correlated",
+    "Ellipsoid",
+    "Linf",
+    "Noise",
+    "as_noise",
+    "as_shape",
+]
 
 
 class Noise(ABC):
@@ -101,6 +111,37 @@ class Ellipsoid(Noise):
 
     def __repr__(self):
         return f"Ellipsoid(scales={self.scales!r})"
+
+
+class Correlated(Noise):
+    """Ellipsoid of any orientation, given by a covariance Σ; Ω(w) = √(wᵀΣw).
+
+    U = {δ : δᵀΣ⁻¹δ ≤ 1}. With Σ = Q diag(τ²) Qᵀ it is the axis-aligned ellipsoid of
+    scales τ in the coordinates Qᵀx, and since ‖Qᵀw‖ = ‖w‖ the robust SVM is the same
+    problem there: whoever has to solve it turns the data by Q = `axes`.
+    """
+
+    name = "correlated"
+    smooth = True
+
+    def __init__(self, covariance: np.ndarray):
+        variances, self.axes = np.linalg.eigh(_as_covariance(covariance))
+        self.principal = Ellipsoid(np.sqrt(np.maximum(variances, 0.0)))
+
+    def support(self, w):
+        return self.principal.support(self.axes.T @ w)
+
+    def maximizer(self, w):
+        return self.axes @ self.principal.maximizer(self.axes.T @ w)
+
+    def prox(self, d, s):
+        return self.axes @ self.principal.prox(self.axes.T @ d, s)
+
+    def dual_norm(self, d):
+        return self.principal.dual_norm(self.axes.T @ d)
+
+    def lipschitz(self, n_features):
+        return self.principal.lipschitz(n_features)
 
 
 def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
@@ -241,6 +282,38 @@ def as_noise(noise: object, n_features: int) -> Noise:
             "features; give one non-negative scale per feature."
         )
     return shape
+
+
+def as_shape(noise: object, n_features: int) -> Noise:
+    """Like `as_noise`; a square array is read as the noise's covariance besides."""
+    if not isinstance(noise, str | Noise) and np.ndim(noise) == 2:  # type: ignore[arg-type]
+        noise = Correlated(np.asarray(noise, dtype=np.float64))
+    if isinstance(noise, Correlated):
+        if noise.axes.shape[0] != n_features:
+            raise ValueError(
+                f"noise is a covariance of shape {noise.axes.shape}, but X has "
+                f"{n_features} features; give one row and one column per feature."
+            )
+        return noise
+    return as_noise(noise, n_features)
+
+
+def _as_covariance(noise: np.ndarray) -> np.ndarray:
+    if noise.shape[0] != noise.shape[1] or not np.isfinite(noise).all():
+        raise ValueError(
+            f"noise has shape {noise.shape}; as a matrix it must be a finite "
+            "covariance, one row and one column per feature."
+        )
+    largest = float(np.abs(noise).max(initial=0.0))
+    if np.abs(noise - noise.T).max(initial=0.0) > 1e-8 * largest:
+        raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
+    lowest = float(np.linalg.eigvalsh(noise)[0]) if noise.size else 0.0
+    if lowest < -1e-8 * largest:
+        raise ValueError(
+            f"noise has the negative eigenvalue {lowest:.3g}; as a matrix it must be a "
+            "covariance, positive semidefinite."
+        )
+    return 0.5 * (noise + noise.T)
 
 
 def _as_scales(noise: object) -> np.ndarray:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wideberth._validation import check_positive
+from wideberth._validation import check_data, check_per_sample, check_positive
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
-from wideberth.noise import L2
+from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
 from wideberth.screening import carry_dual, screen_points
@@ -30,6 +30,9 @@ _QUICK = 100_000
 #: Share of stored entries from which on sparse data is as good as dense.
 _DENSE = 0.3
 _SOLVERS = ("auto", "newton", "coordinate", "conic")
+#: Entries of X up to which Newton's last digits are nearly free, and how far it goes.
+_SMALL_ENTRIES = 1 << 18
+_SMALL_AIM = 1e-9
 
 
 class NullModelWarning(UserWarning):
@@ -42,7 +45,8 @@ class Solution:
 
     `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
     samples. `removed` and `saturated` are the samples proven, from this very
-    certificate, to have α_i = 0 and α_i = c_i at the optimum.
+    certificate, to have α_i = 0 and α_i = c_i at the optimum. `notes` are the warnings
+    that came with it.
     """
 
     w: np.ndarray
@@ -57,6 +61,7 @@ class Solution:
     removed: np.ndarray
     saturated: np.ndarray
     trace: list[dict] = field(repr=False, default_factory=list)
+    notes: tuple[Warning, ...] = ()
 
     @property
     def primal(self) -> float:
@@ -106,6 +111,7 @@ def solve(
     init=None,
     callback: Callable[[dict], bool | None] | None = None,
     random_state=None,
+    quiet=False,
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
 
@@ -121,9 +127,10 @@ def solve(
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,)
         ρ_i, how far each sample may be off.
-    noise : {"l2", "linf", "l1"} or array of shape (d,)
-        Shape of the noise: Euclidean ball, box, cross-polytope, or an ellipsoid given
-        by one noise level per feature.
+    noise : {"l2", "linf", "l1"}, array of shape (d,) or array of shape (d, d)
+        Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
+        one noise level per feature, or one given by a covariance. The last is solved
+        and certified in its principal axes, on a dense float64 copy of X.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -137,7 +144,8 @@ def solve(
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
     tol : float
-        Stop when gap ≤ tol · objective, on the full problem.
+        Stop when gap ≤ tol · objective, on the full problem. Newton goes on to 1e-9 on
+        data that fits a cache, where the last digits cost next to nothing.
     max_iter : int
         Most Newton steps, those on subsamples included, or epochs of the coordinate
         solver.
@@ -151,6 +159,8 @@ def solve(
         Decides which subsamples a start is made from, and the order in which the
         coordinate solver visits samples; the answer is within `tol` whatever it is,
         and the same for the same number.
+    quiet : bool
+        Leave warnings in `Solution.notes` instead of issuing them.
 
     Returns
     -------
@@ -165,7 +175,8 @@ def solve(
     """
     started = time.perf_counter()
     tol = check_positive(tol, "tol")
-    if not fit_intercept and intercept_penalty:
+    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
+    if not fit_intercept and penalty:
         raise ValueError(
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
@@ -176,26 +187,39 @@ def solve(
             f"screening={screening!r} is not known; choose None or one of "
             f"{sorted(REGIONS)}."
         )
+    X = check_data(X)
+    shape, turn = as_shape(noise, X.shape[1]), None
+    if isinstance(shape, Correlated):
+        turn, shape = shape.axes, shape.principal
+        X = X @ turn
     problem = Problem.from_data(
         X,
         y,
         C=C,
         radius=radius,
-        noise=noise,
+        noise=shape,
         sample_weight=sample_weight,
-        intercept=intercept_penalty if fit_intercept else None,
+        intercept=penalty if fit_intercept else None,
     )
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_positive(max_seconds, "max_seconds")
     control = Control(tol, _check_count(max_iter), deadline, callback, started=started)
+    if problem.n * problem.rows.d <= _SMALL_ENTRIES:
+        control.aim = _SMALL_AIM
     name = solver
     if solver == "auto":
         name = _choose(problem)
+    if turn is not None and init is not None:
+        w, b, alpha = _read_init(problem, init)
+        init = turn.T @ w, b, alpha
     outcome = _known(problem, control, init)
     if outcome is None:
         outcome = _run(problem, control, name, screening, init, random_state)
-    return _solution(problem, control, outcome, name, screening)
+    solution = _solution(problem, control, outcome, name, screening)
+    for note in () if quiet else solution.notes:
+        warnings.warn(note, stacklevel=2)
+    return solution if turn is None else replace(solution, w=turn @ solution.w)
 
 
 def _choose(problem: Problem) -> str:
@@ -275,10 +299,11 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
     if screening is not None:
         removed, saturated = _proven(problem, point, dual, screening)
     seconds = time.perf_counter() - control.started
+    notes = []
     if not converged:
-        _warn_not_converged(control, certificate, seconds)
+        notes.append(_not_converged(control, certificate, seconds))
     if not point.w.any():
-        _warn_null(problem)
+        notes.append(_null_model(problem))
     return Solution(
         point.w,
         point.b,
@@ -292,6 +317,7 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
         removed,
         saturated,
         control.trace,
+        tuple(notes),
     )
 
 
@@ -329,7 +355,7 @@ def _check_count(max_iter) -> int:
     return int(max_iter)
 
 
-def _warn_not_converged(control: Control, certificate: Certificate, seconds: float):
+def _not_converged(control: Control, certificate, seconds: float) -> Warning:
     try:
         from sklearn.exceptions import ConvergenceWarning
     except ImportError:  # the core runs without scikit-learn
@@ -342,24 +368,20 @@ def _warn_not_converged(control: Control, certificate: Certificate, seconds: flo
         remedy = "the callback asked to stop"
     else:
         remedy = "rounding forbids more: raise tol, or scale the features"
-    warnings.warn(
+    return ConvergenceWarning(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
         f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
-        f"{remedy}.",
-        ConvergenceWarning,
-        stacklevel=4,
+        f"{remedy}."
     )
 
 
-def _warn_null(problem: Problem) -> None:
+def _null_model(problem: Problem) -> Warning:
     bracket = critical_radius(problem, max_iter=50)
     size = f"{bracket.upper:.6g}"
     if bracket.lower < bracket.upper:
         size = f"between {bracket.lower:.4g} and {bracket.upper:.4g}"
-    warnings.warn(
+    return NullModelWarning(
         "The best robust model is w = 0, a constant classifier: the noise covers what "
         f"separates the classes. The critical uniform radius is {size}; choose a "
-        "smaller radius.",
-        NullModelWarning,
-        stacklevel=4,
+        "smaller radius."
     )

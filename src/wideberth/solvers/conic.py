@@ -100,8 +100,8 @@ def _import_cvxpy():
         import cvxpy
     except ImportError as error:
         raise ImportError(
-            "The conic reference solver needs CVXPY with SCS and Clarabel: "
-            "pip install 'wideberth[conic]'."
+            "The conic reference solver, which serves noise 'linf' and 'l1', needs "
+            "CVXPY with SCS and Clarabel: pip install 'wideberth[conic]'."
         ) from error
     return cvxpy
 

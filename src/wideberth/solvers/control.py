@@ -15,7 +15,10 @@ __all__ = ["Control", "Outcome"]
 
 @dataclass
 class Control:
-    """When to stop, whom to tell, and what was spent."""
+    """When to stop, whom to tell, and what was spent.
+
+    `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
+    """
 
     tol: float = 1e-6
     max_iter: int = 500
@@ -25,6 +28,12 @@ class Control:
     trace: list[dict] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     stopped: bool = False
+    aim: float = np.inf
+
+    @property
+    def target(self) -> float:
+        """The relative gap at which to stop."""
+        return min(self.tol, self.aim)
 
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""

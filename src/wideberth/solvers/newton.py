@@ -22,6 +22,7 @@ from most rows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -150,7 +151,7 @@ class _Level:
 
     def solve(self, guess: _Guess | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
-        control, goal = self.control, 0.5 * self.control.tol
+        control, goal = self.control, 0.5 * self.control.target
         problem = self.screener.problem
         pinned = np.zeros(problem.n, dtype=bool)
         point, band = None, np.full(problem.n, np.inf)
@@ -161,13 +162,15 @@ class _Level:
         while True:
             work, engine = self._working_set(point, band, pinned)
             floor = -np.inf if point is None else _RUNAWAY * point.value
-            work = self._run(work, engine, goal, pinned, floor)
+            work, engine = self._run(work, engine, goal, pinned, floor)
             outcome = self._verify(work, engine)
             self._keep_best(outcome)
-            met = _gap(outcome) <= control.tol * outcome.point.value
+            met = _gap(outcome) <= control.target * outcome.point.value
+            enough = _gap(self.best) <= control.tol * self.best.point.value
             idle = 0 if _gap(self.best) < 0.9 * smallest else idle + 1
             smallest = min(smallest, _gap(self.best))
-            if (met and self._certified()) or control.exhausted() or idle > _PATIENCE:
+            stuck = idle > (0 if enough else _PATIENCE)
+            if (met and self._certified()) or control.exhausted() or stuck:
                 return self._finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
             pinned |= wrong
@@ -204,15 +207,23 @@ class _Level:
         start = Start(point.w, point.b, point.margins[near], share)
         return work, InteriorPoint(work.problem, start)
 
-    def _run(self, work, engine, goal: float, pinned, floor: float) -> Reduction:
+    def _run(
+        self, work, engine, goal: float, pinned, floor: float
+    ) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, leaving rows behind as they settle.
 
         A value below `floor` shows that rows were settled wrongly: without them the
-        objective has too low a minimum, and the sooner this is seen the better.
+        objective has too low a minimum, and the sooner this is seen the better. Steps
+        at the end of float64 can destroy α: once a goal that seemed met recedes, the
+        best point before is returned.
         """
+        best: InteriorPoint | None = None
         for _ in range(_MOST_STEPS):
             if engine.relative_gap <= goal:
                 engine.resync()
+                if best is not None and engine.relative_gap >= best.relative_gap:
+                    return work, best
+                best = copy(engine)  # steps replace its arrays, never write into them
             if engine.relative_gap <= goal or self.control.exhausted():
                 break
             if engine.primal < floor and work.free.size < pinned.size:
@@ -224,7 +235,8 @@ class _Level:
             if near is not None:
                 work = work.shrink(_assume(near, engine.slack))
                 engine.shrink(near, work.problem)
-        return work
+                best = None
+        return work, engine
 
     def _unsettled(self, engine: InteriorPoint, pinned) -> np.ndarray | None:
         """Rows that the next steps may still move across the margin, if few enough."""

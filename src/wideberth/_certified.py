@@ -1,0 +1,95 @@
+"""The certificates of `certify` as methods of fitted estimators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wideberth import certify
+
+if TYPE_CHECKING:
+    from wideberth.estimators import RobustLinearSVC
+
+__all__ = ["CertifiedMixin"]
+
+
+class CertifiedMixin:
+    """What a fitted model promises about samples that are off; see `certify`.
+
+    For a classifier with `decision_function` and `_robust_model()`, which returns the
+    fitted `RobustLinearSVC`, and its weights and noise shape in units of X.
+    """
+
+    def certified_radius(self, X) -> np.ndarray:
+        """Return how far each sample may move before its prediction can change.
+
+        Exact, in units of the noise shape: with `noise="l2"` a Euclidean distance, with
+        per-feature scales a distance after division by them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Infinite where no noise of this shape can change the prediction.
+        """
+        values = self.decision_function(X)  # type: ignore[attr-defined]
+        _, coef, noise = self._robust_model()
+        return certify.certified_radius(values, coef, noise)
+
+    def robust_score(self, X, y, radius=None, sample_weight=None) -> float:
+        """Return the accuracy under the worst perturbation of every sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        radius : float, dict or array of shape (n_samples,), optional
+            How far samples may be off; by default the parameter `radius`.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            The share of samples that every move within the radius leaves right.
+        """
+        values = self.decision_function(X)  # type: ignore[attr-defined]
+        classifier, coef, noise = self._robust_model()
+        labels, radii = classifier._numbers(y), classifier._radii(y, radius)
+        known = np.maximum(labels, 0)
+        right = certify.robust_correct(values, known, coef, radii, noise)
+        return float(np.average(right & (labels >= 0), weights=sample_weight))
+
+    def worst_case(self, X, y, radius=None) -> np.ndarray:
+        """Return the perturbation of each sample that hurts most.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            True labels, all of them in `classes_`.
+        radius : float, dict or array of shape (n_samples,), optional
+            How far samples may be off; by default the parameter `radius`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            To be added to X.
+        """
+        values = self.decision_function(X)  # type: ignore[attr-defined]
+        classifier, coef, noise = self._robust_model()
+        labels = classifier._numbers(y)
+        if labels.min(initial=0) < 0:
+            unknown = np.asarray(y)[labels < 0][0]
+            raise ValueError(
+                f"y holds the label {unknown!s}, unknown to this model; its classes "
+                f"are {classifier.classes_.tolist()}."
+            )
+        radii = classifier._radii(y, radius)
+        return certify.worst_case(values, labels, coef, radii, noise)
+
+    def _robust_model(self) -> tuple[RobustLinearSVC, np.ndarray, object]:
+        raise NotImplementedError

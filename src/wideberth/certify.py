@@ -1,0 +1,110 @@
+"""What a linear classifier can promise about samples that may have moved.
+
+Class k scores f_k(x) = ⟨w_k,x⟩ + b_k and the highest score wins, the first of equals. A
+move δ ∈ ρU changes f_p − f_k by at most ρΩ(w_p − w_k), and some δ attains that (theory
+§1), so for a predicted class p and any move of size below
+
+    r(x) = min_{k≠p} (f_p(x) − f_k(x)) / Ω(w_p − w_k)                      (exact)
+
+nothing changes, while beyond it something can. "Size" is in units of the noise shape: δ
+has size r when δ ∈ rU and no smaller multiple of U holds it. Two classes with one
+weight vector w are the case w_1 = −w_0 = w/2, where r(x) = |f(x)|/Ω(w).
+
+Pure functions of arrays, which the estimators call. `values` are the scores f_k(x_i),
+or those of the second class alone where `coef` is one vector; `labels` are class
+numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth._validation import check_per_sample
+from wideberth.noise import as_shape
+
+__all__ = ["certified_radius", "decision_values", "robust_correct", "worst_case"]
+
+#: Entries of a float64 block of float32 data.
+_BLOCK_ENTRIES = 1 << 20
+
+
+def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    """f_k(x_i) in float64, shape (n, K) or (n,) for one vector.
+
+    float32 data is read in blocks and never copied whole.
+    """
+    if X.dtype == np.float64:
+        values = np.asarray(X @ coef.T) + intercept
+    else:
+        values = np.empty((X.shape[0], coef.shape[0]))
+        step = max(_BLOCK_ENTRIES // X.shape[1], 1)
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            values[rows] = X[rows].astype(np.float64) @ coef.T + intercept
+    return values[:, 0] if len(coef) == 1 else values
+
+
+def certified_radius(values, coef, noise="l2") -> np.ndarray:
+    """r(x_i): how far each sample may move before its prediction can change.
+
+    Infinite where no move of this noise shape can change it; 0 on a tie that a move can
+    break.
+    """
+    values, coef = _every_class(values, coef)
+    winner = values.argmax(axis=1)
+    lead = np.take_along_axis(values, winner[:, None], 1) - values
+    reach = _reach(coef, noise)[winner]
+    # Where reach is 0 the lead is what it is: no move changes it.
+    radii = np.divide(lead, reach, out=np.full_like(lead, np.inf), where=reach > 0)
+    return radii.min(axis=1)
+
+
+def robust_correct(values, labels, coef, radius, noise="l2") -> np.ndarray:
+    """Whether every move within radius_i leaves sample i predicted as labels_i."""
+    values, coef = _every_class(values, coef)
+    lead = _robust_lead(values, labels, coef, radius, noise)
+    # The first of equal scores wins, so a class beats later ones on a tie.
+    later = np.arange(lead.shape[1]) > np.asarray(labels)[:, None]
+    return np.all((lead > 0) | ((lead == 0) & later), axis=1)
+
+
+def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
+    """The move δ_i ∈ radius_i·U that favours some wrong class most, shape (n, d)."""
+    values, coef = _every_class(values, coef)
+    shape, labels = as_shape(noise, coef.shape[1]), np.asarray(labels)
+    rival = _robust_lead(values, labels, coef, radius, noise).argmin(axis=1)
+    radii = check_per_sample(radius, len(labels), "radius")
+    moves = np.empty((len(labels), coef.shape[1]))
+    for label, other in np.unique(np.column_stack([labels, rival]), axis=0):
+        rows = (labels == label) & (rival == other)
+        moves[rows] = np.outer(radii[rows], shape.maximizer(coef[other] - coef[label]))
+    return moves
+
+
+def _every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and weights of all classes; one vector stands for −w/2 and w/2."""
+    values, coef = np.asarray(values), np.asarray(coef, dtype=np.float64)
+    if len(coef) > 1:
+        return values, coef
+    halves = np.array([[-0.5], [0.5]])
+    return values[:, None] * halves.T, coef * halves
+
+
+def _reach(coef, noise) -> np.ndarray:
+    """Ω(w_p − w_k) for every pair of classes."""
+    shape, n_classes = as_shape(noise, coef.shape[1]), len(coef)
+    reach = np.zeros((n_classes, n_classes))
+    for p in range(n_classes):
+        for k in range(p):
+            reach[p, k] = reach[k, p] = shape.support(coef[p] - coef[k])
+    return reach
+
+
+def _robust_lead(values, labels, coef, radius, noise) -> np.ndarray:
+    """The least f_y − f_k over all moves; infinite at k = y."""
+    labels = np.asarray(labels)[:, None]
+    radii = check_per_sample(radius, len(labels), "radius")[:, None]
+    lead = np.take_along_axis(values, labels, 1) - values
+    lead -= radii * _reach(coef, noise)[labels[:, 0]]
+    np.put_along_axis(lead, labels, np.inf, 1)
+    return lead

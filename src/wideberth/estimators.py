@@ -1,0 +1,429 @@
+"""`RobustLinearSVC`: the robust SVM as a scikit-learn classifier, on top of `solve`.
+
+Two classes are one problem, more are one against the rest each. Every fact about a
+parameter is checked where it is used (`solve`, `Problem`), so nothing is checked twice.
+A fit works on a copy of the estimator and takes its place when all is done: a fit that
+fails or is interrupted leaves what was fitted before.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from copy import copy
+from functools import partial
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from wideberth import certify
+from wideberth._callbacks import CallbackSupport, Progress, with_callbacks
+from wideberth._certified import CertifiedMixin
+from wideberth._validation import check_per_sample, check_positive
+from wideberth.solve import Solution, solve
+
+__all__ = ["RobustLinearSVC"]
+
+_DTYPES = [np.float64, np.float32]
+
+
+class RobustLinearSVC(CertifiedMixin, CallbackSupport, ClassifierMixin, BaseEstimator):
+    """Linear support vector classifier that expects its features to be off.
+
+    Minimises, with a proof of how close it came,
+
+        ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+
+
+    the hinge loss under the worst perturbation of every sample within radius ρ_i. With
+    `radius=0` it is the linear SVM: `SVC(kernel="linear")` as it stands, and
+    `LinearSVC(loss="hinge")` with `intercept_penalty=1`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses; smaller values regularise more.
+    radius : float or dict, default=0.0
+        How far a sample may be off, in units of `noise`: one number, or one per class
+        label. Radii that differ from sample to sample are given to `fit`.
+    noise : {"l2", "linf", "l1"} or array of shape (n_features,) or \
+            (n_features, n_features), default="l2"
+        Shape of the noise: a Euclidean ball; a box, every feature off by up to ρ; a
+        cross-polytope, absolute errors summing to at most ρ; one noise scale per
+        feature; or a covariance. "linf" and "l1" need the extra `conic`. Scales are in
+        units of the X that this estimator sees: behind a scaler use
+        `make_robust_pipeline`, which takes them in the units of the raw data.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept. It carries no noise.
+    intercept_penalty : float, default=0.0
+        λ_b; 0 leaves the intercept free. What `intercept_scaling` is to `LinearSVC`:
+        λ_b = 1 / intercept_scaling².
+    class_weight : dict or "balanced", default=None
+        Factors on C per class label (1 where none is given), or "balanced": inversely
+        proportional to the total sample weight of each class.
+    solver : str, default="auto"
+        See `wideberth.solve`.
+    screening : {"ellipsoid", "midpoint", "gap"} or None, default="ellipsoid"
+        Safe region that decides which samples cannot matter.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most `tol` times the objective.
+    max_iter : int, default=500
+        Most iterations for each binary problem.
+    max_seconds : float, default=None
+        Stop after about this long, all binary problems together.
+    warm_start : bool, default=False
+        Start from the previous fit where classes and features are the same.
+    n_jobs : int, default=None
+        Binary problems solved at a time. In threads, which share X and for which the
+        products over the rows release the interpreter lock;
+        `joblib.parallel_config(backend="loky")` takes processes and a memory map.
+    random_state : int, RandomState instance or None, default=None
+        Decides how a solver proceeds, never the solution.
+    verbose : int, default=0
+        Print a line for every certified point.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        Labels with positive weight, sorted.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    support_ : array of shape (n_support,)
+        Samples with a dual weight in some binary problem.
+    dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
+        y·α of those samples, as in `SVC`. With radius 0,
+        coef_ ≈ dual_coef_ @ X[support_].
+    dual_gap_ : array of shape (1,) or (n_classes,)
+        Duality gap of each binary problem, on all samples: how much better any other
+        model can be at most.
+    n_iter_ : array of shape (1,) or (n_classes,)
+    screening_ : list of dict
+        For each binary problem the shares of samples proven irrelevant ("removed") and
+        proven at full weight ("saturated"), and the "trace" of its certified points.
+    noise_ : str or array
+        The shape trained against, in units of the X that `fit` saw.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Only where X has column names.
+
+    See Also
+    --------
+    wideberth.make_robust_pipeline : noise in the units of the data before scaling.
+    wideberth.radius : radii from replicates, standard deviations and imputations.
+
+    Notes
+    -----
+    For probabilities wrap it in `sklearn.calibration.CalibratedClassifierCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from wideberth import RobustLinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RobustLinearSVC(radius=0.1).fit(X, y)
+    >>> bool(model.robust_score(X, y, 0.1) <= model.score(X, y))
+    True
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        radius=0.0,
+        *,
+        noise="l2",
+        fit_intercept=True,
+        intercept_penalty=0.0,
+        class_weight=None,
+        solver="auto",
+        screening="ellipsoid",
+        tol=1e-4,
+        max_iter=500,
+        max_seconds=None,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.radius = radius
+        self.noise = noise
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.solver = solver
+        self.screening = screening
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None, radius=None):
+        """Train on labelled samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            float32 is used as it is, without a float64 copy.
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            Factors on C. A sample of weight 0 might as well be absent.
+        radius : float or array of shape (n_samples,), optional
+            How far each sample may be off; takes the place of the parameter `radius`.
+
+        Returns
+        -------
+        self
+        """
+        fitted = copy(self)
+        for note in fitted._fit(X, y, sample_weight, radius):
+            warnings.warn(note, stacklevel=2)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    @with_callbacks
+    def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
+        """Fit in place; return the warnings to issue."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES)
+        check_classification_targets(y)
+        weights = self._weights(y, sample_weight)
+        classes, numbers = _weighted_classes(y, weights)
+        radii = self._radii(y, radius)
+        noise = self._carried_noise() if hasattr(self, "_carried_noise") else self.noise
+        positives = [1] if len(classes) == 2 else list(range(len(classes)))
+        starts = self._starts(classes, X.shape, len(positives))
+        seeds = check_random_state(self.random_state).randint(2**31, size=len(classes))
+        deadline = np.inf
+        if self.max_seconds is not None:
+            seconds = check_positive(self.max_seconds, "max_seconds")
+            deadline = time.monotonic() + seconds
+        options = self._options() | {
+            "quiet": True,
+            "sample_weight": weights,
+            "radius": radii,
+            "noise": noise,
+        }
+        progress = Progress(self, len(positives), X=X, y=y)
+        solutions = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_one_against_the_rest)(
+                X,
+                numbers,
+                k,
+                options | {"init": start, "random_state": int(seeds[k])},
+                deadline,
+                progress,
+                self._printer(classes[k]),
+            )
+            for k, start in zip(positives, starts, strict=True)
+        )
+        self.classes_, self.noise_ = classes, noise
+        self._keep(solutions, np.array(positives), numbers)
+        progress.end(**{name: getattr(self, name) for name in _PREDICTIVE})
+        labels = [classes[k] for k in positives] if len(positives) > 1 else None
+        return _notes(solutions, labels)
+
+    def _options(self) -> dict:
+        """Parameters that `solve` takes as they are, and checks."""
+        names = (
+            "C",
+            "fit_intercept",
+            "intercept_penalty",
+            "solver",
+            "screening",
+            "tol",
+            "max_iter",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def _keep(self, solutions: list[Solution], positives, numbers) -> None:
+        """Set the fitted attributes from one solution per binary problem."""
+        self.coef_ = np.vstack([solution.w for solution in solutions])
+        self.intercept_ = np.array([solution.b for solution in solutions])
+        used = np.zeros(len(numbers), dtype=bool)
+        for solution in solutions:
+            used |= (solution.alpha > 0) & ~solution.removed
+        self.support_ = np.flatnonzero(used)
+        signs = np.where(numbers[self.support_] == positives[:, None], 1.0, -1.0)
+        alpha = [solution.alpha[self.support_] for solution in solutions]
+        self.dual_coef_ = signs * np.vstack(alpha)
+        self.dual_gap_ = np.array([solution.gap for solution in solutions])
+        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
+        self.screening_ = [
+            {
+                "removed": float(solution.removed.mean()),
+                "saturated": float(solution.saturated.mean()),
+                "trace": solution.trace,
+            }
+            for solution in solutions
+        ]
+
+    def _weights(self, y, sample_weight) -> np.ndarray:
+        """Factors on C: sample weights times class weights."""
+        given = 1.0 if sample_weight is None else sample_weight
+        weights = check_per_sample(given, len(y), "sample_weight")
+        if self.class_weight is None:
+            return weights
+        labels, numbers = np.unique(y, return_inverse=True)
+        if isinstance(self.class_weight, dict):
+            table = _per_class(self.class_weight, labels, "class_weight", default=1.0)
+        elif isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            totals = np.bincount(numbers, weights)
+            present = totals > 0
+            table = np.zeros(len(labels))
+            table[present] = totals.sum() / (present.sum() * totals[present])
+        else:
+            raise ValueError(
+                f"class_weight={self.class_weight!r} is not known; give None, "
+                "'balanced' or a dict of class label to weight."
+            )
+        return weights * table[numbers]
+
+    def _radii(self, y, radius):
+        """What `solve` takes for `radius`: one number or one per sample."""
+        if radius is None:
+            radius = self.radius
+            if not isinstance(radius, dict) and np.ndim(radius) > 0:
+                raise ValueError(
+                    f"radius has shape {np.shape(radius)}; as a parameter it must be "
+                    "one number or a dict of class label to number. Give one radius "
+                    "per sample to fit: fit(X, y, radius=...)."
+                )
+        if isinstance(radius, dict):
+            labels, numbers = np.unique(y, return_inverse=True)
+            return _per_class(radius, labels, "radius")[numbers]
+        return radius
+
+    def _starts(self, classes, shape, n_problems) -> list:
+        """Previous solutions to start from, or None for each binary problem."""
+        previous = getattr(self, "classes_", None) if self.warm_start else None
+        same = previous is not None and np.array_equal(previous, classes)
+        if not same or self.coef_.shape[1] != shape[1]:
+            return [None] * n_problems
+        alpha = np.zeros((n_problems, shape[0]))
+        here = self.support_ < shape[0]
+        alpha[:, self.support_[here]] = np.abs(self.dual_coef_[:, here])
+        return list(zip(self.coef_, self.intercept_, alpha, strict=True))
+
+    def _printer(self, label):
+        return (
+            partial(_print_point, type(self).__name__, label) if self.verbose else None
+        )
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return the score of each class, or of the second class where there are two.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes), float64
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+        return certify.decision_values(X, self.coef_, self.intercept_)
+
+    def predict(self, X) -> np.ndarray:
+        """Return the label with the highest score for each sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return self.classes_[(values > 0).astype(int)]
+        return self.classes_[values.argmax(axis=1)]
+
+    def _robust_model(self):
+        return self, self.coef_, self.noise_
+
+    def _numbers(self, y) -> np.ndarray:
+        """Class numbers of labels, −1 for labels the model does not know."""
+        y = np.asarray(y)
+        numbers = np.searchsorted(self.classes_, y)
+        found = self.classes_[np.minimum(numbers, len(self.classes_) - 1)] == y
+        return np.where(found, numbers, -1)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Where the question mark of the HTML representation leads.
+    _doc_link_module = "wideberth"
+    _doc_link_template = (
+        "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
+    )
+
+
+_PREDICTIVE = ("classes_", "coef_", "intercept_", "noise_", "n_features_in_")
+
+
+def _one_against_the_rest(
+    X, numbers, k: int, options: dict, deadline: float, progress: Progress, printer
+) -> Solution:
+    """Class number k against the rest, in whatever thread or process."""
+    callback, done = progress.watch(k, printer)
+    left = None if deadline == np.inf else max(deadline - time.monotonic(), 1e-9)
+    labels = np.where(numbers == k, 1.0, -1.0)
+    solution = solve(X, labels, max_seconds=left, callback=callback, **options)
+    done()
+    return solution
+
+
+def _notes(solutions: list[Solution], labels) -> list[Warning]:
+    """Warnings of all binary problems; where there are more, each names its class."""
+    if labels is None:
+        return list(solutions[0].notes)
+    return [
+        type(note)(f"{label!s} against the rest: {note}")
+        for label, solution in zip(labels, solutions, strict=True)
+        for note in solution.notes
+    ]
+
+
+def _print_point(name: str, label, entry: dict) -> None:
+    print(
+        f"[{name}] {label!s}: iteration {entry['iteration']}, "
+        f"objective {entry['primal']:.6g}, gap {entry['gap']:.2e}, "
+        f"{entry['free']} samples undecided, {entry['seconds']:.2f} s"
+    )
+
+
+def _weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of positive weight, and the number of each sample's (−1 for others)."""
+    labels, numbers = np.unique(y, return_inverse=True)
+    present = np.bincount(numbers, weights) > 0
+    if present.sum() < 2:
+        shown = ", ".join(map(str, labels[:5].tolist()))
+        raise ValueError(
+            f"y holds {len(labels)} class(es) ({shown}), {present.sum()} of non-zero "
+            "weight; a classifier needs at least two classes. Check y, sample_weight "
+            "and class_weight."
+        )
+    renumbered = np.where(present, np.cumsum(present) - 1, -1)
+    return labels[present], renumbered[numbers]
+
+
+def _per_class(table: dict, labels, name: str, default=None) -> np.ndarray:
+    """Read a dict of class label to number as an array in the order of `labels`."""
+    values = [table.get(label, default) for label in labels.tolist()]
+    if None in values:
+        missing = labels[values.index(None)]
+        raise ValueError(
+            f"{name}={table!r} has no entry for the class {missing!s}; give one for "
+            "every class."
+        )
+    return check_per_sample(values, len(labels), f"{name} per class")

@@ -1,0 +1,103 @@
+"""ONNX export through skl2onnx (extra `onnx`).
+
+`register_onnx()` teaches skl2onnx the estimators of this package; after that
+`skl2onnx.to_onnx(model, X[:1])` works on a model alone and within pipelines. The graph
+has two outputs: `label`, and `scores` of shape (n, 1) for two classes or (n, classes),
+the values of `decision_function`. float32 and float64 inputs keep their precision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth.estimators import RobustLinearSVC
+from wideberth.pipeline import RobustPipeline
+
+__all__ = ["register_onnx"]
+
+
+def register_onnx() -> None:
+    """Make skl2onnx convert `RobustLinearSVC` and `RobustPipeline`."""
+    try:
+        from skl2onnx import update_registered_converter, update_registered_parser
+    except ImportError as error:
+        raise ImportError(
+            "ONNX export needs skl2onnx: pip install 'wideberth[onnx]'."
+        ) from error
+    update_registered_converter(
+        RobustLinearSVC,
+        "WideberthRobustLinearSVC",
+        _set_output_types,
+        _convert,
+        parser=_declare_outputs,
+        options={"zipmap": [True, False], "nocl": [True, False]},
+    )
+    update_registered_parser(RobustPipeline, _parse_steps)
+
+
+def _declare_outputs(scope, model, inputs, custom_parsers=None):
+    from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type
+
+    operator = scope.declare_local_operator("WideberthRobustLinearSVC", model)
+    operator.inputs = inputs
+    scores = guess_tensor_type(inputs[0].type)
+    operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
+    operator.outputs.append(scope.declare_local_variable("scores", scores))
+    return operator.outputs
+
+
+def _parse_steps(scope, model, inputs, custom_parsers=None):
+    from skl2onnx._parse import _parse_sklearn
+
+    for _, step in model.steps:
+        inputs = _parse_sklearn(scope, step, inputs, custom_parsers=custom_parsers)
+    return inputs
+
+
+def _set_output_types(operator) -> None:
+    from skl2onnx.common.data_types import Int64TensorType, StringTensorType
+
+    model, n = operator.raw_operator, operator.inputs[0].get_first_dimension()
+    kind = Int64TensorType if _labels(model).dtype == np.int64 else StringTensorType
+    operator.outputs[0].type = kind([n])
+    operator.outputs[1].type.shape = [n, len(model.coef_)]
+
+
+def _convert(scope, operator, container) -> None:
+    """scores = XWᵀ + b; the label is that of the highest, or of scores > 0."""
+    from skl2onnx.algebra import onnx_ops as ops
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    model, opset = operator.raw_operator, container.target_opset
+    double = isinstance(operator.inputs[0].type, DoubleTensorType)
+    dtype = np.float64 if double else np.float32
+    label, scores = operator.outputs
+    values = ops.OnnxAdd(
+        ops.OnnxMatMul(
+            operator.inputs[0], model.coef_.T.astype(dtype), op_version=opset
+        ),
+        model.intercept_.astype(dtype),
+        op_version=opset,
+        output_names=[scores],
+    )
+    if len(model.coef_) == 1:
+        positive = ops.OnnxGreater(values, np.zeros(1, dtype), op_version=opset)
+        number = ops.OnnxCast(positive, to=7, op_version=opset)  # 7 is int64
+        number = ops.OnnxReshape(number, np.array([-1]), op_version=opset)
+    else:
+        number = ops.OnnxArgMax(values, axis=1, keepdims=0, op_version=opset)
+    ops.OnnxGather(
+        _labels(model), number, axis=0, op_version=opset, output_names=[label]
+    ).add_to(scope, container)
+
+
+def _labels(model) -> np.ndarray:
+    """Class labels as ONNX knows them: int64 or text."""
+    if model.classes_.dtype.kind in "iub":
+        return model.classes_.astype(np.int64)
+    if all(isinstance(label, str) for label in model.classes_.tolist()):
+        return model.classes_.astype(str)
+    raise ValueError(
+        f"classes_ are of type {model.classes_.dtype}; ONNX knows labels that are "
+        "whole numbers or text."
+    )

@@ -1,0 +1,319 @@
+"""Displays of fitted models (extra `plots`), in the manner of scikit-learn's.
+
+`ScreeningDisplay`: what a fit could rule out, step by step.
+`CertifiedAccuracyDisplay`: accuracy under the worst noise, as the noise grows.
+`MarginDisplay`: a model in two dimensions, with the uncertainty of every sample.
+
+Each has `from_estimator(...)`, which computes and draws, and `plot(ax=...)`, which
+draws again; `ax_` and `figure_` hold what was drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth.noise import L1, Correlated, Ellipsoid, Linf, as_shape
+
+__all__ = ["CertifiedAccuracyDisplay", "MarginDisplay", "ScreeningDisplay"]
+
+
+class _Display:
+    """What the displays share: axes to draw on."""
+
+    def _open(self, ax):
+        if ax is None:
+            _, ax = _pyplot().subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+class ScreeningDisplay(_Display):
+    """Shares of samples removed, saturated and undecided, and the gap, over a fit.
+
+    Parameters
+    ----------
+    iterations, removed, saturated, gap : arrays of the same length
+        One entry per certified point; shares between 0 and 1, gap relative.
+    title : str, default=""
+    """
+
+    def __init__(self, *, iterations, removed, saturated, gap, title=""):
+        self.iterations = iterations
+        self.removed = removed
+        self.saturated = saturated
+        self.gap = gap
+        self.title = title
+
+    @classmethod
+    def from_estimator(cls, estimator, *, label=None, ax=None):
+        """Draw the trace of a fitted `RobustLinearSVC`.
+
+        Parameters
+        ----------
+        estimator : fitted RobustLinearSVC, or pipeline that ends in one
+        label : class label, optional
+            Which binary problem; by default the first (the only one of two classes).
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        ScreeningDisplay
+        """
+        model = _last_step(estimator)
+        k, title = _problem_number(model, label)
+        report = model.screening_[k]
+        trace = report["trace"]
+        if not trace:
+            raise ValueError(
+                "The fit has no trace: its solution was known at the start (a warm "
+                "start, or noise beyond the critical radius). Nothing to draw."
+            )
+        n = trace[0]["free"] + trace[0]["saturated"] + trace[0]["removed"]
+
+        def shares(name):
+            # The trace tells what each point started from; its verdict comes after.
+            return np.array([e[name] / n for e in trace[1:]] + [report[name]])
+
+        return cls(
+            iterations=np.array([e["iteration"] for e in trace]),
+            removed=shares("removed"),
+            saturated=shares("saturated"),
+            gap=np.array([e["gap"] / e["primal"] for e in trace]),
+            title=title,
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw on `ax`, or on new axes."""
+        ax = self._open(ax)
+        done = self.removed + self.saturated
+        style = {"step": "post", "linewidth": 0}
+        last = self.iterations[-1]
+        edges = np.concatenate([[0], self.iterations, [1.1 * last + 1]])
+        removed, decided = (
+            np.concatenate([[0], part, part[-1:]]) for part in (self.removed, done)
+        )
+        ax.fill_between(edges, 0, removed, color="C0", label="removed", **style)
+        ax.fill_between(edges, removed, decided, color="C1", label="saturated", **style)
+        ax.fill_between(edges, decided, 1, color="0.9", label="undecided", **style)
+        ax.set(
+            xlabel="iteration",
+            ylabel="share of samples",
+            ylim=(0, 1),
+            xlim=(edges[0], edges[-1]),
+        )
+        ax.set_title(self.title, pad=26)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        gap_ax = ax.twinx()
+        floor = np.maximum(self.gap, 1e-17)
+        gap_ax.semilogy(self.iterations, floor, "k.-", label="relative gap")
+        gap_ax.set_ylabel("relative gap")
+        handles = [*ax.get_legend_handles_labels()[0], *gap_ax.lines]
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
+        gap_ax.legend(handles=handles, frameon=False, columnspacing=1.0, **place)
+        return self
+
+
+class CertifiedAccuracyDisplay(_Display):
+    """Accuracy under the worst perturbation, as a function of its radius.
+
+    Parameters
+    ----------
+    radii : array of shape (n_radii,)
+    accuracy : array of shape (n_radii,)
+    trained_radius : float, optional
+        Marked by a vertical line.
+    name : str, optional
+        For the legend.
+    """
+
+    def __init__(self, *, radii, accuracy, trained_radius=None, name=None):
+        self.radii = radii
+        self.accuracy = accuracy
+        self.trained_radius = trained_radius
+        self.name = name
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, radii=None, name=None, ax=None):
+        """Evaluate `robust_score` over radii and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted RobustLinearSVC or RobustPipeline
+        X, y : data to evaluate on
+        radii : array, optional
+            By default 101 values from 0 to where hardly any sample is left.
+        name : str, optional
+            For the legend; by default the estimator's name and radius.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        CertifiedAccuracyDisplay
+        """
+        if radii is None:
+            reach = estimator.certified_radius(X)
+            reach = reach[np.isfinite(reach)]
+            largest = np.quantile(reach, 0.99) if reach.size else 1.0
+            radii = np.linspace(0, largest if largest > 0 else 1.0, 101)
+        radii = np.asarray(radii, dtype=float)
+        accuracy = np.array([estimator.robust_score(X, y, radius) for radius in radii])
+        trained = _last_step(estimator).radius
+        if isinstance(trained, dict) or not trained > 0:
+            trained = None
+        if name is None:
+            name = type(_last_step(estimator)).__name__
+            name += f", radius {trained:g}" if trained else ""
+        return cls(
+            radii=radii, accuracy=accuracy, trained_radius=trained, name=name
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw on `ax`, or on new axes."""
+        ax = self._open(ax)
+        (line,) = ax.plot(self.radii, self.accuracy, label=self.name)
+        if self.trained_radius is not None and self.trained_radius <= self.radii[-1]:
+            ax.axvline(self.trained_radius, color=line.get_color(), ls=":", lw=1)
+        ax.set(
+            xlabel="radius of the worst perturbation",
+            ylabel="accuracy",
+            xlim=(self.radii[0], self.radii[-1]),
+            ylim=(0, 1.02),
+        )
+        if self.name is not None:
+            ax.legend()
+        return self
+
+
+class MarginDisplay(_Display):
+    """A model of two features: boundary, margins, and every sample's uncertainty set.
+
+    The picture behind the robust SVM: the margin keeps its distance from the sets
+    around the samples, not from the samples alone.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, 2)
+    y : array of shape (n_samples,)
+    radii : array of shape (n_samples,)
+    outline : array of shape (n_points, 2)
+        Boundary of the unit uncertainty set.
+    coef : array of shape (n_problems, 2)
+    intercept : array of shape (n_problems,)
+    classes : array of labels
+    """
+
+    def __init__(self, *, X, y, radii, outline, coef, intercept, classes):
+        self.X = X
+        self.y = y
+        self.radii = radii
+        self.outline = outline
+        self.coef = coef
+        self.intercept = intercept
+        self.classes = classes
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, radius=None, ax=None):
+        """Draw a fitted `RobustLinearSVC` of two features with data.
+
+        Parameters
+        ----------
+        estimator : fitted RobustLinearSVC or RobustPipeline, of two features
+        X, y : data to draw
+        radius : float, dict or array of shape (n_samples,), optional
+            Size of the uncertainty sets; by default the parameter `radius`.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        MarginDisplay
+        """
+        X, y = np.asarray(X, dtype=float), np.asarray(y)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(
+                f"X has shape {X.shape}; margins are drawn in two dimensions, so it "
+                "must have two columns."
+            )
+        model, coef, noise = estimator._robust_model()
+        values = estimator.decision_function(X).reshape(len(X), -1)
+        return cls(
+            X=X,
+            y=y,
+            radii=np.broadcast_to(model._radii(y, radius), (len(y),)),
+            outline=_outline(noise),
+            coef=coef,
+            intercept=(values - X @ coef.T)[0],
+            classes=model.classes_,
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw on `ax`, or on new axes."""
+        from matplotlib.collections import PolyCollection
+
+        ax = self._open(ax)
+        for k, label in enumerate(self.classes):
+            rows, color = self.y == label, f"C{k}"
+            sets = self.X[rows, None] + self.radii[rows, None, None] * self.outline
+            ax.add_collection(
+                PolyCollection(
+                    sets, facecolors=color, edgecolors=color, alpha=0.2, zorder=1
+                )
+            )
+            ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
+        ax.set_aspect("equal", adjustable="box")
+        ax.autoscale_view()
+        limits = ax.get_xlim(), ax.get_ylim()
+        for k, (w, b) in enumerate(zip(self.coef, self.intercept, strict=True)):
+            color = "k" if len(self.coef) == 1 else f"C{k}"
+            for level, style in ((-1, "--"), (0, "-"), (1, "--")):
+                _draw_line(ax, w, b - level, color=color, ls=style, lw=1, zorder=3)
+        ax.set(xlim=limits[0], ylim=limits[1])
+        ax.legend(title="class")
+        return self
+
+
+def _draw_line(ax, w, b, **style) -> None:
+    """Draw {x : ⟨w,x⟩ + b = 0}; nothing where w = 0."""
+    norm = float(w @ w)
+    if norm > 0:
+        foot = -b * w / norm
+        ax.axline(foot, foot + np.array([-w[1], w[0]]), **style)
+
+
+def _outline(noise) -> np.ndarray:
+    """Points around the boundary of the unit set of a shape in two dimensions."""
+    shape = as_shape(noise, 2)
+    if isinstance(shape, Linf):
+        return np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]], dtype=float)
+    if isinstance(shape, L1):
+        return np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=float)
+    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    if isinstance(shape, Correlated):
+        return (circle * shape.principal.scales) @ shape.axes.T
+    return circle * shape.scales if isinstance(shape, Ellipsoid) else circle
+
+
+def _last_step(estimator):
+    return estimator[-1] if hasattr(estimator, "steps") else estimator
+
+
+def _problem_number(model, label) -> tuple[int, str]:
+    """Which binary problem a label stands for, and a title for it."""
+    if len(model.screening_) == 1:
+        return 0, ""
+    k = 0 if label is None else int(model._numbers([label])[0])
+    if k < 0:
+        raise ValueError(
+            f"label={label!r} is not one of the classes {model.classes_.tolist()}."
+        )
+    return k, f"{model.classes_[k]} against the rest"
+
+
+def _pyplot():
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "The displays need matplotlib: pip install 'wideberth[plots]'."
+        ) from error
+    return pyplot

@@ -1,0 +1,159 @@
+import io
+import pickle
+
+import joblib
+import numpy as np
+import onnxruntime
+import pytest
+import skl2onnx
+import sklearn
+import skops.io
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+import wideberth.onnx
+from wideberth import RobustLinearSVC, make_robust_pipeline
+
+X, Y = load_wine(return_X_y=True)
+MODELS = {
+    "alone": RobustLinearSVC(radius=0.01),
+    "pipeline": make_pipeline(StandardScaler(), RobustLinearSVC(radius=0.1)),
+    "raw noise": make_robust_pipeline(StandardScaler(), RobustLinearSVC(radius=0.01)),
+}
+
+
+def through_joblib(model):
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer)
+    buffer.seek(0)
+    return joblib.load(buffer)
+
+
+def through_skops(model):
+    stored = skops.io.dumps(model)
+    unknown = skops.io.get_untrusted_types(data=stored)
+    # Besides SciPy's sparse matrices only this package's classes need trust.
+    assert all(name.startswith(("wideberth.", "scipy.sparse.")) for name in unknown)
+    return skops.io.loads(stored, trusted=unknown)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib, through_skops]
+)
+def test_stored_models_come_back_whole(name, send):
+    model = clone(MODELS[name]).fit(X, Y)
+    back = send(model)
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    svc = back if name == "alone" else back[-1]
+    for attribute in ("coef_", "intercept_", "dual_coef_", "support_", "dual_gap_"):
+        expected = model if name == "alone" else model[-1]
+        np.testing.assert_array_equal(
+            getattr(svc, attribute), getattr(expected, attribute)
+        )
+    if name != "pipeline":
+        np.testing.assert_array_equal(
+            back.certified_radius(X), model.certified_radius(X)
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "rename", [lambda y: y, lambda y: np.array(["a", "ö", "c"])[y], lambda y: y > 0]
+)
+def test_onnx_gives_the_same_labels_and_scores(name, rename, dtype):
+    wideberth.onnx.register_onnx()
+    data, labels = X.astype(dtype), rename(Y)
+    model = clone(MODELS[name]).fit(data, labels)
+    graph = skl2onnx.to_onnx(model, data[:1])
+    session = onnxruntime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    assert [output.name for output in session.get_outputs()] == ["label", "scores"]
+    label, scores = session.run(None, {session.get_inputs()[0].name: data})
+    np.testing.assert_array_equal(label, model.predict(data))
+    values = model.decision_function(data).reshape(len(Y), -1)
+    np.testing.assert_allclose(
+        scores, values, atol=1e-4 if dtype == np.float32 else 1e-10
+    )
+
+
+def test_onnx_refuses_labels_it_does_not_know():
+    model = RobustLinearSVC().fit(X, Y.astype(float))
+    with pytest.raises(ValueError, match="classes_ are of type float64"):
+        wideberth.onnx._labels(model)
+
+
+def test_the_html_representation_links_to_the_documentation():
+    html = RobustLinearSVC()._repr_html_()
+    assert "/api/RobustLinearSVC.html" in html
+
+
+def test_no_claim_on_the_array_api_is_made():
+    assert not get_tags(RobustLinearSVC()).array_api_support
+    assert get_tags(RobustLinearSVC()).input_tags.sparse
+
+
+class Recorder:
+    """A scikit-learn callback that notes what it is told, and may ask to stop."""
+
+    def __init__(self, stop_after=np.inf):
+        self.events, self.fitted, self.stop_after = [], None, stop_after
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.events.append(("end", context.task_name, context.task_id))
+        self.fitted = fitted_estimator
+        points = [event for event in self.events if "certified point" in event]
+        return len(points) >= self.stop_after
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+
+has_callbacks = pytest.mark.skipif(
+    not hasattr(RobustLinearSVC, "set_callbacks"),
+    reason=f"scikit-learn {sklearn.__version__} has no callbacks",
+)
+
+
+@has_callbacks
+def test_callbacks_see_every_binary_problem_and_every_certified_point():
+    recorder = Recorder()
+    model = RobustLinearSVC().set_callbacks(recorder).fit(X, Y)
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-1] == "teardown"
+    for k, report in enumerate(model.screening_):
+        start = recorder.events.index(("begin", "binary problem", k))
+        end = recorder.events.index(("end", "binary problem", k))
+        inside = recorder.events[start + 1 : end]
+        assert len(inside) == 2 * len(report["trace"])
+    np.testing.assert_array_equal(recorder.fitted.predict(X), model.predict(X))
+
+
+@has_callbacks
+def test_a_callback_can_end_a_fit_early_and_an_error_ends_callbacks():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60_000, 12))
+    labels = data @ rng.normal(size=12) + rng.normal(size=60_000) > 0
+    options = {"tol": 1e-9, "radius": 0.1, "random_state": 0}
+    full = RobustLinearSVC(**options).fit(data, labels)
+    assert len(full.screening_[0]["trace"]) > 1
+    recorder = Recorder(stop_after=2)  # a begin and an end
+    model = RobustLinearSVC(**options).set_callbacks(recorder)
+    with pytest.warns(UserWarning, match="the callback asked to stop"):
+        model.fit(data, labels)
+    assert len(model.screening_[0]["trace"]) == 1
+    failing = Recorder()
+    with pytest.raises(ValueError, match="C=-1"):
+        RobustLinearSVC(C=-1.0).set_callbacks(failing).fit(X, Y)
+    assert failing.events[-1] == "teardown"

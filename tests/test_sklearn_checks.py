@@ -1,0 +1,20 @@
+"""scikit-learn's own checks of what an estimator must do, without exceptions."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from wideberth import RobustLinearSVC
+
+
+# The check of class weights needs an intercept, so there is always one here.
+@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
+@parametrize_with_checks(
+    [
+        RobustLinearSVC(),
+        RobustLinearSVC(radius=0.05, tol=1e-12),
+        RobustLinearSVC(intercept_penalty=1.0, class_weight="balanced", n_jobs=2),
+        RobustLinearSVC(C=10.0, screening=None, warm_start=True),
+    ]
+)
+def test_scikit_learn_finds_nothing_to_object(estimator, check):
+    check(estimator)
