@@ -3,9 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: reproduce test lint format safety regions bench-newton bench-screening clean
+.PHONY: reproduce reproduce-full test lint format safety regions
+.PHONY: bench-newton bench-screening clean
 
-reproduce: $(VENV)/installed-all        ## run the main job on the bundled data
+reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
+	$(BIN)/wideberth reproduce --quick
+
+reproduce-full: $(VENV)/installed-paper ## all of them, in about half an hour
 	$(BIN)/wideberth reproduce
 
 test: $(VENV)/installed-test            ## run the test suite
