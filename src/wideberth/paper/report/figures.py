@@ -18,13 +18,10 @@ import numpy as np
 from wideberth.paper import CS
 from wideberth.paper.methods import METHODS
 from wideberth.paper.regions import LEVELS, RULES
-from wideberth.paper.report.summary import Results
+from wideberth.paper.report.summary import TITLES, Results
 from wideberth.solve import solve
 
-__all__ = ["TITLES", "Figure", "draw_all"]
-
-#: How the data sets are called in print.
-TITLES = {"breast_cancer": "Breast Cancer", "spambase": "Spambase"}
+__all__ = ["Figure", "draw_all"]
 
 _BARS = (
     "scs",
@@ -281,7 +278,7 @@ def _geometry() -> Figure:
     """The classical and the robust SVM on separable data in the plane."""
     rng = np.random.default_rng(3)
     y = np.repeat([1, -1], 14)
-    X = rng.normal(scale=(0.45, 0.9), size=(28, 2)) + np.outer(y, (1.7, 0.5))
+    X = rng.normal(scale=(0.5, 0.7), size=(28, 2)) + np.outer(y, (1.6, 0.5))
     radius = 0.45
 
     def panel(name: str, title: str, rho: float) -> str:
@@ -317,5 +314,6 @@ def _draw_plane(axes, X, y, w, rho: float) -> None:
         foot = level * w / (w @ w)
         ends = np.array([foot - height * across, foot + height * across])
         axes.plot(*ends.T, style, color=_TEXT, linewidth=1.2)
-    axes.set(xlim=(-3.6, 3.6), ylim=(-3.3, 3.3), aspect="equal", xlabel="x₁")
+    reach = np.abs(X).max() + 0.6
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="x₁")
     axes.set_ylabel("x₂", rotation=0)

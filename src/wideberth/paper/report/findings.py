@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from wideberth.paper.methods import METHODS, TOLERANCE
-from wideberth.paper.report.summary import Results
+from wideberth.paper.report.summary import TITLES, Results
 
 __all__ = ["findings", "scope"]
 
@@ -20,7 +20,7 @@ def scope(results: Results) -> str:
         f"All {len(plan.configurations)} configurations of the paper"
         if plan.name == "full"
         else f"A quick run: {len(plan.configurations)} of the paper’s 32 "
-        "configurations; `make reproduce-full` runs them all"
+        "configurations; “make reproduce-full” runs them all"
     )
     return (
         f"{extent}. Every fit was timed {repeats}, one at a time on one thread; "
@@ -30,7 +30,9 @@ def scope(results: Results) -> str:
 
 
 def findings(results: Results) -> list[str]:
-    """The main results, one sentence or two each."""
+    """The main results, one sentence or two each; none of a run with holes in it."""
+    if results.failures:
+        return ["Some cells failed; the tables below show the others."]
     return [
         _wrong_removals(results),
         _balls(results),
@@ -41,7 +43,12 @@ def findings(results: Results) -> list[str]:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", " ")
+    return f"{_spaced(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _spaced(number: float) -> str:
+    """A whole number with thin spaces between its thousands."""
+    return f"{number:,.0f}".replace(",", "\u2009")
 
 
 def _wrong_removals(results: Results) -> str:
@@ -60,20 +67,21 @@ def _balls(results: Results) -> str:
     return (
         "The cause is the second round: samples fixed in S are left out of the "
         "training problem, so its safe ball belongs to another problem. Where S was "
-        f"not empty the ball misses the optimum in {late} of {of_late} rounds; where "
-        f"it was, in {early} of {of_early}."
+        f"still empty, the ball misses the optimum in {early} of {of_early} rounds; "
+        f"where it was not, in {late} of {of_late}."
     )
 
 
 def _damage(results: Results) -> str:
     worst = max(results.select("as_published"), key=lambda row: row["excess"])
     good = _same(results, worst, _DEFAULT)
+    where = f"{TITLES[worst['dataset']]}, C = {worst['C']:g}, ρ = {worst['radius']:g}"
     return (
-        f"At worst (C = {worst['C']:g}, ρ = {worst['radius']:g}) the model it returns "
-        f"has an objective {100 * worst['excess']:,.0f} % above the optimum and a "
-        f"training accuracy of {100 * worst['train_accuracy']:.1f} %, where the "
-        f"optimum has {100 * good['train_accuracy']:.1f} %."
-    ).replace(",0", " 0")
+        f"At worst ({where}) the model it returns has an objective "
+        f"{_spaced(100 * worst['excess'])} % above the optimum and a training accuracy "
+        f"of {100 * worst['train_accuracy']:.1f} %, where the optimum has "
+        f"{100 * good['train_accuracy']:.1f} %."
+    )
 
 
 def _repair(results: Results) -> str:
@@ -97,7 +105,7 @@ def _speed(results: Results) -> str:
     for method in ("as_published", "repaired", "clarabel", _DEFAULT):
         ratios = [row["speedup"] for row in results.select(method) if "speedup" in row]
         parts.append(
-            f"{METHODS[method].label} {min(ratios):.2g} to {max(ratios):.3g} times"
+            f"{METHODS[method].label} {min(ratios):.2f} to {max(ratios):.2f} times"
         )
     worst = max(row["relative_gap"] for row in results.select(_DEFAULT))
     return (

@@ -8,9 +8,9 @@ from importlib.resources import files
 from string import Template
 
 from wideberth.paper.methods import METHODS
-from wideberth.paper.report.figures import TITLES, Figure
+from wideberth.paper.report.figures import Figure
 from wideberth.paper.report.findings import findings, scope
-from wideberth.paper.report.summary import COLUMNS, Check, Results
+from wideberth.paper.report.summary import COLUMNS, TITLES, Check, Results
 
 __all__ = ["page"]
 
@@ -19,11 +19,10 @@ _PERCENT = frozenset(name for name in COLUMNS if name.endswith("accuracy")) | {
     "rate_paper",
     "rate_honest",
 }
-_TEXT = ("dataset", "method")
 _OVERVIEW = tuple(
     name
     for name in COLUMNS
-    if name not in ("C", "radius", "free", "saturated", "removed", "repeats")
+    if name not in ("dataset", "C", "radius", "free", "saturated", "removed", "repeats")
 )
 _REFERENCE_COLUMNS = {
     "C": "C",
@@ -49,7 +48,7 @@ def page(results: Results, figures: list[Figure]) -> str:
         "findings": "\n".join(f"<li>{escape(line)}</li>" for line in findings(results)),
         "checks": "\n".join(map(_check, results.checks())),
         "failures": _failures(results),
-        "overview": _overview(results),
+        "overview": "\n".join(_overview(results, d) for d in results.datasets),
         "methods": _definitions((m.label, m.about) for m in METHODS.values()),
         "figures": "\n".join(map(_figure, figures)),
         "tables": "\n".join(_configurations(results, d) for d in results.datasets),
@@ -97,9 +96,10 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _overview(results: Results) -> str:
+def _overview(results: Results, dataset: str) -> str:
     headings = [(name, COLUMNS[name][0]) for name in _OVERVIEW]
-    return _table(headings, results.overview())
+    lines = [line for line in results.overview() if line["dataset"] == dataset]
+    return f"<h3>{escape(TITLES[dataset])}</h3>{_table(headings, lines)}"
 
 
 def _configurations(results: Results, dataset: str) -> str:
@@ -138,25 +138,25 @@ def _table(headings: list[tuple[str, str]], rows: list[dict]) -> str:
 
 
 def _side(name: str) -> str:
-    return ' class="text"' if name in _TEXT else ""
+    return ' class="text"' if name == "method" else ""
 
 
 def _cell(name: str, value) -> str:
     if value is None:
         return f'<td{_side(name)} data-value="">–</td>'
-    if name in _TEXT:
-        shown = METHODS[value].label if name == "method" else TITLES[value]
+    if name == "method":
+        shown = METHODS[value].label
         return f'<td class="text" data-value="{escape(shown)}">{escape(shown)}</td>'
     wrong = ' class="wrong"' if name.startswith("wrong_") and value > 0 else ""
     if isinstance(value, tuple):
-        low, high = (shown_as(name, end) for end in value)
-        shown, value = (low if low == high else f"{low} to {high}"), value[1]
+        low, high = (_shown(name, end) for end in value)
+        shown, value = (low if low == high else f"{low} … {high}"), value[1]
     else:
-        shown = shown_as(name, value)
+        shown = _shown(name, value)
     return f'<td{wrong} data-value="{value!r}">{escape(shown)}</td>'
 
 
-def shown_as(name: str, value: float) -> str:
+def _shown(name: str, value: float) -> str:
     """Write a number of a column for people."""
     if isinstance(value, int):
         return f"{value:,}".replace(",", " ")

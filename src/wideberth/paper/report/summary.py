@@ -10,8 +10,10 @@ from wideberth.paper.experiment import FOLDS, Cell, Configuration, Plan
 from wideberth.paper.methods import BASELINE, METHODS, OURS, TOLERANCE
 from wideberth.paper.reference import TARGET
 
-__all__ = ["COLUMNS", "Check", "Results"]
+__all__ = ["COLUMNS", "TITLES", "Check", "Results"]
 
+#: How the data sets are called in print.
+TITLES = {"breast_cancer": "Breast Cancer", "spambase": "Spambase"}
 #: Columns of a row: key, heading, what it means.
 COLUMNS = {
     "dataset": ("data", "Data set."),
@@ -144,7 +146,8 @@ class Results:
         others = [row for row in self.rows if row["method"] != "as_published"]
         wrong = sum(_wrong(row) for row in others)
         worst_reference = max(row["relative_gap"] for row in self.references)
-        worst_gap = max(row["relative_gap"] for row in self.select(*OURS))
+        ours = self.select(*OURS)
+        worst_gap = max((row["relative_gap"] for row in ours), default=0.0)
         missed, total = map(sum, zip(*self.balls("repaired").values(), strict=True))
         affected = sum(row["wrong_removals"] > 0 for row in published)
         return [

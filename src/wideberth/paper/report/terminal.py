@@ -20,8 +20,7 @@ from rich.table import Table
 
 from wideberth.paper.experiment import Cell
 from wideberth.paper.methods import METHODS
-from wideberth.paper.report.figures import TITLES
-from wideberth.paper.report.summary import Results
+from wideberth.paper.report.summary import TITLES, Results
 from wideberth.paper.store import Store
 
 __all__ = ["make_console", "show", "watching"]

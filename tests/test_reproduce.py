@@ -1,0 +1,434 @@
+"""The reproduction: what is measured, that it resumes, and what the report shows."""
+
+import csv
+import html
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from wideberth import Problem, solve
+from wideberth.cli import main
+from wideberth.paper import environment, experiment, load
+from wideberth.paper.experiment import Plan, full_plan, quick_plan, run
+from wideberth.paper.methods import METHODS, OURS
+from wideberth.paper.reference import Reference, accuracies, wrong_decisions
+from wideberth.paper.report.figures import draw_all
+from wideberth.paper.report.page import page
+from wideberth.paper.report.summary import COLUMNS, Results
+from wideberth.paper.report.tables import write_tables
+from wideberth.paper.store import Store
+from wideberth.screening import Partition
+
+#: |F*|, |S*|, |R*| found by an independent audit of the paper's experiments.
+AUDIT = {
+    ("breast_cancer", 0.0): [(9, 120, 440), (14, 51, 504), (18, 23, 528), (24, 12, 533)],
+    ("breast_cancer", 0.05): [(6, 129, 434), (14, 55, 500), (17, 28, 524), (18, 20, 531)],
+    ("spambase", 0.0): [(85, 2751, 1765), (83, 1412, 3106), (85, 971, 3545), (94, 866, 3641)],
+    ("spambase", 0.05): [(17, 3287, 1297), (36, 1998, 2567), (89, 1529, 2983), (87, 1476, 3038)],
+}  # fmt: skip
+CONFIGURATION = ("breast_cancer", 1.0, 0.05)
+TINY = Plan("quick", (CONFIGURATION,), (CONFIGURATION,), 2)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """One configuration, measured with everything the real run measures."""
+    folder = tmp_path_factory.mktemp("reproduction")
+    store = Store(folder, environment.describe())
+    failures = run(TINY, store, jobs=2)
+    found = Results.of(TINY, environment.describe(), store.results, failures)
+    write_tables(found, folder)
+    (folder / "report.html").write_text(page(found, draw_all(found)), encoding="utf-8")
+    return found, folder
+
+
+@pytest.mark.parametrize(("dataset", "radius"), AUDIT)
+def test_references_are_near_exact_and_have_the_audited_partition(dataset, radius):
+    X, y = load(dataset)
+    for C, sizes in zip((0.01, 0.1, 1.0, 10.0), AUDIT[dataset, radius], strict=True):
+        found = Reference.of(X, y, C, radius).summary()
+        assert found["relative_gap"] <= 1e-12
+        assert (found["free"], found["saturated"], found["removed"]) == sizes
+
+
+def test_the_full_plan_is_the_papers_grid_and_the_quick_one_a_part_of_it():
+    full, quick = full_plan(3), quick_plan()
+    assert len(full.configurations) == 32
+    assert set(quick.configurations) < set(full.configurations)
+    assert {name for name, _, _ in quick.configurations} == {
+        "breast_cancer",
+        "spambase",
+    }
+    assert set(quick.validated) <= set(quick.configurations)
+    assert len(full.timed) == 32 * len(METHODS) * 3
+    # A full run goes on from a quick one.
+    keys = {cell.key for cell in full.timed + full.untimed}
+    assert {cell.key for cell in quick.timed + quick.untimed} < keys
+
+
+def test_only_the_published_algorithm_decides_wrongly(results):
+    rows = {row["method"]: row for row in results[0].rows}
+    assert list(rows) == list(METHODS)
+    assert rows["as_published"]["wrong_removals"] > 0
+    for method in ("as_printed", "repaired", *OURS[1:]):
+        assert rows[method]["wrong_removals"] == rows[method]["wrong_saturations"] == 0
+        assert rows[method]["rate_paper"] > 0.5
+    assert "wrong_removals" not in rows["scs"]
+    assert all(check.holds for check in results[0].checks())
+
+
+def test_rows_hold_what_the_paper_leaves_out(results):
+    rows = {row["method"]: row for row in results[0].rows}
+    X, y = load("breast_cancer")
+    exact = solve(X, y, C=1.0, radius=0.05, tol=1e-10)
+    for row in rows.values():
+        assert set(COLUMNS) - set(row) <= {
+            "free", "saturated", "removed", "wrong_removals", "wrong_saturations",
+            "rate_paper", "rate_honest",
+        }  # fmt: skip
+        assert row["repeats"] == 2
+        assert row["seconds"] > 0
+    for method in OURS:
+        row = rows[method]
+        assert row["relative_gap"] <= 1e-6
+        assert row["w_error"] < 1e-2
+        assert row["train_accuracy"] == np.mean(np.sign(X @ exact.w) == y)
+        assert 0.95 < row["test_accuracy"] < row["train_accuracy"]
+        assert row["robust_test_accuracy"] <= row["test_accuracy"]
+    # The certificate is that of the whole problem: it exposes the published answer.
+    assert rows["as_published"]["relative_gap"] > 0.1
+    assert rows["as_published"]["excess"] > 1
+    best = rows["wideberth_ellipsoid"]["train_accuracy"]
+    assert rows["as_published"]["train_accuracy"] < best - 0.02
+
+
+def test_the_honest_rate_leaves_out_what_is_wrong_or_still_read(results):
+    for row in results[0].rows:
+        if "rate_honest" not in row:
+            continue
+        n = row["free"] + row["saturated"] + row["removed"]
+        right = row["removed"] - row["wrong_removals"]
+        if row["method"] in OURS:
+            right += row["saturated"] - row["wrong_saturations"]
+        assert row["rate_honest"] == pytest.approx(right / n)
+        assert (
+            row["rate_honest"]
+            <= row["rate_paper"]
+            == pytest.approx(1 - row["free"] / n)
+        )
+
+
+def test_the_published_balls_miss_the_optimum_once_samples_are_saturated(results):
+    (early, _), (late, rounds) = results[0].balls("as_published").values()
+    assert early == 0
+    assert 0 < rounds == late
+    assert sum(missed for missed, _ in results[0].balls("repaired").values()) == 0
+
+
+def test_wrong_decisions_are_those_an_optimal_dual_contradicts():
+    alpha, weights = np.array([0.0, 0.5, 1.0, 0.0]), np.ones(4)
+    nothing = np.zeros(4)
+    all_removed = Partition(nothing == 0, nothing > 0, nothing, nothing)
+    all_saturated = Partition(nothing > 0, nothing == 0, nothing, nothing)
+    assert wrong_decisions(all_removed, alpha, weights) == (2, 0)
+    assert wrong_decisions(all_saturated, alpha, weights) == (0, 3)
+
+
+def test_worst_case_accuracy_is_that_under_the_worst_perturbation():
+    X, y = load("breast_cancer")
+    problem = Problem.from_data(X, y, C=1.0, radius=0.5)
+    w = solve(X, y, C=1.0, radius=0.5).w
+    plain, robust = accuracies(X, y, w, 0.5)
+    attacked = X + problem.worst_case(w)
+    assert plain == np.mean(np.sign(X @ w) == y)
+    assert robust == np.mean(np.sign(attacked @ w) == y)
+    assert robust < plain
+
+
+# -- resuming ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Measure in this process, and only pretend to."""
+    calls = []
+
+    def measured(cells, jobs, started):
+        for cell in cells:
+            calls.append(cell.key)
+            yield cell, {"seconds": 1.0}
+
+    monkeypatch.setattr(experiment, "_measured", measured)
+    return calls
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, counted):
+    def interrupt(cell):
+        if len(counted) == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(TINY, Store(tmp_path, {}), finished=interrupt)
+    assert len(Store(tmp_path, {}).results) == 7
+    run(TINY, Store(tmp_path, {}))
+    everything = [cell.key for cell in TINY.timed + TINY.untimed]
+    assert counted == everything
+    run(TINY, Store(tmp_path, {}))
+    assert counted == everything
+
+
+def test_a_line_cut_short_by_a_crash_is_measured_again(tmp_path):
+    store = Store(tmp_path, {"a": 1})
+    store.add("first", {"seconds": 1.0})
+    store.add("second", {"seconds": 2.0})
+    whole = store.path.read_bytes()
+    for length in range(len(whole)):
+        store.path.write_bytes(whole[:length])
+        opened = Store(tmp_path, {"a": 1})
+        assert set(opened.results) <= {"first"}
+        opened.add("third", {"seconds": 3.0})
+        assert "third" in Store(tmp_path, {"a": 1}).results
+
+
+def test_results_of_other_versions_machines_or_code_are_not_reused(tmp_path, counted):
+    here = environment.describe()
+    run(TINY, Store(tmp_path, here))
+    first = len(counted)
+    for change in (
+        {"versions": here["versions"] | {"scs": "0.0.1"}},
+        {"machine": here["machine"] | {"cores": 4096}},
+        {"code": "of another day"},
+    ):
+        store = Store(tmp_path, here | change)
+        assert store.results == {}
+        assert store.others()
+        run(TINY, store)
+    assert len(counted) == 4 * first
+
+
+def test_a_solver_that_breaks_down_is_reported_and_tried_again(tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("scs failed on this problem")
+
+    monkeypatch.setitem(METHODS, "scs", type(METHODS["scs"])("SCS", "", broken, 1.0))
+    cell = TINY.timed[0]
+    assert cell.method == "scs"
+    outcome = experiment.measure(cell)
+    assert "scs failed" in outcome["failure"]
+    monkeypatch.setattr(
+        experiment, "_measured", lambda cells, jobs, started: [(cell, outcome)]
+    )
+    store = Store(tmp_path, {})
+    assert cell.key in run(TINY, store)
+    assert store.results == {}
+
+
+# -- the report --------------------------------------------------------------------
+
+
+def test_csv_and_json_hold_the_same_numbers_with_versions_and_machine(results):
+    found, folder = results
+    document = json.loads((folder / "results.json").read_text())
+    assert document["results"] == found.rows
+    assert document["environment"]["versions"]["scs"]
+    with open(folder / "results.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == len(found.rows)
+    for written, row in zip(rows, found.rows, strict=True):
+        for name in COLUMNS:
+            value = row.get(name)
+            assert written[name] == ("" if value is None else str(value))
+        assert "scs " in written["versions"]
+        assert written["machine"]
+
+
+def test_the_page_holds_every_figure_and_number_and_asks_for_nothing(results):
+    found, folder = results
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    for figure in draw_all(found):
+        assert f'id="{figure.name}"' in text
+    for row in found.rows:
+        assert f'data-value="{row["seconds"]!r}"' in text
+    assert not re.search(r"(?:src|href)=\"(?!data:|#)", text)
+    assert "@import" not in text
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_what_is_not_ours_is_escaped(results):
+    found = results[0]
+    hostile = dict(found.environment, machine={"processor": "<b>&</b>", "cores": 1})
+    text = page(Results(**vars(found) | {"environment": hostile}), [])
+    assert "<b>&" not in text
+    assert "&lt;b&gt;&amp;" in text
+
+
+PROBE = """<script>
+window.problems = [];
+console.error = (...words) => window.problems.push(words.join(" "));
+addEventListener("error", (e) => window.problems.push(e.message || "not loaded"), true);
+addEventListener("load", () => {
+  const seen = (svg) => {
+    const box = svg.getBoundingClientRect(), drawn = svg.getBBox();
+    return Math.min(box.width, box.height, drawn.width, drawn.height);
+  };
+  const column = (table, k) =>
+    [...table.tBodies[0].rows].map((row) => Number(row.cells[k].dataset.value));
+  const table = document.querySelector("table"), orders = [];
+  for (const turn of table ? [1, 2] : []) {
+    table.querySelectorAll("th button")[1].click();
+    orders.push(column(table, 1));
+  }
+  const style = getComputedStyle(document.body);
+  const label = document.querySelector("svg text");
+  const found = {
+    figures: Object.fromEntries([...document.querySelectorAll("figure")].map(
+      (f) => [f.id, [...f.querySelectorAll("svg")].map(seen)])),
+    orders, width: document.documentElement.scrollWidth, inner: innerWidth,
+    colours: [style.backgroundColor, style.color, label && getComputedStyle(label).fill],
+    requests: performance.getEntriesByType("resource").map((entry) => entry.name),
+    problems: window.problems,
+  };
+  const note = document.createElement("pre");
+  note.id = "probe";
+  note.textContent = JSON.stringify(found);
+  parent.document.body.append(note);
+});
+</script>"""
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+
+
+def probe(source, folder, width=1200, dark=False):
+    """Open a page in a headless browser and return what a visitor would see."""
+    framed = html.escape(source.replace("<head>", "<head>" + PROBE, 1))
+    frame = folder / "frame.html"  # a window cannot be as narrow as a phone
+    frame.write_text(
+        '<!doctype html><meta name="color-scheme" content="light dark">'
+        f'<iframe width="{width}" height="900" frameborder="0" srcdoc="{framed}">',
+        encoding="utf-8",
+    )
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+        f"--user-data-dir={folder / 'profile'}", "--window-size=1300,1000",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        "--dump-dom", frame.as_uri(),
+    ]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    note = re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL)
+    return json.loads(html.unescape(note[1]))
+
+
+def contrast(one, other):
+    """WCAG contrast ratio of two CSS rgb() colours."""
+
+    def luminance(colour):
+        channels = np.array(re.findall(r"[\d.]+", colour)[:3], dtype=float) / 255
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [400, 1200])
+def test_a_browser_shows_the_page_whole(results, tmp_path, width, dark):
+    found, folder = results
+    source = (folder / "report.html").read_text(encoding="utf-8")
+    seen = probe(source, tmp_path, width, dark)
+    assert seen["problems"] == []
+    assert seen["requests"] == []
+    assert seen["inner"] == width
+    assert seen["width"] <= width
+    assert set(seen["figures"]) == {figure.name for figure in draw_all(found)}
+    assert all(panels and min(panels) > 100 for panels in seen["figures"].values())
+    up, down = seen["orders"]
+    assert up == sorted(up) != down == sorted(down, reverse=True)
+    background, text, label = seen["colours"]
+    assert contrast(background, text) > 7
+    assert contrast(background, label) > 7
+    assert (contrast(background, "rgb(0, 0, 0)") < 2) == dark
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
+def test_the_browser_test_would_notice_errors_and_requests(tmp_path):
+    broken = (
+        "<!doctype html><html><head></head><body>"
+        '<img src="http://example.invalid/x.png"><script>nothing.there</script></body>'
+    )
+    seen = probe(broken, tmp_path)
+    assert any("nothing" in problem for problem in seen["problems"])
+    assert seen["requests"] == ["http://example.invalid/x.png"]
+
+
+# -- the command line --------------------------------------------------------------
+
+
+def test_missing_extras_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(
+        environment, "find_spec", lambda name: name != "matplotlib" or None
+    )
+    with pytest.raises(SystemExit) as stopped:
+        main(["reproduce", "--out", str(tmp_path / "none")])
+    assert stopped.value.code == 1
+    message = capsys.readouterr().err
+    assert "matplotlib" in message
+    assert "pip install 'wideberth[paper]'" in message
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two"])
+def test_repeats_must_be_a_count(value, capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--repeats", value])
+    assert repr(value) in capsys.readouterr().err
+
+
+CALL = """
+import signal, sys
+from wideberth.cli import main
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(main(["reproduce", "--quick", "--out", sys.argv[1]]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals a process group")
+def test_ctrl_c_leaves_a_folder_to_go_on_from(tmp_path):
+    """SCS takes Ctrl-C for itself; the run must stop all the same."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CALL, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and len(lines_of(tmp_path)) < 4:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "The same command goes on from here" in output
+    store = Store(tmp_path, environment.describe())
+    assert 3 <= len(store.results) == len(lines_of(tmp_path)) - 1
+    assert not (tmp_path / "report.html").exists()
+
+
+def lines_of(folder):
+    """Complete lines of the finished cells."""
+    return [
+        line
+        for path in folder.glob("cells-*.jsonl")
+        for line in path.read_bytes().splitlines(keepends=True)
+        if line.endswith(b"\n")
+    ]
