@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -104,15 +105,11 @@ def _panel(name: str, title: str, draw: Callable, size=(3.4, 2.6)) -> str:
     svg = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 system-ui, sans-serif", svg)
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
 
 
 def _radii(lines: Iterable[dict]) -> list[float]:
     return sorted({line["radius"] for line in lines})
-
-
-def _lines(rows, x: str, y: str) -> tuple[list, list]:
-    return [row[x] for row in rows], [row[y] for row in rows]
 
 
 def _plain(axis) -> None:
@@ -169,6 +166,7 @@ def _rates(results: Results, dataset: str, number: int) -> Figure:
             [s for s in steps if s["method"] == method and s["radius"] == radius],
             value,
             "samples decided, %",
+            top=103,
         )
         for method, heading in (("as_published", "Published"), ("repaired", "Repaired"))
         for radius in _radii(steps)
@@ -187,7 +185,7 @@ def _rates(results: Results, dataset: str, number: int) -> Figure:
 _C_LEGEND = [(k, f"C = {C:g}") for k, C in enumerate(CS, 1)]
 
 
-def _per_iteration(name, title, steps, value, label) -> str:
+def _per_iteration(name, title, steps, value, label, top=None) -> str:
     """One line per C over the iterations."""
 
     def draw(axes) -> None:
@@ -201,7 +199,7 @@ def _per_iteration(name, title, steps, value, label) -> str:
                 markersize=4,
             )
         axes.set(xlabel="iteration", ylabel=label, xticks=range(1, 6), xlim=(0.7, 5.3))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, top)
 
     return _panel(name, title, draw)
 

@@ -44,6 +44,9 @@ def watching(console: Console) -> Callable[..., AbstractContextManager]:
             console.print(f"{len(store.results)} finished cells found in {store.path}.")
         for other in store.others():
             console.print(f"{other}: other versions, machine or code; not used.")
+        if not cells:
+            yield (lambda cell: None), (lambda cell: None)
+            return
         columns = (
             BarColumn(bar_width=20),
             TaskProgressColumn(),
