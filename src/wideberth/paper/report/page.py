@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -14,7 +14,6 @@ from wideberth.paper.report.summary import COLUMNS, TITLES, Check, Results
 
 __all__ = ["page"]
 
-Format = Callable[[float], str]
 _PERCENT = frozenset(name for name in COLUMNS if name.endswith("accuracy")) | {
     "rate_paper",
     "rate_honest",
@@ -24,6 +23,8 @@ _OVERVIEW = tuple(
     for name in COLUMNS
     if name not in ("dataset", "C", "radius", "free", "saturated", "removed", "repeats")
 )
+#: Columns shown first, or in the heading of a table.
+_IN_FRONT = ("dataset", "method")
 _REFERENCE_COLUMNS = {
     "C": "C",
     "radius": "ρ",
@@ -103,7 +104,8 @@ def _overview(results: Results, dataset: str) -> str:
 
 
 def _configurations(results: Results, dataset: str) -> str:
-    headings = [(k, v[0]) for k, v in COLUMNS.items() if k != "dataset"]
+    order = ("method", *(name for name in COLUMNS if name not in _IN_FRONT))
+    headings = [(name, COLUMNS[name][0]) for name in order]
     table = _table(headings, results.select(dataset=dataset))
     return (
         f"<details><summary>{escape(TITLES[dataset])}, every configuration and method"
