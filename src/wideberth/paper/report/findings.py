@@ -10,6 +10,8 @@ from wideberth.paper.report.summary import TITLES, Results
 __all__ = ["findings", "scope"]
 
 _DEFAULT = "wideberth_ellipsoid"
+#: What the paper reports for its algorithm against SCS.
+_REPORTED = "1.07 to 18.96 times on Breast Cancer, 1.54 to 9.85 times on Spambase"
 
 
 def scope(results: Results) -> str:
@@ -110,8 +112,8 @@ def _speed(results: Results) -> str:
     worst = max(row["relative_gap"] for row in results.select(_DEFAULT))
     return (
         f"Against SCS with the paper’s options, on the same clock: {'; '.join(parts)} "
-        f"as fast. wideberth’s answers carry a certified relative gap of at most "
-        f"{worst:.1e} (asked: {TOLERANCE:g})."
+        f"as fast. The paper reports {_REPORTED}. wideberth’s answers carry a "
+        f"certified relative gap of at most {worst:.1e} (asked: {TOLERANCE:g})."
     )
 
 

@@ -99,7 +99,7 @@ def _table(console: Console, title: str, lines: list[dict]) -> Table:
     headings = list(_COLUMNS)
     while True:
         table = Table(
-            title=f"{title}, {lines[0]['configurations']} configurations",
+            title=f"{title}, configurations: {lines[0]['configurations']}",
             title_justify="left",
             box=SIMPLE_HEAD,
             padding=0,
@@ -110,7 +110,8 @@ def _table(console: Console, title: str, lines: list[dict]) -> Table:
         table.columns[0].justify = "left"
         for line in lines:
             table.add_row(*(_COLUMNS[heading](line) for heading in headings))
-        if console.measure(table).maximum <= console.width or len(headings) == 1:
+        wanted = console.measure(table, options=console.options.update(width=1000))
+        if wanted.maximum <= console.width or len(headings) == 1:
             return table
         headings.pop()
 
