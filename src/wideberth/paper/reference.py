@@ -16,7 +16,7 @@ import numpy as np
 from wideberth.paper.methods import Fit, Step
 from wideberth.problem import Certificate, Problem
 from wideberth.screening import Partition, ideal_partition
-from wideberth.solve import solve
+from wideberth.solve import Solution, solve
 
 __all__ = ["TARGET", "Reference", "accuracies", "wrong_decisions"]
 
@@ -41,10 +41,8 @@ class Reference:
 
     @classmethod
     def of(cls, X, y, C: float, radius: float) -> Reference:
-        """Solve; a warning that rounding stopped the solver is expected."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = solve(X, y, C=C, radius=radius, tol=_ASKED, screening=None)
+        """Solve as exactly as rounding allows."""
+        found = _solve_exactly(X, y, C=C, radius=radius)
         problem = Problem.from_data(X, y, C=C, radius=radius)
         return cls(problem, found.w, found.alpha, found.certificate)
 
@@ -101,7 +99,26 @@ class Reference:
             "wrong_saturations": wrong[1],
             "rate_paper": 1 - free / self.problem.n,
             "rate_honest": gone / self.problem.n,
+            "excess_kept": self._excess_kept(fit.partition),
         }
+
+    def _excess_kept(self, partition: Partition) -> float | None:
+        """How far an exact training on the samples kept is above the optimum.
+
+        None if these are of one class.
+        """
+        problem, kept = self.problem, ~partition.removed
+        y = problem.y[kept]
+        if abs(y.sum()) == y.size:
+            return None
+        found = _solve_exactly(
+            problem.rows.X[kept],
+            y,
+            sample_weight=problem.weights[kept],
+            radius=problem.radii[kept],
+        )
+        value = self.certificate.primal
+        return max(problem.at(found.w).value - value, 0.0) / value
 
     def _step(self, step: Step) -> dict:
         free, saturated, removed = step.counts
@@ -120,6 +137,13 @@ class Reference:
             distance = float(np.linalg.norm(step.w - self.w))
             line["ball_misses"] = distance > step.radius + self.error
         return line
+
+
+def _solve_exactly(X, y, **problem) -> Solution:
+    """Solve without screening; a warning that rounding ends it is expected."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return solve(X, y, **problem, tol=_ASKED, screening=None)
 
 
 def wrong_decisions(

@@ -27,6 +27,10 @@ COLUMNS = {
         "Relative duality gap of the returned pair (w, α) on all samples.",
     ),
     "excess": ("above optimum", "(P(w) − P*) / P*, on all samples."),
+    "excess_kept": (
+        "due to removals",
+        "The same for an exact training on the samples that were not removed.",
+    ),
     "w_error": ("error of w", "‖w − w*‖ / ‖w*‖ against the reference."),
     "free": ("|F|", "Samples left undecided."),
     "saturated": ("|S|", "Samples decided to sit at α = C."),
@@ -225,14 +229,14 @@ def _over(rows: list[dict]) -> dict:
     """Median times; the range of ratios and rates; the worst errors; all mistakes."""
 
     def values(name: str) -> list[float]:
-        return [row[name] for row in rows if name in row]
+        return [row[name] for row in rows if row.get(name) is not None]
 
     line: dict = {"configurations": len(rows), "seconds": median(values("seconds"))}
     for name in ("speedup", "rate_paper", "rate_honest"):
         if values(name):
             line[name] = (min(values(name)), max(values(name)))
-    for name in ("relative_gap", "excess", "w_error"):
-        line[name] = max(values(name))
+    for name in ("relative_gap", "excess", "excess_kept", "w_error"):
+        line[name] = max(values(name), default=None)
     for name in ("wrong_removals", "wrong_saturations"):
         if values(name):
             line[name] = sum(values(name))

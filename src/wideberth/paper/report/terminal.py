@@ -83,13 +83,13 @@ def show(console: Console, results: Results, report: Path) -> None:
 _COLUMNS: dict[str, Callable[[dict], str]] = {
     "method": lambda line: METHODS[line["method"]].label,
     "seconds": lambda line: f"{line['seconds']:.3f}",
-    "× SCS": lambda line: _range(line.get("speedup"), "{:.2g}"),
+    "× SCS": lambda line: _range(line.get("speedup"), _ratio),
     "wrong R": lambda line: _wrong(line.get("wrong_removals")),
     "wrong S": lambda line: _wrong(line.get("wrong_saturations")),
     "gap": lambda line: f"{line['relative_gap']:.0e}",
     "w error": lambda line: f"{line['w_error']:.0e}",
-    "rate %": lambda line: _range(line.get("rate_paper"), "{:.0f}", 100),
-    "honest %": lambda line: _range(line.get("rate_honest"), "{:.0f}", 100),
+    "rate %": lambda line: _range(line.get("rate_paper"), _whole_percent),
+    "honest %": lambda line: _range(line.get("rate_honest"), _whole_percent),
     "test %": lambda line: _percent(line["test_accuracy"]),
 }
 
@@ -120,11 +120,19 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
 
 
-def _range(ends: tuple[float, float] | None, form: str, scale: float = 1.0) -> str:
+def _range(ends: tuple[float, float] | None, write: Callable[[float], str]) -> str:
     if ends is None:
         return "–"
-    low, high = (form.format(scale * end) for end in ends)
+    low, high = map(write, ends)
     return low if low == high else f"{low}…{high}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _whole_percent(share: float) -> str:
+    return f"{100 * share:.0f}"
 
 
 def _wrong(count: int | None) -> str:
