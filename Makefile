@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
 
-reproduce-full: $(VENV)/installed-paper ## all of them, in about half an hour
+reproduce-full: $(VENV)/installed-paper ## all of them, under an hour
 	$(BIN)/wideberth reproduce
 
 test: $(VENV)/installed-test            ## run the test suite
