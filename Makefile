@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py)
 
-.PHONY: reproduce test test-oldest lint format safety regions bench-newton \
-	bench-coordinate bench-screening clean
+.PHONY: reproduce reproduce-full test test-oldest lint format safety regions
+.PHONY: bench-newton bench-coordinate bench-screening clean
 
-reproduce: $(VENV)/installed-all        ## run the main job on the bundled data
+reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
+	$(BIN)/wideberth reproduce --quick
+
+reproduce-full: $(VENV)/installed-paper ## all of them, under an hour
 	$(BIN)/wideberth reproduce
 
 test: $(VENV)/installed-test            ## run the test suite

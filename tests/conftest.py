@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -7,3 +8,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("shared machine")
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory):
+    """A small reproduction of the paper, and the folder it is in."""
+    from reproduction import reproduce_tiny
+
+    folder = tmp_path_factory.mktemp("reproduction")
+    return reproduce_tiny(folder), folder

@@ -31,6 +31,7 @@ from wideberth import NullModelWarning
 from wideberth.bounds import nameable_tests
 from wideberth.paper import configurations, load
 from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth.paper.reference import wrong_decisions
 from wideberth.problem import Problem
 from wideberth.regions import REGIONS
 from wideberth.screening import Partition, screen_points
@@ -183,15 +184,15 @@ def audit_algorithm1(configuration) -> dict[tuple[str, str], Counter]:
     reference, tally = Reference(problem), {}
     for variant in VARIANTS:
         partition = run_algorithm1(problem, variant).partition
-        needed = reference.alpha > 1e-6 * C
-        idle = reference.alpha < (1 - 1e-6) * C
-        wrong_removals = int((partition.removed & needed).sum())
+        wrong_removals, wrong_saturations = wrong_decisions(
+            partition, reference.alpha, problem.weights
+        )
         tally[name, variant] = Counter(
             {
                 "problems": 1,
                 "decisions": sum(partition.counts[1:]),
                 "wrong removals": wrong_removals,
-                "wrong saturations": int((partition.saturated & idle).sum()),
+                "wrong saturations": wrong_saturations,
                 "configurations affected": int(wrong_removals > 0),
             }
         )

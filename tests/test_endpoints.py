@@ -25,6 +25,16 @@ def test_model_dies_exactly_at_the_critical_radius(problem):
     assert is_null(below) in ((False,) if bracket.width == 0 else (False, None))
 
 
+@pytest.mark.parametrize("seed", [1156, 578])
+def test_rounding_is_not_taken_for_a_model(seed):
+    # A constant feature says nothing beside a free intercept: its critical radius is 0.
+    problem = make_problem(
+        seed, n=33, d=1, C=10.0**1.5, intercept=0.0, weights="random",
+        oddity="constant column", separation=0.0,
+    )  # fmt: skip
+    assert critical_radius(problem).lower == 0
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_the_oracle_agrees_on_both_sides(shape, intercept):

@@ -201,13 +201,20 @@ class _FaceDescent:
             if cost <= 0:
                 return float("inf") if gain > 0 else 0.0
             if gain / cost >= t * (1 - 1e-15):
-                return t
+                return max(t - self._gain_rounding(w, alpha) / cost, 0.0)
             t = gain / cost
             if t <= 0:
                 return 0.0
             scores = (margins - t * noise)[self.majority]
             free = _knapsack(scores, self.caps, self.mass)
         return 0.0
+
+    def _gain_rounding(self, w, alpha) -> float:
+        """Error of Σα_i⟨w,z_i⟩; where t* = 0 all of the computed sum may be error."""
+        rows = self.problem.rows
+        relative = rows.margin_rounding + sum_rounding(self.problem.n)
+        size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
+        return relative * size
 
     def _project(self, point):
         """Euclidean projection onto {0 ≤ a ≤ caps, Σa = mass}: a shift, by sorting."""

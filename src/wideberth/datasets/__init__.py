@@ -30,11 +30,14 @@ def load_spambase() -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1], np.where(table[:, -1] == 1, 1, -1)
 
 
-def paper_preprocess(name: str, X: np.ndarray) -> np.ndarray:
+def paper_preprocess(
+    name: str, X: np.ndarray, fitted_on: np.ndarray | None = None
+) -> np.ndarray:
     """Scale X as the paper did for the data set `name`.
 
     "breast_cancer": every column to mean 0 and standard deviation 1. "spambase": the
-    same, then every row to norm 1.
+    same, then every row to norm 1. Mean and deviation are those of the rows
+    `fitted_on`, such as a training fold; of X itself by default.
     """
     if name not in ("breast_cancer", "spambase"):
         raise ValueError(
@@ -42,8 +45,9 @@ def paper_preprocess(name: str, X: np.ndarray) -> np.ndarray:
             "'breast_cancer' or 'spambase'."
         )
     X = np.asarray(X, dtype=np.float64)
-    deviation = X.std(axis=0)
-    X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    fitted_on = X if fitted_on is None else np.asarray(fitted_on, dtype=np.float64)
+    deviation = fitted_on.std(axis=0)
+    X = (X - fitted_on.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     if name == "spambase":
         X = X / np.linalg.norm(X, axis=1, keepdims=True)
     return X

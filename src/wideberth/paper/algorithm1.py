@@ -40,7 +40,7 @@ _SMALL_GAP = 1e-4
 
 @dataclass(frozen=True)
 class Round:
-    """One line of the trace, with the decisions as they stood after it."""
+    """One line of the trace: the ball about `w`, and the decisions after it."""
 
     iteration: int
     free: int
@@ -49,15 +49,17 @@ class Round:
     gap: float
     radius: float
     seconds: float
+    w: np.ndarray
     partition: Partition
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a reading of Algorithm 1 returned."""
+    """What a reading of Algorithm 1 returned; α is 0 where it removed."""
 
     variant: str
     w: np.ndarray
+    alpha: np.ndarray
     partition: Partition
     trace: list[Round]
     seconds: float
@@ -86,13 +88,15 @@ def run_algorithm1(problem: Problem, variant: str) -> Run:
         saturated[free[high < 1]] = True
         now = Partition(removed.copy(), saturated.copy(), nothing, nothing)
         seconds = time.perf_counter() - started
-        trace.append(Round(k + 1, *now.counts, gap, radius, seconds, now))
+        trace.append(Round(k + 1, *now.counts, gap, radius, seconds, result.w, now))
         if now.counts[0] <= _FEW or gap < _SMALL_GAP:
             break
     kept = np.flatnonzero(~removed)
     rough = variant == "as_published"
     final = _solve(_subset(problem, kept), *((1e-2, 500) if rough else (1e-6, 100_000)))
-    return Run(variant, final.w, now, trace, time.perf_counter() - started)
+    alpha = np.zeros(problem.n)
+    alpha[kept] = final.alpha
+    return Run(variant, final.w, alpha, now, trace, time.perf_counter() - started)
 
 
 def _subset(problem: Problem, rows: np.ndarray) -> Problem:

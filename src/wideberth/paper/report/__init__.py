@@ -1,0 +1,1 @@
+"""From measured cells to what people read: tables, figures, one HTML page."""
