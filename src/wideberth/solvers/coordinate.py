@@ -101,7 +101,7 @@ class _Pace:
         self.left = self.epochs * math.log(gap / goal) / fall if fall else math.inf
         if gap <= goal:
             self.left = 0.0
-        self.gap = gap
+        self.gap, self.epochs = gap, 0
 
 
 class _Intercept:
@@ -293,29 +293,25 @@ class _Ascent:
             self._bend(active, moves)
 
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
-        """Sweep the active rows; returns how far each row moved w in the last epoch."""
+        """Sweep the active rows; returns how far each of them moved w in the end."""
         part, at = Sweeper(self.inner, active), self.at
-        self.pace.epochs = 0
-        alpha = at.alpha[active]
+        alpha = before = at.alpha[active]
         state = np.array([at.s, at.balance])
-        before = alpha
-        while self.pace.epochs < epochs and not self.control.exhausted():
+        for _ in range(epochs):
+            if self.control.exhausted():
+                break
             before = alpha.copy()
             part.epoch(self.rng.integers(2**32), alpha, at.d, state)
             self.pace.epochs += 1
             self.control.steps += 1
         at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
-        moves = np.zeros(self.inner.n)
-        moves[active] = np.abs(alpha - before) * part.norms
-        return moves
+        return np.abs(alpha - before) * part.norms
 
     def _bend(self, active: np.ndarray, moves: np.ndarray) -> None:
-        """A Newton step on the face; on the block of fastest rows if that is barred."""
+        """A Newton step on the face; if it is barred, one on the fastest rows."""
         found, barred = climb_face(self.inner, self.at)
         self.at = found or self.at
-        if not barred:
-            return
-        fastest = np.argsort(-moves[active])[:_BLOCK]
-        block = np.sort(active[fastest])
-        if block.size > 1:
+        if barred and active.size > 1:
+            block = np.sort(active[np.argsort(-moves)[:_BLOCK]])
             self.at = solve_block(self.inner, self.at, block) or self.at
+            self._sweep(active, _LEAST_EPOCHS)

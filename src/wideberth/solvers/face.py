@@ -38,7 +38,7 @@ _MOST_PRODUCTS = 100
 #: Reduction of the residual at which conjugate gradients stop.
 _FORCING = 0.03
 #: Products between two looks at how much of a step leaves the box.
-_LOOK = 10
+_LOOK = 5
 _HALVINGS = 5
 
 

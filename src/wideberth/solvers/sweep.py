@@ -25,7 +25,7 @@ from wideberth.rows import Rows, SparseRows
 __all__ = ["Sweeper"]
 
 #: Consecutive rows that are visited together.
-_RUN = 16
+_RUN = 64
 _MOST_STEPS = 40
 
 
