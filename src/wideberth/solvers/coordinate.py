@@ -6,8 +6,8 @@
 Work goes in rounds:
 
 1. *Look.* One product gives all margins, hence P, D and their gap on the whole
-   (screened) problem, whatever the sweeps left out; a second one gives d afresh where
-   a certificate is due: to end, to screen, to move the intercept.
+   (screened) problem, whatever the sweeps left out; a second one gives d afresh when a
+   certificate may be due: to end, to screen, to move the intercept.
 2. *Screen.* Rows proven settled leave for good (`screening.py`), when the gap has
    fallen enough to prove more and enough work is left to repay the copy.
 3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
@@ -199,12 +199,17 @@ class _Ascent:
     # -- certificates --------------------------------------------------------------
 
     def _look(self) -> tuple[PrimalPoint, float]:
-        """The primal point of α, and the gap of the inner problem, by one product.
+        """The primal point of α, and the gap of the inner problem.
 
-        Right but for the rounding that d has gathered in sweeps: enough to steer by.
+        One product; in the first rounds d is as the sweeps left it, rounding included,
+        which is enough to steer by. Later a certificate is likely to follow: a second
+        product gives d afresh.
         """
         problem, at = self.screener.problem, self.at
-        point = problem.at(problem.noise.prox(at.d, at.s))
+        likely = self.pace.known or self.intercept is not None
+        self.dual = problem.dual_at(at.alpha) if likely else None
+        w = problem.noise.prox(at.d, at.s) if self.dual is None else self.dual.w
+        point = problem.at(w)
         self.b = bend_of(self.inner) * at.balance
         self.slack = point.slack + problem.y * (point.b - self.b)
         # With (w, b) those of α the gap is complementarity alone (theory §6.1).
@@ -218,9 +223,9 @@ class _Ascent:
         return met or over or self._may_screen(point, gap)
 
     def _certify(self, point: PrimalPoint, inner_gap: float) -> DualPoint:
-        """Evaluate α afresh on the screened problem, by one product; note the gap."""
+        """Evaluate α on the screened problem, d afresh; note the gap."""
         problem, alpha = self.screener.problem, self.at.alpha
-        dual = problem.dual_at(alpha)
+        dual = problem.dual_at(alpha) if self.dual is None else self.dual
         if self.intercept is not None:
             self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
