@@ -29,6 +29,8 @@ __all__ = ["NullModelWarning", "Solution", "solve"]
 _QUICK = 100_000
 #: Share of stored entries from which on sparse data is as good as dense.
 _DENSE = 0.3
+#: Distance of a margin from 1 below which a warm start leaves α as it is.
+_DOUBT = 1e-3
 _SOLVERS = ("auto", "newton", "coordinate", "conic")
 #: Entries of X up to which Newton's last digits are nearly free, and how far it goes.
 _SMALL_ENTRIES = 1 << 18
@@ -282,12 +284,25 @@ def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
         )
     from wideberth.solvers.coordinate import solve_coordinate  # loads numba
 
-    if w is not None and alpha is None:
-        active = problem.weights * (problem.at(w, b).slack > 0)
-        alpha = carry_dual(problem, active, problem.weights).alpha
+    if w is not None:
+        alpha = _carried(problem, w, b, alpha)
     return solve_coordinate(
         problem, control, region=screening, init=alpha, random_state=random_state
     )
+
+
+def _carried(problem: Problem, w, b, alpha) -> np.ndarray:
+    """A dual start from a solution, which may be that of other weights or radii.
+
+    Where w leaves no doubt about a sample it goes to the bound it has now (theory §2,
+    KKT); the others keep their α. Without one, all are taken for settled and scaled.
+    """
+    slack = problem.at(w, b).slack
+    if alpha is None:
+        settled = problem.weights * (slack > 0)
+        return carry_dual(problem, settled, problem.weights).alpha
+    kept = np.where(slack < -_DOUBT, 0.0, alpha)
+    return np.where(slack > _DOUBT, problem.weights, kept)
 
 
 def _solution(problem, control, outcome, name, screening) -> Solution:
