@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -244,7 +245,7 @@ def test_auto_takes_the_solver_that_fits_the_shape():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     wide = sp.random_array((3000, 4000), density=0.02, format="csr", rng=rng)
-    narrow = sp.random_array((3000, 200), density=0.2, format="csr", rng=rng)
+    narrow = sp.random_array((3000, 90), density=0.2, format="csr", rng=rng)
     assert solve(wide, y, tol=1e-3).solver == "coordinate"
     assert solve(narrow, y, tol=1e-3).solver == "newton"
     assert solve(wide[:100], y[:100], tol=1e-3).solver == "newton"
@@ -286,13 +287,21 @@ def test_limits_and_callbacks_end_it_between_epochs():
 
 
 def test_interrupting_it_leaves_promptly():
-    problem = text_problem()
-
-    def interrupt(entry):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solve(problem.rows.X, problem.y, solver="coordinate", callback=interrupt)
+    code = (
+        "import numpy as np, scipy.sparse as sp\n"
+        "from wideberth import solve\n"
+        "X = sp.random_array((4000, 3000), density=0.01, format='csr', rng=0)\n"
+        "y = np.where(np.arange(4000) % 2, 1, -1)\n"
+        "say = lambda entry: print('running', flush=True)\n"
+        "solve(X, y, C=1e3, solver='coordinate', tol=1e-15, callback=say)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"running\n"
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert error.strip().endswith(b"KeyboardInterrupt")
 
 
 def test_the_null_model_is_found_and_said():

@@ -228,7 +228,7 @@ def _choose(problem: Problem) -> str:
     """The solver that "auto" stands for, by the table of `make bench-coordinate`.
 
     Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
-    the stored entries. They cross near 300 features on sparse data; on dense data of
+    the stored entries. They cross near 100 features on sparse data; on dense data of
     more rows than features Newton stays ahead until d³ alone is slow. Where either is
     quick, Newton spares the compiler.
     """
@@ -238,7 +238,7 @@ def _choose(problem: Problem) -> str:
     if not isinstance(problem.noise, L2) or entries <= _QUICK:
         return "newton"
     dense = entries > _DENSE * n * d
-    return "newton" if d <= (min(n, 1500) if dense else 300) else "coordinate"
+    return "newton" if d <= (min(n, 1500) if dense else 100) else "coordinate"
 
 
 def _known(problem: Problem, control: Control, init) -> Outcome | None:

@@ -52,18 +52,23 @@ __all__ = ["solve_coordinate"]
 _SWEEP = 3.0
 #: Products with the inside rows that a step on the face takes, with its own overheads.
 _FACE = 100.0
-#: Epochs between two verifications.
-_LEAST_EPOCHS, _MOST_EPOCHS = 2, 10
-#: Rows whose joint maximisation costs about as much as a few sweeps of a larger set.
+#: Epochs between two looks.
+_LEAST_EPOCHS, _MOST_EPOCHS = 2, 50
+#: Epochs that must be left for screening to repay its copy.
+_REPAYING = 20
+#: Rows that are maximised over jointly; costs about as many products of entries cubed.
 _BLOCK = 150
+#: Rounds that bending rests at most where it gained less than the sweeps.
+_LONGEST_REST = 16
 #: Factor by which the gap must fall before screening is tried again.
 _FALL = 0.3
 #: Share of the rows that must be proven settled to make a smaller copy worth while.
 _LEAST_SCREENED = 0.5
 #: Rounds without progress after which coordinates are given up.
 _PATIENCE = 40
-#: Rows or features up to which Newton's method may finish.
-_NEWTON = 1500
+#: Rows or features up to which Newton's method may finish, and the relative gap from
+#: which on it gains by starting from where the sweeps are.
+_NEWTON, _NEAR = 1500, 0.02
 
 
 def solve_coordinate(
@@ -82,10 +87,14 @@ def solve_coordinate(
         )
     ascent = _Ascent(problem, control, region, np.random.default_rng(random_state))
     found = ascent.solve(init)
-    if ascent.gave_up:
-        start = found.point.w, found.point.b
-        return solve_newton(problem, control, region=region, init=start)
-    return found
+    if not ascent.gave_up:
+        return found
+    point = found.point
+    near = point.value - found.dual.value <= _NEAR * point.value
+    start = (point.w, point.b) if near else None
+    return solve_newton(
+        problem, control, region=region, init=start, random_state=ascent.rng
+    )
 
 
 class _Pace:
@@ -145,6 +154,7 @@ class _Ascent:
         self.intercept = None if problem.intercept is None else _Intercept(problem)
         self.pace, self.screened_at = _Pace(), math.inf
         self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
+        self.rest, self.pause = 0, 1  # rounds without bending: now, after the next idle
         self.gave_up = False
         self.best: Outcome = None  # type: ignore[assignment]  # set by the first round
 
@@ -188,12 +198,12 @@ class _Ascent:
     def _newton_is_due(self) -> bool:
         """Whether Newton's method would have been done by now.
 
-        Its dense algebra takes about as long as 150 products with the data and m³/4
+        Its dense algebra takes about as long as 100 products with the data and m³/4
         more entries, m the fewer of rows and features (`make bench-coordinate`).
         """
         rows = self.full.rows
         m = min(rows.n, rows.d)
-        due = 150 + 0.25 * m**3 / max(rows.entries(), 1)
+        due = 100 + 0.25 * m**3 / max(rows.entries(), 1)
         return m <= _NEWTON and rows.passes.count > due
 
     # -- certificates --------------------------------------------------------------
@@ -266,7 +276,7 @@ class _Ascent:
     def _may_screen(self, point: PrimalPoint, gap: float) -> bool:
         """Whether screening may prove more than before and repay the copy."""
         fallen = gap <= _FALL * min(self.screened_at, point.value)
-        repays = self.pace.known and self.pace.left >= 2 * _MOST_EPOCHS
+        repays = self.pace.known and self.pace.left >= _REPAYING
         return fallen and repays and self.screener.region is not None
 
     def _screen(self, point: PrimalPoint, dual: DualPoint) -> None:
@@ -292,10 +302,12 @@ class _Ascent:
         epochs = min(max(2 * all_entries / entries, 2 * _LEAST_EPOCHS), _MOST_EPOCHS)
         epochs = max(min(epochs, 1.3 * self.pace.left), _LEAST_EPOCHS)
         sweeping = self.pace.left * _SWEEP * entries
-        bending = _FACE * max(inner.rows.entries(np.flatnonzero(inside)), 1)
+        bending = _FACE * inner.rows.entries(np.flatnonzero(inside)) + _BLOCK**3
+        start = self.at.value(bend_of(inner))
         moves = self._sweep(active, int(epochs))
-        if self.pace.known and sweeping > bending:
-            self._bend(active, moves)
+        self.rest = max(self.rest - 1, 0)
+        if self.pace.known and sweeping > bending and not self.rest:
+            self._bend(active, moves, start)
 
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
         """Sweep the active rows; returns how far each of them moved w in the end."""
@@ -312,11 +324,21 @@ class _Ascent:
         at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
         return np.abs(alpha - before) * part.norms
 
-    def _bend(self, active: np.ndarray, moves: np.ndarray) -> None:
-        """A Newton step on the face; if it is barred, one on the fastest rows."""
+    def _bend(self, active: np.ndarray, moves: np.ndarray, start: float) -> None:
+        """A Newton step on the face; if it is barred, one on the fastest rows.
+
+        `start` is D before the sweeps: where they gain more, bending rests for longer
+        and longer.
+        """
+        bend = bend_of(self.inner)
+        swept = self.at.value(bend)
         found, barred = climb_face(self.inner, self.at)
         self.at = found or self.at
         if barred and active.size > 1:
             block = np.sort(active[np.argsort(-moves)[:_BLOCK]])
             self.at = solve_block(self.inner, self.at, block) or self.at
+        idle = self.at.value(bend) - swept < swept - start
+        self.pause = min(2 * self.pause, _LONGEST_REST) if idle else 1
+        self.rest = self.pause if idle else 0
+        if barred:
             self._sweep(active, _LEAST_EPOCHS)
