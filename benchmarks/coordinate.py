@@ -201,7 +201,7 @@ def cold(report: Report, repeats: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=5000, help="most, of LIBLINEAR")
+    parser.add_argument("--epochs", type=int, default=3000, help="most, of LIBLINEAR")
     parts = ["liblinear", "noise", "screening", "choice", "cold"]
     parser.add_argument("--only", nargs="*", default=parts, choices=parts)
     options = parser.parse_args()

@@ -300,7 +300,7 @@ class _Ascent:
         entries = max(inner.rows.entries(active), 1)
         # Looking and certifying, two products with all rows, stay a third of sweeping.
         epochs = min(max(2 * all_entries / entries, 2 * _LEAST_EPOCHS), _MOST_EPOCHS)
-        epochs = max(min(epochs, 1.3 * self.pace.left), _LEAST_EPOCHS)
+        epochs = max(min(epochs, self.pace.left), _LEAST_EPOCHS)
         sweeping = self.pace.left * _SWEEP * entries
         bending = _FACE * inner.rows.entries(np.flatnonzero(inside)) + _BLOCK**3
         start = self.at.value(bend_of(inner))
