@@ -250,7 +250,7 @@ def test_auto_takes_the_solver_that_fits_the_shape():
     assert solve(narrow, y, tol=1e-3).solver == "newton"
     assert solve(wide[:100], y[:100], tol=1e-3).solver == "newton"
     assert solve(rng.normal(size=(3000, 40)), y, tol=1e-3).solver == "newton"
-    assert solve(rng.normal(size=(100, 2000)), y[:100], tol=1e-3).solver == "coordinate"
+    assert solve(rng.normal(size=(300, 2000)), y[:300], tol=1e-3).solver == "coordinate"
 
 
 def test_other_noise_is_refused_with_the_way_out():

@@ -25,8 +25,8 @@ from wideberth.solvers.newton import solve_newton
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
-#: Stored entries up to which any solver is quick.
-_QUICK = 100_000
+#: Size of X, and rows or features, up to which Newton's method is quick.
+_QUICK, _NARROW = 100_000, 100
 #: Share of stored entries from which on sparse data is as good as dense.
 _DENSE = 0.3
 #: Distance of a margin from 1 below which a warm start leaves α as it is.
@@ -235,10 +235,11 @@ def _choose(problem: Problem) -> str:
     n, d, entries = problem.n, problem.rows.d, problem.rows.entries()
     if not problem.noise.smooth:
         return "conic"
-    if not isinstance(problem.noise, L2) or entries <= _QUICK:
+    quick = n * d <= _QUICK or min(n, d) <= _NARROW
+    if not isinstance(problem.noise, L2) or quick:
         return "newton"
     dense = entries > _DENSE * n * d
-    return "newton" if d <= (min(n, 1500) if dense else 100) else "coordinate"
+    return "newton" if d <= (min(n, 1500) if dense else _NARROW) else "coordinate"
 
 
 def _known(problem: Problem, control: Control, init) -> Outcome | None:

@@ -193,7 +193,7 @@ def _best_step(along, square, norm2, reach, radius, tilt, bend, low, high):
         low = 0.0
     else:
         high = 0.0
-    t, tiny, at_edge = 0.0, 1e-13 * abs(slope), False
+    t, tiny, at_edge = 0.0, 1e-9 * abs(slope), False
     for _ in range(_MOST_STEPS):
         ahead = t + slope / curvature if curvature > 0.0 else math.inf * slope
         if not low < ahead < high:
