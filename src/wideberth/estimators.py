@@ -70,7 +70,7 @@ class RobustLinearSVC(CertifiedMixin, CallbackSupport, ClassifierMixin, BaseEsti
         Safe region that decides which samples cannot matter.
     tol : float, default=1e-4
         Stop when the duality gap is at most `tol` times the objective.
-    max_iter : int, default=1000
+    max_iter : int, default=10000
         Most iterations for each binary problem.
     max_seconds : float, default=None
         Stop after about this long, all binary problems together.
@@ -140,7 +140,7 @@ class RobustLinearSVC(CertifiedMixin, CallbackSupport, ClassifierMixin, BaseEsti
         solver="auto",
         screening="ellipsoid",
         tol=1e-4,
-        max_iter=1000,
+        max_iter=10_000,
         max_seconds=None,
         warm_start=False,
         n_jobs=None,

@@ -108,7 +108,7 @@ def solve(
     solver="auto",
     screening="ellipsoid",
     tol=1e-6,
-    max_iter=1000,
+    max_iter=10_000,
     max_seconds=None,
     init=None,
     callback: Callable[[dict], bool | None] | None = None,

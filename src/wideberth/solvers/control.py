@@ -21,7 +21,7 @@ class Control:
     """
 
     tol: float = 1e-6
-    max_iter: int = 500
+    max_iter: int = 10_000
     deadline: float = np.inf
     callback: Callable[[dict], bool | None] | None = None
     steps: int = 0
