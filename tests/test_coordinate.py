@@ -17,6 +17,7 @@ from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.control import Control
 from wideberth.solvers.coordinate import solve_coordinate
 from wideberth.solvers.face import Iterate, climb_face, solve_block
+from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.sweep import Sweeper, _best_step
 
 TOL = 1e-7
@@ -64,6 +65,14 @@ def test_agrees_with_the_oracle(problem):
     scale = max(oracle.primal, 1e-12)
     assert found.point.value <= oracle.primal + 1e-7 * scale
     assert found.dual.value >= oracle.dual - 1e-7 * scale
+
+
+@given(problems(shapes=("l2",), log_C=(-3, 3), max_n=200, max_d=80))
+@settings(max_examples=40)
+def test_agrees_with_newton(problem):
+    found, _ = run(problem, 1e-8)
+    other = solve_newton(problem, Control(1e-8))
+    assert found.point.value == pytest.approx(other.point.value, rel=1e-7)
 
 
 @pytest.mark.parametrize("intercept", [None, 1.0, 0.0])

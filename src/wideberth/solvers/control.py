@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.screening import Screener
 
-__all__ = ["Control", "Outcome"]
+__all__ = ["Best", "Control", "Outcome"]
 
 
 @dataclass
@@ -64,3 +65,45 @@ class Outcome:
 
     point: PrimalPoint
     dual: DualPoint
+
+    @property
+    def gap(self) -> float:
+        """P − D of the two points."""
+        return self.point.value - self.dual.value
+
+    def meets(self, tol: float) -> bool:
+        """Whether the gap is at most `tol` times the objective."""
+        return self.gap <= tol * self.point.value
+
+
+class Best:
+    """The best primal and the best dual point of a run that screens while it goes.
+
+    Screening never raises a primal value, so points of earlier, larger problems may
+    only look worse than they are.
+    """
+
+    def __init__(self, screener: Screener):
+        self.screener = screener
+        self.found: Outcome = None  # type: ignore[assignment]  # set by the first point
+
+    def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
+        """Take in points of the problem as screened now."""
+        whole = self.screener.reduction.unfold(dual.alpha)
+        new = Outcome(point, replace(dual, alpha=whole))
+        old = new if self.found is None else self.found
+        self.found = Outcome(
+            min(old.point, new.point, key=lambda point: point.value),
+            max(old.dual, new.dual, key=lambda dual: dual.value),
+        )
+
+    def certified(self, tol: float) -> bool:
+        """Whether the best points meet the tolerance on all rows of the problem."""
+        return self.found.meets(tol) and self.finish().meets(tol)
+
+    def finish(self) -> Outcome:
+        """Evaluate the best points on all rows, those screened before included."""
+        full, found = self.screener.reduction.full, self.found
+        if found.point.margins.size != full.n:
+            self.found = Outcome(full.at(found.point.w, found.point.b), found.dual)
+        return self.found

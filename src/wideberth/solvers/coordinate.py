@@ -41,7 +41,7 @@ from wideberth.problem import (
     accurate_sum,
 )
 from wideberth.screening import Screener
-from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.face import Iterate, bend_of, climb_face, solve_block
 from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.sweep import Sweeper
@@ -89,9 +89,7 @@ def solve_coordinate(
     found = ascent.solve(init)
     if not ascent.gave_up:
         return found
-    point = found.point
-    near = point.value - found.dual.value <= _NEAR * point.value
-    start = (point.w, point.b) if near else None
+    start = (found.point.w, found.point.b) if found.meets(_NEAR) else None
     return solve_newton(
         problem, control, region=region, init=start, random_state=ascent.rng
     )
@@ -156,7 +154,7 @@ class _Ascent:
         self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
         self.rest, self.pause = 0, 1  # rounds without bending: now, after the next idle
         self.gave_up = False
-        self.best: Outcome = None  # type: ignore[assignment]  # set by the first round
+        self.best = Best(self.screener)
 
     def solve(self, init: np.ndarray | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
@@ -166,8 +164,8 @@ class _Ascent:
             if self._decisive(point, gap):
                 dual = self._certify(point, gap)
                 gap = point.value - dual.value
-                if self._solved() or self.control.exhausted():
-                    return self._finish()
+                if self.best.certified(self.control.tol) or self.control.exhausted():
+                    return self.best.finish()
                 if self._may_screen(point, gap):
                     self._screen(point, dual)
             self.pace.note(gap, 0.5 * self.control.tol * point.value)
@@ -176,7 +174,7 @@ class _Ascent:
             if self._newton_is_due() or self.idle > _PATIENCE:
                 self.gave_up = min(self.full.n, self.full.rows.d) <= _NEWTON
                 self._certify(*self._look())
-                return self._finish()
+                return self.best.finish()
             self._round()
 
     def _start(self, init: np.ndarray | None) -> None:
@@ -241,35 +239,8 @@ class _Ascent:
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
         certificate = problem.certificate(point, dual)
         self.control.record(self.full, certificate, self.screener.counts)
-        self._keep_best(point, dual)
+        self.best.keep(point, dual)
         return dual
-
-    def _keep_best(self, point: PrimalPoint, dual: DualPoint) -> None:
-        """Keep the best primal and the best dual point of all rounds."""
-        whole = self.screener.reduction.unfold(dual.alpha)
-        found = Outcome(point, replace(dual, alpha=whole))
-        best = found if self.best is None else self.best
-        self.best = Outcome(
-            min(best.point, found.point, key=lambda point: point.value),
-            max(best.dual, found.dual, key=lambda dual: dual.value),
-        )
-
-    def _solved(self) -> bool:
-        """Whether the best points meet the tolerance on all rows of the problem."""
-
-        def met(found: Outcome) -> bool:
-            gap = found.point.value - found.dual.value
-            return gap <= self.control.tol * found.point.value
-
-        return met(self.best) and met(self._finish())
-
-    def _finish(self) -> Outcome:
-        """Evaluate the best points on all rows, those screened before included."""
-        best = self.best
-        if best.point.margins.size != self.full.n:
-            point = self.full.at(best.point.w, best.point.b)
-            self.best = best = Outcome(point, best.dual)
-        return best
 
     # -- one round -----------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from wideberth.problem import Folded, Problem
 from wideberth.rows import DenseRows, Rows
 from wideberth.solvers.interior import InteriorPoint, Start
 
-__all__ = ["Iterate", "climb_face", "solve_block"]
+__all__ = ["Iterate", "bend_of", "climb_face", "solve_block"]
 
 #: Share of what a block gained that may be left to gain when its engine stops.
 _BLOCK_GOAL = 0.1

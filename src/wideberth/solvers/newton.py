@@ -32,7 +32,7 @@ from wideberth.noise import L2
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
-from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.subsample import SamplingError
 
@@ -147,7 +147,7 @@ class _Level:
         unused = problem.weights == 0
         if unused.any():
             self.screener.settle(unused)
-        self.best: Outcome = None  # type: ignore[assignment]  # set by the first round
+        self.best = Best(self.screener)
 
     def solve(self, guess: _Guess | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
@@ -164,25 +164,25 @@ class _Level:
             floor = -np.inf if point is None else _RUNAWAY * point.value
             work, engine = self._run(work, engine, goal, pinned, floor)
             outcome = self._verify(work, engine)
-            self._keep_best(outcome)
-            met = _gap(outcome) <= control.target * outcome.point.value
-            enough = _gap(self.best) <= control.tol * self.best.point.value
-            idle = 0 if _gap(self.best) < 0.9 * smallest else idle + 1
-            smallest = min(smallest, _gap(self.best))
-            stuck = idle > (0 if enough else _PATIENCE)
-            if (met and self._certified()) or control.exhausted() or stuck:
-                return self._finish()
+            self.best.keep(outcome.point, outcome.dual)
+            gap = self.best.found.gap
+            idle = 0 if gap < 0.9 * smallest else idle + 1
+            smallest = min(smallest, gap)
+            met = outcome.meets(control.target) and self.best.certified(control.tol)
+            stuck = idle > (0 if self.best.found.meets(control.tol) else _PATIENCE)
+            if met or control.exhausted() or stuck:
+                return self.best.finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
             pinned |= wrong
             if not wrong.any():
                 goal *= 0.1
             if point is None:
                 band[:] = np.median(np.abs(outcome.point.slack))
-            if _gap(outcome) <= 0.01 * outcome.point.value:
+            if outcome.meets(0.01):
                 band = band * 0.3
             point = _between(problem, point, outcome.point)
             pinned |= (point.slack > 0) != (outcome.point.slack > 0)
-            self._keep_best(Outcome(point, outcome.dual))
+            self.best.keep(point, outcome.dual)
             kept = self.screener.update(point, outcome.dual, self.least)
             if kept is not None:
                 problem, pinned = self.screener.problem, pinned[kept]
@@ -261,33 +261,6 @@ class _Level:
         self.control.record(self.full, certificate, self.screener.counts)
         return Outcome(point, dual)
 
-    def _keep_best(self, outcome: Outcome) -> None:
-        """Keep the best primal and the best dual point of all rounds.
-
-        Screening never raises a primal value, so points of earlier, larger problems
-        may only look worse than they are.
-        """
-        unfolded = self.screener.reduction.unfold(outcome.dual.alpha)
-        found = Outcome(outcome.point, replace(outcome.dual, alpha=unfolded))
-        best = found if self.best is None else self.best
-        self.best = Outcome(
-            min(best.point, found.point, key=_value),
-            max(best.dual, found.dual, key=lambda dual: dual.value),
-        )
-
-    def _certified(self) -> bool:
-        """Whether the best points meet the tolerance on all rows of the problem."""
-        best = self._finish()
-        return _gap(best) <= self.control.tol * best.point.value
-
-    def _finish(self) -> Outcome:
-        """Evaluate the best points on all rows, those screened before included."""
-        best = self.best
-        if best.point.margins.size != self.full.n:
-            best = Outcome(self.full.at(best.point.w, best.point.b), best.dual)
-            self.best = best
-        return best
-
 
 def _assume(near: np.ndarray, slack: np.ndarray) -> Partition:
     """Take rows that are not near the margin as settled on the side they are on."""
@@ -350,10 +323,6 @@ def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:
 
 def _rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values * values)))
-
-
-def _gap(outcome: Outcome) -> float:
-    return outcome.point.value - outcome.dual.value
 
 
 def ridge_start(problem: Problem) -> Start:

@@ -21,6 +21,7 @@ import numpy as np
 from wideberth._jit import jit
 from wideberth.problem import Problem
 from wideberth.rows import Rows, SparseRows
+from wideberth.solvers.face import bend_of
 
 __all__ = ["Sweeper"]
 
@@ -38,7 +39,7 @@ class Sweeper:
         self.chosen = None if few else chosen
         self.norms = problem.rows.norms()[chosen]
         self.weights, self.radii = problem.weights[chosen], problem.radii[chosen]
-        self.bend = 1.0 / problem.intercept if problem.intercept else 0.0
+        self.bend = bend_of(problem)
 
     def epoch(self, seed: int, alpha, d, state) -> None:
         """Maximise D over each chosen α_i in turn, in an order drawn from the seed.
