@@ -13,6 +13,9 @@ one linear and one norm term (theory §3), so a reduced problem is a `Problem` t
 
 Values come with a proven bound on their own rounding error (theory §5, last part):
 `PrimalPoint.rounding` and `DualPoint.rounding`.
+
+What is as long as the data (weights, radii, margins, α) is an array of the rows'
+namespace; what is as long as the features is NumPy's.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wideberth._arrays import at_least, is_foreign, namespace
 from wideberth._validation import (
     check_data,
     check_intercept,
@@ -37,11 +41,12 @@ __all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"
 _SUM_BLOCK = 1 << 11
 
 
-def accurate_sum(values: np.ndarray) -> float:
+def accurate_sum(values) -> float:
     """Sum in two levels; relative error at most `sum_rounding(n)` of Σ|values|."""
-    whole = values.size - values.size % _SUM_BLOCK
-    blocks = values[:whole].reshape(-1, _SUM_BLOCK).sum(axis=1)
-    return float(blocks.sum() + values[whole:].sum())
+    xp, n = namespace(values), values.shape[0]
+    whole = n - n % _SUM_BLOCK
+    blocks = xp.sum(xp.reshape(values[:whole], (-1, _SUM_BLOCK)), axis=1)
+    return float(xp.sum(blocks) + xp.sum(values[whole:]))
 
 
 def sum_rounding(n: int) -> float:
@@ -83,6 +88,7 @@ class PrimalPoint:
     margins: np.ndarray  # Zw, without intercept and noise
     omega: float
     slack: np.ndarray  # 1 − ψ_i(w,b)
+    hinge: float  # Σ c_i [slack_i]_+, without folded samples
     value: float
     rounding: float
 
@@ -197,13 +203,13 @@ class Problem:
         else:
             b = self.best_intercept(slack) if b is None else float(b)
             slack = slack - self.y * b
-        hinge = accurate_sum(self.weights * np.maximum(slack, 0.0))
+        hinge = accurate_sum(self.weights * at_least(0.0, slack))
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
         rounding = self._primal_rounding(w, b, omega, slack, hinge)
         if self.folded is not None:
             fold = self.folded
             value += fold.total - float(fold.d @ w) - fold.balance * b + fold.s * omega
-        return PrimalPoint(w, b, margins, omega, slack, value, rounding)
+        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding)
 
     def _primal_rounding(self, w, b, omega, slack, hinge) -> float:
         """Error of P: that of each active slack, weighted, plus that of the sums."""
@@ -212,7 +218,8 @@ class Problem:
         per_slack += self.radii * omega
         per_slack += 1.0 + abs(b)
         per_slack *= self.rows.margin_rounding + gamma(8)
-        per_slack[slack <= -per_slack] = 0.0  # inactive, whatever the rounding
+        # Inactive ones, whatever the rounding, add nothing.
+        per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
         per_slack *= self.weights
         error = accurate_sum(per_slack) * (1 + gamma(64))
         error += sum_rounding(self.n) * hinge
@@ -292,25 +299,27 @@ class Problem:
         Clips to the box; with a free intercept scales the heavier class down (§4.4),
         and the lighter one up where folded samples leave no other way.
         """
-        alpha = np.asarray(alpha, dtype=np.float64)
-        if alpha.min(initial=0.0) < 0 or np.any(alpha > self.weights):
-            alpha = np.clip(alpha, 0.0, self.weights)
+        if not is_foreign(alpha):
+            alpha = np.asarray(alpha, dtype=np.float64)
+        xp = namespace(alpha)
+        if xp.any((alpha < 0) | (alpha > self.weights)):
+            alpha = xp.clip(alpha, 0.0, self.weights)
         if self.intercept != 0:
             return alpha
-        fold, positive = self._fold("balance"), self.y > 0
-        sums = accurate_sum(alpha * positive), accurate_sum(alpha * ~positive)
+        fold, upper = self._fold("balance"), self.y > 0
+        sums = [accurate_sum(xp.where(part, alpha, 0.0)) for part in (upper, ~upper)]
         excess = sums[0] - sums[1] + fold
         if abs(excess) <= sum_rounding(self.n) * (sum(sums) + abs(fold)):
             return alpha
-        heavy = positive if excess > 0 else ~positive
+        heavy = upper if excess > 0 else ~upper
         mass, other = sums if excess > 0 else sums[::-1]
         target = other - fold if excess > 0 else other + fold
         factor = max(target, 0.0) / mass if mass else 0.0
-        alpha = np.where(heavy, factor * alpha, alpha)
+        alpha = xp.where(heavy, factor * alpha, alpha)
         if target < 0:
-            room = np.where(heavy, 0.0, self.weights - alpha)
+            room = xp.where(heavy, 0.0, self.weights - alpha)
             share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
-            alpha = np.minimum(alpha + share * room, self.weights)
+            alpha = xp.minimum(alpha + share * room, self.weights)
         return alpha
 
     # -- both ------------------------------------------------------------------
@@ -356,8 +365,12 @@ class Problem:
 
     @cached_property
     def _largest_norm(self) -> float:
-        return float(self.rows.norms().max(initial=0.0))
+        return _largest(self.rows.norms())
 
     @cached_property
     def _largest_radius(self) -> float:
-        return float(self.radii.max(initial=0.0))
+        return _largest(self.radii)
+
+
+def _largest(values) -> float:
+    return float(namespace(values).max(values)) if values.shape[0] else 0.0

@@ -26,12 +26,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth._arrays import fill, host, is_foreign, like, namespace, pick
+
 __all__ = ["DenseRows", "Passes", "Rows", "SparseRows", "as_rows", "gamma"]
 
 #: Entries of a converted block: two of them stay in a core's second-level cache.
 _BLOCK_ENTRIES = 1 << 16
 #: Rows of a block that needs no conversion; bounds the error of `combine`.
 _BLOCK_ROWS = 1 << 14
+#: Entries of a block on a device: enough to fill it, little beside its memory.
+_DEVICE_ENTRIES = 1 << 28
 #: Entries up to which rows are copied with their labels applied (2 MiB).
 _TABLE_ENTRIES = 1 << 18
 
@@ -76,34 +80,39 @@ class Rows(ABC):
         self.passes.add(self.n)
         if "_norms" not in self.__dict__:
             return self._margins_and_norms(w)
+        w = like(w, self.y)
         if self._whole is not None:
             return (self._whole @ w) * self.y
-        out = np.empty(self.n)
+        out = fill(self.y, self.n, 0.0)
         for rows, block in self._blocks():
-            np.multiply(block @ w, self.y[rows], out=out[rows])
+            out[rows] = (block @ w) * self.y[rows]
         return out
 
     def _margins_and_norms(self, w: np.ndarray) -> np.ndarray:
-        out, squares = np.empty(self.n), np.empty(self.n)
-        for start in range(0, self.n, self._batch_rows):
-            rows = slice(start, min(start + self._batch_rows, self.n))
-            block = self._block(rows)
-            np.multiply(block @ w, self.y[rows], out=out[rows])
+        w = like(w, self.y)
+        out, squares = fill(self.y, self.n, 0.0), fill(self.y, self.n, 0.0)
+        for rows, block in self._batches():
+            out[rows] = (block @ w) * self.y[rows]
             squares[rows] = self._row_squares(block)
-        self.__dict__["_norms"] = np.sqrt(squares)
+        self.__dict__["_norms"] = namespace(squares).sqrt(squares)
         return out
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """Zᵀa, in float64; rows with a_i = 0 are not multiplied where few are left."""
-        if self.n > _BLOCK_ROWS and np.count_nonzero(a) < self._few * self.n:
+        if self._gathers and np.count_nonzero(a) < self._few * self.n:
             return self._combine_few(np.flatnonzero(a), a)
         self.passes.add(self.n)
         if self._whole is not None:
-            return self._whole.T @ (a * self.y)
+            return host(self._whole.T @ (a * self.y))
         out = np.zeros(self.d)
         for rows, block in self._blocks():
-            out += block.T @ (a[rows] * self.y[rows])
+            out += host(block.T @ (a[rows] * self.y[rows]))
         return out
+
+    @property
+    def _gathers(self) -> bool:
+        """Whether picking out rows may be quicker than reading them all."""
+        return self.n > _BLOCK_ROWS
 
     def _combine_few(self, J: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Σ_J a_i z_i, gathering a cache-sized batch of rows at a time."""
@@ -124,7 +133,7 @@ class Rows(ABC):
             self._gram(a, None, gram, None)
             return gram
         weighted = a[:, None] * extras
-        gram[d:, d:] = weighted.T @ extras
+        gram[d:, d:] = host(weighted.T @ extras)
         weighted *= self.y[:, None]
         self._gram(a, weighted, gram[:d, :d], gram[:d, d:])
         gram[d:, :d] = gram[:d, d:].T
@@ -160,7 +169,7 @@ class Rows(ABC):
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
         """Σ_j weights_j z_ij²: squared norms in a diagonal metric."""
         self.passes.add(self.n)
-        out = np.empty(self.n)
+        out, weights = fill(self.y, self.n, 0.0), like(weights, self.y)
         for rows, block in self._blocks():
             out[rows] = self._squared(block) @ weights
         return out
@@ -168,22 +177,20 @@ class Rows(ABC):
     def projected_squares(self, *groups: np.ndarray) -> list[np.ndarray]:
         """Σ_k ⟨(x_i,1), direction_k⟩² for each group, a (d+1)×k array; one read."""
         self.passes.add(self.n)
-        out = [np.empty(self.n) for _ in groups]
-        for start in range(0, self.n, self._batch_rows):
-            rows = slice(start, min(start + self._batch_rows, self.n))
-            block = self._block(rows)
-            for squares, directions in zip(out, groups, strict=True):
-                image = block @ directions[:-1] + directions[-1]
-                np.einsum("ij,ij->i", image, image, out=squares[rows])
+        out = [fill(self.y, self.n, 0.0) for _ in groups]
+        directions = [like(group, self.y) for group in groups]
+        for rows, block in self._batches():
+            for squares, group in zip(out, directions, strict=True):
+                squares[rows] = _row_squares(block @ group[:-1, :] + group[-1, :])
         return out
 
     @cached_property
     def _norms(self) -> np.ndarray:
         self.passes.add(self.n)
-        squares = np.empty(self.n)
+        squares = fill(self.y, self.n, 0.0)
         for rows, block in self._blocks():
             squares[rows] = self._row_squares(block)
-        return np.sqrt(squares)
+        return namespace(squares).sqrt(squares)
 
     @abstractmethod
     def entries(self, J: np.ndarray | None = None) -> int:
@@ -202,16 +209,16 @@ class Rows(ABC):
 
     def take(self, J: np.ndarray) -> Rows:
         """A copy of the rows J (indices or a mask), counting into the same passes."""
-        self.passes.add(len(J) if np.asarray(J).dtype != bool else int(np.sum(J)))
-        part = type(self)(self.X[J], self.y[J], self.passes)
+        part = type(self)(pick(self.X, J), pick(self.y, J), self.passes)
+        self.passes.add(part.n)
         if "_norms" in self.__dict__:
-            part.__dict__["_norms"] = self._norms[J]
+            part.__dict__["_norms"] = pick(self._norms, J)
         return part
 
     @cached_property
     def _whole(self):
         """All rows as one float64 block, where they are one already."""
-        fits = self.X.dtype == np.float64 and self.n <= self._block_rows
+        fits = self.X.dtype == namespace(self.y).float64 and self.n <= self._block_rows
         return self.X if fits else None
 
     @property
@@ -226,8 +233,15 @@ class Rows(ABC):
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         """Consecutive blocks of rows as float64."""
-        for start in range(0, self.n, self._block_rows):
-            rows = slice(start, min(start + self._block_rows, self.n))
+        return self._pieces(self._block_rows)
+
+    def _batches(self) -> Iterator[tuple[slice, Any]]:
+        """Consecutive pieces of rows as float64, small enough to stay in cache."""
+        return self._pieces(self._batch_rows)
+
+    def _pieces(self, size: int) -> Iterator[tuple[slice, Any]]:
+        for start in range(0, self.n, size):
+            rows = slice(start, min(start + size, self.n))
             yield rows, self._block(rows)
 
     @abstractmethod
@@ -248,39 +262,55 @@ class Rows(ABC):
 
 
 class DenseRows(Rows):
-    """Rows of a NumPy array, C or Fortran order, float32 or float64."""
+    """Rows of a dense array of any namespace, float32 or float64."""
+
+    def __init__(self, X, y, passes=None):
+        super().__init__(X, y, passes)
+        self._foreign = is_foreign(X)
 
     @property
     def _block_rows(self):
-        if self.X.dtype == np.float64:
-            return _BLOCK_ROWS
-        return max(_BLOCK_ENTRIES // max(self.d, 1), 1)
+        if self.X.dtype == namespace(self.X).float64:
+            return self.n if self._foreign else _BLOCK_ROWS
+        return self._batch_rows
+
+    @property
+    def _batch_rows(self):
+        if self._foreign:
+            return max(_DEVICE_ENTRIES // max(self.d, 1), 1)
+        return super()._batch_rows
+
+    @property
+    def _gathers(self):
+        return not self._foreign and super()._gathers
+
+    def table(self, extras):
+        return None if self._foreign else super().table(extras)
 
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))
 
     def _block(self, rows):
-        return self.X[rows].astype(np.float64, copy=False)
+        xp = namespace(self.X)
+        return xp.astype(self.X[rows, :], xp.float64, copy=False)
 
     def _squared(self, block):
         return block * block
 
     def _row_squares(self, block):
-        return np.einsum("ij,ij->i", block, block)
+        return _row_squares(block)
 
     def _rotate(self):
         basis, coordinates = np.linalg.qr(self.X.T.astype(np.float64, copy=False))
         return np.ascontiguousarray(coordinates.T), lambda w: basis @ w
 
     def _gram(self, a, E, gram, cross):
-        root = np.sqrt(a)
-        for start in range(0, self.n, self._batch_rows):
-            rows = slice(start, start + self._batch_rows)
-            block = self._block(rows)
+        root = namespace(a).sqrt(a)
+        for rows, block in self._batches():
             scaled = block * root[rows, None]
-            gram += scaled.T @ scaled
+            gram += host(scaled.T @ scaled)
             if E is not None:
-                cross += block.T @ E[rows]
+                cross += host(block.T @ E[rows, :])
 
 
 #: How much faster dense products run, per multiplication, than sparse ones.
@@ -357,6 +387,13 @@ class SparseRows(Rows):
             gram += block.T @ block
 
 
-def as_rows(X, y: np.ndarray) -> Rows:
+def _row_squares(block):
+    """‖row‖² of every row."""
+    if isinstance(block, np.ndarray):
+        return np.einsum("ij,ij->i", block, block)
+    return namespace(block).vecdot(block, block)
+
+
+def as_rows(X, y) -> Rows:
     """Wrap validated data (see `_validation.check_data`) without copying it."""
     return SparseRows(X, y) if sp.issparse(X) else DenseRows(X, y)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wideberth._arrays import namespace
 from wideberth.bounds import (
     TESTS,
     Bounds,
@@ -291,7 +292,7 @@ class Reduction:
             gone = np.flatnonzero(saturated)
             weights = small.weights[gone]
             settled[self.free[gone]] = weights
-            fold = fold_samples(small, gone)
+            fold = fold_samples(small, saturated)
             folded = fold if folded is None else folded + fold
         reduced = replace(
             small,
@@ -314,18 +315,17 @@ class Reduction:
         return self.full.certificate(self.full.at(w, b), dual)
 
 
-def fold_samples(problem: Problem, indices: np.ndarray) -> Folded:
-    """Σ over `indices` of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
-    weights = problem.weights[indices]
-    alone = np.zeros(problem.n)
-    alone[indices] = weights
-    mass = accurate_sum(weights * problem.rows.norms()[indices])
+def fold_samples(problem: Problem, chosen) -> Folded:
+    """Σ over a mask of samples of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
+    xp = namespace(chosen)
+    weights = xp.where(chosen, problem.weights, 0.0)
+    mass = accurate_sum(weights * problem.rows.norms())
     return Folded(
-        problem.rows.combine(alone),
-        accurate_sum(weights * problem.radii[indices]),
+        problem.rows.combine(weights),
+        accurate_sum(weights * problem.radii),
         accurate_sum(weights),
-        accurate_sum(weights * problem.y[indices]),
-        indices.size,
+        accurate_sum(weights * problem.y),
+        int(xp.count_nonzero(chosen)),
         mass,
         problem.rows.combine_rounding * mass,
     )

@@ -271,7 +271,8 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
     control.steps = result.n_iter
     outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
     free = (problem.n, 0, 0)
-    control.record(problem, problem.certificate(outcome.point, outcome.dual), free)
+    certificate = problem.certificate(outcome.point, outcome.dual)
+    control.record(problem.rows.passes.count, certificate, free)
     return outcome
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, PrimalPoint
 from wideberth.screening import Screener
 
 __all__ = ["Best", "Control", "Outcome"]
@@ -41,12 +41,12 @@ class Control:
         late = time.perf_counter() > self.deadline
         return self.stopped or late or self.steps >= self.max_iter
 
-    def record(self, problem: Problem, certificate, counts) -> None:
+    def record(self, passes: float, certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True."""
         entry = {
             "iteration": self.steps,
             "seconds": time.perf_counter() - self.started,
-            "passes": problem.rows.passes.count,
+            "passes": passes,
             "primal": certificate.primal,
             "dual": certificate.dual,
             "gap": certificate.gap,

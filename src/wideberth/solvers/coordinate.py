@@ -238,7 +238,8 @@ class _Ascent:
             self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
         certificate = problem.certificate(point, dual)
-        self.control.record(self.full, certificate, self.screener.counts)
+        passes = self.full.rows.passes.count
+        self.control.record(passes, certificate, self.screener.counts)
         self.best.keep(point, dual)
         return dual
 

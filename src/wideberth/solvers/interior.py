@@ -31,6 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth._arrays import at_least, fill, host, like, namespace
 from wideberth.problem import Problem
 from wideberth.solvers.algebra import Cone, cholesky
 
@@ -59,7 +60,8 @@ class InteriorPoint:
 
     def __init__(self, problem: Problem, start: Start):
         fold = problem.folded
-        self.noisy = bool(problem.radii.any()) or (fold is not None and fold.s > 0)
+        noisy = namespace(problem.radii).any(problem.radii)
+        self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
         self._take(problem)
         d, omega = problem.rows.d, problem.noise.support(start.w)
         extra = []
@@ -69,14 +71,16 @@ class InteriorPoint:
         if problem.intercept is not None:
             extra.append(start.b)
         self.x = np.concatenate((start.w, extra))
-        self.products = start.margins + self.extras @ self.x[d:]  # ⟨x,e_i⟩
+        # ⟨x,e_i⟩
+        self.products = start.margins + self.extras @ like(self.x[d:], self.extras)
         self.slack = 1.0 - self.products
-        reach = max(float(np.abs(self.slack).sum()) / max(problem.n, 1), 1e-9)
-        share = np.clip(start.share, 0.05, 0.95)
-        self.room = np.array([1.0 - share, share])
-        upper = np.maximum(self.slack, 0.0) + reach
-        self.force = np.array([upper, upper - self.slack])
-        self.steps, self.recent_move = 0, np.zeros(problem.n)
+        xp = self.xp
+        reach = max(float(xp.sum(xp.abs(self.slack))) / max(problem.n, 1), 1e-9)
+        share = xp.clip(start.share, 0.05, 0.95)
+        self.room = xp.stack([1.0 - share, share])
+        upper = at_least(0.0, self.slack) + reach
+        self.force = xp.stack([upper, upper - self.slack])
+        self.steps, self.recent_move = 0, 0.0 * upper
         self._combine()
         self.cone = Cone(self) if self.noisy else None
         self._measure()
@@ -85,6 +89,7 @@ class InteriorPoint:
     def _take(self, problem: Problem) -> None:
         """Adopt a problem: weights, extra columns (−ρ, y), penalties, folded part."""
         self.problem, self.c = problem, problem.weights
+        self.xp = namespace(problem.weights)
         fold, d = problem.folded, problem.rows.d
         columns, penalties, folded = [], [], []
         if self.noisy:
@@ -95,7 +100,7 @@ class InteriorPoint:
             columns.append(problem.y)
             penalties.append(problem.intercept)
             folded.append(0.0 if fold is None else fold.balance)
-        self.extras = np.empty((problem.n, len(columns)))
+        self.extras = fill(problem.weights, (problem.n, len(columns)), 0.0)
         for k, column in enumerate(columns):
             self.extras[:, k] = column
         self.table = problem.rows.table(self.extras)
@@ -115,18 +120,18 @@ class InteriorPoint:
     @property
     def share(self) -> np.ndarray:
         """α/c, strictly between 0 and 1."""
-        return self.room[1]
+        return self.room[1, :]
 
     @property
     def alpha(self) -> np.ndarray:
         """Dual weights, strictly inside the box."""
-        return self.c * self.room[1]
+        return self.c * self.room[1, :]
 
     @property
     def mu(self) -> float:
         """Mean complementarity product of the rows."""
-        product = float(np.vdot(self.room, self.force))
-        return max(product, 1e-300) / max(self.room.size, 1)
+        product = float(_inner(self.room, self.force))
+        return max(product, 1e-300) / max(2 * self.problem.n, 1)
 
     @property
     def relative_gap(self) -> float:
@@ -141,7 +146,7 @@ class InteriorPoint:
         combined = self.problem.rows.combine(a)
         if not self.extras.shape[1]:
             return combined
-        return np.concatenate((combined, a @ self.extras))
+        return np.concatenate((combined, host(a @ self.extras)))
 
     def _change(self, dx: np.ndarray) -> np.ndarray:
         """⟨dx,e_i⟩, by one product."""
@@ -151,7 +156,7 @@ class InteriorPoint:
         d = self.problem.rows.d
         change = self.problem.rows.margins(dx[:d])
         if dx.size > d:
-            change += self.extras @ dx[d:]
+            change += self.extras @ like(dx[d:], self.extras)
         return change
 
     def _curvature(self, weights: np.ndarray) -> np.ndarray:
@@ -159,7 +164,7 @@ class InteriorPoint:
         if self.table is None:
             return self.problem.rows.curvature(weights, self.extras)
         self.problem.rows.passes.add(self.problem.n)
-        scaled = self.table * np.sqrt(weights)[:, None]
+        scaled = self.table * np.sqrt(weights)[:, None]  # tables are NumPy's
         return scaled.T @ scaled
 
     def _combine(self) -> None:
@@ -169,7 +174,7 @@ class InteriorPoint:
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""
         problem, x, d = self.problem, self.x, self.problem.rows.d
-        hinge = float(self.c @ np.maximum(self.slack, 0.0))
+        hinge = float(self.c @ at_least(0.0, self.slack))
         complementarity = hinge - float(self.alpha @ self.slack)
         quadratic = 0.5 * float(self.penalty @ (x * x))
         self.primal = quadratic + hinge
@@ -209,7 +214,7 @@ class InteriorPoint:
 
     def _step(self) -> bool:
         ratio = self.force / self.room
-        weights = 1.0 / (ratio[0] + ratio[1])  # θ/c
+        weights = 1.0 / (ratio[0, :] + ratio[1, :])  # θ/c
         if self.cone is not None:
             self.cone.scale(self.x)
         factor = self._factor(self.c * weights)
@@ -237,10 +242,10 @@ class InteriorPoint:
 
     def _direction(self, factor, weights, ratio, target, cone):
         """Newton direction for room·force → target, and the cone's product alike."""
-        wanted = target / self.room
+        wanted = target / self.room  # a number, or an array of the same shape
         pull = self.slack
-        if cone is not None or np.ndim(target):
-            pull = pull - wanted[0] + wanted[1]
+        if cone is not None or not isinstance(target, float):
+            pull = pull - wanted[0, :] + wanted[1, :]
         right = self.combined - self.penalty * self.x
         right += self._lift(self.c * weights * pull)
         if self.cone is not None and cone is not None:
@@ -248,7 +253,7 @@ class InteriorPoint:
         dx = lapack.dpotrs(factor, right, lower=1)[0]
         change = self._change(dx)
         da = weights * (pull - change)
-        d_room = np.array([-da, da])
+        d_room = self.xp.stack([-da, da])
         d_force = wanted - self.force - ratio * d_room
         if self.cone is not None:
             self.cone.move(dx, cone)
@@ -258,17 +263,19 @@ class InteriorPoint:
         """Largest step that stays inside, at most 1/(share to the boundary)."""
         _, d_room, d_force, _ = move
         rate = 0.0
-        if d_room.size:
-            rate = max(-float((d_room / self.room).min()), 0.0)
-            rate = max(-float((d_force / self.force).min()), rate)
+        if self.problem.n:
+            least = self.xp.min
+            rate = max(-float(least(d_room / self.room)), 0.0)
+            rate = max(-float(least(d_force / self.force)), rate)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / _TO_BOUNDARY
         return longest if self.cone is None else min(longest, self.cone.longest())
 
     def _centering(self, move, length: float, mu: float) -> float:
         """Mehrotra's σ = (μ after the predictor / μ)³."""
         _, d_room, d_force, _ = move
-        ahead = np.vdot(self.room + length * d_room, self.force + length * d_force)
-        return min(max(float(ahead) / (max(d_room.size, 1) * mu), 0.0), 1.0) ** 3
+        ahead = _inner(self.room + length * d_room, self.force + length * d_force)
+        pairs = max(2 * self.problem.n, 1)
+        return min(max(float(ahead) / (pairs * mu), 0.0), 1.0) ** 3
 
     def _advance(self, t: float, move) -> None:
         dx, d_room, d_force, change = move
@@ -279,8 +286,16 @@ class InteriorPoint:
         self.x = self.x + t * dx
         self.products = self.products + t * change
         self.slack = 1.0 - self.products
-        self.room = np.maximum(self.room + t * d_room, 1e-30)
+        self.room = at_least(1e-30, self.room + t * d_room)
         self.force = self.force + t * d_force
-        self.recent_move = np.maximum(np.abs(change), 0.3 * self.recent_move)
+        moved = self.xp.abs(change)
+        self.recent_move = self.xp.maximum(moved, 0.3 * self.recent_move)
         self.steps += 1
         self._measure()
+
+
+def _inner(a, b):
+    """Σ a_kl b_kl."""
+    if isinstance(a, np.ndarray):
+        return np.vdot(a, b)
+    return namespace(a).sum(a * b)

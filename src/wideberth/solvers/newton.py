@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
+from wideberth._arrays import is_foreign, namespace
 from wideberth.noise import L2
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.rows import DenseRows
@@ -36,7 +37,7 @@ from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.subsample import SamplingError
 
-__all__ = ["ridge_start", "solve_newton"]
+__all__ = ["ridge_start", "solve_near", "solve_newton"]
 
 _FIRST_ROWS_PER_FEATURE = 20
 _GROWTH = 8
@@ -81,6 +82,8 @@ def solve_newton(
             f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
+    if is_foreign(problem.y):
+        return _run_engine(problem, control, ridge_start(problem))
     if problem.n < problem.rows.d and isinstance(problem.noise, L2):
         return _solve_wide(problem, control, region)
     guess = None
@@ -90,6 +93,29 @@ def solve_newton(
     elif problem.n > _SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
     return _Level(problem, control, region).solve(guess)
+
+
+def solve_near(problem: Problem, control: Control, w: np.ndarray, b: float) -> Outcome:
+    """Solve a problem all of whose rows are near the margin at (w, b)."""
+    if not is_foreign(problem.y):
+        everywhere = _Guess(w, b, lambda rows: np.full(rows.n, np.inf))
+        return _Level(problem, control, None).solve(everywhere)
+    point = problem.at(w, b)
+    width = max(float(namespace(point.slack).max(abs(point.slack))), 1e-9)
+    share = 0.5 + 0.5 * point.slack / width
+    return _run_engine(problem, control, Start(w, b, point.margins, share))
+
+
+def _run_engine(problem: Problem, control: Control, start: Start) -> Outcome:
+    """The engine alone, on all rows: where they live, products are nearly free."""
+    engine = InteriorPoint(problem, start)
+    for _ in range(_MOST_STEPS):
+        if engine.relative_gap <= 0.5 * control.tol or control.exhausted():
+            break
+        control.steps += 1
+        if not engine.step():
+            break
+    return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
 
 
 def _solve_wide(problem: Problem, control: Control, region: str | None) -> Outcome:
@@ -258,7 +284,8 @@ class _Level:
         # Margins afresh: those the engine carries along have its rounding in them.
         point = problem.at(engine.w, engine.b)
         certificate = problem.certificate(point, dual)
-        self.control.record(self.full, certificate, self.screener.counts)
+        passes = self.full.rows.passes.count
+        self.control.record(passes, certificate, self.screener.counts)
         return Outcome(point, dual)
 
 
@@ -336,7 +363,7 @@ def ridge_start(problem: Problem) -> Start:
         right = right + problem.folded.d
     if extras is not None:
         matrix[-1, -1] += problem.intercept
-        right = np.append(right, weights @ problem.y)
+        right = np.append(right, float(weights @ problem.y))
     solution = scipy.linalg.solve(matrix, right, assume_a="sym")
     w, b = solution[: rows.d], float(solution[-1]) if extras is not None else 0.0
     margins = rows.margins(w)

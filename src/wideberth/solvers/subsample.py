@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+from wideberth._arrays import fill, namespace, pick, quantile
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.solvers.algebra import cholesky
 
@@ -27,15 +28,17 @@ class SamplingError:
 
     _PROJECTIONS = 6
 
-    def __init__(self, problem: Problem, point: PrimalPoint, doubt: np.ndarray, rng):
+    def __init__(self, problem: Problem, point: PrimalPoint, doubt, rng):
         slack = point.slack
-        width = max(float(np.quantile(np.abs(slack), 0.1)), 1e-6)
-        inside = np.abs(slack) <= width
-        hessian = _bordered_gram(problem, inside * problem.weights / (2 * width))
+        xp = namespace(slack)
+        width = max(quantile(xp.abs(slack), 0.1), 1e-6)
+        inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
+        hessian = _bordered_gram(problem, inside / (2 * width))
         d = problem.rows.d
         hessian[np.diag_indices(d)] += 1.0
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
-        noise = _bordered_gram(problem, (slack > 0) * doubt * problem.weights**2)
+        active = xp.where(slack > 0, problem.weights, 0.0)
+        noise = _bordered_gram(problem, doubt * active**2)
         k = self._PROJECTIONS
         normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
         factor = cholesky(hessian)
@@ -52,13 +55,13 @@ class SamplingError:
 
     def __call__(self, problem: Problem) -> np.ndarray:
         if not self.known:
-            return np.full(problem.n, np.inf)
+            return fill(problem.weights, problem.n, np.inf)
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
-        return 5.0 * np.sqrt(scatter) + 2.0 * own * problem.weights
+        return 5.0 * namespace(scatter).sqrt(scatter) + 2.0 * own * problem.weights
 
 
 def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:
     """Σ weights_i (x_i,1)(x_i,1)ᵀ."""
-    used = np.flatnonzero(weights)
+    used = namespace(weights).nonzero(weights)[0]
     rows = problem.rows.take(used)
-    return rows.curvature(weights[used], rows.y[:, None])
+    return rows.curvature(pick(weights, used), rows.y[:, None])

@@ -1,0 +1,106 @@
+"""Arrays of any library: what this one needs beyond the array API standard.
+
+Everything as long as the data lives where the data lives, in the data's namespace;
+everything as long as the features is a NumPy array. `host` and `like` are the only
+bridges between the two. NumPy arrays take NumPy's own functions, without a wrapper.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = [
+    "at_least",
+    "concat",
+    "fill",
+    "host",
+    "is_foreign",
+    "like",
+    "namespace",
+    "pick",
+    "quantile",
+    "scatter",
+]
+
+
+def is_foreign(array) -> bool:
+    """Whether this is an array of another library that follows the array API."""
+    if isinstance(array, np.ndarray):
+        return False
+    return bool(array_api_compat.is_array_api_obj(array))
+
+
+def namespace(array) -> Any:
+    """The module whose functions take this array."""
+    if isinstance(array, np.ndarray | np.generic):
+        return np
+    return array_api_compat.array_namespace(array)
+
+
+def host(array) -> np.ndarray:
+    """A NumPy copy of a (small) array, or the array itself."""
+    if isinstance(array, np.ndarray | np.generic):
+        return np.asarray(array)
+    if array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
+        array = array_api_compat.to_device(array, "cpu")
+    return np.asarray(array)
+
+
+def like(array, other):
+    """Bring a NumPy array to the namespace and the device of `other`."""
+    if isinstance(other, np.ndarray):
+        return array
+    xp = namespace(other)
+    return xp.asarray(array, device=array_api_compat.device(other))
+
+
+def concat(parts: list):
+    """Pieces of rows or of vectors, one below the other."""
+    if sp.issparse(parts[0]):
+        return sp.vstack(parts, format="csr")
+    return namespace(parts[0]).concat(parts)
+
+
+def fill(other, shape, value: float):
+    """A float64 array of one value, beside `other`."""
+    if isinstance(other, np.ndarray):
+        return np.full(shape, value) if value else np.zeros(shape)
+    xp = namespace(other)
+    device = array_api_compat.device(other)
+    return xp.full(shape, value, dtype=xp.float64, device=device)
+
+
+def at_least(low: float, array):
+    """max(low, array), entry by entry."""
+    if isinstance(array, np.ndarray):
+        return np.maximum(low, array)
+    return namespace(array).clip(array, low, None)
+
+
+def pick(array, J):
+    """The rows J, given as indices beside the array."""
+    if is_foreign(array):
+        return namespace(array).take(array, J, axis=0)
+    return array[J]
+
+
+def quantile(array, share: float) -> float:
+    """The value below which a share of the entries lies."""
+    if isinstance(array, np.ndarray):
+        return float(np.quantile(array, share))
+    ordered = namespace(array).sort(array)
+    return float(ordered[min(int(share * array.shape[0]), array.shape[0] - 1)])
+
+
+def scatter(array, J, values) -> None:
+    """Write array[J] = values in place, J ascending."""
+    try:
+        array[J] = values
+    except IndexError:  # the standard itself writes through masks alone
+        mask = np.zeros(array.shape[0], dtype=bool)
+        mask[host(J)] = True
+        array[like(mask, array)] = values

@@ -1,0 +1,51 @@
+"""How much memory there is, and how much is taken."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+__all__ = ["default_memory", "parse_bytes", "resident"]
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SOME = 4 * 2**30
+#: What the interpreter and its libraries take, where the system does not say.
+_INTERPRETER = 200 * 2**20
+
+
+def parse_bytes(value) -> int:
+    """Read a number of bytes, or text such as "2GB" or "500 MiB"."""
+    if value is None:
+        return default_memory()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        size = float(value)
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(value).upper())
+        try:
+            size = float(match[1]) * (_UNITS | _BINARY)[match[2]]  # type: ignore[index]
+        except (TypeError, ValueError, KeyError):
+            size = 0.0
+    if not 1 <= size < 2**63:
+        raise ValueError(
+            f"memory={value!r} is not an amount of memory; give a number of bytes or "
+            "text such as '2GB' or '500 MiB'."
+        )
+    return int(size)
+
+
+def default_memory() -> int:
+    """A quarter of the machine's memory."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (AttributeError, ValueError, OSError):
+        return _SOME
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds now, or a guess."""
+    if sys.platform == "linux":
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return _INTERPRETER

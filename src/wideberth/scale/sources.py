@@ -1,0 +1,228 @@
+"""Where chunks come from: arrays, .npy files, and whatever else yields them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth._arrays import is_foreign
+from wideberth.scale.chunks import Chunk, DataError, Terms
+from wideberth.scale.memory import parse_bytes, resident
+
+__all__ = ["ArraySource", "ChunkSource", "NpySource", "Source"]
+
+T = TypeVar("T")
+#: float64 vectors as long as its rows that a problem in memory takes besides them.
+_VECTORS = 40
+#: Entries of a chunk of an array on a device, and rows it may hand over in all.
+_DEVICE_ENTRIES = 1 << 30
+_DEVICE_ROWS = 4_000_000
+
+
+class Source(ABC):
+    """Rows that can be read again and again, chunk by chunk."""
+
+    #: Rows, where that is known before the first read, and features.
+    n: int | None = None
+    d: int
+    #: Bytes of a row.
+    row_bytes: float
+    #: Told how many chunks of a read are done.
+    watch: Callable[[int], None] | None = None
+
+    def __init__(self, memory=None):
+        self.memory = parse_bytes(memory)
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """All chunks, in the same order each time."""
+
+    def map(self, question: Callable[[Chunk], T]) -> Iterator[T]:
+        """Put a question to every chunk; the next one is read meanwhile."""
+        for done, chunk in enumerate(_ahead(self.chunks()), 1):
+            yield question(chunk)
+            if self.watch is not None:
+                self.watch(done)
+
+    def capacity(self) -> int:
+        """How many rows may be held in memory, with what solving on them takes."""
+        free = self.memory - resident() - 4 * self.chunk_bytes
+        row = max(2 * self.row_bytes, self.row_bytes + 8 * _VECTORS)
+        return max(int(free / row), 20 * self.d, 1000)
+
+    @property
+    def chunk_bytes(self) -> int:
+        """How much is read at a time."""
+        return min(max(self.memory // 32, 1 << 20), 1 << 26)
+
+    @property
+    def chunk_rows(self) -> int:
+        """How many rows are read at a time."""
+        return max(int(self.chunk_bytes / max(self.row_bytes, 1)), 1)
+
+    def spares(self, size: int) -> bool:
+        """Whether this many bytes may be held on top."""
+        return size <= self.memory // 4
+
+
+def _ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, the next being fetched while the last is used."""
+    with ThreadPoolExecutor(1) as reader:
+        end = object()
+        coming = reader.submit(next, items, end)
+        while (item := coming.result()) is not end:
+            coming = reader.submit(next, items, end)
+            yield item
+
+
+class ArraySource(Source):
+    """Rows of an array that stays where it is, taken in slices."""
+
+    def __init__(self, X, y, weight=None, radius=None):
+        super().__init__()
+        self.columns = X, y, weight, radius
+        self.n, self.d = X.shape
+        self.row_bytes = 8 * self.d
+        for name, part in (("y", y), ("sample_weight", weight), ("radius", radius)):
+            if part is not None and tuple(part.shape) != (self.n,):
+                raise DataError(
+                    f"{name} has shape {tuple(part.shape)}; it must be one number per "
+                    f"row of X, shape ({self.n},)."
+                )
+
+    def chunks(self):
+        for number, start in enumerate(range(0, self.n, self.chunk_rows)):
+            rows = slice(start, min(start + self.chunk_rows, self.n))
+            X, *vectors = self.columns
+            parts = (None if part is None else part[rows] for part in vectors)
+            yield Chunk(X[rows, :], *parts, number, "X")
+
+    def map(self, question):
+        for chunk in self.chunks():
+            yield question(chunk)
+
+    @property
+    def chunk_rows(self):
+        return max(_DEVICE_ENTRIES // max(self.d, 1), 1)
+
+    def capacity(self):
+        return _DEVICE_ROWS
+
+    def spares(self, size):
+        return True
+
+
+class ChunkSource(Source):
+    """Any object that yields (X, y[, weight, radius]) from the start when iterated.
+
+    A function that returns such an iterator will do as well.
+    """
+
+    def __init__(self, data: Iterable | Callable[[], Iterable], memory=None):
+        super().__init__(memory)
+        self._start = data if callable(data) else lambda: iter(data)
+        if not callable(data) and iter(data) is data:
+            raise DataError(
+                "X is an iterator, which can be read only once; give the function that "
+                "makes it, or an object that starts anew each time it is iterated."
+            )
+        for chunk in self.chunks():
+            if chunk.X.ndim != 2:
+                raise chunk.error(f"X has {chunk.X.ndim} dimension(s), not two.")
+            self.d = chunk.X.shape[1]
+            size = chunk.X.data.nbytes if sp.issparse(chunk.X) else chunk.X.nbytes
+            self.row_bytes = size / max(chunk.n, 1)
+            break
+        else:
+            raise DataError("X yields no chunk; at least one is needed.")
+
+    def chunks(self):
+        for number, parts in enumerate(self._start()):
+            if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 4:
+                raise DataError(
+                    f"X, chunk {number}: each must be a tuple (X, y), (X, y, weight) "
+                    f"or (X, y, weight, radius); received {type(parts).__name__}."
+                )
+            X, *vectors = parts
+            X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
+            vectors = [part if is_foreign(part) else np.asarray(part) for part in vectors]
+            chunk = Chunk(X, *vectors, *[None] * (3 - len(vectors)), number, "X")
+            if chunk.n:
+                yield chunk
+
+
+class NpySource(Source):
+    """Rows of a .npy file, read piece by piece; nothing is mapped into memory."""
+
+    def __init__(self, path, y, weight=None, radius=None, memory=None):
+        super().__init__(memory)
+        self.path = Path(path)
+        with self.path.open("rb") as file:
+            self.shape, self.dtype, self.offset = _header(file, self.path)
+        if len(self.shape) != 2:
+            raise DataError(
+                f"{self.path} holds an array of shape {self.shape}; it must have two "
+                "dimensions: samples × features."
+            )
+        self.n, self.d = self.shape
+        self.row_bytes = self.d * self.dtype.itemsize
+        size = self.path.stat().st_size - self.offset
+        if size < self.n * self.row_bytes:
+            raise DataError(
+                f"{self.path} is cut short: its header promises {self.n} rows of "
+                f"{self.d} columns, but there are only {size // self.row_bytes}."
+            )
+        named = (("y", y), ("sample_weight", weight), ("radius", radius))
+        self.vectors = [_vector(value, self.n, name) for name, value in named]
+
+    def chunks(self):
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            for number, start in enumerate(range(0, self.n, self.chunk_rows)):
+                stop = min(start + self.chunk_rows, self.n)
+                X = np.fromfile(file, self.dtype, (stop - start) * self.d)
+                parts = (
+                    None if part is None else np.array(part[start:stop])
+                    for part in self.vectors
+                )
+                X = X.reshape(-1, self.d)
+                yield Chunk(X, *parts, number, f"{self.path} (from row {start})")
+
+
+def _header(file: BinaryIO, path: Path):
+    """Shape, dtype and offset of the data of a .npy file."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+        shape, fortran, dtype = read(file)
+    except (ValueError, AttributeError) as error:
+        raise DataError(f"{path} is not a .npy file: {error}.") from None
+    if fortran and len(shape) == 2 and min(shape) > 1:
+        raise DataError(
+            f"{path} is stored column by column; store it row by row: "
+            "np.save(path, np.ascontiguousarray(X))."
+        )
+    if dtype.kind not in "biuf":
+        raise DataError(f"{path} holds {dtype}; its entries must be real numbers.")
+    return shape, dtype, file.tell()
+
+
+def _vector(value, n: int, name: str):
+    """One number per row, from an array or a .npy file; None if it is one for all."""
+    if value is None:
+        return None
+    if isinstance(value, str | Path):
+        value = np.load(value, mmap_mode="r")
+    value = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if value.shape != (n,):
+        raise DataError(
+            f"{name} has shape {value.shape}; it must be one number per row of X, "
+            f"shape ({n},)."
+        )
+    return value

@@ -1,0 +1,282 @@
+"""Few reads of data that cannot be held: sample, look, solve what is near, look again.
+
+1. The first look takes a sample of all rows. Its solution, with C scaled up, is off by
+   a sampling error that `SamplingError` estimates for every row.
+2. The next look hands over the rows that this error may carry across the margin, and
+   folds the others at the bound they are at (theory §3). The problem on those rows is
+   solved in memory. If they are too many, a sample of them stands for all: the settled
+   rows are summed exactly, so the error shrinks with the band, and so does the band.
+3. The dual point of step 2 is feasible for the whole problem and its value exact, so
+   the look after it, which evaluates the primal, proves the gap. That look hands over
+   the rows that crossed or may still cross: if the gap is not small enough they are
+   the next working set, and no read was wasted.
+
+Three reads are typical, whatever the number of rows. `Settle` is one more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from wideberth._arrays import concat, namespace
+from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.regions import build_region
+from wideberth.rows import as_rows, gamma
+from wideberth.scale.chunks import DataError, Terms
+from wideberth.scale.passes import Look, Settle
+from wideberth.scale.sources import Source
+from wideberth.scale.work import Work
+from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.newton import solve_near, solve_newton
+from wideberth.solvers.subsample import SamplingError
+
+__all__ = ["TallOutcome", "solve_tall"]
+
+#: Half of the band that `SamplingError` gives, which is 2.5 standard deviations, and
+#: twice the last move of a margin: what is wrong then costs less than it saves.
+_OF_ERROR, _OF_MOVE = 0.5, 2.0
+#: Rounds without a smaller gap, and reads in all, after which to give up.
+_PATIENCE, _MOST_READS = 6, 60
+
+
+@dataclass(frozen=True)
+class TallOutcome:
+    """A point with its proof; per-row arrays where there is memory for them."""
+
+    w: np.ndarray
+    b: float
+    certificate: Certificate
+    n: int
+    reads: int
+    counts: tuple[int, int, int]
+    alpha: Any
+    removed: Any
+    saturated: Any
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """A dual point of the whole problem: where rows were settled, and the rest."""
+
+    dual: DualPoint
+    rule: tuple[np.ndarray, float]
+    members: dict[int, tuple[Any, Any]]
+
+
+def solve_tall(
+    source: Source,
+    terms: Terms,
+    control: Control,
+    *,
+    screen: bool = True,
+    random_state=None,
+) -> TallOutcome:
+    """Solve to `control.tol` with few reads of the source."""
+    return _Tall(source, terms, control, random_state).solve(screen)
+
+
+class _Tall:
+    """The run: looks at the source, and solves on what they hand over."""
+
+    def __init__(self, source: Source, terms: Terms, control: Control, random_state):
+        self.source, self.terms, self.control = source, terms, control
+        self.rng = np.random.default_rng(random_state)
+        self.capacity = source.capacity()
+        self.reads, self.n = 0, 0
+        self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
+        self.proof: _Proof | None = None
+
+    def solve(self, screen: bool) -> TallOutcome:
+        """Rounds until the gap of the whole problem meets the tolerance."""
+        w, b = np.zeros(self.terms.d), 0.0
+        chance = 1.0
+        if self.source.n is not None:
+            chance = min(1.0, self._sample_size(self.source.n) / self.source.n)
+        work = self._look(Look(self.terms, w, b, chance=chance, first=True))
+        self.n = work.n
+        _check_sides(work)
+        if self._is_null(work):
+            return self._finish(screen)
+        self._note(work, w, b)
+        smallest, idle = np.inf, 0
+        while True:
+            found, look = self._round(work, w, b, 3.0**idle)
+            work = self._look(look)
+            w, b = found.point.w, found.point.b
+            self._note(work, w, b)
+            gap = self._certificate().gap
+            if gap <= self.control.tol * self.point.value or self.control.exhausted():
+                return self._finish(screen)
+            if self.proof is not None:
+                idle = 0 if gap < 0.9 * smallest else idle + 1
+                smallest = min(smallest, gap)
+            if idle > _PATIENCE or self.reads > _MOST_READS:
+                return self._finish(screen)
+
+    def _sample_size(self, n: int) -> int:
+        """As many rows as their sampling error will leave near the margin, roughly."""
+        balanced = (1.5 * n * math.sqrt(self.terms.d)) ** (2 / 3)
+        return min(self.capacity, max(int(balanced), 50 * self.terms.d, 2000))
+
+    def _look(self, look: Look) -> Work:
+        """One read of everything; another if it hands over too little to go on."""
+        self.reads += 1
+        work = Work(self.terms, self.capacity, look.seed)
+        for answer in self.source.map(look):
+            work.add(answer)
+        if work.rows >= min(work.n, 2 * self.terms.d + 50) or not work.exact:
+            return work
+        return self._look(replace(look, caution=8 * look.caution))
+
+    def _round(self, work: Work, w, b, wider: float) -> tuple[Outcome, Look]:
+        """Solve what a look handed over; say what to look at next."""
+        problem, exact, first = work.problem(), work.exact, self.reads == 1
+        tol = 0.3 * self.control.tol
+        if not exact:
+            tol = max(tol, 0.01 * self.terms.d / problem.n)
+        inner = replace(self.control, tol=tol, callback=None, trace=[])
+        if first:
+            seed = int(self.rng.integers(2**31))
+            found = solve_newton(problem, inner, region=None, random_state=seed)
+        else:
+            found = solve_near(problem, inner, w, b)
+        self.control.steps = inner.steps
+        look = Look(
+            self.terms,
+            found.point.w,
+            found.point.b,
+            caution=_OF_MOVE * wider,
+            seed=self.reads,
+        )
+        if exact:
+            proof = _Proof(found.dual, (w, b), work.split(found.dual.alpha))
+            if self.proof is None or proof.dual.value > self.proof.dual.value:
+                self.proof = proof
+            return found, replace(look, before=(w, b))
+        error = SamplingError(problem, found.point, work.doubt, self.rng)
+        xp = namespace(found.point.slack)
+        near = xp.abs(found.point.slack) <= _OF_ERROR * error(problem)
+        expected = int(xp.count_nonzero(near)) / work.chance
+        chance = min(1.0, 0.9 * self.capacity / max(expected, 1.0))
+        return found, replace(look, band=error, caution=_OF_ERROR, chance=chance)
+
+    def _note(self, work: Work, w, b) -> None:
+        """Keep the point of a look if it is the best, and report."""
+        hinge, rounding = work.loss()
+        quadratic = 0.5 * float(w @ w) + 0.5 * (self.terms.intercept or 0.0) * b * b
+        none = np.empty(0)
+        omega, value = self.terms.noise.support(w), hinge + quadratic
+        point = PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
+        if self.point is None or point.value < self.point.value:
+            self.point = point
+        saturated = 0 if work.fold is None else work.fold.n
+        counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
+        self.control.record(float(self.reads), self._certificate(), counts)
+
+    def _certificate(self) -> Certificate:
+        """The best primal and the best dual value; α = 0 has the value 0."""
+        dual = None if self.proof is None else self.proof.dual
+        value, rounding = (0.0, 0.0) if dual is None else (dual.value, dual.rounding)
+        point = self.point
+        return Certificate(point.value, value, point.rounding + rounding)
+
+    def _is_null(self, work: Work) -> bool:
+        """Take the null model, if the closed form proves it (see `endpoints`)."""
+        assert work.sides is not None
+        heavy, light = sorted(work.sides, key=lambda side: -side.total)
+        penalty, b, share = self.terms.intercept, 0.0, 1.0
+        if penalty is not None and heavy.total > light.total + penalty:
+            b = math.copysign(1.0, heavy.balance)
+            share = (light.total + penalty) / heavy.total
+        fold = light + _scaled(heavy, share)
+        if fold.s <= 0 or self.terms.noise.dual_norm(fold.d) > fold.s:
+            return False
+        empty = self._empty(fold)
+        none, slack = np.empty(0), (1 - abs(b), 1 + abs(b))
+        hinge = slack[0] * heavy.total + slack[1] * light.total
+        if penalty and share == 1.0:  # both classes saturated: b = Σα_i y_i / λ_b
+            b = fold.balance / penalty
+            hinge = fold.total - b * fold.balance
+        value = hinge + 0.5 * (penalty or 0.0) * b * b
+        error = gamma(self.n + 16) * (1 + abs(b)) * (heavy.total + light.total)
+        zero = np.zeros(self.terms.d)
+        self.point = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
+        self.proof = _Proof(empty.dual_at(none), (zero, 0.0), {})
+        gap = self._certificate()
+        if gap.gap > self.control.tol * value:
+            self.point, self.proof = None, None  # type: ignore[assignment]
+            return False
+        self.control.record(float(self.reads), gap, (0, self.n, 0))
+        return True
+
+    def _empty(self, fold: Folded) -> Problem:
+        """The whole problem with every row folded."""
+        none = np.empty(0)
+        rows = as_rows(np.empty((0, self.terms.d)), none)
+        return Problem(rows, none, none, self.terms.noise, self.terms.intercept, fold)
+
+    def _finish(self, screen: bool) -> TallOutcome:
+        """Say what the certificate proves of the rows, where there is room to say it."""
+        arrays = self.source.spares(10 * self.n)
+        counts, parts = (self.n, 0, 0), []
+        proof = self.proof
+        if proof is not None and (screen or arrays):
+            nothing = np.zeros(self.terms.d)
+            empty = self._empty(Folded(nothing, 0.0, 0.0, 0.0, 0, 0.0, 0.0))
+            ball = build_region("midpoint", empty, self.point, proof.dual)
+            bounded = screen and self.terms.intercept != 0
+            settle = Settle(
+                self.terms,
+                ball,
+                ball.radius if bounded else np.inf,
+                proof.rule,
+                proof.members,
+                arrays,
+            )
+            self.reads += 1
+            parts = list(self.source.map(settle))
+            removed = sum(part.n_removed for part in parts)
+            saturated = sum(part.n_saturated for part in parts)
+            counts = (self.n - removed - saturated, saturated, removed)
+        alpha, removed, saturated = (
+            concat([getattr(part, name) for part in parts]) if parts and arrays else None
+            for name in ("alpha", "removed", "saturated")
+        )
+        return TallOutcome(
+            self.point.w,
+            self.point.b,
+            self._certificate(),
+            self.n,
+            self.reads,
+            counts,
+            alpha,
+            removed,
+            saturated,
+        )
+
+
+def _check_sides(work: Work) -> None:
+    assert work.sides is not None
+    for side, label in zip(work.sides, ("+1", "−1"), strict=True):
+        if side.n == 0:
+            raise DataError(
+                f"No row of the data has the label {label}; a classifier needs both "
+                "−1 and +1."
+            )
+
+
+def _scaled(fold: Folded, share: float) -> Folded:
+    """The same samples at a share of their weight."""
+    return replace(
+        fold,
+        d=share * fold.d,
+        s=share * fold.s,
+        total=share * fold.total,
+        balance=share * fold.balance,
+        mass=share * fold.mass,
+        rounding=share * fold.rounding + gamma(2) * share * fold.mass,
+    )

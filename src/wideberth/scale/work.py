@@ -1,0 +1,108 @@
+"""What the chunks hand over at one look, put together as one problem in memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wideberth._arrays import concat, like, pick
+from wideberth.problem import Folded, Problem
+from wideberth.rows import Passes, as_rows, gamma
+from wideberth.scale.chunks import Terms
+from wideberth.scale.passes import Answer, Piece, thin
+
+__all__ = ["Work"]
+
+#: Drawn this much more often than others, rows of a piece are thinned out.
+_UNEVEN = 1.1
+
+
+class Work:
+    """The sum of all answers, with at most `capacity` rows.
+
+    If more rows than that are near the margin a sample of them stands for all, weighted
+    up. Then `exact` is False, and no dual point of the whole problem comes of it.
+    """
+
+    def __init__(self, terms: Terms, capacity: int, seed: int):
+        self.terms, self.capacity, self.seed = terms, capacity, seed
+        self.n, self.crossed, self.chance = 0, 0, 1.0
+        self.sizes: dict[int, int] = {}
+        self.fold: Folded | None = None
+        self.sides: tuple[Folded, Folded] | None = None
+        self._hinges: list[float] = []
+        self._rounding = 0.0
+        self._pieces: dict[int, Piece] = {}
+
+    def add(self, answer: Answer) -> None:
+        """Take in what one chunk answered."""
+        self.n += answer.n
+        self.sizes[answer.number] = answer.n
+        self.crossed += answer.crossed
+        self._hinges.append(answer.hinge)
+        self._rounding += answer.rounding
+        self.fold = _plus(self.fold, answer.fold)
+        if answer.sides is not None:
+            upper, lower = self.sides or (None, None)
+            self.sides = _plus(upper, answer.sides[0]), _plus(lower, answer.sides[1])
+        self.chance = min(self.chance, answer.piece.chance)
+        self._pieces[answer.number] = self._even(answer.number, answer.piece)
+        while self.rows > max(self.capacity, len(self._pieces)):
+            self.chance *= 0.9 * self.capacity / self.rows
+            for number, piece in self._pieces.items():
+                self._pieces[number] = self._even(number, piece)
+
+    @property
+    def rows(self) -> int:
+        """Rows held."""
+        return sum(piece.indices.shape[0] for piece in self._pieces.values())
+
+    @property
+    def exact(self) -> bool:
+        """Whether every row near the margin is here."""
+        return self.chance == 1.0
+
+    def loss(self) -> tuple[float, float]:
+        """Σ c_i [u_i]_+ over all rows at the point of the look, and its rounding."""
+        hinge = math.fsum(self._hinges)
+        return hinge, self._rounding + gamma(4) * hinge
+
+    def problem(self) -> Problem:
+        """The rows held, the settled ones folded. The pieces are given up for it."""
+        pieces = list(self._pieces.values())
+        self.members = {k: piece.indices for k, piece in self._pieces.items()}
+        self._pieces = {}
+        X, y = concat([piece.X for piece in pieces]), concat([p.y for p in pieces])
+        weights = concat([piece.weights / piece.chance for piece in pieces])
+        radii = concat([piece.radii for piece in pieces])
+        self.doubt = concat([0 * p.weights + (1 - p.chance) for p in pieces])
+        rows = as_rows(X, y)
+        rows.passes = Passes(self.n)
+        return Problem(
+            rows, weights, radii, self.terms.noise, self.terms.intercept, self.fold
+        )
+
+    def split(self, alpha) -> dict[int, tuple[Any, Any]]:
+        """Places and values of α, chunk by chunk."""
+        parts, start = {}, 0
+        for number, indices in self.members.items():
+            stop = start + indices.shape[0]
+            parts[number] = indices, alpha[start:stop]
+            start = stop
+        return parts
+
+    def _even(self, number: int, piece: Piece) -> Piece:
+        """The piece, thinned out if its rows were drawn more often than others."""
+        if piece.chance <= _UNEVEN * self.chance:
+            return piece
+        places = np.arange(piece.indices.shape[0])
+        places, share = thin(places, self.chance / piece.chance, (self.seed, number))
+        J = like(places, piece.indices)
+        fields = piece.X, piece.y, piece.weights, piece.radii, piece.indices
+        return Piece(*(pick(part, J) for part in fields), piece.chance * share)
+
+
+def _plus(a: Folded | None, b: Folded) -> Folded:
+    return b if a is None else a + b
