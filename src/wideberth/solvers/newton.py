@@ -36,11 +36,11 @@ from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.subsample import SamplingError
 
-__all__ = ["ridge_start", "solve_newton"]
+__all__ = ["SMALL", "Guess", "Level", "ridge_start", "solve_newton"]
 
 _FIRST_ROWS_PER_FEATURE = 20
 _GROWTH = 8
-_SMALL = 4000  # rows up to which subsampling does not pay
+SMALL = 4000  # rows up to which subsampling does not pay
 #: Rows from which on the engine leaves settled ones behind.
 _FEW = 500
 #: Relative gap from which on the engine's last move foretells its next ones.
@@ -56,15 +56,15 @@ _MOST_STEPS = 60
 
 
 @dataclass(frozen=True)
-class _Guess:
+class Guess:
     """A primal point, and how far each row's margin may be from its value there.
 
-    `band` returns that for the rows of a problem.
+    `band` returns that for the rows of a problem, or holds it for all rows.
     """
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem], np.ndarray]
+    band: Callable[[Problem], np.ndarray] | np.ndarray
 
 
 def solve_newton(
@@ -74,25 +74,29 @@ def solve_newton(
     region: str | None = "ellipsoid",
     init: tuple[np.ndarray, float] | None = None,
     random_state=None,
+    decided: Partition | None = None,
 ) -> Outcome:
-    """Solve to `control.tol`, starting from (w, b) where `init` gives one."""
+    """Solve to `control.tol`, starting from (w, b) where `init` gives one.
+
+    Samples that `decided` settles are not read before the final certificate.
+    """
     if not problem.noise.smooth:
         raise ValueError(
             f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
     if problem.n < problem.rows.d and isinstance(problem.noise, L2):
-        return _solve_wide(problem, control, region)
+        return _solve_wide(problem, control, region, decided)
     guess = None
     if init is not None:
         w = np.asarray(init[0], dtype=np.float64)
-        guess = _Guess(w, float(init[1]), lambda rows: _nearest_share(rows, w, init[1]))
-    elif problem.n > _SMALL:
+        guess = Guess(w, float(init[1]), lambda rows: _nearest_share(rows, w, init[1]))
+    elif problem.n > SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
-    return _Level(problem, control, region).solve(guess)
+    return Level(problem, control, region, decided).solve(guess)
 
 
-def _solve_wide(problem: Problem, control: Control, region: str | None) -> Outcome:
+def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
     """More features than rows: solve in the span of the rows, where w* must lie.
 
     ‖w‖ and ⟨w,x_i⟩ are all that matters under ℓ2 noise, so an orthonormal basis of the
@@ -101,13 +105,13 @@ def _solve_wide(problem: Problem, control: Control, region: str | None) -> Outco
     coordinates, expand = problem.rows.rotated()
     small = replace(problem, rows=DenseRows(coordinates, problem.y))
     asked, control.tol = control.tol, 0.5 * control.tol
-    found = _Level(small, control, region).solve(None)
+    found = Level(small, control, region, decided).solve(None)
     control.tol = asked
     point = problem.at(expand(found.point.w), found.point.b)
     return Outcome(point, problem.dual_at(found.dual.alpha))
 
 
-def _subsampled(problem: Problem, control: Control, rng) -> _Guess | None:
+def _subsampled(problem: Problem, control: Control, rng) -> Guess | None:
     """Solve growing random subsets, each starting from the one before.
 
     Rows of large norm decide directions that few others touch; they are drawn more
@@ -129,35 +133,39 @@ def _subsampled(problem: Problem, control: Control, rng) -> _Guess | None:
             return guess
         tol = max(control.tol, 0.01 * problem.rows.d / size)
         quiet = Control(tol, control.max_iter, control.deadline, steps=control.steps)
-        found = _Level(subset, quiet, None).solve(guess)
+        found = Level(subset, quiet, None).solve(guess)
         control.steps = quiet.steps
         error = SamplingError(subset, found.point, 1 - chance[rows], rng)
-        guess = _Guess(found.point.w, found.point.b, error)
+        guess = Guess(found.point.w, found.point.b, error)
         size *= _GROWTH
     return guess
 
 
-class _Level:
+class Level:
     """One problem, solved by rounds: working set, engine, verification, screening."""
 
-    def __init__(self, problem: Problem, control: Control, region: str | None):
+    def __init__(
+        self,
+        problem: Problem,
+        control: Control,
+        region: str | None,
+        decided: Partition | None = None,
+    ):
         self.full, self.control = problem, control
-        self.least = 0.2 if problem.n <= _SMALL else 0.7
-        self.screener = Screener(problem, region)
-        unused = problem.weights == 0
-        if unused.any():
-            self.screener.settle(unused)
+        self.least = 0.2 if problem.n <= SMALL else 0.7
+        self.screener = Screener(problem, region, decided)
         self.best = Best(self.screener)
 
-    def solve(self, guess: _Guess | None) -> Outcome:
+    def solve(self, guess: Guess | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
         control, goal = self.control, 0.5 * self.control.target
         problem = self.screener.problem
         pinned = np.zeros(problem.n, dtype=bool)
         point, band = None, np.full(problem.n, np.inf)
         if guess is not None:
-            point = problem.at(guess.w, guess.b)
-            band = guess.band(problem)
+            point, band = problem.at(guess.w, guess.b), guess.band
+            free = self.screener.reduction.free
+            band = band(problem) if callable(band) else band[free]
         smallest, idle = np.inf, 0
         while True:
             work, engine = self._working_set(point, band, pinned)
