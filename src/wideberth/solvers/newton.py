@@ -34,12 +34,18 @@ from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.subsample import SamplingError
+from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
 
-__all__ = ["SMALL", "Guess", "Level", "ridge_start", "solve_newton"]
+__all__ = [
+    "SMALL",
+    "Guess",
+    "Level",
+    "nearest_share",
+    "ridge_start",
+    "rms",
+    "solve_newton",
+]
 
-_FIRST_ROWS_PER_FEATURE = 20
-_GROWTH = 8
 SMALL = 4000  # rows up to which subsampling does not pay
 #: Rows from which on the engine leaves settled ones behind.
 _FEW = 500
@@ -49,6 +55,9 @@ _CALM = 0.1
 _SAFETY = 5.0
 #: Share of the value at the start below which a working set is seen to be wrong.
 _RUNAWAY = 0.9
+#: Relative gap from which on a round tells only that it had too few rows, and how many
+#: times as many the next one gets.
+_ASTRAY, _GROWTH = 0.5, 8
 #: Rounds without progress after which rounding is taken to forbid more.
 _PATIENCE = 8
 #: Steps of the engine in one round; a round that needs more starts afresh.
@@ -89,8 +98,8 @@ def solve_newton(
         return _solve_wide(problem, control, region, decided)
     guess = None
     if init is not None:
-        w = np.asarray(init[0], dtype=np.float64)
-        guess = Guess(w, float(init[1]), lambda rows: _nearest_share(rows, w, init[1]))
+        w, b = np.asarray(init[0], dtype=np.float64), float(init[1])
+        guess = Guess(w, b, lambda part: nearest_share(part.at(w, b)))
     elif problem.n > SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
     return Level(problem, control, region, decided).solve(guess)
@@ -112,32 +121,18 @@ def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
 
 
 def _subsampled(problem: Problem, control: Control, rng) -> Guess | None:
-    """Solve growing random subsets, each starting from the one before.
-
-    Rows of large norm decide directions that few others touch; they are drawn more
-    often, and weigh less in return: the subset's objective stays unbiased.
-    """
-    guess, size = None, max(_FIRST_ROWS_PER_FEATURE * problem.rows.d, 500)
-    pull = problem.rows.norms() ** 2
-    pull = 0.5 + 0.5 * pull / max(float(pull.mean()), 1e-300)
-    while _GROWTH * size < 4 * problem.n and not control.exhausted():
-        chance = np.minimum(pull * (size / problem.n), 1.0)
-        rows = np.flatnonzero(rng.random(problem.n) < chance)
-        subset = replace(
-            problem,
-            rows=problem.rows.take(rows),
-            weights=problem.weights[rows] / chance[rows],
-            radii=problem.radii[rows],
-        )
-        if np.unique(subset.y).size < 2 or not subset.weights.any():
+    """Solve growing random subsets, each starting from the one before."""
+    guess = None
+    for size in subset_sizes(problem):
+        part = Subset(problem, size, rng)
+        subset = part.of(problem)
+        if not part.usable(problem) or control.exhausted():
             return guess
-        tol = max(control.tol, 0.01 * problem.rows.d / size)
-        quiet = Control(tol, control.max_iter, control.deadline, steps=control.steps)
+        quiet = control.rougher(part.accuracy)
         found = Level(subset, quiet, None).solve(guess)
         control.steps = quiet.steps
-        error = SamplingError(subset, found.point, 1 - chance[rows], rng)
+        error = SamplingError(subset, found.point, 1 - part.chance, rng)
         guess = Guess(found.point.w, found.point.b, error)
-        size *= _GROWTH
     return guess
 
 
@@ -180,6 +175,10 @@ class Level:
             stuck = idle > (0 if self.best.found.meets(control.tol) else _PATIENCE)
             if met or control.exhausted() or stuck:
                 return self.best.finish()
+            if point is not None and not outcome.meets(_ASTRAY):
+                share = min(_GROWTH * work.free.size / problem.n, 1.0)
+                band = np.maximum(band, nearest_share(point, share))
+                continue
             wrong = _wrongly_settled(work, outcome.point.slack)
             pinned |= wrong
             if not wrong.any():
@@ -252,7 +251,7 @@ class Level:
         if n <= max(_FEW, 8 * d) or engine.relative_gap > _CALM:
             return None
         move = engine.recent_move
-        near = np.abs(engine.slack) <= _SAFETY * move + _rms(move)
+        near = np.abs(engine.slack) <= _SAFETY * move + rms(move)
         near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
         if near.sum() > 0.6 * n or near.sum() < 2 * d:
             return None
@@ -323,13 +322,14 @@ def _value(point: PrimalPoint) -> float:
     return point.value
 
 
-def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:
+def nearest_share(point: PrimalPoint, share: float = 0.3) -> np.ndarray:
     """A band that holds the given share of the rows nearest to the margin."""
-    slack = np.abs(problem.at(w, b).slack)
-    return np.full(problem.n, np.quantile(slack, share))
+    slack = np.abs(point.slack)
+    return np.full(slack.size, np.quantile(slack, share))
 
 
-def _rms(values: np.ndarray) -> float:
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square."""
     return float(np.sqrt(np.mean(values * values)))
 
 
