@@ -55,9 +55,9 @@ _CALM = 0.1
 _SAFETY = 5.0
 #: Share of the value at the start below which a working set is seen to be wrong.
 _RUNAWAY = 0.9
-#: Relative gap from which on a round tells only that it had too few rows, and how many
-#: times as many the next one gets.
-_ASTRAY, _GROWTH = 0.5, 8
+#: Wrongly settled rows, per row of the working set, from which on a round tells only
+#: that it had too few rows; the next one gets as many times as many.
+_ASTRAY = 8
 #: Rounds without progress after which rounding is taken to forbid more.
 _PATIENCE = 8
 #: Steps of the engine in one round; a round that needs more starts afresh.
@@ -175,11 +175,11 @@ class Level:
             stuck = idle > (0 if self.best.found.meets(control.tol) else _PATIENCE)
             if met or control.exhausted() or stuck:
                 return self.best.finish()
-            if point is not None and not outcome.meets(_ASTRAY):
-                share = min(_GROWTH * work.free.size / problem.n, 1.0)
+            wrong = _wrongly_settled(work, outcome.point.slack)
+            if wrong.sum() > _ASTRAY * work.free.size:
+                share = min(_ASTRAY * work.free.size / problem.n, 1.0)
                 band = np.maximum(band, nearest_share(point, share))
                 continue
-            wrong = _wrongly_settled(work, outcome.point.slack)
             pinned |= wrong
             if not wrong.any():
                 goal *= 0.1
