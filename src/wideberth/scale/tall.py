@@ -31,7 +31,7 @@ from wideberth.scale.passes import Look, Settle
 from wideberth.scale.sources import Source
 from wideberth.scale.work import Work
 from wideberth.solvers.control import Control, Outcome
-from wideberth.solvers.newton import solve_near, solve_newton
+from wideberth.solvers.near import solve_near, solve_sample
 from wideberth.solvers.subsample import SamplingError
 
 __all__ = ["TallOutcome", "solve_tall"]
@@ -141,7 +141,7 @@ class _Tall:
         inner = replace(self.control, tol=tol, callback=None, trace=[])
         if first:
             seed = int(self.rng.integers(2**31))
-            found = solve_newton(problem, inner, region=None, random_state=seed)
+            found = solve_sample(problem, inner, seed)
         else:
             found = solve_near(problem, inner, w, b)
         self.control.steps = inner.steps

@@ -36,6 +36,11 @@ class Control:
         """The relative gap at which to stop."""
         return min(self.tol, self.aim)
 
+    def rougher(self, tol: float) -> Control:
+        """The same limits for a helper problem that need not be exact, and silent."""
+        tol = max(tol, self.tol)
+        return Control(tol, self.max_iter, self.deadline, steps=self.steps)
+
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
         late = time.perf_counter() > self.deadline

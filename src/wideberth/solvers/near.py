@@ -1,0 +1,49 @@
+"""Problems all of whose rows matter: what is left of data too large to hold.
+
+In NumPy the rounds of `newton.py` run on them. In other namespaces the engine runs
+alone, on all rows: where these live, products are nearly free.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth._arrays import is_foreign, namespace
+from wideberth.problem import Problem
+from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.interior import InteriorPoint, Start
+from wideberth.solvers.newton import Guess, Level, ridge_start, solve_newton
+
+__all__ = ["solve_near", "solve_sample"]
+
+_MOST_STEPS = 60
+
+
+def solve_sample(problem: Problem, control: Control, random_state=None) -> Outcome:
+    """Solve a problem of which nothing is known yet."""
+    if is_foreign(problem.y):
+        return _run(problem, control, ridge_start(problem))
+    return solve_newton(problem, control, region=None, random_state=random_state)
+
+
+def solve_near(problem: Problem, control: Control, w: np.ndarray, b: float) -> Outcome:
+    """Solve a problem all of whose rows are near the margin at (w, b)."""
+    if not is_foreign(problem.y):
+        everywhere = Guess(w, b, lambda part: np.full(part.n, np.inf))
+        return Level(problem, control, None).solve(everywhere)
+    point = problem.at(w, b)
+    xp = namespace(point.slack)
+    width = max(float(xp.max(xp.abs(point.slack))), 1e-9)
+    share = 0.5 + 0.5 * point.slack / width
+    return _run(problem, control, Start(w, b, point.margins, share))
+
+
+def _run(problem: Problem, control: Control, start: Start) -> Outcome:
+    engine = InteriorPoint(problem, start)
+    for _ in range(_MOST_STEPS):
+        if engine.relative_gap <= 0.5 * control.tol or control.exhausted():
+            break
+        control.steps += 1
+        if not engine.step():
+            break
+    return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
