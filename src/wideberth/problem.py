@@ -195,9 +195,7 @@ class Problem:
         w = np.asarray(w, dtype=np.float64)
         margins = self.rows.margins(w) if margins is None else margins
         omega = self.noise.support(w)
-        slack = 1.0 - margins
-        if omega > 0:
-            slack += self.radii * omega
+        slack = self._slack(margins, omega)
         if self.intercept is None:
             b = 0.0
         else:
@@ -210,6 +208,17 @@ class Problem:
             fold = self.folded
             value += fold.total - float(fold.d @ w) - fold.balance * b + fold.s * omega
         return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding)
+
+    def slack(self, w: np.ndarray, b: float) -> np.ndarray:
+        """1 − ψ_i(w,b) alone."""
+        slack = self._slack(self.rows.margins(w), self.noise.support(w))
+        return slack if self.intercept is None else slack - self.y * b
+
+    def _slack(self, margins, omega: float):
+        slack = 1.0 - margins
+        if omega > 0:
+            slack += self.radii * omega
+        return slack
 
     def _primal_rounding(self, w, b, omega, slack, hinge) -> float:
         """Error of P: that of each active slack, weighted, plus that of the sums."""

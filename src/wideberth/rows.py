@@ -78,6 +78,8 @@ class Rows(ABC):
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Zw, in float64; the first time, ‖z_i‖ in the same read."""
         self.passes.add(self.n)
+        if not w.any():
+            return fill(self.y, self.n, 0.0)
         if "_norms" not in self.__dict__:
             return self._margins_and_norms(w)
         w = like(w, self.y)
@@ -142,7 +144,8 @@ class Rows(ABC):
     def table(self, extras: np.ndarray) -> np.ndarray | None:
         """All rows e_i = (z_i, extras_i) as one array, where that is small; else None.
 
-        Then products are single calls, and calls are what small problems cost.
+        Then products are single calls, and calls are what small problems cost, and
+        large ones on a device.
         """
         if self.n * self.d > _TABLE_ENTRIES:
             return None
@@ -178,10 +181,12 @@ class Rows(ABC):
         """Σ_k ⟨(x_i,1), direction_k⟩² for each group, a (d+1)×k array; one read."""
         self.passes.add(self.n)
         out = [fill(self.y, self.n, 0.0) for _ in groups]
-        directions = [like(group, self.y) for group in groups]
+        directions = like(np.hstack(groups), self.y)
+        ends = np.cumsum([group.shape[1] for group in groups]).tolist()
         for rows, block in self._batches():
-            for squares, group in zip(out, directions, strict=True):
-                squares[rows] = _row_squares(block @ group[:-1, :] + group[-1, :])
+            image = block @ directions[:-1, :] + directions[-1, :]
+            for squares, start, end in zip(out, [0, *ends], ends, strict=False):
+                squares[rows] = _row_squares(image[:, start:end])
         return out
 
     @cached_property
@@ -285,7 +290,11 @@ class DenseRows(Rows):
         return not self._foreign and super()._gathers
 
     def table(self, extras):
-        return None if self._foreign else super().table(extras)
+        if not self._foreign:
+            return super().table(extras)
+        xp = namespace(self.X)
+        X = xp.astype(self.X, xp.float64, copy=False)
+        return xp.concat([X * self.y[:, None], extras], axis=1)
 
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))
@@ -391,7 +400,7 @@ def _row_squares(block):
     """‖row‖² of every row."""
     if isinstance(block, np.ndarray):
         return np.einsum("ij,ij->i", block, block)
-    return namespace(block).vecdot(block, block)
+    return namespace(block).linalg.vector_norm(block, axis=1) ** 2
 
 
 def as_rows(X, y) -> Rows:

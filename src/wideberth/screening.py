@@ -317,7 +317,9 @@ class Reduction:
 
 def fold_samples(problem: Problem, chosen) -> Folded:
     """Σ over a mask of samples of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
-    xp = namespace(chosen)
+    xp, count = namespace(chosen), int(namespace(chosen).count_nonzero(chosen))
+    if count == 0:
+        return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
     weights = xp.where(chosen, problem.weights, 0.0)
     mass = accurate_sum(weights * problem.rows.norms())
     return Folded(
@@ -325,7 +327,7 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         accurate_sum(weights * problem.radii),
         accurate_sum(weights),
         accurate_sum(weights * problem.y),
-        int(xp.count_nonzero(chosen)),
+        count,
         mass,
         problem.rows.combine_rounding * mass,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from wideberth._validation import check_data, check_per_sample, check_positive
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
 from wideberth.noise import L2, Correlated, as_shape
-from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
+from wideberth.scale.opening import is_scaled
 from wideberth.screening import carry_dual, screen_points
+from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
 
@@ -37,67 +39,9 @@ _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
 
 
-class NullModelWarning(UserWarning):
-    """The noise is so large that the best robust model ignores the features."""
-
-
-@dataclass(frozen=True)
-class Solution:
-    """A trained model with its proof.
-
-    `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
-    samples. `removed` and `saturated` are the samples proven, from this very
-    certificate, to have α_i = 0 and α_i = c_i at the optimum. `notes` are the warnings
-    that came with it.
-    """
-
-    w: np.ndarray
-    b: float
-    alpha: np.ndarray
-    certificate: Certificate
-    converged: bool
-    solver: str
-    n_iter: int
-    passes: float
-    seconds: float
-    removed: np.ndarray
-    saturated: np.ndarray
-    trace: list[dict] = field(repr=False, default_factory=list)
-    notes: tuple[Warning, ...] = ()
-
-    @property
-    def primal(self) -> float:
-        """Objective at (w, b)."""
-        return self.certificate.primal
-
-    @property
-    def dual(self) -> float:
-        """Lower bound on the optimum, from α."""
-        return self.certificate.dual
-
-    @property
-    def gap(self) -> float:
-        """Duality gap on the full problem."""
-        return self.certificate.gap
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a share of the objective."""
-        return self.certificate.relative_gap
-
-    def __repr__(self):
-        state = "converged" if self.converged else "NOT converged"
-        return (
-            f"Solution({state}: objective {self.primal:.6g}, relative gap "
-            f"{self.relative_gap:.1e}, {self.solver}, {self.n_iter} iterations, "
-            f"{self.passes:.1f} passes, {self.removed.sum()} removed and "
-            f"{self.saturated.sum()} saturated of {self.alpha.size} samples)"
-        )
-
-
 def solve(
     X,
-    y,
+    y=None,
     *,
     C=1.0,
     radius=0.0,
@@ -114,6 +58,8 @@ def solve(
     callback: Callable[[dict], bool | None] | None = None,
     random_state=None,
     quiet=False,
+    memory=None,
+    verbose=False,
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
 
@@ -121,8 +67,10 @@ def solve(
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
-        float32 or float64 is used as it is, without a copy.
+    X : array or CSR matrix of shape (n, d), or data that is read in chunks
+        float32 or float64 is used as it is, without a copy. Files, Dask collections,
+        arrays of other libraries and iterables of chunks are described in
+        `wideberth.scale.open_data`.
     y : array of shape (n,)
         Labels −1 and +1.
     C : float
@@ -163,6 +111,10 @@ def solve(
         and the same for the same number.
     quiet : bool
         Leave warnings in `Solution.notes` instead of issuing them.
+    memory : int or str, optional
+        Data that is read in chunks: bytes that the process may hold, such as "2GB".
+    verbose : bool
+        Data that is read in chunks: show reads and gap on standard error.
 
     Returns
     -------
@@ -177,6 +129,30 @@ def solve(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
+    if is_scaled(X, y, memory):
+        from wideberth.scale.solving import solve_data
+
+        solution = solve_data(
+            X,
+            y,
+            C=C,
+            radius=radius,
+            noise=noise,
+            fit_intercept=fit_intercept,
+            intercept_penalty=intercept_penalty,
+            sample_weight=sample_weight,
+            solver=solver,
+            screening=screening,
+            tol=tol,
+            max_iter=max_iter,
+            max_seconds=max_seconds,
+            init=init,
+            callback=callback,
+            random_state=random_state,
+            memory=memory,
+            verbose=verbose,
+        )
+        return _announced(solution, quiet)
     problem, turn = build_problem(
         X,
         y,
@@ -187,7 +163,8 @@ def solve(
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
     )
-    control = make_control(problem, tol, max_iter, max_seconds, callback, started)
+    entries = problem.n * problem.rows.d
+    control = make_control(entries, tol, max_iter, max_seconds, callback, started)
     name = choose_solver(problem) if solver == "auto" else solver
     if turn is not None and init is not None:
         w, b, alpha = _read_init(problem, init)
@@ -196,9 +173,15 @@ def solve(
     if outcome is None:
         outcome = _run(problem, control, name, screening, init, random_state)
     solution = _solution(problem, control, outcome, name, screening)
+    if turn is not None:
+        solution = replace(solution, w=turn @ solution.w)
+    return _announced(solution, quiet)
+
+
+def _announced(solution: Solution, quiet: bool) -> Solution:
     for note in () if quiet else solution.notes:
-        warnings.warn(note, stacklevel=2)
-    return solution if turn is None else replace(solution, w=turn @ solution.w)
+        warnings.warn(note, stacklevel=3)
+    return solution
 
 
 def check_choices(solver, screening) -> None:
@@ -219,23 +202,28 @@ def build_problem(
 
     Correlated noise is noise of one level per feature in its principal axes.
     """
-    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
-    if not fit_intercept and penalty:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
-        )
+    intercept = read_intercept(fit_intercept, intercept_penalty)
     X = check_data(X)
     shape, turn = as_shape(noise, X.shape[1]), None
     if isinstance(shape, Correlated):
         turn, shape = shape.axes, shape.principal
         X = X @ turn
-    intercept = penalty if fit_intercept else None
     problem = Problem.from_data(X, y, noise=shape, intercept=intercept, **options)
     return problem, turn
 
 
+def read_intercept(fit_intercept, intercept_penalty) -> float | None:
+    """None, 0 or λ_b from what the user says about the intercept."""
+    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
+    if not fit_intercept and penalty:
+        raise ValueError(
+            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
+        )
+    return float(penalty) if fit_intercept else None
+
+
 def make_control(
-    problem: Problem, tol, max_iter, max_seconds, callback, started: float
+    entries: float, tol, max_iter, max_seconds, callback, started: float
 ) -> Control:
     """Check the limits of a run; on small data it aims beyond its tolerance."""
     if not isinstance(max_iter, int | np.integer) or max_iter < 1:
@@ -243,7 +231,7 @@ def make_control(
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_positive(max_seconds, "max_seconds")
-    small = problem.n * problem.rows.d <= _SMALL_ENTRIES
+    small = entries <= _SMALL_ENTRIES
     return Control(
         check_positive(tol, "tol"),
         int(max_iter),
@@ -352,9 +340,9 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
     seconds = time.perf_counter() - control.started
     notes = []
     if not converged:
-        notes.append(_not_converged(control, certificate, seconds))
+        notes.append(not_converged(control, certificate, seconds))
     if not point.w.any():
-        notes.append(_null_model(problem))
+        notes.append(null_model(_critical(problem)))
     return Solution(
         point.w,
         point.b,
@@ -400,33 +388,9 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
     return w, b, alpha
 
 
-def _not_converged(control: Control, certificate, seconds: float) -> Warning:
-    try:
-        from sklearn.exceptions import ConvergenceWarning
-    except ImportError:  # the core runs without scikit-learn
-        ConvergenceWarning = UserWarning
-    if control.steps >= control.max_iter:
-        remedy = f"raise max_iter={control.max_iter}"
-    elif time.perf_counter() > control.deadline:
-        remedy = "raise max_seconds"
-    elif control.stopped:
-        remedy = "the callback asked to stop"
-    else:
-        remedy = "rounding forbids more: raise tol, or scale the features"
-    return ConvergenceWarning(
-        f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
-        f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
-        f"{remedy}."
-    )
-
-
-def _null_model(problem: Problem) -> Warning:
+def _critical(problem: Problem) -> str:
+    """The critical uniform radius in words."""
     bracket = critical_radius(problem, max_iter=50)
-    size = f"{bracket.upper:.6g}"
     if bracket.lower < bracket.upper:
-        size = f"between {bracket.lower:.4g} and {bracket.upper:.4g}"
-    return NullModelWarning(
-        "The best robust model is w = 0, a constant classifier: the noise covers what "
-        f"separates the classes. The critical uniform radius is {size}; choose a "
-        "smaller radius."
-    )
+        return f"between {bracket.lower:.4g} and {bracket.upper:.4g}"
+    return f"{bracket.upper:.6g}"

@@ -6,6 +6,7 @@ Where the chunks live is the only difference between a file (`sources.py`,
 """
 
 from wideberth.scale.chunks import Chunk, DataError
+from wideberth.scale.opening import open_data
 from wideberth.scale.sources import Source
 
-__all__ = ["Chunk", "DataError", "Source"]
+__all__ = ["Chunk", "DataError", "Source", "open_data"]

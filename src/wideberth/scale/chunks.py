@@ -6,7 +6,9 @@ they are read; an error says which chunk of which file, and which row of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import functools
+import operator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,21 +60,28 @@ class Classes:
 
     def read(self, chunk: Chunk) -> Chunk:
         """The chunk with labels −1 and +1, weights and radii by class applied."""
-        y = host(chunk.y)
-        numbers = np.searchsorted(self.labels, y)
-        numbers = np.minimum(numbers, len(self.labels) - 1)
-        strange = np.flatnonzero(self.labels[numbers] != y)
-        if strange.size:
+        xp, beside = namespace(chunk.y), chunk.y
+        masks = [chunk.y == label for label in self.labels.tolist()]
+        strange = ~functools.reduce(operator.or_, masks)
+        if xp.any(strange):
+            place = int(np.flatnonzero(host(strange))[0])
             raise chunk.error(
-                f"row {strange[0]} has the label {y[strange[0]]!s}, which was not "
-                "there when the labels were first read; the data must not change."
+                f"row {place} has the label {chunk.y[place]!s}, which was not there "
+                "when the labels were first read; the data must not change."
             )
-        signs = np.where(numbers == self.positive, 1.0, -1.0)
-        weight = self.weights[numbers]
+
+        def by_class(values: np.ndarray):
+            out = fill(beside, chunk.n, 0.0)
+            for value, mask in zip(values.tolist(), masks, strict=True):
+                out = xp.where(mask, value, out)
+            return out
+
+        signs = np.where(np.arange(len(masks)) == self.positive, 1.0, -1.0)
+        weight = by_class(self.weights)
         if chunk.weight is not None:
-            weight = weight * host(chunk.weight)
-        radius = chunk.radius if self.radii is None else self.radii[numbers]
-        return replace(chunk, y=signs, weight=weight, radius=radius)
+            weight = weight * chunk.weight
+        radius = chunk.radius if self.radii is None else by_class(self.radii)
+        return replace(chunk, y=by_class(signs), weight=weight, radius=radius)
 
 
 @dataclass(frozen=True)
@@ -85,13 +94,13 @@ class Terms:
     noise: Noise
     intercept: float | None
     classes: Classes | None = None
-    #: Problems of chunks that stay in memory, by chunk; with their norms.
-    kept: dict[int, Problem] = field(default_factory=dict, compare=False)
+    #: Principal axes of the noise, to which rows are turned.
+    turn: np.ndarray | None = None
+    #: Norms of the rows of each chunk, where those are in memory themselves.
+    norms: dict[int, Any] | None = None
 
     def problem(self, chunk: Chunk, *, check: bool = False) -> Problem:
-        """The robust SVM on this chunk alone."""
-        if chunk.number in self.kept:
-            return self.kept[chunk.number]
+        """The robust SVM on this chunk alone; `check` the first time it is seen."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
         X = chunk.X
@@ -101,33 +110,48 @@ class Terms:
                 f"has {columns} columns where the data before it has {self.d}."
             )
         try:
-            y = _labels(chunk)
+            y = _labels(chunk, check)
             weights = _per_row(chunk, "weight", 1.0) * self.C
             radii = _per_row(chunk, "radius", self.radius)
-            rows = as_rows(X if is_foreign(X) else _matrix(X, check), y)
+            rows = as_rows(self._rows(X, check), y)
+            if self.norms is not None:
+                self._share_norms(chunk.number, rows)
             if check and is_foreign(X):
-                _check_foreign(rows)
+                _check_finite(rows)
         except DataError:
             raise
         except ValueError as error:
             raise chunk.error(str(error)) from None
         return Problem(rows, weights, radii, self.noise, self.intercept)
 
-    def keep(self, chunk: Chunk, problem: Problem) -> None:
-        """Remember the problem of a chunk that is in memory anyway."""
-        self.kept[chunk.number] = problem
+    def _rows(self, X, check: bool):
+        """Features as the products take them."""
+        if is_foreign(X):
+            xp = namespace(X)
+            if X.dtype not in (xp.float32, xp.float64):
+                raise ValueError(
+                    f"X has dtype {X.dtype}; arrays of other libraries must be float32 "
+                    "or float64. Convert it there."
+                )
+            X = xp.astype(X, xp.float64, copy=False)  # once for all products
+        elif check or not (sp.issparse(X) or X.dtype in (np.float32, np.float64)):
+            X = check_data(X)
+        if self.turn is None:
+            return X
+        if not sp.issparse(X):
+            xp = namespace(X)
+            X = xp.astype(X, xp.float64, copy=False)
+        return X @ like(self.turn, X)
 
-    def __getstate__(self):
-        return self.__dict__ | {"kept": {}}
+    def _share_norms(self, number: int, rows) -> None:
+        """Norms are computed once for rows that stay in memory."""
+        assert self.norms is not None
+        if number not in self.norms:
+            self.norms[number] = rows.norms()
+        rows.__dict__["_norms"] = self.norms[number]
 
 
-def _matrix(X, check: bool):
-    if check or not (sp.issparse(X) or X.dtype in (np.float32, np.float64)):
-        return check_data(X)
-    return X
-
-
-def _labels(chunk: Chunk):
+def _labels(chunk: Chunk, check: bool):
     """−1 and +1 as float64, beside the rows; a chunk may hold one class only."""
     y = chunk.y
     if tuple(y.shape) != (chunk.n,):
@@ -144,7 +168,7 @@ def _labels(chunk: Chunk):
             )
         y = y.astype(np.float64, copy=False)
     xp = namespace(y)
-    if not xp.all(xp.abs(y) == 1):
+    if check and not xp.all(xp.abs(y) == 1):
         wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
         raise chunk.error(
             f"row {wrong} has the label {host(y)[wrong]:g}; this function needs exactly "
@@ -176,18 +200,10 @@ def _beside(X):
     return np.empty(0) if sp.issparse(X) else X
 
 
-def _check_foreign(rows) -> None:
-    """Finite entries of an allowed precision; the norms know, and are needed anyway."""
-    xp = namespace(rows.X)
-    if rows.X.dtype not in (xp.float32, xp.float64):
-        raise ValueError(
-            f"X has dtype {rows.X.dtype}; arrays on a device must be float32 or "
-            "float64. Convert it there."
-        )
-    if not bool(xp.isfinite(xp.max(rows.norms()))) and not bool(
-        xp.all(xp.isfinite(rows.X))
-    ):
-        place = int(xp.argmax(xp.astype(~xp.isfinite(rows.norms()), xp.int8)))
-        raise ValueError(
-            f"X is not finite in row {place}; impute or drop such rows first."
-        )
+def _check_finite(rows) -> None:
+    """Every entry must be finite; the norms tell, and are needed anyway."""
+    xp, norms = namespace(rows.X), rows.norms()
+    if bool(xp.isfinite(xp.sum(norms))) or bool(xp.all(xp.isfinite(rows.X))):
+        return
+    place = int(np.flatnonzero(~np.isfinite(host(norms)))[0])
+    raise ValueError(f"X is not finite in row {place}; impute or drop such rows first.")

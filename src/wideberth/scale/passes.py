@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ from wideberth.screening import fold_samples
 __all__ = ["Answer", "Look", "Piece", "Settle", "Settled", "thin"]
 
 
-#: How close to the margin a row is near it, however little the point moves.
-_LEAST_MOVE = 1e-5
+#: Share of the last move of a margin that the next may have, and the least of all.
+_OF_MOVE, _LEAST_REACH = 0.5, 1e-5
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,20 @@ class Answer:
     #: Rows taken to be at α = c.
     fold: Folded
     piece: Piece
-    #: Rows on the other side of the margin than at the point before.
-    crossed: int
-    #: All rows of either class folded; the first look only.
-    sides: tuple[Folded, Folded] | None
+    #: All rows folded, by class where there is an intercept, and how many of each class
+    #: there are; the first look only.
+    sides: list[Folded]
+    classes: tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Look:
     """Evaluate at (w,b); hand over the rows near the margin, fold the others.
 
-    Near are the rows within `caution` times the `band` of the margin; where a point
-    `before` is given those whose margin moved far enough since to cross it soon, and
-    those that did; else all. The share `chance` of them is handed over.
+    Near are the rows within `caution` times the `band` of the margin, and where a point
+    `before` is given those that crossed it since, or moved far enough to do so soon.
+    Without either all are. `pinned` are rows that are near in any case, by chunk. The
+    share `chance` of them is handed over.
     """
 
     terms: Terms
@@ -81,6 +82,8 @@ class Look:
     band: Callable[[Problem], Any] | None = None
     before: tuple[np.ndarray, float] | None = None
     caution: float = 1.0
+    wider: float = 1.0
+    pinned: dict[int, Any] | None = None
     chance: float = 1.0
     seed: int = 0
     first: bool = False
@@ -90,13 +93,16 @@ class Look:
         problem = self.terms.problem(chunk, check=self.first)
         point = problem.at(self.w, self.b)
         xp = namespace(point.slack)
-        near, crossed = self._near(problem, point)
+        near = self._near(problem, point)
+        if self.pinned is not None:
+            scatter(near, self.pinned[chunk.number], True)
         indices = xp.nonzero(near)[0]
         indices, chance = thin(indices, self.chance, (self.seed, chunk.number))
-        sides = None
+        sides, upper = [], problem.y > 0
         if self.first:
-            upper = problem.y > 0
-            sides = fold_samples(problem, upper), fold_samples(problem, ~upper)
+            groups = [upper, ~upper] if problem.intercept is not None else [upper | ~upper]
+            sides = [fold_samples(problem, group) for group in groups]
+        above = int(xp.count_nonzero(upper))
         return Answer(
             chunk.number,
             problem.n,
@@ -104,23 +110,31 @@ class Look:
             point.rounding,
             fold_samples(problem, ~near & (point.slack >= 0)),
             Piece.of(problem, indices, chance),
-            crossed,
             sides,
+            (above, problem.n - above),
         )
 
+    def part(self, number: int) -> Look:
+        """What of this question concerns one chunk."""
+        if self.pinned is None:
+            return self
+        return replace(self, pinned={number: self.pinned[number]})
+
     def _near(self, problem: Problem, point: PrimalPoint):
-        """Which rows may still cross the margin, and how many just did."""
+        """Which rows may still cross the margin."""
         slack, xp = point.slack, namespace(point.slack)
+        if self.before is None and self.band is None:
+            return slack == slack
+        reach = self.wider * _LEAST_REACH
+        if self.band is not None:
+            reach = reach + self.wider * self.caution * self.band(problem)
         if self.before is None:
-            if self.band is None:
-                return slack == slack, 0
-            return xp.abs(slack) <= self.caution * self.band(problem), 0
-        earlier = problem.at(*self.before).slack
+            return xp.abs(slack) <= reach
+        earlier = problem.slack(*self.before)
         move = xp.abs(slack - earlier)
         typical = math.sqrt(float(xp.mean(move * move)))
-        crossed = (earlier > 0) != (slack > 0)
-        near = xp.abs(slack) <= self.caution * (move + 0.25 * typical + _LEAST_MOVE)
-        return near | crossed, int(xp.sum(xp.astype(crossed, xp.int64)))
+        reach = reach + self.wider * _OF_MOVE * (move + 0.5 * typical)
+        return (xp.abs(slack) <= reach) | ((earlier > 0) != (slack > 0))
 
 
 def thin(indices, chance: float, seed: tuple[int, ...]) -> tuple[Any, float]:
@@ -152,14 +166,15 @@ class Settle:
 
     The optimum lies in a ball; a row is decided if its robust margin keeps to one side
     of 1 all over it (theory §5, the separable test). The radius is infinite with a free
-    intercept, which no ball bounds. Rows were settled at the point `rule`, but for
-    `members`, whose α is given.
+    intercept, which no ball bounds. Rows were settled at the point `rule`, at these
+    `shares` of their weight where y > 0 and y < 0, but for `members`, whose α is given.
     """
 
     terms: Terms
     ball: Region
     radius: float
     rule: tuple[np.ndarray, float]
+    shares: tuple[float, float]
     members: dict[int, tuple[Any, Any]]
     arrays: bool
 
@@ -175,11 +190,17 @@ class Settle:
         counts = int(xp.count_nonzero(removed)), int(xp.count_nonzero(saturated))
         if not self.arrays:
             return Settled(chunk.number, *counts)
-        slack = problem.at(*self.rule).slack
-        alpha = xp.where(slack >= 0, problem.weights, 0.0)
+        slack = problem.slack(*self.rule)
+        upper, lower = (share * problem.weights for share in self.shares)
+        alpha = xp.where(slack >= 0, xp.where(problem.y > 0, upper, lower), 0.0)
         if chunk.number in self.members:
             scatter(alpha, *self.members[chunk.number])
         return Settled(chunk.number, *counts, removed, saturated, alpha)
+
+    def part(self, number: int) -> Settle:
+        """What of this question concerns one chunk."""
+        own = {k: pair for k, pair in self.members.items() if k == number}
+        return replace(self, members=own)
 
     def _bounds(self, problem: Problem):
         """Range of each robust margin over the ball, rounding included."""
@@ -194,7 +215,7 @@ class Settle:
         shift = abs(ball.b) + radius * math.sqrt(extra)
         swing = radius * xp.sqrt(norms * norms + extra)
         swing += gamma(4 * rows.d + 64) * (
-            ball.reach * (norms + problem.radii * lipschitz) + shift
+            float(ball.reach) * (norms + problem.radii * lipschitz) + shift
         )
         return (
             margins - swing - problem.radii * (omega + spread),

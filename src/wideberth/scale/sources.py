@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -20,8 +19,9 @@ __all__ = ["ArraySource", "ChunkSource", "NpySource", "Source"]
 T = TypeVar("T")
 #: float64 vectors as long as its rows that a problem in memory takes besides them.
 _VECTORS = 40
-#: Entries of a chunk of an array on a device, and rows it may hand over in all.
-_DEVICE_ENTRIES = 1 << 30
+#: Entries of a chunk of an array on a device, less where the array is so large that
+#: memory must be short, and rows that all chunks may hand over.
+_DEVICE_ENTRIES, _LESS_ENTRIES, _LARGE = 1 << 30, 1 << 29, 1 << 33
 _DEVICE_ROWS = 4_000_000
 
 
@@ -33,6 +33,8 @@ class Source(ABC):
     d: int
     #: Bytes of a row.
     row_bytes: float
+    #: Whether the rows are in memory all the time.
+    stays = False
     #: Told how many chunks of a read are done.
     watch: Callable[[int], None] | None = None
 
@@ -49,6 +51,11 @@ class Source(ABC):
             yield question(chunk)
             if self.watch is not None:
                 self.watch(done)
+
+    def labels(self) -> Iterator[tuple[Any, Any]]:
+        """Labels and weights of all chunks, read without the features if possible."""
+        for chunk in self.chunks():
+            yield chunk.y, chunk.weight
 
     def capacity(self) -> int:
         """How many rows may be held in memory, with what solving on them takes."""
@@ -73,6 +80,8 @@ class Source(ABC):
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items, the next being fetched while the last is used."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as reader:
         end = object()
         coming = reader.submit(next, items, end)
@@ -83,6 +92,8 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 class ArraySource(Source):
     """Rows of an array that stays where it is, taken in slices."""
+
+    stays = True
 
     def __init__(self, X, y, weight=None, radius=None):
         super().__init__()
@@ -109,7 +120,8 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        return max(_DEVICE_ENTRIES // max(self.d, 1), 1)
+        entries = _DEVICE_ENTRIES if self.n * self.d < _LARGE else _LESS_ENTRIES
+        return max(entries // max(self.d, 1), 1)
 
     def capacity(self):
         return _DEVICE_ROWS
@@ -160,17 +172,19 @@ class ChunkSource(Source):
 class NpySource(Source):
     """Rows of a .npy file, read piece by piece; nothing is mapped into memory."""
 
-    def __init__(self, path, y, weight=None, radius=None, memory=None):
+    def __init__(self, path, y, weight=None, radius=None, memory=None, layout=None):
         super().__init__(memory)
         self.path = Path(path)
-        with self.path.open("rb") as file:
-            self.shape, self.dtype, self.offset = _header(file, self.path)
-        if len(self.shape) != 2:
+        if layout is None:
+            with self.path.open("rb") as file:
+                layout = _header(file, self.path)
+        shape, self.dtype, self.offset = layout
+        if len(shape) != 2:
             raise DataError(
-                f"{self.path} holds an array of shape {self.shape}; it must have two "
+                f"{self.path} holds an array of shape {shape}; it must have two "
                 "dimensions: samples × features."
             )
-        self.n, self.d = self.shape
+        self.n, self.d = shape
         self.row_bytes = self.d * self.dtype.itemsize
         size = self.path.stat().st_size - self.offset
         if size < self.n * self.row_bytes:
@@ -180,6 +194,23 @@ class NpySource(Source):
             )
         named = (("y", y), ("sample_weight", weight), ("radius", radius))
         self.vectors = [_vector(value, self.n, name) for name, value in named]
+
+    def labels(self):
+        yield self.vectors[0], self.vectors[1]
+
+    @classmethod
+    def of_memmap(cls, X: np.memmap, **beside) -> NpySource:
+        """The file behind a memory map."""
+        if not X.flags.c_contiguous:
+            raise DataError(
+                "X is a memory map that is not stored row by row in one piece; give "
+                "the whole map, or a .npy file."
+            )
+        offset = X.offset
+        if isinstance(X.base, np.ndarray):  # a slice of another map
+            start = X.__array_interface__["data"][0]
+            offset += start - X.base.__array_interface__["data"][0]
+        return cls(X.filename, **beside, layout=(X.shape, X.dtype, offset))
 
     def chunks(self):
         with self.path.open("rb") as file:

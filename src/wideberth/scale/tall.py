@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
-from wideberth._arrays import concat, namespace
+from wideberth._arrays import concat, host, is_foreign, like
 from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
 from wideberth.regions import build_region
 from wideberth.rows import as_rows, gamma
@@ -36,9 +37,11 @@ from wideberth.solvers.subsample import SamplingError
 
 __all__ = ["TallOutcome", "solve_tall"]
 
-#: Half of the band that `SamplingError` gives, which is 2.5 standard deviations, and
-#: twice the last move of a margin: what is wrong then costs less than it saves.
-_OF_ERROR, _OF_MOVE = 0.5, 2.0
+#: Shares of the band that `SamplingError` gives, five standard deviations, to choose
+#: from; what rows outside may cost, as a share of the tolerance; how many rows tell;
+#: and the share where a sample of the rows inside has to do.
+_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.3), 0.5, 20_000
+_MOST_OF_SAMPLE = 0.4
 #: Rounds without a smaller gap, and reads in all, after which to give up.
 _PATIENCE, _MOST_READS = 6, 60
 
@@ -52,7 +55,6 @@ class TallOutcome:
     certificate: Certificate
     n: int
     reads: int
-    counts: tuple[int, int, int]
     alpha: Any
     removed: Any
     saturated: Any
@@ -65,6 +67,7 @@ class _Proof:
     dual: DualPoint
     rule: tuple[np.ndarray, float]
     members: dict[int, tuple[Any, Any]]
+    shares: tuple[float, float] = (1.0, 1.0)
 
 
 def solve_tall(
@@ -98,15 +101,17 @@ class _Tall:
             chance = min(1.0, self._sample_size(self.source.n) / self.source.n)
         work = self._look(Look(self.terms, w, b, chance=chance, first=True))
         self.n = work.n
-        _check_sides(work)
+        _check_classes(work)
         if self._is_null(work):
             return self._finish(screen)
         self._note(work, w, b)
-        smallest, idle = np.inf, 0
+        smallest, idle, narrow, exact = np.inf, 0, 1.0, False
         while True:
-            found, look = self._round(work, w, b, 3.0**idle)
+            found, look = self._round(work, w, b, narrow * 3.0**idle, exact)
             work = self._look(look)
             w, b = found.point.w, found.point.b
+            exact, full = look.band is None, not work.exact and look.chance == 1.0
+            narrow = 0.3 * narrow if full else 1.0
             self._note(work, w, b)
             gap = self._certificate().gap
             if gap <= self.control.tol * self.point.value or self.control.exhausted():
@@ -119,7 +124,7 @@ class _Tall:
 
     def _sample_size(self, n: int) -> int:
         """As many rows as their sampling error will leave near the margin, roughly."""
-        balanced = (1.5 * n * math.sqrt(self.terms.d)) ** (2 / 3)
+        balanced = (2.2 * n * math.sqrt(self.terms.d)) ** (2 / 3)
         return min(self.capacity, max(int(balanced), 50 * self.terms.d, 2000))
 
     def _look(self, look: Look) -> Work:
@@ -130,14 +135,14 @@ class _Tall:
             work.add(answer)
         if work.rows >= min(work.n, 2 * self.terms.d + 50) or not work.exact:
             return work
-        return self._look(replace(look, caution=8 * look.caution))
+        return self._look(replace(look, wider=8 * look.wider))
 
-    def _round(self, work: Work, w, b, wider: float) -> tuple[Outcome, Look]:
+    def _round(self, work: Work, w, b, wider: float, again: bool) -> tuple[Outcome, Look]:
         """Solve what a look handed over; say what to look at next."""
         problem, exact, first = work.problem(), work.exact, self.reads == 1
         tol = 0.3 * self.control.tol
-        if not exact:
-            tol = max(tol, 0.01 * self.terms.d / problem.n)
+        if first and not exact:  # as exact as the sampling error deserves
+            tol = 0.02 * self.terms.d / problem.n
         inner = replace(self.control, tol=tol, callback=None, trace=[])
         if first:
             seed = int(self.rng.integers(2**31))
@@ -149,20 +154,47 @@ class _Tall:
             self.terms,
             found.point.w,
             found.point.b,
-            caution=_OF_MOVE * wider,
+            before=None if first else (w, b),
+            wider=wider,
             seed=self.reads,
         )
         if exact:
             proof = _Proof(found.dual, (w, b), work.split(found.dual.alpha))
             if self.proof is None or proof.dual.value > self.proof.dual.value:
                 self.proof = proof
-            return found, replace(look, before=(w, b))
-        error = SamplingError(problem, found.point, work.doubt, self.rng)
-        xp = namespace(found.point.slack)
-        near = xp.abs(found.point.slack) <= _OF_ERROR * error(problem)
-        expected = int(xp.count_nonzero(near)) / work.chance
-        chance = min(1.0, 0.9 * self.capacity / max(expected, 1.0))
-        return found, replace(look, band=error, caution=_OF_ERROR, chance=chance)
+            return found, replace(look, pinned=work.members if again else None)
+        points = 16 if is_foreign(problem.y) else 6
+        error = SamplingError(problem, found.point, work.doubt, self.rng, points)
+        tolerable = _AFFORDABLE * self.control.tol * found.point.value
+        caution, near = self._caution(problem, found.point, error, tolerable)
+        if near > 0.9 * self.capacity * work.chance:
+            # Another sample: the narrower the band, the smaller the next error.
+            look, wide = replace(look, before=None), _MOST_OF_SAMPLE
+            caution, near = self._caution(problem, found.point, error, np.inf, wide)
+        chance = min(1.0, 0.9 * self.capacity * work.chance / max(near, 1.0))
+        return found, replace(look, band=error, caution=caution, chance=chance)
+
+    def _caution(
+        self, problem: Problem, point: PrimalPoint, error, tolerable, least=0.0
+    ) -> tuple[float, float]:
+        """How much of the sampling error to allow for, and how many rows that leaves.
+
+        A row outside whose slack u turns out to be u + σZ of the other sign, Z normal,
+        costs c_i σ E[(Z − |u|/σ)_+] of the gap; all of them together must not matter.
+        """
+        step = max(problem.n // _POLLED, 1)
+        polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
+        part = replace(problem, rows=polled, weights=problem.weights[::step])
+        band, slack = host(error(part)), np.abs(host(point.slack[::step]))
+        sigma = np.maximum(band / 5, 1e-300)
+        x = np.minimum(slack / sigma, 40.0)
+        excess = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) - x * ndtr(-x)
+        cost = step * host(part.weights) * sigma * excess
+        for caution in _CAUTIONS:
+            outside = slack > caution * band
+            if caution >= least and cost[outside].sum() <= tolerable:
+                break
+        return caution, float(step * np.count_nonzero(~outside))
 
     def _note(self, work: Work, w, b) -> None:
         """Keep the point of a look if it is the best, and report."""
@@ -186,26 +218,26 @@ class _Tall:
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
-        assert work.sides is not None
-        heavy, light = sorted(work.sides, key=lambda side: -side.total)
-        penalty, b, share = self.terms.intercept, 0.0, 1.0
-        if penalty is not None and heavy.total > light.total + penalty:
+        penalty, fold, b = self.terms.intercept, work.sides[0], 0.0
+        hinge, shares = fold.total, (1.0, 1.0)
+        if penalty is not None:
+            heavy, light = sorted(work.sides, key=lambda side: -side.total)
+            share = min((light.total + penalty) / heavy.total, 1.0)
+            fold = light + _scaled(heavy, share)
             b = math.copysign(1.0, heavy.balance)
-            share = (light.total + penalty) / heavy.total
-        fold = light + _scaled(heavy, share)
+            if share == 1.0:  # both classes saturated
+                b = fold.balance / penalty if penalty else 0.0
+            shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
+            toward = abs(b)
+            hinge = (1 - toward) * heavy.total + (1 + toward) * light.total
         if fold.s <= 0 or self.terms.noise.dual_norm(fold.d) > fold.s:
             return False
-        empty = self._empty(fold)
-        none, slack = np.empty(0), (1 - abs(b), 1 + abs(b))
-        hinge = slack[0] * heavy.total + slack[1] * light.total
-        if penalty and share == 1.0:  # both classes saturated: b = Σα_i y_i / λ_b
-            b = fold.balance / penalty
-            hinge = fold.total - b * fold.balance
+        zero, none = np.zeros(self.terms.d), np.empty(0)
         value = hinge + 0.5 * (penalty or 0.0) * b * b
-        error = gamma(self.n + 16) * (1 + abs(b)) * (heavy.total + light.total)
-        zero = np.zeros(self.terms.d)
+        error = gamma(self.n + 16) * (1 + abs(b)) * 2 * fold.total
         self.point = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
-        self.proof = _Proof(empty.dual_at(none), (zero, 0.0), {})
+        dual = self._empty(fold).dual_at(none)
+        self.proof = _Proof(dual, (zero, 0.0), {}, shares)
         gap = self._certificate()
         if gap.gap > self.control.tol * value:
             self.point, self.proof = None, None  # type: ignore[assignment]
@@ -232,8 +264,9 @@ class _Tall:
             settle = Settle(
                 self.terms,
                 ball,
-                ball.radius if bounded else np.inf,
+                float(ball.radius) if bounded else np.inf,
                 proof.rule,
+                proof.shares,
                 proof.members,
                 arrays,
             )
@@ -242,6 +275,7 @@ class _Tall:
             removed = sum(part.n_removed for part in parts)
             saturated = sum(part.n_saturated for part in parts)
             counts = (self.n - removed - saturated, saturated, removed)
+            self.control.record(float(self.reads), self._certificate(), counts)
         alpha, removed, saturated = (
             concat([getattr(part, name) for part in parts]) if parts and arrays else None
             for name in ("alpha", "removed", "saturated")
@@ -252,17 +286,15 @@ class _Tall:
             self._certificate(),
             self.n,
             self.reads,
-            counts,
             alpha,
             removed,
             saturated,
         )
 
 
-def _check_sides(work: Work) -> None:
-    assert work.sides is not None
-    for side, label in zip(work.sides, ("+1", "−1"), strict=True):
-        if side.n == 0:
+def _check_classes(work: Work) -> None:
+    for count, label in zip(work.classes, ("+1", "−1"), strict=True):
+        if count == 0:
             raise DataError(
                 f"No row of the data has the label {label}; a classifier needs both "
                 "−1 and +1."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,11 @@ class Work:
 
     def __init__(self, terms: Terms, capacity: int, seed: int):
         self.terms, self.capacity, self.seed = terms, capacity, seed
-        self.n, self.crossed, self.chance = 0, 0, 1.0
+        self.n, self.chance = 0, 1.0
         self.sizes: dict[int, int] = {}
         self.fold: Folded | None = None
-        self.sides: tuple[Folded, Folded] | None = None
+        self.sides: list[Folded] = []
+        self.classes = (0, 0)
         self._hinges: list[float] = []
         self._rounding = 0.0
         self._pieces: dict[int, Piece] = {}
@@ -40,13 +42,12 @@ class Work:
         """Take in what one chunk answered."""
         self.n += answer.n
         self.sizes[answer.number] = answer.n
-        self.crossed += answer.crossed
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
         self.fold = _plus(self.fold, answer.fold)
-        if answer.sides is not None:
-            upper, lower = self.sides or (None, None)
-            self.sides = _plus(upper, answer.sides[0]), _plus(lower, answer.sides[1])
+        before = self.sides or [None] * len(answer.sides)
+        self.sides = [_plus(*pair) for pair in zip(before, answer.sides, strict=True)]
+        self.classes = tuple(map(operator.add, self.classes, answer.classes))
         self.chance = min(self.chance, answer.piece.chance)
         self._pieces[answer.number] = self._even(answer.number, answer.piece)
         while self.rows > max(self.capacity, len(self._pieces)):

@@ -63,19 +63,16 @@ class InteriorPoint:
         noisy = namespace(problem.radii).any(problem.radii)
         self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
         self._take(problem)
-        d, omega = problem.rows.d, problem.noise.support(start.w)
-        extra = []
+        d, xp = problem.rows.d, self.xp
+        extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
-            reach = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
-            extra.append(1.1 * max(omega, 1e-3 * reach, 1e-12))
-        if problem.intercept is not None:
-            extra.append(start.b)
+            size = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
+            omega = max(problem.noise.support(start.w), 1e-3 * size, 1e-12)
+            reach = self._place(start.margins, [omega, *extra])
+            self.cone_room = self._cone_room(reach, omega)
+            extra = [(1 + self.cone_room) * omega, *extra]
+        reach = self._place(start.margins, extra)
         self.x = np.concatenate((start.w, extra))
-        # ⟨x,e_i⟩
-        self.products = start.margins + self.extras @ like(self.x[d:], self.extras)
-        self.slack = 1.0 - self.products
-        xp = self.xp
-        reach = max(float(xp.sum(xp.abs(self.slack))) / max(problem.n, 1), 1e-9)
         share = xp.clip(start.share, 0.05, 0.95)
         self.room = xp.stack([1.0 - share, share])
         upper = at_least(0.0, self.slack) + reach
@@ -85,6 +82,25 @@ class InteriorPoint:
         self.cone = Cone(self) if self.noisy else None
         self._measure()
         self.first_primal = self.primal
+
+    def _place(self, margins, extra: list[float]) -> float:
+        """Products and slacks at x = (w, extra); the mean distance from the margin."""
+        beyond = like(np.array(extra), self.extras)
+        self.products = margins + self.extras @ beyond  # ⟨x,e_i⟩
+        self.slack = 1.0 - self.products
+        total = float(self.xp.sum(self.xp.abs(self.slack)))
+        return max(total / max(self.problem.n, 1), 1e-9)
+
+    def _cone_room(self, reach: float, omega: float) -> float:
+        """How far inside the cone to start: at most a tenth.
+
+        Less where the folded samples pull so hard on t that a tenth would weigh more
+        than all the rows, which start `reach` inside.
+        """
+        c, radii, fold = self.c, self.problem.radii, self.problem.folded
+        pull = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
+        rows = 0.5 * reach * float(self.xp.sum(c))
+        return min(max(rows / max(pull * omega, 1e-300), 1e-6), 0.1)
 
     def _take(self, problem: Problem) -> None:
         """Adopt a problem: weights, extra columns (−ρ, y), penalties, folded part."""
@@ -142,7 +158,7 @@ class InteriorPoint:
         """Σ a_i e_i, by one product."""
         if self.table is not None:
             self.problem.rows.passes.add(self.problem.n)
-            return self.table.T @ a
+            return host(self.table.T @ a)
         combined = self.problem.rows.combine(a)
         if not self.extras.shape[1]:
             return combined
@@ -152,7 +168,7 @@ class InteriorPoint:
         """⟨dx,e_i⟩, by one product."""
         if self.table is not None:
             self.problem.rows.passes.add(self.problem.n)
-            return self.table @ dx
+            return self.table @ like(dx, self.table)
         d = self.problem.rows.d
         change = self.problem.rows.margins(dx[:d])
         if dx.size > d:
@@ -164,8 +180,8 @@ class InteriorPoint:
         if self.table is None:
             return self.problem.rows.curvature(weights, self.extras)
         self.problem.rows.passes.add(self.problem.n)
-        scaled = self.table * np.sqrt(weights)[:, None]  # tables are NumPy's
-        return scaled.T @ scaled
+        scaled = self.table * self.xp.sqrt(weights)[:, None]
+        return host(scaled.T @ scaled)
 
     def _combine(self) -> None:
         """Σα_i e_i, folded samples included."""
@@ -264,9 +280,8 @@ class InteriorPoint:
         _, d_room, d_force, _ = move
         rate = 0.0
         if self.problem.n:
-            least = self.xp.min
-            rate = max(-float(least(d_room / self.room)), 0.0)
-            rate = max(-float(least(d_force / self.force)), rate)
+            nearest = self.xp.minimum(d_room / self.room, d_force / self.force)
+            rate = max(-float(self.xp.min(nearest)), 0.0)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / _TO_BOUNDARY
         return longest if self.cone is None else min(longest, self.cone.longest())
 

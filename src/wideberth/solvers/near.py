@@ -32,16 +32,15 @@ def solve_near(problem: Problem, control: Control, w: np.ndarray, b: float) -> O
         everywhere = Guess(w, b, lambda part: np.full(part.n, np.inf))
         return Level(problem, control, None).solve(everywhere)
     point = problem.at(w, b)
-    xp = namespace(point.slack)
-    width = max(float(xp.max(xp.abs(point.slack))), 1e-9)
-    share = 0.5 + 0.5 * point.slack / width
+    spread = max(float(namespace(point.slack).mean(point.slack**2)) ** 0.5, 1e-9)
+    share = 0.5 + point.slack / (3 * spread)
     return _run(problem, control, Start(w, b, point.margins, share))
 
 
 def _run(problem: Problem, control: Control, start: Start) -> Outcome:
     engine = InteriorPoint(problem, start)
     for _ in range(_MOST_STEPS):
-        if engine.relative_gap <= 0.5 * control.tol or control.exhausted():
+        if engine.relative_gap <= control.tol or control.exhausted():
             break
         control.steps += 1
         if not engine.step():

@@ -75,9 +75,9 @@ class SamplingError:
     an intercept: on one-hot columns that widens the bands where they need it.
     """
 
-    _PROJECTIONS = 6
-
-    def __init__(self, problem: Problem, point: PrimalPoint, doubt, rng):
+    def __init__(
+        self, problem: Problem, point: PrimalPoint, doubt, rng, projections: int = 6
+    ):
         slack = point.slack
         xp = namespace(slack)
         width = max(quantile(xp.abs(slack), 0.1), 1e-6)
@@ -88,7 +88,7 @@ class SamplingError:
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
         active = xp.where(slack > 0, problem.weights, 0.0)
         noise = _bordered_gram(problem, doubt * active**2)
-        k = self._PROJECTIONS
+        k = projections
         normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
         factor = cholesky(hessian)
         self.known = bool(np.isfinite(noise).all())

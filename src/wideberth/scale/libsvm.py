@@ -1,0 +1,111 @@
+"""LIBSVM text files, parsed once into pieces that are quick to read again."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.scale.chunks import Chunk, DataError
+from wideberth.scale.sources import Source
+
+__all__ = ["LibsvmSource"]
+
+
+#: Told to the parser, which asks for a number when it reads a part of a file.
+_MOST_FEATURES = 2**31 - 1
+
+
+class LibsvmSource(Source):
+    """Rows of a LIBSVM file, kept as binary CSR pieces in a temporary folder.
+
+    The folder goes with the object, or with the interpreter at the latest. Text is
+    parsed by scikit-learn, a piece at a time.
+    """
+
+    def __init__(self, path, y=None, weight=None, radius=None, memory=None):
+        super().__init__(memory)
+        if y is not None:
+            raise DataError(f"{path} brings its own labels; leave y out.")
+        self.path = Path(path)
+        named = (("sample_weight", weight), ("radius", radius))
+        self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
+        try:
+            sizes, entries, self.d = self._convert()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self.sizes, self.n = sizes, sum(sizes)
+        self.row_bytes = 12 * entries / max(self.n, 1) + 8
+        self.vectors = [_per_row(value, self.n, name) for name, value in named]
+
+    def _convert(self) -> tuple[list[int], int, int]:
+        """Parse the text; rows of each piece, stored entries and columns in all."""
+        sizes, entries, d, folder = [], 0, 0, Path(self._folder.name)
+        for number, (offset, length) in enumerate(self._spans()):
+            X, y = self._parse(number, offset, length)
+            if X.shape[0] == 0:
+                continue
+            sp.save_npz(folder / f"{len(sizes)}.npz", X, compressed=False)
+            np.save(folder / f"{len(sizes)}.npy", y)
+            sizes.append(X.shape[0])
+            entries, d = entries + X.nnz, max(d, X.shape[1])
+        if not sizes:
+            raise DataError(f"{self.path} holds no rows.")
+        return sizes, entries, d
+
+    def _spans(self):
+        """Offsets and lengths of pieces of the text."""
+        size, step = self.path.stat().st_size, max(self.chunk_bytes, 1)
+        for offset in range(0, size, step):
+            yield offset, min(step, size - offset)
+
+    def _parse(self, number: int, offset: int, length: int):
+        from sklearn.datasets import load_svmlight_file
+
+        try:
+            X, y = load_svmlight_file(
+                str(self.path),
+                offset=offset,
+                length=length,
+                n_features=_MOST_FEATURES,
+                zero_based=False,
+            )
+        except (ValueError, OverflowError) as error:
+            raise DataError(
+                f"{self.path}, chunk {number} (from byte {offset}): not LIBSVM text: "
+                f"{error}"
+            ) from None
+        if X.nnz and X.indices.min() < 0:
+            raise DataError(
+                f"{self.path}, chunk {number} (from byte {offset}): has a feature "
+                "number 0; LIBSVM files count features from 1."
+            )
+        width = int(X.indices.max()) + 1 if X.nnz else 1
+        shape = (X.shape[0], width)
+        return sp.csr_array((X.data, X.indices, X.indptr), shape=shape), y
+
+    def chunks(self):
+        folder, start = Path(self._folder.name), 0
+        for number, size in enumerate(self.sizes):
+            X = sp.csr_array(sp.load_npz(folder / f"{number}.npz"))
+            X.resize((size, self.d))
+            y = np.load(folder / f"{number}.npy")
+            rows = slice(start, start + size)
+            parts = (None if part is None else part[rows] for part in self.vectors)
+            yield Chunk(X, y, *parts, number, f"{self.path} (from row {start})")
+            start += size
+
+
+def _per_row(value, n: int, name: str):
+    if value is None:
+        return None
+    value = np.asarray(value)
+    if value.shape != (n,):
+        raise DataError(
+            f"{name} has shape {value.shape}; it must be one number per row of the "
+            f"file, shape ({n},)."
+        )
+    return value

@@ -1,0 +1,116 @@
+"""What `solve` returns, a model with its proof, and the warnings that may come with it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wideberth._arrays import namespace
+from wideberth.problem import Certificate
+from wideberth.solvers.control import Control
+
+__all__ = ["NullModelWarning", "Solution", "not_converged", "null_model"]
+
+
+class NullModelWarning(UserWarning):
+    """The noise is so large that the best robust model ignores the features."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A trained model with its proof.
+
+    `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
+    samples. `removed` and `saturated` are the samples proven, from this very
+    certificate, to have α_i = 0 and α_i = c_i at the optimum. `notes` are the warnings
+    that came with it. Of data that is read in chunks and has too many samples for the
+    memory allowed, `alpha`, `removed` and `saturated` are None; of an array of another
+    library they are such arrays too.
+    """
+
+    w: np.ndarray
+    b: float
+    alpha: Any
+    certificate: Certificate
+    converged: bool
+    solver: str
+    n_iter: int
+    passes: float
+    seconds: float
+    removed: Any
+    saturated: Any
+    trace: list[dict] = field(repr=False, default_factory=list)
+    notes: tuple[Warning, ...] = ()
+
+    @property
+    def primal(self) -> float:
+        """Objective at (w, b)."""
+        return self.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """Lower bound on the optimum, from α."""
+        return self.certificate.dual
+
+    @property
+    def gap(self) -> float:
+        """Duality gap on the full problem."""
+        return self.certificate.gap
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the objective."""
+        return self.certificate.relative_gap
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many samples are undecided, saturated and removed."""
+        if self.removed is None:
+            last = self.trace[-1]
+            return last["free"], last["saturated"], last["removed"]
+        count = namespace(self.removed).count_nonzero
+        removed, saturated = int(count(self.removed)), int(count(self.saturated))
+        return self.alpha.shape[0] - removed - saturated, saturated, removed
+
+    def __repr__(self):
+        free, saturated, removed = self.counts
+        state = "converged" if self.converged else "NOT converged"
+        return (
+            f"Solution({state}: objective {self.primal:.6g}, relative gap "
+            f"{self.relative_gap:.1e}, {self.solver}, {self.n_iter} iterations, "
+            f"{self.passes:.1f} passes, {removed} removed and {saturated} saturated "
+            f"of {free + saturated + removed} samples)"
+        )
+
+
+def not_converged(control: Control, certificate, seconds: float) -> Warning:
+    """The warning that the tolerance was not met, and what to do about it."""
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+    except ImportError:  # the core runs without scikit-learn
+        ConvergenceWarning = UserWarning
+    if control.steps >= control.max_iter:
+        remedy = f"raise max_iter={control.max_iter}"
+    elif time.perf_counter() > control.deadline:
+        remedy = "raise max_seconds"
+    elif control.stopped:
+        remedy = "the callback asked to stop"
+    else:
+        remedy = "rounding forbids more: raise tol, or scale the features"
+    return ConvergenceWarning(
+        f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
+        f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
+        f"{remedy}."
+    )
+
+
+def null_model(size: str) -> Warning:
+    """The warning that w = 0 is best; `size` says what the critical radius is."""
+    return NullModelWarning(
+        "The best robust model is w = 0, a constant classifier: the noise covers what "
+        f"separates the classes. The critical uniform radius is {size}; choose a "
+        "smaller radius."
+    )
