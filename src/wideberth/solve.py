@@ -19,7 +19,7 @@ from wideberth.endpoints import critical_radius, null_certificate
 from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
-from wideberth.screening import carry_dual, screen_points
+from wideberth.screening import Partition, Screener, carry_dual, screen_points
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
 
@@ -290,13 +290,22 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
     if name != "conic":
         found = _iterate(problem, control, name, screening, init, random_state)
         return null_if_optimal(problem, found, control.tol)
+    return run_conic(problem, control)
+
+
+def run_conic(
+    problem: Problem, control: Control, decided: Partition | None = None
+) -> Outcome:
+    """Solve by Clarabel, without the samples that are decided already."""
     from wideberth.solvers.conic import solve_conic
 
-    result = solve_conic(problem)
+    screener = Screener(problem, None, decided)
+    result = solve_conic(screener.problem)
     control.steps = result.n_iter
-    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
-    free = (problem.n, 0, 0)
-    control.record(problem, problem.certificate(outcome.point, outcome.dual), free)
+    alpha = screener.reduction.unfold(result.alpha)
+    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
+    certificate = problem.certificate(outcome.point, outcome.dual)
+    control.record(problem, certificate, screener.counts)
     return outcome
 
 
@@ -399,11 +408,16 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
     return w, b, alpha
 
 
-def _not_converged(control: Control, certificate, seconds: float) -> Warning:
+def convergence_warning(text: str) -> Warning:
+    """scikit-learn's warning where it is there; the core runs without."""
     try:
         from sklearn.exceptions import ConvergenceWarning
-    except ImportError:  # the core runs without scikit-learn
+    except ImportError:
         ConvergenceWarning = UserWarning
+    return ConvergenceWarning(text)
+
+
+def _not_converged(control: Control, certificate, seconds: float) -> Warning:
     if control.steps >= control.max_iter:
         remedy = f"raise max_iter={control.max_iter}"
     elif time.perf_counter() > control.deadline:
@@ -412,7 +426,7 @@ def _not_converged(control: Control, certificate, seconds: float) -> Warning:
         remedy = "the callback asked to stop"
     else:
         remedy = "rounding forbids more: raise tol, or scale the features"
-    return ConvergenceWarning(
+    return convergence_warning(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
         f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
         f"{remedy}."

@@ -48,8 +48,9 @@ class Place:
 
     def moved(self, t: float, start: Place, end: Place) -> Place:
         """This place, moved by t times the way from `start` to `end`."""
+        known = (self.margins, start.margins, end.margins)
         margins = None
-        if start.margins is not None and end.margins is not None:
+        if all(part is not None for part in known):
             margins = self.margins + t * (end.margins - start.margins)
         w = self.w + t * (end.w - start.w)
         return Place(w, self.b + t * (end.b - start.b), margins)
@@ -76,7 +77,7 @@ class Walk:
         at: float,
         *,
         decided: Partition | None = None,
-        beside: tuple[Place, Place] | None = None,
+        beside: tuple[Place | None, Place] | None = None,
     ) -> Outcome:
         """Solve `problem`, which lies `at` on a scale where solutions move evenly.
 
@@ -99,13 +100,19 @@ class Walk:
         self.past = [*self.past[-1:], (at, Place.of(outcome.point))]
         return outcome
 
-    def leap(self, outcome: Outcome, at: float) -> None:
+    def leap(self, place: Place, at: float) -> None:
         """Take a solution that was found without a step."""
-        self.past = [*self.past[-1:], (at, Place.of(outcome.point))]
+        self.past = [*self.past[-1:], (at, place)]
+
+    def restart(self) -> None:
+        """Begin anew, on the same rows."""
+        self.past, self.errors = [], {}
+        if self.helper is not None:
+            self.helper.restart()
 
     def _predict(self, at: float, beside) -> dict[str, Place]:
         if not self.past:
-            return {}
+            return {} if beside is None else {"beside": beside[1]}
         here, last = self.past[-1]
         candidates = {"still": last}
         if len(self.past) > 1:
@@ -125,7 +132,7 @@ class Walk:
         control.steps = quiet.steps
         end = Place(found.point.w, found.point.b)
         if before and self.past:
-            return {"beside": self.past[-1][1].moved(1.0, before[0][1], end)}
+            return {"subset": self.past[-1][1].moved(1.0, before[0][1], end)}
         self.sampling = SamplingError(
             subset, found.point, 1 - self.part.chance, self.rng
         )
