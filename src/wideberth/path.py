@@ -328,8 +328,8 @@ def _fill(found: Path, sequence: Sequence, turn) -> str:
     try:
         for k, j, result in sequence.points(Cs, radii):
             point = _point(float(Cs[j]), float(radii[k]), result, turn)
-            for row in np.flatnonzero(which_radius == k):
-                for column in np.flatnonzero(which_C == j):
+            for row in np.flatnonzero(which_radius == k).tolist():
+                for column in np.flatnonzero(which_C == j).tolist():
                     found._store(row, column, point)
     except KeyboardInterrupt:
         return "interrupted"

@@ -280,10 +280,10 @@ class _Newton(_Solver):
 
     def _beside(self) -> tuple[Place | None, Place] | None:
         j = len(self.here)
-        if j >= len(self.before) or self.before[j] is None:
-            return None
+        end = self.before[j] if j < len(self.before) else None
         start = self.before[j - 1] if j else None
-        return None if self.walk.past and start is None else (start, self.before[j])
+        known = end is not None and (start is not None or not self.walk.past)
+        return (start, end) if known else None  # type: ignore[return-value]
 
     def solve(self, problem, control, C, carried, decided):
         inner, asked = replace(problem, rows=self.rows), control.tol

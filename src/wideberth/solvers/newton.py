@@ -158,9 +158,9 @@ class Level:
         pinned = np.zeros(problem.n, dtype=bool)
         point, band = None, np.full(problem.n, np.inf)
         if guess is not None:
-            point, band = problem.at(guess.w, guess.b), guess.band
+            point, wide = problem.at(guess.w, guess.b), guess.band
             free = self.screener.reduction.free
-            band = band(problem) if callable(band) else band[free]
+            band = wide(problem) if callable(wide) else wide[free]
         smallest, idle = np.inf, 0
         while True:
             work, engine = self._working_set(point, band, pinned)
@@ -180,7 +180,7 @@ class Level:
             if met or control.exhausted() or stuck:
                 return self.best.finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
-            if wrong.sum() > _ASTRAY * began:
+            if point is not None and wrong.sum() > _ASTRAY * began:
                 share = min(_ASTRAY * began / problem.n, 1.0)
                 band = np.maximum(band, nearest_share(point.slack, share))
                 continue

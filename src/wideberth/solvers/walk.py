@@ -52,19 +52,19 @@ class Place:
 
     def moved(self, t: float, start: Place, end: Place) -> Place:
         """This place, moved by t times the way from `start` to `end`."""
-        known = (self.margins, start.margins, end.margins)
-        margins = None
-        if all(part is not None for part in known):
-            margins = self.margins + t * (end.margins - start.margins)
+        here, margins = self.margins, None
+        if here is not None and start.margins is not None and end.margins is not None:
+            margins = here + t * (end.margins - start.margins)
         w = self.w + t * (end.w - start.w)
         return Place(w, self.b + t * (end.b - start.b), margins)
 
     def seen(self, problem: Problem) -> tuple[float, np.ndarray]:
         """Objective and slacks of a problem here; reads rows if margins are unknown."""
-        if self.margins is None:
-            object.__setattr__(self, "margins", problem.rows.margins(self.w))
+        margins = self.margins
+        if margins is None:
+            margins = problem.rows.margins(self.w)
         omega = problem.noise.support(self.w)
-        slack = 1.0 - self.margins
+        slack = 1.0 - margins
         if omega > 0:
             slack += omega * problem.radii
         penalty = 0.5 * float(self.w @ self.w)
