@@ -38,6 +38,8 @@ _LARGEST_PUSH = 100.0
 _LEAST_SPAN = 1e3
 #: Share of samples that must be decided beforehand to make a smaller copy worth while.
 _WORTH = 0.1
+#: Entries of X up to which rows cost less than deciding about them.
+_SMALL = 1 << 18
 #: Numbers of the margins kept for the next radius.
 _KEPT = 1 << 24
 
@@ -174,7 +176,8 @@ class Sequence:
 
     def _decide(self, problem: Problem, carried: Outcome) -> Partition | None:
         """Samples that the solution before decides, if they are many."""
-        if self.screening is None or _hopeless(problem, carried):
+        small = problem.n * problem.rows.d <= _SMALL and not self.proofs
+        if self.screening is None or small or _hopeless(problem, carried):
             return None
         test = available_tests(problem, self.screening)[0]
         partition = screen_points(

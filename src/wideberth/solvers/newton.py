@@ -328,7 +328,8 @@ def _value(point: PrimalPoint) -> float:
 
 def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
     """A band that holds the given share of the rows nearest to the margin."""
-    return np.full(slack.size, np.quantile(np.abs(slack), share))
+    k = min(int(share * slack.size), slack.size - 1)
+    return np.full(slack.size, np.partition(np.abs(slack), k)[k])
 
 
 def rms(values: np.ndarray) -> float:
