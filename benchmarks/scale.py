@@ -112,8 +112,10 @@ def compare(report: Report, n: int, case: str, repeats: int) -> None:
     with tempfile.TemporaryDirectory(prefix="wideberth-bench-") as name:
         free = shutil.disk_usage(name).free
         if free < 1.2 * size:
-            report.say(f"{n} rows need {size / 1e9:.1f} GB on disk; {free / 1e9:.1f} "
-                       "are free. Left out.")
+            report.say(
+                f"{n} rows need {size / 1e9:.1f} GB on disk; {free / 1e9:.1f} "
+                "are free. Left out."
+            )
             return
         generate(Path(name), n)
         runs = {way: apart(way, Path(name), repeats) for way in ("in_memory", case)}
@@ -147,9 +149,11 @@ def main() -> None:
     report.say()
     report.say(machine())
     report.say()
-    report.say(f"{PROBLEM}; memory allowed out of core: {MEMORY / 1e9:.0f} GB for the "
-               "whole process. Passes out of core and on Dask are reads of all rows; in "
-               "memory they are products, rows that were screened not counted.")
+    report.say(
+        f"{PROBLEM}; memory allowed out of core: {MEMORY / 1e9:.0f} GB for the "
+        "whole process. Passes out of core and on Dask are reads of all rows; in "
+        "memory they are products, rows that were screened not counted."
+    )
     report.say()
     compare(report, given.rows, "out_of_core", given.repeats)
     compare(report, given.rows // 4, "on_dask", given.repeats)

@@ -12,7 +12,13 @@ from wideberth._arrays import namespace
 from wideberth.problem import Certificate
 from wideberth.solvers.control import Control
 
-__all__ = ["NullModelWarning", "Solution", "not_converged", "null_model"]
+__all__ = [
+    "NullModelWarning",
+    "Solution",
+    "convergence_warning",
+    "not_converged",
+    "null_model",
+]
 
 
 class NullModelWarning(UserWarning):
@@ -86,12 +92,17 @@ class Solution:
         )
 
 
-def not_converged(control: Control, certificate, seconds: float) -> Warning:
-    """The warning that the tolerance was not met, and what to do about it."""
+def convergence_warning(text: str) -> Warning:
+    """scikit-learn's warning where it is there; the core runs without."""
     try:
         from sklearn.exceptions import ConvergenceWarning
-    except ImportError:  # the core runs without scikit-learn
+    except ImportError:
         ConvergenceWarning = UserWarning
+    return ConvergenceWarning(text)
+
+
+def not_converged(control: Control, certificate, seconds: float) -> Warning:
+    """The warning that the tolerance was not met, and what to do about it."""
     if control.steps >= control.max_iter:
         remedy = f"raise max_iter={control.max_iter}"
     elif time.perf_counter() > control.deadline:
@@ -100,7 +111,7 @@ def not_converged(control: Control, certificate, seconds: float) -> Warning:
         remedy = "the callback asked to stop"
     else:
         remedy = "rounding forbids more: raise tol, or scale the features"
-    return ConvergenceWarning(
+    return convergence_warning(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
         f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
         f"{remedy}."

@@ -20,7 +20,7 @@ from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
 from wideberth.scale.opening import is_scaled
-from wideberth.screening import carry_dual, screen_points
+from wideberth.screening import Partition, Screener, carry_dual, screen_points
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
@@ -278,14 +278,22 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
     if name != "conic":
         found = _iterate(problem, control, name, screening, init, random_state)
         return null_if_optimal(problem, found, control.tol)
+    return run_conic(problem, control)
+
+
+def run_conic(
+    problem: Problem, control: Control, decided: Partition | None = None
+) -> Outcome:
+    """Solve by Clarabel, without the samples that are decided already."""
     from wideberth.solvers.conic import solve_conic
 
-    result = solve_conic(problem)
+    screener = Screener(problem, None, decided)
+    result = solve_conic(screener.problem)
     control.steps = result.n_iter
-    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
-    free = (problem.n, 0, 0)
+    alpha = screener.reduction.unfold(result.alpha)
+    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
     certificate = problem.certificate(outcome.point, outcome.dual)
-    control.record(problem.rows.passes.count, certificate, free)
+    control.record(problem.rows.passes.count, certificate, screener.counts)
     return outcome
 
 

@@ -100,7 +100,9 @@ class Look:
         indices, chance = thin(indices, self.chance, (self.seed, chunk.number))
         sides, upper = [], problem.y > 0
         if self.first:
-            groups = [upper, ~upper] if problem.intercept is not None else [upper | ~upper]
+            groups = (
+                [upper, ~upper] if problem.intercept is not None else [upper | ~upper]
+            )
             sides = [fold_samples(problem, group) for group in groups]
         above = int(xp.count_nonzero(upper))
         return Answer(

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth._arrays import is_foreign
-from wideberth.scale.chunks import Chunk, DataError, Terms
+from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.memory import parse_bytes, resident
 
 __all__ = ["ArraySource", "ChunkSource", "NpySource", "Source"]
@@ -163,7 +163,9 @@ class ChunkSource(Source):
                 )
             X, *vectors = parts
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
-            vectors = [part if is_foreign(part) else np.asarray(part) for part in vectors]
+            vectors = [
+                part if is_foreign(part) else np.asarray(part) for part in vectors
+            ]
             chunk = Chunk(X, *vectors, *[None] * (3 - len(vectors)), number, "X")
             if chunk.n:
                 yield chunk

@@ -15,9 +15,7 @@ __all__ = ["TableSource"]
 class TableSource(Source):
     """Rows of a dataset: features in columns, labels and the rest in named ones."""
 
-    def __init__(
-        self, path, y, weight=None, radius=None, memory=None, columns=None
-    ):
+    def __init__(self, path, y, weight=None, radius=None, memory=None, columns=None):
         super().__init__(memory)
         self.path = Path(path)
         self.dataset = _open(self.path)
@@ -28,7 +26,9 @@ class TableSource(Source):
                 f"labels; there are {_listed(names)}."
             )
         self.special = [y, weight, radius]
-        for role, name in zip(("y", "sample_weight", "radius"), self.special, strict=True):
+        for role, name in zip(
+            ("y", "sample_weight", "radius"), self.special, strict=True
+        ):
             if name is not None and name not in names:
                 raise DataError(
                     f"{role}={name!r} is not a column of {self.path}; there are "
@@ -132,7 +132,9 @@ def _open(path: Path):
         ) from None
     suffix = path.suffix.lower()
     if path.is_dir():
-        files = sorted(file.suffix.lower() for file in path.rglob("*") if file.is_file())
+        files = sorted(
+            file.suffix.lower() for file in path.rglob("*") if file.is_file()
+        )
         suffix = next((end for end in files if end in _FORMATS), ".parquet")
     try:
         return dataset.dataset(path, format=_FORMATS[suffix])

@@ -137,7 +137,9 @@ class _Tall:
             return work
         return self._look(replace(look, wider=8 * look.wider))
 
-    def _round(self, work: Work, w, b, wider: float, again: bool) -> tuple[Outcome, Look]:
+    def _round(
+        self, work: Work, w, b, wider: float, again: bool
+    ) -> tuple[Outcome, Look]:
         """Solve what a look handed over; say what to look at next."""
         problem, exact, first = work.problem(), work.exact, self.reads == 1
         tol = 0.3 * self.control.tol
@@ -277,7 +279,9 @@ class _Tall:
             counts = (self.n - removed - saturated, saturated, removed)
             self.control.record(float(self.reads), self._certificate(), counts)
         alpha, removed, saturated = (
-            concat([getattr(part, name) for part in parts]) if parts and arrays else None
+            concat([getattr(part, name) for part in parts])
+            if parts and arrays
+            else None
             for name in ("alpha", "removed", "saturated")
         )
         return TallOutcome(

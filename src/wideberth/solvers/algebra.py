@@ -25,7 +25,11 @@ class Cone:
         )
         k = self._image(method.x)
         # h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier.
-        s = max(-float(method.combined[self.d]), 1e-12 * float(method.xp.sum(method.c)), 1e-300)
+        s = max(
+            -float(method.combined[self.d]),
+            1e-12 * float(method.xp.sum(method.c)),
+            1e-300,
+        )
         self.h = s * np.concatenate(([1.0], (method.cone_room - 1) * k[1:] / k[0]))
         self.weight = float(k @ self.h) / method.mu
 

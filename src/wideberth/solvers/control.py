@@ -43,8 +43,11 @@ class Control:
 
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
-        late = time.perf_counter() > self.deadline
-        return self.stopped or late or self.steps >= self.max_iter
+        return self.interrupted() or self.steps >= self.max_iter
+
+    def interrupted(self) -> bool:
+        """Whether the callback or the clock put an end to it."""
+        return self.stopped or time.perf_counter() > self.deadline
 
     def record(self, passes: float, certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True."""
