@@ -1,3 +1,8 @@
+import os
+
+# Before SciPy is loaded: scikit-learn's array API checks ask for it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 

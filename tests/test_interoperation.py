@@ -93,8 +93,8 @@ def test_the_html_representation_links_to_the_documentation():
     assert "/api/RobustLinearSVC.html" in html
 
 
-def test_no_claim_on_the_array_api_is_made():
-    assert not get_tags(RobustLinearSVC()).array_api_support
+def test_the_array_api_is_claimed_by_the_plain_classifier():
+    assert get_tags(RobustLinearSVC()).array_api_support
     assert get_tags(RobustLinearSVC()).input_tags.sparse
 
 

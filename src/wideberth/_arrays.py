@@ -47,15 +47,21 @@ def host(array) -> np.ndarray:
         return np.asarray(array)
     if array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
         array = array_api_compat.to_device(array, "cpu")
+    elif is_foreign(array) and hasattr(namespace(array), "Device"):  # array-api-strict
+        array = array.to_device(namespace(array).Device("CPU_DEVICE"))
     return np.asarray(array)
 
 
 def like(array, other):
-    """Bring a NumPy array to the namespace and the device of `other`."""
+    """Bring an array to the namespace and the device of `other`."""
+    if is_foreign(array):
+        same = namespace(array) is namespace(other)
+        if same and array_api_compat.device(array) == array_api_compat.device(other):
+            return array
+        array = host(array)
     if isinstance(other, np.ndarray):
         return array
-    xp = namespace(other)
-    return xp.asarray(array, device=array_api_compat.device(other))
+    return namespace(other).asarray(array, device=array_api_compat.device(other))
 
 
 def concat(parts: list):

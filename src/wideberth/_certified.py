@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wideberth import certify
+from wideberth._arrays import host
 
 if TYPE_CHECKING:
     from wideberth.estimators import RobustLinearSVC
@@ -36,7 +37,7 @@ class CertifiedMixin:
         array of shape (n_samples,)
             Infinite where no noise of this shape can change the prediction.
         """
-        values = self.decision_function(X)  # type: ignore[attr-defined]
+        values = host(self.decision_function(X))  # type: ignore[attr-defined]
         _, coef, noise = self._robust_model()
         return certify.certified_radius(values, coef, noise)
 
@@ -56,7 +57,7 @@ class CertifiedMixin:
         float
             The share of samples that every move within the radius leaves right.
         """
-        values = self.decision_function(X)  # type: ignore[attr-defined]
+        values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
         labels, radii = classifier._numbers(y), classifier._radii(y, radius)
         known = np.maximum(labels, 0)
@@ -79,7 +80,7 @@ class CertifiedMixin:
         array of shape (n_samples, n_features)
             To be added to X.
         """
-        values = self.decision_function(X)  # type: ignore[attr-defined]
+        values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
         labels = classifier._numbers(y)
         if labels.min(initial=0) < 0:

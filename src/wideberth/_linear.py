@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wideberth import certify
+from wideberth._arrays import host, is_foreign, like, namespace, pick
 from wideberth._certified import CertifiedMixin
 from wideberth._validation import check_per_sample
 
-__all__ = ["DTYPES", "LinearClassifier", "weighted_classes"]
+__all__ = [
+    "DTYPES",
+    "LinearClassifier",
+    "dispatched",
+    "notes_of",
+    "per_class",
+    "weighted_classes",
+]
 
 DTYPES = [np.float64, np.float32]
 
@@ -30,8 +39,10 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_classes), float64
         """
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, reset=False)
-        return certify.decision_values(X, self.coef_, self.intercept_)
+        _check_same_place(X, self, "decision_function")
+        dtypes = DTYPES if not dispatched(X) else [namespace(X).float64, X.dtype]
+        X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
+        return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
     def predict(self, X) -> np.ndarray:
         """Return the label with the highest score for each sample.
@@ -44,19 +55,27 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
+        check_is_fitted(self, "coef_")
+        _check_same_place(X, self, "predict")
         values = self.decision_function(X)
+        xp = namespace(values)
         if values.ndim == 1:
-            return self.classes_[(values > 0).astype(int)]
-        return self.classes_[values.argmax(axis=1)]
+            numbers = xp.astype(values > 0, xp.int64)
+        else:
+            numbers = xp.argmax(values, axis=1)
+        classes = self.classes_
+        if not is_foreign(classes) and classes.dtype.kind not in "biuf":
+            return classes[host(numbers)]
+        return pick(like(classes, values), numbers)
 
     def _robust_model(self):
-        return self, self.coef_, self.noise_
+        return self, host(self.coef_), self.noise_
 
     def _numbers(self, y) -> np.ndarray:
         """Class numbers of labels, −1 for labels the model does not know."""
-        y = np.asarray(y)
-        numbers = np.searchsorted(self.classes_, y)
-        found = self.classes_[np.minimum(numbers, len(self.classes_) - 1)] == y
+        y, classes = host(y), host(self.classes_)
+        numbers = np.searchsorted(classes, y)
+        found = classes[np.minimum(numbers, len(classes) - 1)] == y
         return np.where(found, numbers, -1)
 
     def __sklearn_tags__(self):
@@ -77,19 +96,24 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         if self.class_weight is None:
             return weights
         labels, numbers = np.unique(y, return_inverse=True)
+        table = self._class_factors(labels, np.bincount(numbers, weights))
+        return weights * table[numbers]
+
+    def _class_factors(self, labels, totals: np.ndarray) -> np.ndarray:
+        """Factors on C by class; `totals` are the weights of the classes."""
+        if self.class_weight is None:
+            return np.ones(len(labels))
         if isinstance(self.class_weight, dict):
-            table = _per_class(self.class_weight, labels, "class_weight", default=1.0)
-        elif isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            totals = np.bincount(numbers, weights)
+            return per_class(self.class_weight, labels, "class_weight", default=1.0)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             present = totals > 0
             table = np.zeros(len(labels))
             table[present] = totals.sum() / (present.sum() * totals[present])
-        else:
-            raise ValueError(
-                f"class_weight={self.class_weight!r} is not known; give None, "
-                "'balanced' or a dict of class label to weight."
-            )
-        return weights * table[numbers]
+            return table
+        raise ValueError(
+            f"class_weight={self.class_weight!r} is not known; give None, "
+            "'balanced' or a dict of class label to weight."
+        )
 
     def _radii(self, y, radius):
         """What `solve` takes for `radius`: one number or one per sample."""
@@ -103,7 +127,7 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
                 )
         if isinstance(radius, dict):
             labels, numbers = np.unique(y, return_inverse=True)
-            return _per_class(radius, labels, "radius")[numbers]
+            return per_class(radius, labels, "radius")[numbers]
         return radius
 
     def _own_radius(self):
@@ -113,6 +137,32 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     def _noise(self):
         """The noise to train against; a pipeline may carry it here from raw units."""
         return self._carried_noise() if hasattr(self, "_carried_noise") else self.noise
+
+
+def notes_of(solutions: list, labels) -> list[Warning]:
+    """Warnings of all binary problems; where there are more, each names its class."""
+    if len(solutions) == 1:
+        return list(solutions[0].notes)
+    return [
+        type(note)(f"{label!s} against the rest: {note}")
+        for label, solution in zip(labels, solutions, strict=True)
+        for note in solution.notes
+    ]
+
+
+def dispatched(X) -> bool:
+    """Whether X is an array of another library and scikit-learn is told to keep it."""
+    return get_config()["array_api_dispatch"] and is_foreign(X)
+
+
+def _check_same_place(X, model, method: str) -> None:
+    """A model fitted in one namespace predicts there, as scikit-learn has it."""
+    if get_config()["array_api_dispatch"]:
+        try:
+            from sklearn.utils._array_api import check_same_namespace
+        except ImportError:  # scikit-learn before 1.8
+            return
+        check_same_namespace(X, model, attribute="coef_", method=method)
 
 
 def weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +180,7 @@ def weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
     return labels[present], renumbered[numbers]
 
 
-def _per_class(table: dict, labels, name: str, default=None) -> np.ndarray:
+def per_class(table: dict, labels, name: str, default=None) -> np.ndarray:
     """Read a dict of class label to number as an array in the order of `labels`."""
     values = [table.get(label, default) for label in labels.tolist()]
     if None in values:

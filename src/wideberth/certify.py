@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from wideberth._arrays import is_foreign, like, namespace
 from wideberth._validation import check_per_sample
 from wideberth.noise import as_shape
 
 __all__ = ["certified_radius", "decision_values", "robust_correct", "worst_case"]
 
 #: Entries of a float64 block of float32 data.
-_BLOCK_ENTRIES = 1 << 20
+_BLOCK_ENTRIES, _DEVICE_ENTRIES = 1 << 20, 1 << 28
 
 
 def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -33,7 +34,9 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
     float32 data is read in blocks and never copied whole.
     """
-    if X.dtype == np.float64:
+    if is_foreign(X):
+        values = _values_elsewhere(X, coef, intercept)
+    elif X.dtype == np.float64:
         values = np.asarray(X @ coef.T) + intercept
     else:
         values = np.empty((X.shape[0], coef.shape[0]))
@@ -42,6 +45,18 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
             rows = slice(start, start + step)
             values[rows] = X[rows].astype(np.float64) @ coef.T + intercept
     return values[:, 0] if len(coef) == 1 else values
+
+
+def _values_elsewhere(X, coef: np.ndarray, intercept: np.ndarray):
+    """The same where X is an array of another library, which holds the result too."""
+    xp, step = namespace(X), max(_DEVICE_ENTRIES // X.shape[1], 1)
+    weights, shift = like(coef.T.copy(), X), like(intercept, X)
+    blocks = [
+        xp.astype(X[start:end, :], xp.float64, copy=False) @ weights + shift
+        for start in range(0, X.shape[0], step)
+        for end in [min(start + step, X.shape[0])]
+    ]
+    return xp.concat(blocks)
 
 
 def certified_radius(values, coef, noise="l2") -> np.ndarray:

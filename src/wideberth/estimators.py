@@ -19,9 +19,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
+from wideberth._arrays import is_foreign
 from wideberth._callbacks import CallbackSupport, Progress, with_callbacks
-from wideberth._linear import DTYPES, LinearClassifier, weighted_classes
+from wideberth._linear import (
+    DTYPES,
+    LinearClassifier,
+    dispatched,
+    notes_of,
+    weighted_classes,
+)
 from wideberth._validation import check_positive
+from wideberth.scale.opening import is_scaled
 from wideberth.solve import Solution, solve
 
 __all__ = ["RobustLinearSVC"]
@@ -159,13 +167,15 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, radius=None):
+    def fit(self, X, y=None, sample_weight=None, radius=None):
         """Train on labelled samples.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
-            float32 is used as it is, without a float64 copy.
+            float32 is used as it is, without a float64 copy. Or data that is read in
+            chunks, as `wideberth.scale.open_data` takes it or returned by it; arrays
+            of other libraries under `array_api_dispatch`.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -186,6 +196,18 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     @with_callbacks
     def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
         """Fit in place; return the warnings to issue."""
+        if dispatched(X):
+            from wideberth.scale.fitting import fit_elsewhere
+
+            return fit_elsewhere(self, X, y, sample_weight, radius)
+        if is_scaled(X, y) and not is_foreign(X):
+            from wideberth.scale.fitting import fit_source
+
+            return fit_source(self, X, y, sample_weight, radius)
+        return self._fit_here(X, y, sample_weight, radius)
+
+    def _fit_here(self, X, y, sample_weight, radius) -> list[Warning]:
+        """Fit to data in NumPy or SciPy, or in what becomes that."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES)
         check_classification_targets(y)
         weights = self._weights(y, sample_weight)
@@ -221,8 +243,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.classes_, self.noise_ = classes, noise
         self._keep(solutions, np.array(positives), numbers)
         progress.end(**{name: getattr(self, name) for name in _PREDICTIVE})
-        labels = [classes[k] for k in positives] if len(positives) > 1 else None
-        return _notes(solutions, labels)
+        return notes_of(solutions, classes)
 
     def _options(self) -> dict:
         """Parameters that `solve` takes as they are, and checks."""
@@ -273,6 +294,11 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     def _own_radius(self):
         return self.radius
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
     def _printer(self, label):
         return (
             partial(_print_point, type(self).__name__, label) if self.verbose else None
@@ -292,17 +318,6 @@ def _one_against_the_rest(
     solution = solve(X, labels, max_seconds=left, callback=callback, **options)
     done()
     return solution
-
-
-def _notes(solutions: list[Solution], labels) -> list[Warning]:
-    """Warnings of all binary problems; where there are more, each names its class."""
-    if labels is None:
-        return list(solutions[0].notes)
-    return [
-        type(note)(f"{label!s} against the rest: {note}")
-        for label, solution in zip(labels, solutions, strict=True)
-        for note in solution.notes
-    ]
 
 
 def _print_point(name: str, label, entry: dict) -> None:

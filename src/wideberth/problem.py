@@ -263,6 +263,7 @@ class Problem:
         """Evaluate the dual at α, repaired to be feasible first.
 
         `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
+        Where no repair makes α feasible the value is −∞.
         """
         feasible = self.repair(alpha)
         if combined is None or feasible is not alpha:
@@ -281,8 +282,15 @@ class Problem:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
         value = total - 0.5 * float(w @ w) - penalty
+        if self.intercept == 0 and not self._balances(feasible, total):
+            value = -np.inf
         rounding, center = self._dual_rounding(w, b, s, total, d_error)
         return DualPoint(feasible, d, s, w, b, value, rounding, center)
+
+    def _balances(self, alpha, total: float) -> bool:
+        """Whether Σα_i y_i = 0 up to rounding: folded samples may leave no such α."""
+        off = accurate_sum(alpha * self.y) + self._fold("balance")
+        return abs(off) <= 4 * sum_rounding(self.n + self._fold("n")) * total
 
     def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float]:
         """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""

@@ -1,4 +1,4 @@
-"""What `solve` returns, a model with its proof, and the warnings that may come with it."""
+"""What `solve` returns: a model with its proof; and the warnings that come with it."""
 
 from __future__ import annotations
 

@@ -39,6 +39,12 @@ class Chunk:
     number: int = 0
     origin: str = "the data"
 
+    @classmethod
+    def of(cls, X, vectors, number: int, origin: str) -> Chunk:
+        """Rows with labels, weights and radii, of which the last may be missing."""
+        y, weight, radius = (*vectors, None, None)[:3]
+        return cls(X, y, weight, radius, number, origin)
+
     @property
     def n(self) -> int:
         """Rows."""
@@ -171,7 +177,7 @@ def _labels(chunk: Chunk, check: bool):
     if check and not xp.all(xp.abs(y) == 1):
         wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
         raise chunk.error(
-            f"row {wrong} has the label {host(y)[wrong]:g}; this function needs exactly "
+            f"row {wrong} has the label {host(y)[wrong]:g}; solve needs exactly "
             "−1 and +1. RobustLinearSVC takes labels of any kind."
         )
     return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)

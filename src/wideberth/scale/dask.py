@@ -27,18 +27,20 @@ class DaskSource(Source):
         if y is None:
             raise DataError("y is missing; give a Dask array or series of labels.")
         self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
+        self.names = list(X.columns) if hasattr(X, "columns") else None
         self.row_bytes = 8 * self.d
         self.n = _length(X)
         named = (("y", y), ("sample_weight", weight), ("radius", radius))
-        self.parts = [_partitions(X, "X")]
+        self.blocks = _partitions(X, "X")
+        self.vectors: list[list | None] = []
         for name, value in named:
             parts = None if value is None else _partitions(value, name)
-            if parts is not None and len(parts) != len(self.parts[0]):
+            if parts is not None and len(parts) != len(self.blocks):
                 raise DataError(
                     f"{name} has {len(parts)} partitions where X has "
-                    f"{len(self.parts[0])}; split both alike (rechunk, repartition)."
+                    f"{len(self.blocks)}; split both alike (rechunk, repartition)."
                 )
-            self.parts.append(parts)
+            self.vectors.append(parts)
 
     def tasks(self, question) -> list:
         """One delayed answer per partition."""
@@ -46,8 +48,8 @@ class DaskSource(Source):
 
         ask = dask.delayed(_answer, pure=False)
         out = []
-        for number, X in enumerate(self.parts[0]):
-            rest = [None if part is None else part[number] for part in self.parts[1:]]
+        for number, X in enumerate(self.blocks):
+            rest = [None if part is None else part[number] for part in self.vectors]
             own = question.part(number) if hasattr(question, "part") else question
             out.append(ask(own, number, X, *rest))
         return out
@@ -90,8 +92,8 @@ def _as_they_come(tasks: list):
 
 def _answer(question, number: int, X, y, weight, radius):
     """In a worker: put the question to one partition."""
-    parts = (None if part is None else _plain(part) for part in (y, weight, radius))
-    chunk = Chunk(_plain(X), *parts, number, "X, a Dask collection")
+    parts = [None if part is None else _plain(part) for part in (y, weight, radius)]
+    chunk = Chunk.of(_plain(X), parts, number, "X, a Dask collection")
     return question(chunk) if chunk.n else None
 
 

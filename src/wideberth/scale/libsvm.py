@@ -43,7 +43,8 @@ class LibsvmSource(Source):
 
     def _convert(self) -> tuple[list[int], int, int]:
         """Parse the text; rows of each piece, stored entries and columns in all."""
-        sizes, entries, d, folder = [], 0, 0, Path(self._folder.name)
+        sizes: list[int] = []
+        entries, d, folder = 0, 0, Path(self._folder.name)
         for number, (offset, length) in enumerate(self._spans()):
             X, y = self._parse(number, offset, length)
             if X.shape[0] == 0:
@@ -78,11 +79,6 @@ class LibsvmSource(Source):
                 f"{self.path}, chunk {number} (from byte {offset}): not LIBSVM text: "
                 f"{error}"
             ) from None
-        if X.nnz and X.indices.min() < 0:
-            raise DataError(
-                f"{self.path}, chunk {number} (from byte {offset}): has a feature "
-                "number 0; LIBSVM files count features from 1."
-            )
         width = int(X.indices.max()) + 1 if X.nnz else 1
         shape = (X.shape[0], width)
         return sp.csr_array((X.data, X.indices, X.indptr), shape=shape), y
@@ -94,8 +90,9 @@ class LibsvmSource(Source):
             X.resize((size, self.d))
             y = np.load(folder / f"{number}.npy")
             rows = slice(start, start + size)
-            parts = (None if part is None else part[rows] for part in self.vectors)
-            yield Chunk(X, y, *parts, number, f"{self.path} (from row {start})")
+            parts = [None if part is None else part[rows] for part in self.vectors]
+            origin = f"{self.path} (from row {start})"
+            yield Chunk.of(X, [y, *parts], number, origin)
             start += size
 
 

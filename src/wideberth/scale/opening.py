@@ -15,7 +15,7 @@ from wideberth.scale.sources import ArraySource, ChunkSource, NpySource, Source
 
 __all__ = ["is_scaled", "open_data"]
 
-_TABLES = {".parquet", ".pq", ".arrow", ".feather", ".ipc"}
+_TABLES = {".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv"}
 _TEXTS = {".svm", ".libsvm", ".svmlight", ".txt", ".dat"}
 
 
@@ -38,8 +38,8 @@ def open_data(
     Parameters
     ----------
     X : path, array, Dask collection, iterable or function
-        A .npy file; a Parquet, Arrow or Feather file, or a folder of them; a LIBSVM
-        file; an array of another library, such as PyTorch or CuPy; a Dask array or
+        A .npy file; a Parquet, Arrow, Feather or CSV file, or a folder of them; a
+        LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask array or
         frame; or whatever yields (X, y), (X, y, weight) or (X, y, weight, radius) from
         the start each time it is iterated or called.
     y, sample_weight, radius : optional

@@ -44,9 +44,15 @@ class Piece:
     @classmethod
     def of(cls, problem: Problem, indices, chance: float) -> Piece:
         """Copy rows out of a chunk."""
-        vectors = problem.y, problem.weights, problem.radii
-        parts = (pick(part, indices) for part in (problem.rows.X, *vectors))
-        return cls(*parts, indices, chance)
+        everything = problem.rows.X, problem.y, problem.weights, problem.radii
+        X, y, weights, radii = (pick(part, indices) for part in everything)
+        return cls(X, y, weights, radii, indices, chance)
+
+    def part(self, J, share: float) -> Piece:
+        """Some of these rows."""
+        everything = self.X, self.y, self.weights, self.radii, self.indices
+        X, y, weights, radii, indices = (pick(part, J) for part in everything)
+        return Piece(X, y, weights, radii, indices, self.chance * share)
 
 
 @dataclass(frozen=True)
@@ -155,8 +161,8 @@ class Settled:
     """What is proven of the rows of a chunk, and their α; arrays where asked for."""
 
     number: int
-    n_removed: int
-    n_saturated: int
+    #: How many are saturated, and removed.
+    counts: tuple[int, int]
     removed: Any = None
     saturated: Any = None
     alpha: Any = None
@@ -189,15 +195,15 @@ class Settle:
             lower, upper = self._bounds(problem)
             removed = (lower > 1) | (problem.weights == 0)
             saturated = (upper < 1) & ~removed
-        counts = int(xp.count_nonzero(removed)), int(xp.count_nonzero(saturated))
+        counts = int(xp.count_nonzero(saturated)), int(xp.count_nonzero(removed))
         if not self.arrays:
-            return Settled(chunk.number, *counts)
+            return Settled(chunk.number, counts)
         slack = problem.slack(*self.rule)
         upper, lower = (share * problem.weights for share in self.shares)
         alpha = xp.where(slack >= 0, xp.where(problem.y > 0, upper, lower), 0.0)
         if chunk.number in self.members:
             scatter(alpha, *self.members[chunk.number])
-        return Settled(chunk.number, *counts, removed, saturated, alpha)
+        return Settled(chunk.number, counts, removed, saturated, alpha)
 
     def part(self, number: int) -> Settle:
         """What of this question concerns one chunk."""

@@ -33,6 +33,8 @@ class Source(ABC):
     d: int
     #: Bytes of a row.
     row_bytes: float
+    #: Names of the features, where the data has them.
+    names: list[str] | None = None
     #: Whether the rows are in memory all the time.
     stays = False
     #: Told how many chunks of a read are done.
@@ -83,16 +85,16 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as reader:
-        end = object()
-        coming = reader.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = reader.submit(next, items, end)
+        coming = reader.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = reader.submit(next, items, None)
             yield item
 
 
 class ArraySource(Source):
     """Rows of an array that stays where it is, taken in slices."""
 
+    n: int
     stays = True
 
     def __init__(self, X, y, weight=None, radius=None):
@@ -111,8 +113,8 @@ class ArraySource(Source):
         for number, start in enumerate(range(0, self.n, self.chunk_rows)):
             rows = slice(start, min(start + self.chunk_rows, self.n))
             X, *vectors = self.columns
-            parts = (None if part is None else part[rows] for part in vectors)
-            yield Chunk(X[rows, :], *parts, number, "X")
+            parts = [None if part is None else part[rows] for part in vectors]
+            yield Chunk.of(X[rows, :], parts, number, "X")
 
     def map(self, question):
         for chunk in self.chunks():
@@ -166,13 +168,15 @@ class ChunkSource(Source):
             vectors = [
                 part if is_foreign(part) else np.asarray(part) for part in vectors
             ]
-            chunk = Chunk(X, *vectors, *[None] * (3 - len(vectors)), number, "X")
+            chunk = Chunk.of(X, vectors, number, "X")
             if chunk.n:
                 yield chunk
 
 
 class NpySource(Source):
     """Rows of a .npy file, read piece by piece; nothing is mapped into memory."""
+
+    n: int
 
     def __init__(self, path, y, weight=None, radius=None, memory=None, layout=None):
         super().__init__(memory)
@@ -220,12 +224,12 @@ class NpySource(Source):
             for number, start in enumerate(range(0, self.n, self.chunk_rows)):
                 stop = min(start + self.chunk_rows, self.n)
                 X = np.fromfile(file, self.dtype, (stop - start) * self.d)
-                parts = (
+                parts = [
                     None if part is None else np.array(part[start:stop])
                     for part in self.vectors
-                )
-                X = X.reshape(-1, self.d)
-                yield Chunk(X, *parts, number, f"{self.path} (from row {start})")
+                ]
+                origin = f"{self.path} (from row {start})"
+                yield Chunk.of(X.reshape(-1, self.d), parts, number, origin)
 
 
 def _header(file: BinaryIO, path: Path):

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and Feather files, or folders of them, through pyarrow."""
+"""Parquet, Arrow, Feather and CSV files, or folders of them, through pyarrow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TableSource(Source):
         others = [name for name in names if name not in self.special]
         self.columns = list(columns) if columns is not None else others
         self._check_columns(names)
-        self.d = len(self.columns)
+        self.d, self.names = len(self.columns), self.columns
         self.row_bytes = 8 * self.d
         self.n = self._count()
 
@@ -148,6 +148,7 @@ _FORMATS = {
     ".arrow": "ipc",
     ".ipc": "ipc",
     ".feather": "feather",
+    ".csv": "csv",
 }
 
 

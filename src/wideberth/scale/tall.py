@@ -40,7 +40,7 @@ __all__ = ["TallOutcome", "solve_tall"]
 #: Shares of the band that `SamplingError` gives, five standard deviations, to choose
 #: from; what rows outside may cost, as a share of the tolerance; how many rows tell;
 #: and the share where a sample of the rows inside has to do.
-_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.3), 0.5, 20_000
+_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.3), 0.3, 20_000
 _MOST_OF_SAMPLE = 0.4
 #: Rounds without a smaller gap, and reads in all, after which to give up.
 _PATIENCE, _MOST_READS = 6, 60
@@ -90,6 +90,7 @@ class _Tall:
         self.rng = np.random.default_rng(random_state)
         self.capacity = source.capacity()
         self.reads, self.n = 0, 0
+        self.sizes: dict[int, int] = {}
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.proof: _Proof | None = None
 
@@ -133,6 +134,12 @@ class _Tall:
         work = Work(self.terms, self.capacity, look.seed)
         for answer in self.source.map(look):
             work.add(answer)
+        self.sizes = self.sizes or work.sizes
+        if work.sizes != self.sizes:
+            raise DataError(
+                "The data changed while it was read: chunks have other numbers of rows "
+                "than at the first read."
+            )
         if work.rows >= min(work.n, 2 * self.terms.d + 50) or not work.exact:
             return work
         return self._look(replace(look, wider=8 * look.wider))
@@ -164,6 +171,8 @@ class _Tall:
             proof = _Proof(found.dual, (w, b), work.split(found.dual.alpha))
             if self.proof is None or proof.dual.value > self.proof.dual.value:
                 self.proof = proof
+            if first:  # everything was solved at once: it is there, or nearly
+                look = replace(look, before=(look.w, look.b))
             return found, replace(look, pinned=work.members if again else None)
         points = 16 if is_foreign(problem.y) else 6
         error = SamplingError(problem, found.point, work.doubt, self.rng, points)
@@ -254,10 +263,8 @@ class _Tall:
         return Problem(rows, none, none, self.terms.noise, self.terms.intercept, fold)
 
     def _finish(self, screen: bool) -> TallOutcome:
-        """Say what the certificate proves of the rows, where there is room to say it."""
-        arrays = self.source.spares(10 * self.n)
-        counts, parts = (self.n, 0, 0), []
-        proof = self.proof
+        """Say what the certificate proves of the rows, where there is room for it."""
+        arrays, proof, parts = self.source.spares(10 * self.n), self.proof, []
         if proof is not None and (screen or arrays):
             nothing = np.zeros(self.terms.d)
             empty = self._empty(Folded(nothing, 0.0, 0.0, 0.0, 0, 0.0, 0.0))
@@ -274,9 +281,8 @@ class _Tall:
             )
             self.reads += 1
             parts = list(self.source.map(settle))
-            removed = sum(part.n_removed for part in parts)
-            saturated = sum(part.n_saturated for part in parts)
-            counts = (self.n - removed - saturated, saturated, removed)
+            counts = [sum(part.counts[k] for part in parts) for k in range(2)]
+            counts = [self.n - sum(counts), *counts]
             self.control.record(float(self.reads), self._certificate(), counts)
         alpha, removed, saturated = (
             concat([getattr(part, name) for part in parts])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wideberth._arrays import concat, like, pick
+from wideberth._arrays import concat, like
 from wideberth.problem import Folded, Problem
 from wideberth.rows import Passes, as_rows, gamma
 from wideberth.scale.chunks import Terms
@@ -33,7 +33,7 @@ class Work:
         self.sizes: dict[int, int] = {}
         self.fold: Folded | None = None
         self.sides: list[Folded] = []
-        self.classes = (0, 0)
+        self.classes: tuple[int, ...] = (0, 0)
         self._hinges: list[float] = []
         self._rounding = 0.0
         self._pieces: dict[int, Piece] = {}
@@ -45,7 +45,7 @@ class Work:
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
         self.fold = _plus(self.fold, answer.fold)
-        before = self.sides or [None] * len(answer.sides)
+        before: list = self.sides or [None] * len(answer.sides)
         self.sides = [_plus(*pair) for pair in zip(before, answer.sides, strict=True)]
         self.classes = tuple(map(operator.add, self.classes, answer.classes))
         self.chance = min(self.chance, answer.piece.chance)
@@ -100,9 +100,7 @@ class Work:
             return piece
         places = np.arange(piece.indices.shape[0])
         places, share = thin(places, self.chance / piece.chance, (self.seed, number))
-        J = like(places, piece.indices)
-        fields = piece.X, piece.y, piece.weights, piece.radii, piece.indices
-        return Piece(*(pick(part, J) for part in fields), piece.chance * share)
+        return piece.part(like(places, piece.indices), share)
 
 
 def _plus(a: Folded | None, b: Folded) -> Folded:

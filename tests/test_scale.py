@@ -1,0 +1,451 @@
+"""Data that is read in chunks: files, iterables, and the algorithm above them."""
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from tall import INTERCEPTS, tall_data
+from wideberth import NullModelWarning, Problem, RobustLinearSVC, solve
+from wideberth.noise import L2
+from wideberth.scale import DataError, Source, open_data
+from wideberth.scale.chunks import Chunk, Terms
+from wideberth.scale.memory import parse_bytes
+from wideberth.scale.tall import solve_tall
+from wideberth.solvers.control import Control
+
+N, D = 30_000, 8
+OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = tall_data(N, D)
+    rng = np.random.default_rng(1)
+    return X, y, rng.uniform(0.5, 2, N), rng.uniform(0, 0.2, N)
+
+
+@pytest.fixture(scope="module")
+def reference(data):
+    X, y, weight, radius = data
+    return solve(X, y, sample_weight=weight, radius=radius, **OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def files(data, tmp_path_factory):
+    """The same data in every format."""
+    X, y, weight, radius = data
+    folder = tmp_path_factory.mktemp("files")
+    np.save(folder / "X.npy", X)
+    for name, part in (("y", y), ("weight", weight), ("radius", radius)):
+        np.save(folder / f"{name}.npy", part)
+    columns = {f"x{j}": X[:, j] for j in range(D)}
+    table = pa.table(columns | {"label": y.astype("i1"), "w": weight, "r": radius})
+    (folder / "parts").mkdir()
+    for k in range(3):
+        part = table.slice(k * N // 3, N // 3)
+        pa.parquet.write_table(part, folder / "parts" / f"{k}.parquet")
+    pa.parquet.write_table(table, folder / "all.parquet", row_group_size=5_000)
+    pa.feather.write_feather(table, folder / "all.feather")
+    pa.csv.write_csv(table, folder / "all.csv")
+    with pa.ipc.new_file(str(folder / "all.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    dump_svmlight_file(X, y, str(folder / "all.svm"), zero_based=False)
+    return folder
+
+
+def slices(size, *arrays):
+    return [
+        tuple(part[start : start + size] for part in arrays)
+        for start in range(0, len(arrays[0]), size)
+    ]
+
+
+def inputs(data, files):
+    """X and y, with weights and radii, in every form that is read in chunks."""
+    X, y, weight, radius = data
+    columns = {"sample_weight": "w", "radius": "r"}
+    arrays = {"sample_weight": weight, "radius": radius}
+    paths = {"sample_weight": files / "weight.npy", "radius": files / "radius.npy"}
+    tables = ("parts", "all.parquet", "all.feather", "all.arrow", "all.csv")
+    return {
+        **{name: ((files / name, "label"), columns) for name in tables},
+        "npy": ((str(files / "X.npy"), y), arrays),
+        "npy, all on disk": ((files / "X.npy", files / "y.npy"), paths),
+        "memory map": ((np.load(files / "X.npy", mmap_mode="r"), y), arrays),
+        "LIBSVM": ((files / "all.svm",), arrays),
+        "list of chunks": ((slices(4_000, X, y, weight, radius),), {}),
+        "function": ((lambda: iter(slices(7_000, X, y, weight, radius)),), {}),
+        "sparse chunks": (
+            (
+                [
+                    (sp.csr_array(part), *rest)
+                    for part, *rest in slices(9_000, X, y, weight, radius)
+                ],
+            ),
+            {},
+        ),
+    }
+
+
+FORMS = [
+    "parts", "all.parquet", "all.feather", "all.arrow", "all.csv", "npy", "npy, all on disk",
+    "memory map", "LIBSVM", "list of chunks", "function", "sparse chunks",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_data_has_the_answer_of_memory(form, data, files, reference):
+    given, options = inputs(data, files)[form]
+    memory = 10**6 if form == "memory map" else "400MB"
+    found = solve(*given, memory=memory, **options, **OPTIONS)
+    assert found.converged
+    assert abs(found.primal / reference.primal - 1) < 1e-8
+    np.testing.assert_allclose(found.w, reference.w, atol=2e-4)
+
+
+def test_a_small_memory_map_is_an_array(data, files):
+    mapped = np.load(files / "X.npy", mmap_mode="r")
+    assert solve(mapped, data[1], memory="1GB", **OPTIONS).passes != 4.0
+    inside = mapped[10_000:]
+    found = solve(inside, data[1][10_000:], memory=10**6, **OPTIONS)
+    same = solve(np.array(inside), data[1][10_000:], **OPTIONS)
+    assert found.primal == pytest.approx(same.primal, rel=1e-8)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("noise", ["l2", "scales", "covariance"])
+def test_intercepts_and_noise_shapes(intercept, noise, data):
+    X, y, weight, radius = data
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(D, D)) / 3
+    shape = {"l2": "l2", "scales": np.linspace(0, 1, D), "covariance": root @ root.T}
+    options = OPTIONS | INTERCEPTS[intercept] | {"noise": shape[noise]}
+    expected = solve(X, y, sample_weight=weight, radius=radius, **options)
+    found = solve(slices(6_000, X, y, weight, radius), **options)
+    assert found.converged
+    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_certificate_is_that_of_the_whole_problem(intercept, data):
+    X, y, weight, radius = data
+    options = OPTIONS | INTERCEPTS[intercept]
+    found = solve(slices(5_000, X, y, weight, radius), **options)
+    kind = {"none": None, "free": 0.0, "penalised": 2.0}[intercept]
+    problem = Problem.from_data(
+        X, y, C=0.05, radius=radius, sample_weight=weight, intercept=kind
+    )
+    point, dual = problem.at(found.w, found.b), problem.dual_at(found.alpha)
+    assert found.primal == pytest.approx(point.value, rel=1e-12)
+    assert found.dual == pytest.approx(dual.value, rel=1e-12)
+    assert found.gap <= 1e-9 * found.primal
+
+
+@pytest.mark.parametrize("intercept", ["none", "penalised"])
+def test_what_is_proven_of_rows_is_true(intercept, data):
+    X, y, weight, radius = data
+    options = OPTIONS | INTERCEPTS[intercept]
+    exact = solve(X, y, sample_weight=weight, radius=radius, **options | {"tol": 1e-11})
+    found = solve(slices(5_000, X, y, weight, radius), **options | {"tol": 1e-6})
+    c = 0.05 * weight
+    assert found.removed.mean() > 0.2
+    assert found.saturated.mean() > 0.2
+    assert np.all(exact.alpha[found.removed] <= 1e-6 * c[found.removed])
+    assert np.all(exact.alpha[found.saturated] >= (1 - 1e-6) * c[found.saturated])
+
+
+class Counting(Source):
+    """A source that counts reads and says how many rows may be held."""
+
+    def __init__(self, X, y, rows_held, size=3_000):
+        super().__init__()
+        self.parts, self.rows_held = slices(size, X, y), rows_held
+        self.n, self.d = X.shape
+        self.row_bytes, self.reads = 8 * self.d, 0
+
+    def chunks(self):
+        self.reads += 1
+        for number, (X, y) in enumerate(self.parts):
+            yield Chunk(X, y, number=number)
+
+    def capacity(self):
+        return self.rows_held
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("rows_held", [800, 2_000, 10**6])
+def test_few_reads_whatever_the_memory(rows_held, intercept):
+    X, y = tall_data(60_000)
+    source, control = Counting(X, y, rows_held), Control(1e-6)
+    terms = Terms(8, 0.05, 0.1, L2(), intercept)
+    found = solve_tall(source, terms, control, random_state=0)
+    assert source.reads == found.reads
+    assert found.certificate.gap <= 1e-6 * found.certificate.primal
+    assert found.reads <= {800: 20, 2_000: 12, 10**6: 5}[rows_held]
+    assert max(entry["free"] for entry in control.trace[:-1]) <= max(rows_held, 2_000)
+
+
+@pytest.mark.parametrize("radius", [3.0, 50.0])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_noise_beyond_the_critical_radius_gives_the_null_model(radius, intercept, data):
+    X, y = data[:2]
+    options = {"C": 0.05, "radius": radius} | INTERCEPTS[intercept]
+    with pytest.warns(NullModelWarning):
+        expected = solve(X, y, **options)
+    with pytest.warns(NullModelWarning):
+        found = solve(slices(4_000, X, y), **options)
+    assert not found.w.any()
+    assert found.primal == pytest.approx(expected.primal, rel=1e-9)
+
+
+def test_all_rows_may_fit_at_once():
+    X, y = tall_data(300, 3)
+    found = solve([(X, y)], C=1.0, tol=1e-10)
+    assert found.primal == pytest.approx(solve(X, y, C=1.0, tol=1e-10).primal, rel=1e-9)
+
+
+def test_the_same_seed_gives_the_same_bits(data):
+    X, y = data[:2]
+    runs = [solve(slices(4_000, X, y), **OPTIONS) for _ in range(2)]
+    assert np.array_equal(runs[0].w, runs[1].w)
+
+
+def test_a_callback_and_a_deadline_stop_with_an_honest_gap(data):
+    X, y = data[:2]
+    with pytest.warns(UserWarning, match="callback"):
+        found = solve(slices(4_000, X, y), callback=lambda entry: True, **OPTIONS)
+    assert not found.converged
+    assert found.gap > 0
+    with pytest.warns(UserWarning, match="max_seconds"):
+        found = solve(slices(4_000, X, y), max_seconds=1e-6, **OPTIONS)
+    assert found.relative_gap > 1e-9
+
+
+def test_progress_goes_to_standard_error(data, capsys):
+    solve(slices(4_000, *data[:2]), verbose=True, **OPTIONS)
+    shown = capsys.readouterr()
+    assert "read 2: objective" in shown.err
+    assert "relative gap" in shown.err
+    assert shown.out == ""
+
+
+# -- errors ----------------------------------------------------------------------------
+
+
+def bad(parts, number, change):
+    parts = list(parts)
+    parts[number] = change(*parts[number])
+    return parts
+
+
+def spoiled(X, y):
+    X = X.copy()
+    X[17, 3] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (spoiled, r"chunk 7: X contains nan at row 17, column 3"),
+        (lambda X, y: (X[:, :5], y), r"chunk 7: has 5 columns where .* has 8"),
+        (lambda X, y: (X, y[:-1]), r"chunk 7: has labels of shape"),
+        (lambda X, y: (X, 2 * y), r"chunk 7: row 0 has the label -?2; solve needs"),
+        (lambda X, y: (X, y, -y), r"chunk 7: the weight is -1"),
+        (lambda X, y: (X,), r"chunk 7: each must be a tuple"),
+    ],
+)
+def test_an_error_names_the_chunk(data, change, message):
+    parts = bad(slices(2_000, *data[:2]), 7, change)
+    with pytest.raises(DataError, match=message):
+        solve(parts)
+
+
+def test_a_truncated_parquet_file_is_named(files, tmp_path):
+    for file in (files / "parts").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    broken = tmp_path / "1.parquet"
+    broken.write_bytes(broken.read_bytes()[:-2_000])
+    with pytest.raises(DataError, match=r"1\.parquet"):
+        solve(tmp_path, "label")
+
+
+def test_a_missing_value_in_a_table_is_named(tmp_path):
+    columns = {"a": [1.0, None, 3.0], "b": [1.0, 2.0, 3.0], "y": [1, -1, 1]}
+    pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"t\.parquet, chunk 0: row 1 .* column 'a'"):
+        solve(tmp_path / "t.parquet", "y")
+
+
+def test_a_truncated_npy_file_is_named(files, tmp_path):
+    whole = (files / "X.npy").read_bytes()
+    (tmp_path / "X.npy").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"X\.npy is cut short"):
+        solve(tmp_path / "X.npy", np.ones(N))
+
+
+def test_libsvm_errors_leave_no_files(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    text = (files / "all.svm").read_text().splitlines()[:2_000]
+    text[1_500] = "1 2:abc"
+    (tmp_path / "bad.svm").write_text("\n".join(text))
+    with pytest.raises(DataError, match=r"bad\.svm, chunk 0 .*not LIBSVM text"):
+        solve(tmp_path / "bad.svm")
+    solve(files / "all.svm", **OPTIONS)
+    assert os.listdir(tmp_path) == ["bad.svm"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("nowhere.npy", np.ones(3)), "no file or folder nowhere.npy"),
+        (({}, None), "yields no chunk"),
+        ((iter([]), None), "read only once"),
+    ],
+)
+def test_what_cannot_be_opened(given, message):
+    with pytest.raises((DataError, FileNotFoundError), match=message):
+        open_data(*given)
+
+
+def test_names_of_columns_are_checked(files):
+    with pytest.raises(DataError, match="y='target' is not a column"):
+        solve(files / "all.parquet", "target")
+    with pytest.raises(DataError, match="must be the name of the column"):
+        solve(files / "all.parquet")
+    with pytest.raises(DataError, match="columns names 'x99'"):
+        open_data(files / "all.parquet", "label", columns=["x0", "x99"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"solver": "coordinate"}, {"noise": "linf"}, {"init": (0, 0, 0)}]
+)
+def test_what_needs_memory_says_so(options, data):
+    with pytest.raises(ValueError, match="in memory"):
+        solve(slices(4_000, *data[:2]), **options)
+
+
+def test_a_single_class_is_an_error(data):
+    with pytest.raises(DataError, match="No row of the data has the label −1"):
+        solve(slices(4_000, data[0], np.ones(N)))
+
+
+def test_data_that_changes_between_reads_is_noticed(data):
+    X, y = data[:2]
+    lengths = iter([4_000, 4_000, 3_000])
+
+    def shrinking():
+        return iter(slices(next(lengths, 2_000), X, y))
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        solve(shrinking, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2GB", 2 * 10**9), ("500 MiB", 500 * 2**20), (1000, 1000), ("1.5k", 1500)],
+)
+def test_amounts_of_memory(text, size):
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["lots", "-1", 0, "2 parsecs", float("nan")])
+def test_wrong_amounts_of_memory(text):
+    with pytest.raises(ValueError, match="amount of memory"):
+        parse_bytes(text)
+
+
+GENERATE = """
+import sys
+import numpy as np
+rng, folder = np.random.default_rng(0), sys.argv[1]
+X = np.lib.format.open_memmap(f"{folder}/X.npy", "w+", np.float32, (2_500_000, 40))
+normal, y = rng.normal(size=40) / 6, np.empty(len(X), np.int8)
+for start in range(0, len(X), 50_000):
+    rows = slice(start, start + 50_000)
+    X[rows] = rng.standard_normal((50_000, 40), dtype=np.float32)
+    y[rows] = np.where(X[rows] @ normal + rng.normal(size=50_000) > 0, 1, -1)
+np.save(f"{folder}/y.npy", y)
+"""
+SOLVE = """
+import re, sys
+from wideberth import solve
+folder, memory = sys.argv[1:]
+found = solve(f"{folder}/X.npy", f"{folder}/y.npy", C=0.01, radius=0.05, tol=1e-4,
+              memory=memory, random_state=0)
+assert found.converged and found.passes <= 12, found
+print(1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the memory held")
+def test_memory_is_bounded_by_the_argument(tmp_path):
+    """400 MB of data, 300 MB for the whole process, of which half is the interpreter."""
+
+    def run(script, *arguments):
+        command = [sys.executable, "-c", script, str(tmp_path), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run(GENERATE)
+    assert int(run(SOLVE, "300MB")) < 300 * 10**6
+
+
+# -- the estimator -----------------------------------------------------------------------
+
+
+def test_the_estimator_takes_a_path(files, data):
+    X, y, weight, radius = data
+    options = {"C": 0.05, "tol": 1e-8, "random_state": 0}
+    found = RobustLinearSVC(**options).fit(
+        files / "parts", "label", sample_weight="w", radius="r"
+    )
+    expected = RobustLinearSVC(**options).fit(X, y, sample_weight=weight, radius=radius)
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
+    assert found.classes_.tolist() == [-1, 1]
+    assert found.feature_names_in_.tolist() == [f"x{j}" for j in range(D)]
+    assert found.n_features_in_ == D
+    assert found.score(X, y) == pytest.approx(expected.score(X, y), abs=1e-3)
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.predict(X[:50]), found.predict(X[:50]))
+
+
+def test_the_estimator_takes_labels_of_any_kind_in_chunks():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["apple", "pear", "quince"], size=9_000)
+    X = rng.normal(size=(9_000, 4)) + (y == "pear")[:, None] - (y == "apple")[:, None]
+    options = {
+        "C": 0.1,
+        "radius": {"apple": 0.1, "pear": 0.0, "quince": 0.3},
+        "class_weight": "balanced",
+        "tol": 1e-8,
+        "random_state": 0,
+    }
+    found = RobustLinearSVC(**options).fit(slices(2_000, X, y))
+    expected = RobustLinearSVC(**options).fit(X, y)
+    assert found.classes_.tolist() == ["apple", "pear", "quince"]
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
+    agree = found.predict(X) == expected.predict(X)
+    assert agree.mean() > 0.999
+    assert len(found.screening_) == 3
+
+
+def test_a_failed_fit_leaves_the_old_model(data):
+    X, y = data[:2]
+    model = RobustLinearSVC(random_state=0).fit(slices(5_000, X, y))
+    coef = model.coef_
+    with pytest.raises(DataError):
+        model.fit(bad(slices(5_000, X, y), 2, spoiled))
+    assert model.coef_ is coef
