@@ -99,6 +99,7 @@ class DualPoint:
     value: float
     rounding: float
     center_rounding: float  # bound on the error of (w, √λ_b b)
+    s_rounding: float
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,8 @@ class Problem:
         if self.folded is not None:
             fold, g = self.folded, gamma(self.rows.d + 8)
             error += norm_w * (fold.rounding + g * fold.mass)
-            error += sum_rounding(fold.n) * (fold.total * (1 + abs(b)) + fold.s * omega)
+            g += sum_rounding(fold.n)
+            error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
         return error
 
     def best_intercept(self, slack: np.ndarray) -> float:
@@ -265,26 +267,30 @@ class Problem:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
         value = total - 0.5 * float(w @ w) - penalty
-        rounding, center = self._dual_rounding(w, b, s, total, d_error)
-        return DualPoint(feasible, d, s, w, b, value, rounding, center)
+        errors = self._dual_rounding(w, b, s, total, d_error)
+        return DualPoint(feasible, d, s, w, b, value, *errors)
 
-    def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float]:
-        """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
+    def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float, float]:
+        """Errors of D, w(α) and s: ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
         g, norm_w = sum_rounding(self.n + self._fold("n")), float(np.linalg.norm(w))
         omega = self.noise.support(w)
         lipschitz = self.noise.lipschitz(self.rows.d)
         prox_error = gamma(8 * self.rows.d + 64) * (norm_w + s * lipschitz)
-        center = d_error + g * s * lipschitz + prox_error
+        s_error = g * s
+        center = d_error + s_error * lipschitz + prox_error
         error = g * (total * (1 + abs(b)) + s * omega)
         error += (norm_w + center) * center + gamma(self.rows.d + 4) * norm_w**2
         if self.intercept:
             center = float(np.hypot(center, g * total / np.sqrt(self.intercept)))
             error += (g * total) ** 2 / self.intercept + 4 * g * self.intercept * b * b
         elif self.intercept is not None:
-            # Σα_i y_i = 0 holds up to rounding; moving α there changes D by at most:
+            # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
+            moved = 2 * g * total
             steepest = 1 + norm_w * self._largest_norm + omega * self._largest_radius
-            error += g * total * steepest
-        return error, center
+            shift = moved * (self._largest_norm + lipschitz * self._largest_radius)
+            error, center = error + moved * steepest + shift**2, center + shift
+            s_error += moved * self._largest_radius
+        return error, center, s_error
 
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).

@@ -245,10 +245,12 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     y, positive = problem.y, problem.y > 0
     earliest = y * (1 - np.where(positive, upper, lower))
     latest = y * (1 - np.where(positive, lower, upper))
-    fold = 0.0 if problem.folded is None else problem.folded.balance
-    mass = accurate_sum(problem.weights)
-    start = -fold - accurate_sum(problem.weights * positive)
-    slack = 4 * (sum_rounding(problem.n) + problem.n * 2.0**-53) * (mass + abs(fold))
+    balance, mass, n = 0.0, accurate_sum(problem.weights), problem.n
+    if problem.folded is not None:
+        balance = problem.folded.balance
+        mass, n = mass + problem.folded.total, n + problem.folded.n
+    start = -balance - accurate_sum(problem.weights * positive)
+    slack = 4 * (sum_rounding(n) + problem.n * 2.0**-53) * mass
 
     def jumps(at):
         order = np.argsort(at)
