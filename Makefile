@@ -6,7 +6,8 @@ ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipel
 	certify.py radius.py interoperation.py plotting.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety regions
-.PHONY: bench-newton bench-coordinate bench-screening clean
+.PHONY: bench-newton bench-coordinate bench-screening docs linkcheck
+.PHONY: linkcheck-external clean
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -44,7 +45,18 @@ bench-coordinate: $(VENV)/installed-test ## the coordinate solver beside its pee
 bench-screening: $(VENV)/installed-test ## what screening costs
 	$(BIN)/python benchmarks/screening.py
 
+docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \
+		docs docs/_build/html
+
+linkcheck: docs                         ## every link and anchor within the documentation
+	$(BIN)/python tools/check_links.py docs/_build/html
+
+linkcheck-external: docs                ## the addresses outside; needs the network
+	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
+
 clean:
+	rm -rf docs/_build docs/api docs/gallery
 	rm -rf $(VENV) $(VENV)-oldest dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:

@@ -1,12 +1,19 @@
 """What the documentation shows must run."""
 
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "theory").glob("*.md")),
+]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 
 
 def code_blocks(page):
@@ -28,3 +35,15 @@ def test_the_code_on_a_page_runs_from_top_to_bottom(page):
 def test_links_within_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http|#)([^)#\s]+)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("error::UserWarning:wideberth")
+def test_an_example_runs_and_draws(example, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    monkeypatch.setattr(sys, "argv", [str(example)])
+    runpy.run_path(str(example), run_name="__main__")
+    figures = pyplot.get_fignums()
+    pyplot.close("all")
+    assert figures

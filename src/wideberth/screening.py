@@ -68,13 +68,13 @@ class Partition:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """(|F|, |S|, |R|)."""
+        """Numbers of free, saturated and removed samples."""
         removed, saturated = int(self.removed.sum()), int(self.saturated.sum())
         return self.removed.size - removed - saturated, saturated, removed
 
     @property
     def share(self) -> float:
-        """Share of samples decided, (n − |F|)/n."""
+        """Share of samples decided."""
         return 1 - self.counts[0] / self.removed.size
 
     def __repr__(self):
@@ -375,7 +375,7 @@ class Screener:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """(|F|, |S|, |R|) of the original samples so far."""
+        """Numbers of free, saturated and removed samples, of the original ones."""
         reduction = self.reduction
         saturated = 0 if self.problem.folded is None else self.problem.folded.n
         n, free = reduction.full.n, self.problem.n

@@ -1,0 +1,88 @@
+"""How Sphinx builds this documentation: `make docs`."""
+
+from __future__ import annotations
+
+from importlib.metadata import distribution
+from pathlib import Path
+
+import wideberth
+
+project = "wideberth"
+author = "The wideberth developers"
+copyright = author
+version = release = wideberth.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+default_role = "code"  # single backquotes in docstrings are code
+nitpicky = True
+#: What docstrings call a type, and no page of this documentation describes.
+nitpick_ignore_regex = [("py:.*", r"(?!wideberth\.).*")]
+
+# -- text ----------------------------------------------------------------------
+
+myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+# -- reference -----------------------------------------------------------------
+
+autosummary_generate = True
+#: Pages are called what the objects are called: api/RobustLinearSVC.html.
+autosummary_filename_map = {f"wideberth.{name}": name for name in wideberth.__all__}
+autodoc_typehints = "none"  # numpydoc says it in words
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# -- gallery -------------------------------------------------------------------
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+sphinx_gallery_conf = {
+    "examples_dirs": str(EXAMPLES),
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "doc_module": ("wideberth",),
+    "backreferences_dir": None,
+    "plot_gallery": "True",
+}
+
+# -- pages ---------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"wideberth {release}"
+html_static_path = ["_static"]
+html_css_files = ["wideberth.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "wideberth"},
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+# -- mathematics ---------------------------------------------------------------
+# MathJax is one file of the site itself, glyphs included: no page needs the network.
+
+_MATHJAX = distribution("sphinx-mathjax-offline").locate_file(
+    "sphinx-mathjax-offline/static/mathjax/tex-svg.js"
+)
+html_static_path.append(str(_MATHJAX))
+mathjax_path = "tex-svg.js"
