@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import distribution
 from pathlib import Path
 
+from sphinx_gallery.sorting import FileNameSortKey
+
 import wideberth
 
 project = "wideberth"
@@ -46,18 +48,40 @@ numpydoc_xref_param_type = False
 
 # -- gallery -------------------------------------------------------------------
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+#: From what a user asks first to what only some ask.
+EXAMPLES = [
+    "plot_ruler.py",
+    "plot_certified_accuracy.py",
+    "plot_raw_units.py",
+    "plot_two_instruments.py",
+    "plot_missing_values.py",
+    "plot_box_noise.py",
+    "plot_digits.py",
+    "plot_certificate.py",
+    "plot_screening.py",
+]
+
+
+class ExampleOrder(FileNameSortKey):
+    """The order of `EXAMPLES`; a file that is not listed there fails the build."""
+
+    def __call__(self, filename):
+        return EXAMPLES.index(filename)
+
+
 sphinx_gallery_conf = {
-    "examples_dirs": str(EXAMPLES),
+    "examples_dirs": str(Path(__file__).parents[1] / "examples"),
     "gallery_dirs": "gallery",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExampleOrder,
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
     "doc_module": ("wideberth",),
     "backreferences_dir": None,
-    "plot_gallery": "True",
+    "write_computation_times": False,  # that page would load scripts from elsewhere
 }
+
+suppress_warnings = ["config.cache"]  # the order is a class, which cannot be cached
 
 # -- pages ---------------------------------------------------------------------
 
@@ -66,6 +90,7 @@ html_title = f"wideberth {release}"
 html_static_path = ["_static"]
 html_css_files = ["wideberth.css"]
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {"text": "wideberth"},
     "navbar_align": "left",

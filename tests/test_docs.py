@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -47,3 +48,18 @@ def test_an_example_runs_and_draws(example, monkeypatch):
     figures = pyplot.get_fignums()
     pyplot.close("all")
     assert figures
+
+
+def test_the_link_checker_finds_missing_files_and_anchors(tmp_path):
+    (tmp_path / "sub").mkdir()
+    good = '<h1 id="top">x</h1><a href="sub/b.html#here">b</a><a href="#top">up</a>'
+    (tmp_path / "a.html").write_text(good)
+    (tmp_path / "sub" / "b.html").write_text('<p id="here"><a href="../a.html">a</a>')
+    check = [sys.executable, str(ROOT / "tools" / "check_links.py"), str(tmp_path)]
+    assert subprocess.run(check).returncode == 0
+    bad = '<a href="../c.html">c</a><a href="../a.html#gone">a</a>'
+    (tmp_path / "sub" / "d.html").write_text(bad)
+    found = subprocess.run(check, capture_output=True, text=True)
+    assert found.returncode == 1
+    assert "no file for ../c.html" in found.stdout
+    assert "no anchor for ../a.html#gone" in found.stdout

@@ -32,7 +32,9 @@ class Page(HTMLParser):
 
 def broken_links(root: Path) -> tuple[list[str], int, int]:
     """Descriptions of broken links, and the numbers of links within and outside."""
-    pages = {path: Page(path) for path in root.rglob("*.html")}
+    static = root / "_static"  # of the theme: templates, no pages
+    paths = [path for path in root.rglob("*.html") if static not in path.parents]
+    pages = {path: Page(path) for path in paths}
     broken, inside, outside = [], 0, 0
     for path, page in pages.items():
         for link in page.links:
