@@ -25,7 +25,9 @@ def test_the_readme_shows_code():
     assert len(code_blocks(ROOT / "README.md")) > 1
 
 
-@pytest.mark.parametrize("page", filter(code_blocks, PAGES), ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*filter(code_blocks, PAGES)], ids=lambda page: page.name
+)
 def test_the_code_on_a_page_runs_from_top_to_bottom(page):
     names = {}
     for block in code_blocks(page):

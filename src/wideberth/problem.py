@@ -132,7 +132,11 @@ class KKT:
 
 @dataclass(frozen=True)
 class Problem:
-    """A robust SVM on given rows; see the module docstring for the formulas."""
+    """A robust SVM on given rows: its primal, dual, gap and optimality conditions.
+
+    Built by `from_data`; reduced ones carry what saturated samples left behind in
+    `folded`. `intercept` is None (no b), 0 (free) or its penalty λ_b > 0.
+    """
 
     rows: Rows
     weights: np.ndarray

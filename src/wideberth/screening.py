@@ -53,11 +53,21 @@ _BATCH = 1 << 14
 
 @dataclass(frozen=True)
 class Partition:
-    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing."""
+    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing.
+
+    Attributes
+    ----------
+    removed, saturated : boolean arrays of shape (n,)
+        Samples with α_i* = 0, and with α_i* = c_i.
+    lower, upper : arrays of shape (n,)
+        Bounds on the robust margin of each sample at the optimum.
+    region : Region or None
+        Where the optimum was sought.
+    """
 
     removed: np.ndarray
     saturated: np.ndarray
-    lower: np.ndarray  # bounds on the robust margin at the optimum
+    lower: np.ndarray
     upper: np.ndarray
     region: Region | None = None
 

@@ -46,9 +46,29 @@ class Solution:
     """A trained model with its proof.
 
     `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
-    samples. `removed` and `saturated` are the samples proven, from this very
-    certificate, to have α_i = 0 and α_i = c_i at the optimum. `notes` are the warnings
-    that came with it.
+    samples.
+
+    Attributes
+    ----------
+    w, b : array of shape (d,), float
+        The classifier: the sign of ⟨w,x⟩ + b.
+    alpha : array of shape (n,)
+        The dual point behind the certificate.
+    certificate : Certificate
+        Primal and dual values with a bound on their rounding.
+    converged : bool
+        Whether `relative_gap` is at most `tol`.
+    solver : str
+        The one that ran.
+    n_iter, passes, seconds : int, float, float
+        Iterations, reads of the data (rows touched ÷ n), time.
+    removed, saturated : boolean arrays of shape (n,)
+        Samples proven, from this very certificate, to have α_i = 0 and α_i = c_i at the
+        optimum.
+    trace : list of dict
+        One entry for every certified point of the run.
+    notes : tuple of Warning
+        The warnings that came with it.
     """
 
     w: np.ndarray
