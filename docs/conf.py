@@ -90,6 +90,7 @@ html_title = f"wideberth {release}"
 html_static_path = ["_static"]
 html_css_files = ["wideberth.css"]
 html_show_sourcelink = False
+html_sidebars = {"*": [], "api": ["sidebar-nav-bs"]}  # nothing to show beside others
 toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {"text": "wideberth"},
