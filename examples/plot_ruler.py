@@ -37,7 +37,7 @@ for ax, (title, radius) in zip(axes, panels.items(), strict=True):
     model = RobustLinearSVC(C=10, radius=radius).fit(X, y)
     MarginDisplay.from_estimator(model, X, y, ax=ax)
     ax.set(title=title, xlabel="sepal length (cm)", xlim=(4, 7.4), ylim=(1.7, 4.7))
-    ax.get_legend().set_visible(ax is axes[0])
+    ax.legend(loc="lower right").set_visible(ax is axes[0])
     plain = RobustLinearSVC(C=10).fit(X, y)
     scores = [m.robust_score(X, y, radius) for m in (model, plain)]
     print(f"{title}: worst-case accuracy {scores[0]:.2f}, plain SVM {scores[1]:.2f}")
