@@ -7,6 +7,7 @@ radius; each answer carries a certificate of optimality on the full problem.
 from importlib import import_module
 
 from wideberth.endpoints import critical_radius
+from wideberth.path import Path, path
 from wideberth.problem import Problem
 from wideberth.screening import Partition, screen
 from wideberth.solve import NullModelWarning, Solution, solve
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {
     "RobustLinearSVC": "wideberth.estimators",
+    "RobustLinearSVCCV": "wideberth.model_selection",
     "RobustPipeline": "wideberth.pipeline",
     "carry_noise": "wideberth.pipeline",
     "make_robust_pipeline": "wideberth.pipeline",
@@ -29,14 +31,17 @@ _LATER = {
 __all__ = [
     "NullModelWarning",
     "Partition",
+    "Path",
     "Problem",
     "RobustLinearSVC",
+    "RobustLinearSVCCV",
     "RobustPipeline",
     "Solution",
     "__version__",
     "carry_noise",
     "critical_radius",
     "make_robust_pipeline",
+    "path",
     "radius_from_imputations",
     "radius_from_replicates",
     "radius_from_std",
