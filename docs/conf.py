@@ -42,6 +42,7 @@ myst_dmath_double_inline = True
 autosummary_generate = True
 #: Pages are called what the objects are called: api/RobustLinearSVC.html.
 autosummary_filename_map = {f"wideberth.{name}": name for name in wideberth.__all__}
+del autosummary_filename_map["wideberth.path"]  # some file systems take it for Path
 autodoc_typehints = "none"  # numpydoc says it in words
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -54,6 +55,7 @@ EXAMPLES = [
     "plot_certified_accuracy.py",
     "plot_raw_units.py",
     "plot_two_instruments.py",
+    "plot_cross_validation.py",
     "plot_missing_values.py",
     "plot_box_noise.py",
     "plot_digits.py",
