@@ -45,9 +45,9 @@ for ax, (expected, search) in zip(axes, searches.items(), strict=True):
     ax.set(xscale="log", xlabel="C", title=f"scored under noise of length {expected:g}")
     fig.colorbar(image, ax=ax, label="accuracy", extend="min")
     print(
-        f"noise {expected:g}: best {scores.max():.3f} at C = {search.C_:.3g}, radius "
-        f"{search.radius_:.1f}; best without a radius {scores[0].max():.3f}; at C = 100 "
-        f"{scores[0, -1]:.3f} without, {scores[4, -1]:.3f} with radius 0.8"
+        f"noise {expected:g}: best {scores.max():.3f} at C = {search.C_:.3g}, "
+        f"radius {search.radius_:.1f}; best without radius {scores[0].max():.3f}; "
+        f"at C = 100 {scores[0, -1]:.3f} without, {scores[4, -1]:.3f} with radius 0.8"
     )
 axes[0].set_ylabel("radius trained with")
 

@@ -85,5 +85,5 @@ print(f"nothing missing: {without_holes:.3f}")
 
 # %%
 # At the left end every guess is believed. A small factor tells the classifier which
-# rows are guesses, and wins back most of what the holes cost. Beyond the critical
+# rows are guesses, and wins back about half of what the holes cost. Beyond the critical
 # radius nothing is learnt, and wideberth says so with a `NullModelWarning`.
