@@ -35,6 +35,8 @@ from wideberth.rows import Rows, as_rows, gamma
 __all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
 
 _SUM_BLOCK = 1 << 11
+#: How many times the rounding of a sum a balanced Σα_i y_i may be off.
+_OFF = 4
 
 
 def accurate_sum(values: np.ndarray) -> float:
@@ -252,6 +254,7 @@ class Problem:
     def dual_at(self, alpha: np.ndarray, combined=None) -> DualPoint:
         """Evaluate the dual at α, repaired to be feasible first.
 
+        Its value is −∞ where samples folded at their bound leave no feasible α.
         `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
         """
         feasible = self.repair(alpha)
@@ -271,6 +274,8 @@ class Problem:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
         value = total - 0.5 * float(w @ w) - penalty
+        if self.intercept == 0 and not self._balanced(feasible):
+            value = -np.inf
         errors = self._dual_rounding(w, b, s, total, d_error)
         return DualPoint(feasible, d, s, w, b, value, *errors)
 
@@ -289,7 +294,7 @@ class Problem:
             error += (g * total) ** 2 / self.intercept + 4 * g * self.intercept * b * b
         elif self.intercept is not None:
             # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
-            moved = 2 * g * total
+            moved = (_OFF + 1) * g * total
             steepest = 1 + norm_w * self._largest_norm + omega * self._largest_radius
             shift = moved * (self._largest_norm + lipschitz * self._largest_radius)
             error, center = error + moved * steepest + shift**2, center + shift
@@ -322,6 +327,13 @@ class Problem:
             share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
             alpha = np.minimum(alpha + share * room, self.weights)
         return alpha
+
+    def _balanced(self, alpha: np.ndarray) -> bool:
+        """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
+        fold, total = self._fold("balance"), self._fold("total")
+        off = abs(accurate_sum(alpha * self.y) + fold)
+        size = self.n + self._fold("n")
+        return off <= _OFF * sum_rounding(size) * (accurate_sum(alpha) + total)
 
     # -- both ------------------------------------------------------------------
 

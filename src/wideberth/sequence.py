@@ -38,6 +38,8 @@ _LARGEST_PUSH = 100.0
 _LEAST_SPAN = 1e3
 #: Share of samples that must be decided beforehand to make a smaller copy worth while.
 _WORTH = 0.1
+#: Entries of X up to which rows cost less than deciding about them.
+_SMALL = 1 << 18
 #: Numbers of the margins kept for the next radius.
 _KEPT = 1 << 24
 
@@ -145,14 +147,17 @@ class Sequence:
         carried = decided = None
         if last is not None:
             carried = carry(problem, last[1], C / last[0])
-        outcome = self._known(
-            problem, control, carried, None if null is None else C * null
-        )
+        unit_null = None if null is None else C * null
+        outcome = self._known(problem, control, carried, unit_null)
+        if outcome is None and carried is not None:
+            decided = self._decide(problem, carried)
+            if decided is not None and not decided.free.any():
+                outcome = _settled(problem, problem.weights * decided.saturated)
+                outcome = outcome if outcome.meets(control.target) else None
+                decided = decided if outcome else None
         if outcome is not None:
             self.solver.skip(outcome, C)
         else:
-            if carried is not None:
-                decided = self._decide(problem, carried)
             outcome = self.solver.solve(problem, control, C, carried, decided)
             outcome = null_if_optimal(problem, outcome, control.tol)
             # Afresh: what was folded on the way has left its rounding in d.
@@ -167,14 +172,13 @@ class Sequence:
             zero = problem.at(np.zeros(problem.rows.d))
             return Outcome(zero, problem.dual_at(null))
         if carried is None:
-            dual = problem.dual_at(problem.weights)
-            b = dual.b if problem.intercept else None
-            carried = Outcome(problem.at(dual.w, b), dual)
+            carried = _settled(problem, problem.weights)
         return carried if carried.meets(control.target) else None
 
     def _decide(self, problem: Problem, carried: Outcome) -> Partition | None:
         """Samples that the solution before decides, if they are many."""
-        if self.screening is None or _hopeless(problem, carried):
+        small = problem.n * problem.rows.d <= _SMALL and not self.proofs
+        if self.screening is None or small or _hopeless(problem, carried):
             return None
         test = available_tests(problem, self.screening)[0]
         partition = screen_points(
@@ -215,6 +219,12 @@ def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
         problem.at(point.w, point.b, point.margins),
         problem.dual_at(alpha, combined=ratio * dual.d),
     )
+
+
+def _settled(problem: Problem, alpha: np.ndarray) -> Outcome:
+    """The primal and dual points of α, all of whose entries are at their bounds."""
+    dual = problem.dual_at(alpha)
+    return Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
 
 
 def _hopeless(problem: Problem, carried: Outcome) -> bool:
