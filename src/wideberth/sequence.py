@@ -172,6 +172,8 @@ class Sequence:
             zero = problem.at(np.zeros(problem.rows.d))
             return Outcome(zero, problem.dual_at(null))
         if carried is None:
+            if problem.intercept == 0:
+                return None  # b is not unique there; a solver finds a central one
             carried = _settled(problem, problem.weights)
         return carried if carried.meets(control.target) else None
 
