@@ -180,17 +180,23 @@ class Sequence:
         return carried if met else None
 
     def _promising(self, last: Outcome, ratio: float) -> bool:
-        """Whether a ball half as wide as `carry` will prove could decide many samples.
+        """Whether a region half as wide as `carry` would prove decides many samples.
 
-        That ball has the radius ½|C'/C − 1|·‖(w, √λ_b b)‖ (theory §4.2).
+        The midpoint ball has the radius ½|C'/C − 1|·‖(w, √λ_b b)‖ (theory §4.2); under
+        ℓ2 noise the ellipsoid is narrower across w by √(1+κ) (§4.3′).
         """
-        rows, small = self.problem.rows, self.problem.n * self.problem.rows.d <= _SMALL
+        problem, point, move = self.problem, last.point, 0.5 * abs(ratio - 1)
+        small = problem.n * problem.rows.d <= _SMALL
         if self.screening is None or (small and not self.proofs):
             return False
-        w, b = last.point.w, last.point.b
-        norm = np.sqrt(float(w @ w) + (self.problem.intercept or 0.0) * b * b)
-        radius = 0.5 * abs(ratio - 1) * norm
-        clear = np.abs(last.point.slack) > 0.5 * radius * rows.norms()
+        norm = float(np.linalg.norm(point.w))
+        squares = problem.rows.norms() ** 2
+        if self.screening == "ellipsoid" and isinstance(problem.noise, L2) and norm > 0:
+            kappa = last.dual.s / (2 * norm * (1 + move))
+            along = (point.margins / norm) ** 2
+            squares = along + (squares - along) / (1 + kappa)
+        reach = move * np.hypot(norm, (problem.intercept or 0.0) ** 0.5 * point.b)
+        clear = np.abs(point.slack) > 0.5 * reach * np.sqrt(squares)
         return bool(clear.mean() > _WORTH)
 
     def _decide(self, problem: Problem, carried: Outcome) -> Partition | None:
