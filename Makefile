@@ -3,11 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
-	certify.py radius.py interoperation.py plotting.py)
+	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety regions
-.PHONY: bench-newton bench-coordinate bench-screening docs linkcheck
-.PHONY: linkcheck-external clean
+.PHONY: bench-newton bench-coordinate bench-screening bench-path clean
+.PHONY: docs linkcheck linkcheck-external
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -44,6 +44,9 @@ bench-coordinate: $(VENV)/installed-test ## the coordinate solver beside its pee
 
 bench-screening: $(VENV)/installed-test ## what screening costs
 	$(BIN)/python benchmarks/screening.py
+
+bench-path: $(VENV)/installed-test      ## paths and cross-validation beside cold fits
+	$(BIN)/python benchmarks/path.py
 
 docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \
