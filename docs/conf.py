@@ -97,6 +97,7 @@ toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {"text": "wideberth"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
