@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
-	certify.py radius.py interoperation.py plotting.py)
+	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety regions
-.PHONY: bench-newton bench-coordinate bench-screening clean
+.PHONY: bench-newton bench-coordinate bench-screening bench-path clean
+.PHONY: docs linkcheck linkcheck-external
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -44,7 +45,21 @@ bench-coordinate: $(VENV)/installed-test ## the coordinate solver beside its pee
 bench-screening: $(VENV)/installed-test ## what screening costs
 	$(BIN)/python benchmarks/screening.py
 
+bench-path: $(VENV)/installed-test      ## paths and cross-validation beside cold fits
+	$(BIN)/python benchmarks/path.py
+
+docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \
+		docs docs/_build/html
+
+linkcheck: docs                         ## every link and anchor within the documentation
+	$(BIN)/python tools/check_links.py docs/_build/html
+
+linkcheck-external: docs                ## the addresses outside; needs the network
+	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
+
 clean:
+	rm -rf docs/_build docs/api docs/gallery
 	rm -rf $(VENV) $(VENV)-oldest dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:

@@ -1,4 +1,6 @@
-"""Two instruments of different precision: radii that differ from sample to sample.
+"""
+Two instruments: a radius for each sample
+=========================================
 
 A test for a disease is learnt from patients of a hospital, whose laboratory reads six
 markers precisely, and from visitors of a mobile unit, whose hand-held instrument reads
@@ -11,17 +13,17 @@ on the instrument. The five readings tell: `radius_from_replicates` turns the sp
 each person's readings into a radius, in units of what one reading of the laboratory is
 off by, and `make_robust_pipeline` carries those units through the scaler.
 
-    python examples/plot_two_instruments.py [picture.png]
-
-prints the accuracy on single readings of new people, over repetitions of the whole
-experiment, and draws two of the markers with and without radii.
+Started as a script it takes the number of repetitions of the whole experiment: ``python
+examples/plot_two_instruments.py 20``.
 """
 
-from __future__ import annotations
+# %%
+# The people are simulated, because a truth is needed to see what was learnt.
 
 import sys
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
@@ -32,12 +34,13 @@ from wideberth import (
     make_robust_pipeline,
     radius_from_replicates,
 )
+from wideberth.plotting import MarginDisplay
 
 #: Each marker has units of its own; the laboratory is off by a tenth of them.
 UNITS = np.array([1.0, 50.0, 0.2, 10.0, 3.0, 800.0])
 EFFECT = np.array([1.5, 1.2, 0.9, 0.6, 0.3, 0.0])  # of the disease, in those units
 LABORATORY, HAND_HELD = 0.1, 1.5
-READINGS, TRAINING, TEST, REPETITIONS = 5, 80, 20_000, 20
+READINGS, TRAINING, TEST = 5, 80, 20_000
 GRID = {"robustlinearsvc__C": [0.01, 0.1, 1.0, 10.0]}
 
 
@@ -54,10 +57,26 @@ def read(rng, markers, precision):
     return markers + precision[:, None] * UNITS * rng.normal(size=markers.shape)
 
 
+# %%
+# Five ways to train, each with C from cross-validation, all tested on single readings
+# of new people.
+
+
 def chosen_by_cross_validation(X, y, radius):
     """The usual pipeline with C from five folds; radii travel with the samples."""
     model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(noise=UNITS))
     return GridSearchCV(model, GRID).fit(X, y, robustlinearsvc__radius=radius)
+
+
+def radii_of(readings, units):
+    """What a further reading may be away from the mean, in those units."""
+    return radius_from_replicates(
+        readings,
+        noise=units,
+        confidence=0.9,
+        covers="margin",
+        between="mean and reading",
+    )
 
 
 def experiment(seed):
@@ -68,13 +87,7 @@ def experiment(seed):
         [read(rng, markers, precision) for _ in range(READINGS)], axis=1
     )
     means = readings.mean(axis=1)
-    radius = radius_from_replicates(
-        readings,
-        noise=UNITS,
-        confidence=0.9,
-        covers="margin",
-        between="mean and reading",
-    )
+    radius = radii_of(readings, UNITS)
     everything = readings.reshape(-1, 6), np.repeat(sick, READINGS)
     ways = {
         "no radius, one reading each": (readings[:, 0], sick, 0.0),
@@ -91,61 +104,45 @@ def experiment(seed):
     }
 
 
-def draw(path):
-    """Two markers of some people, with and without radii."""
-    import matplotlib as mpl
+# %%
+# The whole experiment a few times over.
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    from wideberth.plotting import MarginDisplay
-
-    rng = np.random.default_rng(3)
-    markers, sick, precision = people(rng, 40)
-    markers = markers[:, :2]
-    readings = markers[:, None] + precision[:, None, None] * UNITS[:2] * rng.normal(
-        size=(40, READINGS, 2)
+repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+with warnings.catch_warnings():
+    # A fold may hold so much noise that nothing can be learnt at that C.
+    warnings.simplefilter("ignore", NullModelWarning)
+    runs = [experiment(seed) for seed in range(repetitions)]
+*others, best = runs[0]
+for way in runs[0]:
+    scores = np.array([run[way] for run in runs])
+    error = scores.std(ddof=1) / np.sqrt(len(scores))
+    beaten = sum(run[best] > run[way] for run in runs)
+    print(
+        f"{way:33s} {scores.mean():.4f} ± {error:.4f}"
+        + f", beaten by a radius for each {beaten} times" * (way != best)
     )
-    means, labels = readings.mean(axis=1), np.where(sick, "sick", "healthy")
-    radius = radius_from_replicates(
-        readings,
-        noise=UNITS[:2],
-        confidence=0.9,
-        covers="margin",
-        between="mean and reading",
-    )
-    fig, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
-    for ax, used in zip(axes, (np.zeros(40), radius), strict=True):
-        model = make_robust_pipeline(
-            StandardScaler(), RobustLinearSVC(noise=UNITS[:2])
-        ).fit(means, labels, robustlinearsvc__radius=used)
-        MarginDisplay.from_estimator(model, means, labels, radius=radius, ax=ax)
-        ax.set_aspect("auto")
-        ax.set(xlabel="marker 1", ylabel="marker 2")
-        ax.set_title(
-            "trained with a radius for each" if used.any() else "without radii"
-        )
-    fig.savefig(path, dpi=80)
 
+# %%
+# A picture of it: two of the markers, some of the people. The boundary keeps its
+# distance from those whose readings are uncertain, which one radius for all cannot
+# express.
 
-def main():
-    """Repeat the experiment and print the table."""
-    with warnings.catch_warnings():
-        # A fold may hold so much noise that nothing can be learnt at that C.
-        warnings.simplefilter("ignore", NullModelWarning)
-        runs = [experiment(seed) for seed in range(REPETITIONS)]
-    print(f"accuracy on {TEST} single readings, {REPETITIONS} repetitions")
-    for way in runs[0]:
-        scores = np.array([run[way] for run in runs])
-        error = scores.std(ddof=1) / np.sqrt(len(scores))
-        print(f"{way:33s} {scores.mean():.4f} ± {error:.4f}")
-    names = list(runs[0])
-    for other in names[:-1]:
-        wins = sum(run[names[-1]] > run[other] for run in runs)
-        print(f"a radius for each beats {other!r} in {wins} of {REPETITIONS}")
-    if len(sys.argv) > 1:
-        draw(sys.argv[1])
+rng = np.random.default_rng(3)
+markers, sick, precision = people(rng, 40)
+markers, units = markers[:, :2], UNITS[:2]
+spread = precision[:, None, None] * units
+readings = markers[:, None] + spread * rng.normal(size=(40, READINGS, 2))
+means, labels = readings.mean(axis=1), np.where(sick, "sick", "healthy")
+radius = radii_of(readings, units)
+fig, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
+for ax, used in zip(axes, (np.zeros(40), radius), strict=True):
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(noise=units))
+    model.fit(means, labels, robustlinearsvc__radius=used)
+    MarginDisplay.from_estimator(model, means, labels, radius=radius, ax=ax)
+    ax.set_aspect("auto")
+    ax.set(xlabel="marker 1", ylabel="marker 2")
+    ax.set_title("trained with a radius for each" if used.any() else "without radii")
 
-
-if __name__ == "__main__":
-    main()
+# %%
+# :doc:`/choosing-a-radius` has the numbers of twenty repetitions, and says when radii
+# do not help.

@@ -23,6 +23,7 @@ from wideberth.screening import (
     Screener,
     _intercept_bracket,
     carry_dual,
+    fold_samples,
     ideal_partition,
     screen_points,
 )
@@ -266,6 +267,28 @@ def test_rounding_never_decides(dtype, C):
         assert not partition.removed[:n].any()
         assert not partition.saturated[n:].any()
         assert partition.saturated[:n].mean() > 0.9
+
+
+def test_the_intercept_bracket_allows_for_the_rounding_of_folded_weights():
+    rng = np.random.default_rng(0)
+    weights, labels = 1e8 * rng.uniform(size=1000), np.repeat([1, -1], 1000)
+    order = rng.permutation(2000)
+    gone = Problem.from_data(
+        np.zeros((2000, 1)), labels[order], sample_weight=np.tile(weights, 2)[order]
+    )
+    fold = fold_samples(gone, np.arange(2000))
+    error = fold.balance  # exactly, both classes weigh the same
+    assert error != 0
+    # φ falls with slope 1, rises with slope |error|/2 from 1 on: b* = 1. With the
+    # balance as computed it would seem to fall until 2.
+    sign = 1 if error > 0 else -1
+    y = sign * np.array([1, -1, -1])
+    margins = np.array([-9.0, 2.0, 3.0])  # where the slope jumps: 10, 1, 2
+    small = Problem.from_data(
+        np.zeros((3, 1)), y, sample_weight=[1, 1 + abs(error) / 2, 9], intercept=0.0
+    )
+    low, high = _intercept_bracket(replace(small, folded=fold), margins, margins)
+    assert low <= sign <= high
 
 
 def test_public_screen_agrees_for_dense_and_sparse_and_reads_lists():

@@ -38,7 +38,7 @@ __all__ = ["RobustLinearSVC"]
 class RobustLinearSVC(CallbackSupport, LinearClassifier):
     """Linear support vector classifier that expects its features to be off.
 
-    Minimises, with a proof of how close it came,
+    Minimises, with a proof of how close it came::
 
         ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+
 
@@ -99,7 +99,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         Samples with a dual weight in some binary problem.
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
         y·α of those samples, as in `SVC`. With radius 0,
-        coef_ ≈ dual_coef_ @ X[support_].
+        `coef_` ≈ `dual_coef_ @ X[support_]`.
     dual_gap_ : array of shape (1,) or (n_classes,)
         Duality gap of each binary problem, on all samples: how much better any other
         model can be at most.
@@ -110,13 +110,14 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     noise_ : str or array
         The shape trained against, in units of the X that `fit` saw.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
 
     See Also
     --------
     wideberth.make_robust_pipeline : noise in the units of the data before scaling.
-    wideberth.radius : radii from replicates, standard deviations and imputations.
+    wideberth.radius_from_std : radii from a standard deviation.
+    wideberth.radius_from_replicates : radii from repeated measurements.
 
     Notes
     -----

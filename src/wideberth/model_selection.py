@@ -99,7 +99,7 @@ class RobustLinearSVCCV(LinearClassifier):
     scorer_ : callable
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
 
     See Also

@@ -28,7 +28,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from wideberth._certified import CertifiedMixin
 from wideberth._linear import LinearClassifier
-from wideberth.noise import L1, Correlated, Ellipsoid, Linf, as_shape
+from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, as_shape
 
 __all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
 
@@ -191,9 +191,9 @@ def linear_map(transformer, X) -> sp.csr_array:
 def _carry(noise, linear: sp.csr_array):
     """The shape AU of the carried noise, as `RobustLinearSVC` takes it."""
     shape = as_shape(noise, linear.shape[1])
-    if isinstance(shape, L1 | Linf):
-        if _only_selects(linear):
-            return noise
+    if isinstance(shape, L1 | Linf) and _only_selects(linear):
+        return noise
+    if not isinstance(shape, L2 | Ellipsoid | Correlated):
         raise ValueError(
             f"noise={noise!r} in raw units is no longer of that shape behind these "
             "steps, which scale or mix features. Give one noise scale per feature "

@@ -233,14 +233,14 @@ class MarginDisplay(_Display):
         -------
         MarginDisplay
         """
-        X, y = np.asarray(X, dtype=float), np.asarray(y)
+        given, X, y = X, np.asarray(X, dtype=float), np.asarray(y)
         if X.ndim != 2 or X.shape[1] != 2:
             raise ValueError(
                 f"X has shape {X.shape}; margins are drawn in two dimensions, so it "
                 "must have two columns."
             )
         model, coef, noise = estimator._robust_model()
-        values = estimator.decision_function(X).reshape(len(X), -1)
+        values = estimator.decision_function(given).reshape(len(X), -1)
         return cls(
             X=X,
             y=y,

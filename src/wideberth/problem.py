@@ -39,6 +39,8 @@ from wideberth.rows import Rows, as_rows, gamma
 __all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
 
 _SUM_BLOCK = 1 << 11
+#: How many times the rounding of a sum a balanced Σα_i y_i may be off.
+_OFF = 4
 
 
 def accurate_sum(values) -> float:
@@ -105,6 +107,7 @@ class DualPoint:
     value: float
     rounding: float
     center_rounding: float  # bound on the error of (w, √λ_b b)
+    s_rounding: float
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,11 @@ class KKT:
 
 @dataclass(frozen=True)
 class Problem:
-    """A robust SVM on given rows; see the module docstring for the formulas."""
+    """A robust SVM on given rows: its primal, dual, gap and optimality conditions.
+
+    Built by `from_data`; reduced ones carry what saturated samples left behind in
+    `folded`. `intercept` is None (no b), 0 (free) or its penalty λ_b > 0.
+    """
 
     rows: Rows
     weights: np.ndarray
@@ -236,7 +243,8 @@ class Problem:
         if self.folded is not None:
             fold, g = self.folded, gamma(self.rows.d + 8)
             error += norm_w * (fold.rounding + g * fold.mass)
-            error += sum_rounding(fold.n) * (fold.total * (1 + abs(b)) + fold.s * omega)
+            g += sum_rounding(fold.n)
+            error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
         return error
 
     def best_intercept(self, slack: np.ndarray) -> float:
@@ -262,8 +270,8 @@ class Problem:
     def dual_at(self, alpha: np.ndarray, combined=None) -> DualPoint:
         """Evaluate the dual at α, repaired to be feasible first.
 
+        Its value is −∞ where samples folded at their bound leave no feasible α.
         `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
-        Where no repair makes α feasible the value is −∞.
         """
         feasible = self.repair(alpha)
         if combined is None or feasible is not alpha:
@@ -282,33 +290,32 @@ class Problem:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
         value = total - 0.5 * float(w @ w) - penalty
-        if self.intercept == 0 and not self._balances(feasible, total):
+        if self.intercept == 0 and not self._balanced(feasible):
             value = -np.inf
-        rounding, center = self._dual_rounding(w, b, s, total, d_error)
-        return DualPoint(feasible, d, s, w, b, value, rounding, center)
+        errors = self._dual_rounding(w, b, s, total, d_error)
+        return DualPoint(feasible, d, s, w, b, value, *errors)
 
-    def _balances(self, alpha, total: float) -> bool:
-        """Whether Σα_i y_i = 0 up to rounding: folded samples may leave no such α."""
-        off = accurate_sum(alpha * self.y) + self._fold("balance")
-        return abs(off) <= 4 * sum_rounding(self.n + self._fold("n")) * total
-
-    def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float]:
-        """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
+    def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float, float]:
+        """Errors of D, w(α) and s: ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
         g, norm_w = sum_rounding(self.n + self._fold("n")), float(np.linalg.norm(w))
         omega = self.noise.support(w)
         lipschitz = self.noise.lipschitz(self.rows.d)
         prox_error = gamma(8 * self.rows.d + 64) * (norm_w + s * lipschitz)
-        center = d_error + g * s * lipschitz + prox_error
+        s_error = g * s
+        center = d_error + s_error * lipschitz + prox_error
         error = g * (total * (1 + abs(b)) + s * omega)
         error += (norm_w + center) * center + gamma(self.rows.d + 4) * norm_w**2
         if self.intercept:
             center = float(np.hypot(center, g * total / np.sqrt(self.intercept)))
             error += (g * total) ** 2 / self.intercept + 4 * g * self.intercept * b * b
         elif self.intercept is not None:
-            # Σα_i y_i = 0 holds up to rounding; moving α there changes D by at most:
+            # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
+            moved = (_OFF + 1) * g * total
             steepest = 1 + norm_w * self._largest_norm + omega * self._largest_radius
-            error += g * total * steepest
-        return error, center
+            shift = moved * (self._largest_norm + lipschitz * self._largest_radius)
+            error, center = error + moved * steepest + shift**2, center + shift
+            s_error += moved * self._largest_radius
+        return error, center, s_error
 
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).
@@ -338,6 +345,13 @@ class Problem:
             share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
             alpha = xp.minimum(alpha + share * room, self.weights)
         return alpha
+
+    def _balanced(self, alpha: np.ndarray) -> bool:
+        """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
+        fold, total = self._fold("balance"), self._fold("total")
+        off = abs(accurate_sum(alpha * self.y) + fold)
+        size = self.n + self._fold("n")
+        return off <= _OFF * sum_rounding(size) * (accurate_sum(alpha) + total)
 
     # -- both ------------------------------------------------------------------
 

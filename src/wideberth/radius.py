@@ -12,7 +12,7 @@ What a radius ρ promises is one of two things:
   noise falls below the one trained on no more often. No price in d.
 
 With q the quantile of the standard normal distribution at the confidence κ, q_d that of
-the χ distribution with d degrees of freedom (d noisy features), and σ known:
+the χ distribution with d degrees of freedom (d noisy features), and σ known::
 
     noise            covers="sample"                          covers="margin"
     "l2", τ, Σ       σ q_d                    exact           σ q     exact
@@ -106,7 +106,7 @@ def radius_from_replicates(
     the pooled variance s² has ν = d(r−1) degrees of freedom and is independent of the
     displacement δ between what the model is trained on and what is to be covered, of
     variance v²σ_i² per feature. So ‖δ‖²/(d v²s²) follows F(d, ν) and ⟨w,δ⟩/(‖w‖vs)
-    Student's t(ν):
+    Student's t(ν)::
 
         covers="sample": ρ = v s √(d F_κ(d,ν))      covers="margin": ρ = v s t_κ(ν)
 

@@ -100,7 +100,7 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
 def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     """The midpoint ball narrowed by the noise term (theory §4.3); the ball if s = 0."""
     ball = midpoint_ball(problem, point, dual)
-    s = dual.s * (1 - gamma(problem.n + 8))
+    s = (dual.s - dual.s_rounding) * (1 - gamma(8))
     if s <= 0 or not np.isfinite(1 / s):
         return ball
     lipschitz = problem.noise.lipschitz(problem.rows.d)

@@ -54,11 +54,21 @@ _BATCH = 1 << 14
 
 @dataclass(frozen=True)
 class Partition:
-    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing."""
+    """What is proven of every sample: α_i* = 0, α_i* = c_i, or nothing.
+
+    Attributes
+    ----------
+    removed, saturated : boolean arrays of shape (n,)
+        Samples with α_i* = 0, and with α_i* = c_i.
+    lower, upper : arrays of shape (n,)
+        Bounds on the robust margin of each sample at the optimum.
+    region : Region or None
+        Where the optimum was sought.
+    """
 
     removed: np.ndarray
     saturated: np.ndarray
-    lower: np.ndarray  # bounds on the robust margin at the optimum
+    lower: np.ndarray
     upper: np.ndarray
     region: Region | None = None
 
@@ -69,13 +79,13 @@ class Partition:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """(|F|, |S|, |R|)."""
+        """Numbers of free, saturated and removed samples."""
         removed, saturated = int(self.removed.sum()), int(self.saturated.sum())
         return self.removed.size - removed - saturated, saturated, removed
 
     @property
     def share(self) -> float:
-        """Share of samples decided, (n − |F|)/n."""
+        """Share of samples decided."""
         return 1 - self.counts[0] / self.removed.size
 
     def __repr__(self):
@@ -246,10 +256,12 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     y, positive = problem.y, problem.y > 0
     earliest = y * (1 - np.where(positive, upper, lower))
     latest = y * (1 - np.where(positive, lower, upper))
-    fold = 0.0 if problem.folded is None else problem.folded.balance
-    mass = accurate_sum(problem.weights)
-    start = -fold - accurate_sum(problem.weights * positive)
-    slack = 4 * (sum_rounding(problem.n) + problem.n * 2.0**-53) * (mass + abs(fold))
+    balance, mass, n = 0.0, accurate_sum(problem.weights), problem.n
+    if problem.folded is not None:
+        balance = problem.folded.balance
+        mass, n = mass + problem.folded.total, n + problem.folded.n
+    start = -balance - accurate_sum(problem.weights * positive)
+    slack = 4 * (sum_rounding(n) + problem.n * 2.0**-53) * mass
 
     def jumps(at):
         order = np.argsort(at)
@@ -383,7 +395,7 @@ class Screener:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """(|F|, |S|, |R|) of the original samples so far."""
+        """Numbers of free, saturated and removed samples, of the original ones."""
         reduction = self.reduction
         saturated = 0 if self.problem.folded is None else self.problem.folded.n
         n, free = reduction.full.n, self.problem.n

@@ -30,11 +30,34 @@ class Solution:
     """A trained model with its proof.
 
     `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
-    samples. `removed` and `saturated` are the samples proven, from this very
-    certificate, to have α_i = 0 and α_i = c_i at the optimum. `notes` are the warnings
-    that came with it. Of data that is read in chunks and has too many samples for the
-    memory allowed, `alpha`, `removed` and `saturated` are None; of an array of another
-    library they are such arrays too.
+    samples.
+
+    Attributes
+    ----------
+    w, b : array of shape (d,), float
+        The classifier: the sign of ⟨w,x⟩ + b.
+    alpha : array of shape (n,)
+        The dual point behind the certificate.
+    certificate : Certificate
+        Primal and dual values with a bound on their rounding.
+    converged : bool
+        Whether `relative_gap` is at most `tol`.
+    solver : str
+        The one that ran.
+    n_iter, passes, seconds : int, float, float
+        Iterations, reads of the data (rows touched ÷ n), time.
+    removed, saturated : boolean arrays of shape (n,)
+        Samples proven, from this very certificate, to have α_i = 0 and α_i = c_i at the
+        optimum.
+    trace : list of dict
+        One entry for every certified point of the run.
+    notes : tuple of Warning
+        The warnings that came with it.
+
+    Notes
+    -----
+    Of data that is read in chunks `alpha`, `removed` and `saturated` are None where the
+    memory allowed does not hold them; of another library's arrays they are such too.
     """
 
     w: np.ndarray

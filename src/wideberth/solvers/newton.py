@@ -213,7 +213,7 @@ class Level:
         work = Reduction.of(problem)
         if not near.all():
             work = work.shrink(_assume(near, point.slack))
-        width = max(float(slack[near].max()), 1e-9)
+        width = max(float(slack[near].max(initial=0.0)), 1e-9)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
         return work, InteriorPoint(work.problem, start)
@@ -266,8 +266,13 @@ class Level:
         problem = self.screener.problem
         inner = work.problem.dual_at(engine.alpha)
         dual = replace(inner, alpha=work.unfold(inner.alpha))
+        if inner.value == -np.inf:  # rows settled wrongly leave no balance
+            dual = problem.dual_at(dual.alpha)
+        w, b = engine.w, engine.b
+        if problem.n == 0:  # every row is decided, and with them w
+            w, b = inner.w, inner.b if problem.intercept else b
         # Margins afresh: those the engine carries along have its rounding in them.
-        point = problem.at(engine.w, engine.b)
+        point = problem.at(w, b)
         certificate = problem.certificate(point, dual)
         passes = self.full.rows.passes.count
         self.control.record(passes, certificate, self.screener.counts)

@@ -1,0 +1,57 @@
+"""
+Every feature off by a little: sparse models
+============================================
+
+If each feature may be off by up to ρ, independently, the noise set is a box, and the
+worst case costs ρ‖w‖₁. Robustness against a box *is* the lasso penalty, with a meaning
+for its strength: the resolution of the instrument. Features whose effect is smaller
+than their error leave the model.
+"""
+
+# %%
+# Breast cancer, standardised, under a box and under a ball of growing radius. Box noise
+# is trained with the conic solver: ``pip install 'wideberth[conic]'``.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
+
+from wideberth import RobustLinearSVC
+
+data = load_breast_cancer()
+X, y = StandardScaler().fit_transform(data.data), data.target
+radii = np.concatenate([[0.0], np.geomspace(0.003, 0.5, 14)])
+paths = {
+    noise: np.array(
+        [RobustLinearSVC(radius=r, noise=noise).fit(X, y).coef_[0] for r in radii]
+    )
+    for noise in ("linf", "l2")
+}
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True, layout="constrained")
+titles = {"linf": "box: every feature off by up to ρ", "l2": "ball: length at most ρ"}
+for ax, (noise, coefs) in zip(axes, paths.items(), strict=True):
+    last = np.argsort(-np.abs(coefs[8]))
+    for rank, j in enumerate(last):
+        chosen = rank < 4 and noise == "linf"
+        ax.plot(
+            radii,
+            coefs[:, j],
+            color=f"C{rank}" if chosen else "0.75",
+            label=data.feature_names[j] if chosen else None,
+            zorder=3 if chosen else 1,
+        )
+    ax.set(xscale="symlog", xlabel="radius ρ", title=titles[noise])
+    ax.set_xscale("symlog", linthresh=0.003)
+    ax.set_xlim(0, radii[-1])
+axes[0].set_ylabel("weight")
+axes[0].legend()
+
+# %%
+# Under the box, weights become exactly zero one after the other. Under the ball they
+# shrink together and all stay.
+
+for k in (0, 5, 8, 11):
+    used = {name: int(np.sum(np.abs(c[k]) > 1e-6)) for name, c in paths.items()}
+    print(f"radius {radii[k]:.3f}: {used['linf']:2d} features, ball {used['l2']:2d}")
