@@ -1,0 +1,76 @@
+"""Accuracy on rows a model has not seen: as measured, and under the worst noise.
+
+A prediction counts as certified at radius r if it is right and no move of that size in
+the shape of the noise could change it (`wideberth.certify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.cli.uncertainty import Uncertainty
+from wideberth.pipeline import RobustPipeline
+
+__all__ = ["Scores", "certified_curve", "cross_validate", "curve_radii", "fold_count"]
+
+_POINTS = 61
+
+
+@dataclass
+class Scores:
+    """Of every row, when it was not trained on: fold, whether right, how certain."""
+
+    fold: np.ndarray
+    right: np.ndarray
+    reach: np.ndarray  # certified radius
+
+    def accuracy(self, radius=0.0) -> np.ndarray:
+        """Share of each fold that is right whatever noise of this radius does."""
+        counts = self.right & ((self.reach > radius) | (np.asarray(radius) == 0))
+        return np.bincount(self.fold, counts) / np.bincount(self.fold)
+
+    def curve(self, radii) -> np.ndarray:
+        """Accuracy for each radius (rows) and fold (columns)."""
+        return np.array([self.accuracy(radius) for radius in radii])
+
+
+def fold_count(y: np.ndarray, wanted: int) -> int:
+    """As many folds as every class has samples for; 0 where it cannot be done."""
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    return min(wanted, smallest) if min(wanted, smallest) >= 2 else 0
+
+
+def cross_validate(
+    fit: Callable, X, y, uncertainty: Uncertainty, folds: int, seed: int, tick: Callable
+) -> Scores:
+    """Train on all folds but one, in turn, and look at the one."""
+    from sklearn.model_selection import StratifiedKFold
+
+    scores = Scores(
+        np.zeros(len(y), dtype=int), np.zeros(len(y), dtype=bool), np.zeros(len(y))
+    )
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for k, (train, test) in enumerate(splits.split(np.zeros(len(y)), y)):
+        tick(k)
+        model: RobustPipeline = fit(X[train], y[train], uncertainty.of(train))[0]
+        scores.fold[test] = k
+        scores.right[test] = model.predict(X[test]) == y[test]
+        scores.reach[test] = model.certified_radius(X[test])
+    return scores
+
+
+def curve_radii(reach: np.ndarray, radius: float) -> np.ndarray:
+    """Radii to draw: from 0 to where hardly a row is certified, beyond the radius."""
+    finite = reach[np.isfinite(reach)]
+    end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
+    end = max(end, 1.5 * radius)
+    return np.linspace(0, end if end > 0 else 1.0, _POINTS)
+
+
+def certified_curve(right: np.ndarray, reach: np.ndarray, radii) -> np.ndarray:
+    """Share of rows that are right under every move within each radius."""
+    one_fold = Scores(np.zeros(len(right), dtype=int), right, reach)
+    return one_fold.curve(radii)[:, 0]
