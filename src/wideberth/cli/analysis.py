@@ -25,6 +25,7 @@ __all__ = ["describe_data", "describe_model", "evaluate", "training_facts"]
 
 #: Rows from which on counting up is no coincidence.
 _SEVERAL = 8
+_FACTOR = "critical_factor"
 
 
 def describe_data(rows: Rows, options: Namespace) -> dict:
@@ -111,6 +112,7 @@ def training_facts(
         )
         objective = problem.at(svc.coef_[k], svc.intercept_[k]).value
         gap = float(svc.dual_gap_[k])
+        limit = _distance_to_null(problem, uncertainty)
         problems.append(
             {
                 "class": str(svc.classes_[positive]),
@@ -120,8 +122,8 @@ def training_facts(
                 "iterations": int(svc.n_iter_[k]),
                 "removed": found["removed"],
                 "saturated": found["saturated"],
-                "null": not svc.coef_[k].any(),
-                **_distance_to_null(problem, uncertainty),
+                "null": not svc.coef_[k].any() or limit.get(_FACTOR, [2, 2])[1] <= 1,
+                **limit,
             }
         )
     right = model.predict(rows.X) == rows.y
@@ -139,7 +141,7 @@ def _distance_to_null(problem: Problem, uncertainty: Uncertainty) -> dict:
     """The noise from which on nothing can be learnt: a radius, or a factor on them."""
     if np.any(np.asarray(uncertainty.radius) > 0):
         factor = critical_scale(problem)
-        return {"critical_factor": [factor.lower, factor.upper]}
+        return {_FACTOR: [factor.lower, factor.upper]}
     radius = critical_radius(problem)
     return {"critical_radius": [radius.lower, radius.upper]}
 

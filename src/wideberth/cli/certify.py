@@ -37,6 +37,7 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "certify",
         help="how much noise every prediction withstands",
+        usage="wideberth certify MODEL DATA [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -50,7 +50,7 @@ def certify_rows(
         for text, label in zip(truth, predictions, strict=True)
     ]
     for line, text, correct in zip(lines, truth, right, strict=True):
-        line += [text, None if correct is None else str(correct).lower()]
+        line += [text, correct]
     summary.update(_accuracy(options, right, reach, model.radius))
     return [*headings, target, "correct"], lines, summary
 

@@ -63,10 +63,14 @@ def cross_validate(
 
 
 def curve_radii(reach: np.ndarray, radius: float) -> np.ndarray:
-    """Radii to draw: from 0 to where hardly a row is certified, beyond the radius."""
+    """Radii to draw: from 0 to where hardly a row is certified.
+
+    But not so far that the radius trained with could no longer be made out.
+    """
     finite = reach[np.isfinite(reach)]
     end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
-    end = max(end, 1.5 * radius)
+    if radius > 0:
+        end = float(np.clip(end, 1.5 * radius, 10 * radius))
     return np.linspace(0, end if end > 0 else 1.0, _POINTS)
 
 

@@ -49,6 +49,7 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "fit",
         help="train a model on a table and report on it",
+        usage="wideberth fit DATA --target COL [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -232,6 +233,11 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         parser.error("--folds must be 0 (no cross-validation) or at least 2.")
     if options.replicates is not None and options.missing == "median":
         parser.error("--replicates needs measured values: not with --missing median.")
+    if options.noise != "l2" and options.standardize:
+        parser.error(
+            f"--noise {options.noise} in the units of the data has no such shape once "
+            "features are standardised; use --noise-scales or --radius-units std."
+        )
     shapes = {
         "--noise-scales": options.noise_scales is not None,
         "--replicates": options.replicates is not None,

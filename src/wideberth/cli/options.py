@@ -61,7 +61,9 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         metavar="CHAR",
         help="between cells; tab is '\\t'",
     )
-    group.add_argument("--decimal", choices=(".", ","), help="decimal sign")
+    group.add_argument(
+        "--decimal", choices=(".", ","), metavar="SIGN", help="decimal sign, . or ,"
+    )
     group.add_argument("--encoding", metavar="NAME", help="such as latin-1")
     group.add_argument(
         "--no-header",

@@ -19,6 +19,9 @@ from wideberth.cli.errors import UserError
 __all__ = ["check_free", "say", "table_text", "write", "write_all", "write_json"]
 
 
+_BOOLEANS = {True: "true", False: "false"}
+
+
 def check_free(paths: Iterable[str | None], force: bool) -> None:
     """Refuse, before any work is done, to write where something is or nothing can be.
 
@@ -85,7 +88,9 @@ def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
 
 def write_json(result: object) -> None:
     """Print a machine-readable result."""
-    write("-", json.dumps(result, indent=1, allow_nan=False) + "\n", force=True)
+    write(
+        "-", json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n", force=True
+    )
 
 
 def say(text: str) -> None:
@@ -100,7 +105,10 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(headings)
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow(
+            [_BOOLEANS.get(v, v) if v.__class__ is bool else v for v in row]
+        )
     return stream.getvalue()
 
 

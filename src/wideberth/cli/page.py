@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from html import escape
 
@@ -396,7 +397,11 @@ def _limit(problem: dict) -> tuple[str, float]:
 
 
 def _tiny(share: float) -> str:
-    return f"{100 * max(share, 0.0):.1g} %"
+    """Write a share that may be next to nothing, rounded up."""
+    if share <= 1e-6:
+        return "0.0001 %"
+    digit = 10 ** math.floor(math.log10(100 * share))
+    return f"{digit * math.ceil(100 * share / digit):.1g} %"
 
 
 def _reproduction(result: dict) -> str:

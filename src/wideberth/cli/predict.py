@@ -28,6 +28,7 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "predict",
         help="predict the class of every row of a table",
+        usage="wideberth predict MODEL DATA [options]",
         description=_DESCRIPTION,
         epilog=_EPILOG + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

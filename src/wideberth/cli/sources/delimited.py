@@ -24,7 +24,7 @@ _BATCH = 4096
 #: Characters of the start that the delimiter is found from, and of the longest line.
 _HEAD, _LONGEST = 1 << 16, 1 << 26
 _CANDIDATES = "\t;,|"
-_NAMES = {"\t": "tab", " ": "blanks"}
+_NAMES = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blanks"}
 #: Stands before the number of a column that the header gives no name.
 _UNNAMED = "#"
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -49,7 +49,7 @@ def read_delimited(source: Source, request: Request, form: Format) -> Table:
         body.add(batch)
     table, decimal = body.finish()
     source.details["delimiter"] = _NAMES.get(delimiter, delimiter)
-    source.details["decimal sign"] = decimal
+    source.details["decimal sign"] = _NAMES[decimal]
     return table
 
 
