@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import traceback
 
@@ -42,6 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(str(error), options)
     except MemoryError:
         return _complain("there is not enough memory for this.", options)
+    finally:
+        if arguments is None:
+            # All is done; an interrupt while Python shuts down must not undo it.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _complain(sentence: str, options: argparse.Namespace) -> int:

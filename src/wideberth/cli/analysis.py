@@ -17,7 +17,7 @@ from wideberth.cli.evaluate import Scores, cross_validate, curve_radii, fold_cou
 from wideberth.cli.prepare import Rows, moments
 from wideberth.cli.recipe import Recipe
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.endpoints import critical_radius, critical_scale
+from wideberth.endpoints import Bracket, critical_radius, critical_scale
 from wideberth.pipeline import RobustPipeline
 from wideberth.problem import Problem
 
@@ -25,7 +25,6 @@ __all__ = ["describe_data", "describe_model", "evaluate", "training_facts"]
 
 #: Rows from which on counting up is no coincidence.
 _SEVERAL = 8
-_FACTOR = "critical_factor"
 
 
 def describe_data(rows: Rows, options: Namespace) -> dict:
@@ -122,7 +121,7 @@ def training_facts(
                 "iterations": int(svc.n_iter_[k]),
                 "removed": found["removed"],
                 "saturated": found["saturated"],
-                "null": not svc.coef_[k].any() or limit.get(_FACTOR, [2, 2])[1] <= 1,
+                "null": not svc.coef_[k].any() or _is_beyond(limit),
                 **limit,
             }
         )
@@ -138,12 +137,24 @@ def training_facts(
 
 
 def _distance_to_null(problem: Problem, uncertainty: Uncertainty) -> dict:
-    """The noise from which on nothing can be learnt: a radius, or a factor on them."""
+    """Bounds on the noise from which on nothing can be learnt.
+
+    A radius, or a factor on the radii; None where there is no such noise, because
+    features without any tell the classes apart.
+    """
     if np.any(np.asarray(uncertainty.radius) > 0):
-        factor = critical_scale(problem)
-        return {_FACTOR: [factor.lower, factor.upper]}
-    radius = critical_radius(problem)
-    return {"critical_radius": [radius.lower, radius.upper]}
+        return {"critical_factor": _bounds(critical_scale(problem))}
+    return {"critical_radius": _bounds(critical_radius(problem))}
+
+
+def _is_beyond(limit: dict) -> bool:
+    factor = limit.get("critical_factor")
+    return factor is not None and factor[1] <= 1
+
+
+def _bounds(bracket: Bracket) -> list[float] | None:
+    finite = np.isfinite(bracket.upper)
+    return [bracket.lower, bracket.upper] if finite else None
 
 
 def evaluate(

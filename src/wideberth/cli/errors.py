@@ -7,7 +7,7 @@ from collections.abc import Iterable
 __all__ = ["UserError", "listed", "quoted"]
 
 #: Longest piece of the data that a message repeats.
-_LONGEST = 40
+_LONGEST = 60
 
 
 class UserError(Exception):

@@ -389,11 +389,13 @@ def _proof(result: dict) -> str:
 
 
 def _limit(problem: dict) -> tuple[str, float]:
-    if "critical_factor" in problem:
-        low = problem["critical_factor"][0]
-        return f"{number(low)} times the radius", low
-    low = problem["critical_radius"][0]
-    return f"radius {number(low)}", low
+    factor = "critical_factor" in problem
+    bounds = problem["critical_factor" if factor else "critical_radius"]
+    if bounds is None:
+        return "none", math.inf
+    low, high = map(number, bounds)
+    shown = low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"
+    return f"{shown} times the radius" if factor else f"radius {shown}", bounds[0]
 
 
 def _tiny(share: float) -> str:
