@@ -85,7 +85,9 @@ def test_the_certificate_reported_is_that_of_the_training_problem(fitted):
 def test_predict_and_certify_give_what_the_model_gives(fitted):
     folder, _ = fitted
     model = load_model(folder / "model.skops").pipeline
-    rows = read_csv(run("predict", "model.skops", "data.csv", "--scores", folder=folder).stdout)
+    rows = read_csv(
+        run("predict", "model.skops", "data.csv", "--scores", folder=folder).stdout
+    )
     assert [row["prediction"] for row in rows] == model.predict(X).tolist()
     np.testing.assert_allclose(
         [float(row["score well"]) for row in rows], model.decision_function(X)
@@ -113,7 +115,9 @@ def test_predict_and_certify_give_what_the_model_gives(fitted):
 
 def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
     folder, _ = fitted
-    turned = as_csv(X[:5, ::-1], ["?"] * 5, ("size", "temp", "mass"), remark=["a,b"] * 5)
+    turned = as_csv(
+        X[:5, ::-1], ["?"] * 5, ("size", "temp", "mass"), remark=["a,b"] * 5
+    )
     known = run("predict", "model.skops", "data.csv", folder=folder).stdout
     found = run("predict", "model.skops", "-", stdin=turned, folder=folder).stdout
     assert found == "".join(known.splitlines(keepends=True)[:6])
@@ -126,7 +130,12 @@ def test_rows_that_lack_a_value_get_no_answer_and_are_counted(fitted):
     folder, _ = fitted
     table = "temp,mass,size,who\n1,2,3,ann\n1,,3,bob\n1,2,NA,eve\n"
     done = run("predict", "model.skops", "-", "--id", "who", stdin=table, folder=folder)
-    assert [line.split(",")[0] for line in done.stdout.split()] == ["who", "ann", "bob", "eve"]
+    assert [line.split(",")[0] for line in done.stdout.split()] == [
+        "who",
+        "ann",
+        "bob",
+        "eve",
+    ]
     assert done.stdout.endswith("bob,\neve,\n")
     assert "2 of 3 rows lack a value and get no answer (rows 2, 3)" in done.stderr
 
@@ -168,15 +177,31 @@ def test_a_table_as_people_have_them(tmp_path):
     assert data["rows_read"] == 60
     assert data["rows_dropped"] == 2
     assert data["missing_values"] == {"Masse": 1, "Größe": 1}
-    assert result["source"]["details"] == {"delimiter": "semicolon", "decimal sign": "comma"}
+    assert result["source"]["details"] == {
+        "delimiter": "semicolon",
+        "decimal sign": "comma",
+    }
     features = np.column_stack([X, np.array(where)[:, None] == ["Köln", "Paris"]])[keep]
     # Categories are exact: they carry no noise.
     model = RobustLinearSVC(radius=0.1, noise=[1, 1, 1, 0, 0]).fit(features, y[keep])
     np.testing.assert_allclose(
-        list(result["model"]["coefficients"].values()), model.coef_.T, rtol=1e-5, atol=1e-8
+        list(result["model"]["coefficients"].values()),
+        model.coef_.T,
+        rtol=1e-5,
+        atol=1e-8,
     )
     filled = json.loads(
-        run(*arguments, "--drop", "Ort", "--missing", "median", "--folds", "0", "--json", folder=tmp_path).stdout
+        run(
+            *arguments,
+            "--drop",
+            "Ort",
+            "--missing",
+            "median",
+            "--folds",
+            "0",
+            "--json",
+            folder=tmp_path,
+        ).stdout
     )
     assert filled["data"]["rows_used"] == 60
     assert filled["data"]["values_filled_in"] == 2
@@ -195,7 +220,17 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path):
     means = np.array([group.mean(axis=0) for group in groups])
     several = [group for group in groups if len(group) > 1]
     scales = wideberth.scales_from_replicates(several)
-    arguments = ["fit", "data.csv", "--target", "state", "--replicates", "sample", "--folds", "0", "--json"]
+    arguments = [
+        "fit",
+        "data.csv",
+        "--target",
+        "state",
+        "--replicates",
+        "sample",
+        "--folds",
+        "0",
+        "--json",
+    ]
     result = json.loads(run(*arguments, folder=tmp_path).stdout)
     assert result["uncertainty"]["samples"] == 40
     assert result["uncertainty"]["samples_measured_once"] == (counts == 1).sum()
@@ -208,10 +243,14 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path):
     )
     own = run(*arguments, "--precision", "own", "--between", "truth", folder=tmp_path)
     radii = one * np.sqrt(1 / counts)
-    radii[counts > 1] = wideberth.radius_from_replicates(several, noise=scales, covers="margin")
+    radii[counts > 1] = wideberth.radius_from_replicates(
+        several, noise=scales, covers="margin"
+    )
     model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
     np.testing.assert_allclose(
-        list(json.loads(own.stdout)["model"]["coefficients"].values()), model.coef_.T, rtol=1e-5
+        list(json.loads(own.stdout)["model"]["coefficients"].values()),
+        model.coef_.T,
+        rtol=1e-5,
     )
 
 
@@ -223,7 +262,16 @@ def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path):
     model = RobustLinearSVC().fit(X, Y, radius=radii)
     found = list(json.loads(done.stdout)["model"]["coefficients"].values())
     np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
-    done = run(*arguments, "--drop", "sigma", "--radius", "0.3", "--radius-units", "std", folder=tmp_path)
+    done = run(
+        *arguments,
+        "--drop",
+        "sigma",
+        "--radius",
+        "0.3",
+        "--radius-units",
+        "std",
+        folder=tmp_path,
+    )
     model = RobustLinearSVC(radius=0.3, noise=X.std(axis=0)).fit(X, Y)
     found = list(json.loads(done.stdout)["model"]["coefficients"].values())
     np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
@@ -232,9 +280,21 @@ def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path):
 def test_nothing_is_overwritten_unless_forced(fitted):
     folder, _ = fitted
     before = (folder / "model.skops").read_bytes()
-    arguments = ["fit", "data.csv", "--target", "state", "--folds", "0", "--out", "model.skops"]
+    arguments = [
+        "fit",
+        "data.csv",
+        "--target",
+        "state",
+        "--folds",
+        "0",
+        "--out",
+        "model.skops",
+    ]
     done = run(*arguments, folder=folder, code=1)
-    assert done.stderr == "wideberth: model.skops is there already; --force overwrites it.\n"
+    assert (
+        done.stderr
+        == "wideberth: model.skops is there already; --force overwrites it.\n"
+    )
     assert (folder / "model.skops").read_bytes() == before
     copy = folder / "copy.skops"
     copy.write_bytes(before)
@@ -245,13 +305,23 @@ def test_nothing_is_overwritten_unless_forced(fitted):
 
 def test_a_device_is_written_to_and_stays_one(fitted):
     folder, _ = fitted
-    run("predict", "model.skops", "data.csv", "--out", os.devnull, "--force", folder=folder)
+    run(
+        "predict",
+        "model.skops",
+        "data.csv",
+        "--out",
+        os.devnull,
+        "--force",
+        folder=folder,
+    )
     assert not os.path.isfile(os.devnull)
 
 
 def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
     folder, _ = fitted
-    (tmp_path / "strange.skops").write_bytes(skops.io.dumps({"pipeline": os.path.exists}))
+    (tmp_path / "strange.skops").write_bytes(
+        skops.io.dumps({"pipeline": os.path.exists})
+    )
     (tmp_path / "pickle.skops").write_bytes(b"cos\nsystem\n(S'touch here'\ntR.")
     done = run("predict", tmp_path / "strange.skops", "data.csv", folder=folder, code=1)
     assert "genericpath.exists" in done.stderr
@@ -274,7 +344,9 @@ def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
         (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
     ],
 )  # fmt: skip
-def test_errors_are_one_sentence(fitted, monkeypatch, capsys, arguments, code, sentence):
+def test_errors_are_one_sentence(
+    fitted, monkeypatch, capsys, arguments, code, sentence
+):
     monkeypatch.chdir(fitted[0])
     if code == 2:
         with pytest.raises(SystemExit, match="2"):
@@ -311,7 +383,15 @@ def test_a_model_that_ignores_the_features_is_written_but_says_so(tmp_path):
 def test_interrupted_it_ends_with_130_and_leaves_nothing(tmp_path, stage):
     X, y = two_classes(50_000)
     (tmp_path / "data.csv").write_text(as_csv(X, y))
-    arguments = ["data.csv", "--target", "state", "--out", "m.skops", "--report", "r.html"]
+    arguments = [
+        "data.csv",
+        "--target",
+        "state",
+        "--out",
+        "m.skops",
+        "--report",
+        "r.html",
+    ]
     terminal, end = pty.openpty()
     process = subprocess.Popen(
         [EXECUTABLE, "fit", *arguments, "--radius", "0.1", "--folds", "20"],
@@ -346,18 +426,33 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     folder, _ = fitted
     arguments = [EXECUTABLE, "fit", "data.csv", "--target", "state", "--radius", "0.1"]
     terminal, end = pty.openpty()
-    subprocess.run(arguments, cwd=folder, stderr=end, stdout=subprocess.PIPE, check=True)
+    subprocess.run(
+        arguments, cwd=folder, stderr=end, stdout=subprocess.PIPE, check=True
+    )
     os.close(end)
     assert "cross-validating" in os.read(terminal, 10_000).decode()
     os.close(terminal)
     done = run(*arguments[1:], folder=folder)
     assert done.stderr == ""
-    assert done.stdout.splitlines()[0] == "state: 2 classes from 3 features, 90 of 90 rows used"
+    assert (
+        done.stdout.splitlines()[0]
+        == "state: 2 classes from 3 features, 90 of 90 rows used"
+    )
 
 
 def test_the_model_can_go_to_standard_output(fitted):
     folder, _ = fitted
-    done = run("fit", "-", "--target", "state", "--folds", "0", "--out", "-", stdin=as_csv(X, Y).encode())
+    done = run(
+        "fit",
+        "-",
+        "--target",
+        "state",
+        "--folds",
+        "0",
+        "--out",
+        "-",
+        stdin=as_csv(X, Y).encode(),
+    )
     (folder / "piped.skops").write_bytes(done.stdout)
     assert load_model(folder / "piped.skops").target == "state"
 

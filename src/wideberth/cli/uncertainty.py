@@ -258,11 +258,23 @@ def _replicate_radii(options, X, groups, counts, scales) -> np.ndarray:
 
 
 def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:
-    """Whether some sample's readings spread more than a shared precision explains."""
+    """Whether readings of some samples spread more than chance explains.
+
+    Bartlett's test that all samples share one variance, in units of the scales.
+    """
+    if len(repeated) < 2:
+        return False
     used = scales > 0
-    chances = []
-    for group in repeated:
-        spread = (group - group.mean(axis=0))[:, used] / scales[used]
-        freedom = used.sum() * (len(group) - 1)
-        chances.append(stats.chi2.sf(np.sum(spread**2), freedom))
-    return bool(min(chances) * len(chances) < _SURE)
+    freedom = np.array([used.sum() * (len(group) - 1.0) for group in repeated])
+    squares = np.array(
+        [
+            np.sum(((group - group.mean(axis=0))[:, used] / scales[used]) ** 2)
+            for group in repeated
+        ]
+    )
+    total = freedom.sum()
+    with np.errstate(divide="ignore"):  # readings that agree exactly
+        logs = freedom @ np.log(squares / freedom)
+    statistic = total * np.log(squares.sum() / total) - logs
+    correction = 1 + (np.sum(1 / freedom) - 1 / total) / (3 * (len(repeated) - 1))
+    return bool(stats.chi2.sf(statistic / correction, len(repeated) - 1) < _SURE)

@@ -100,6 +100,8 @@ class _Reader:
 
     def table(self, request: Request) -> Table:
         """Put the rows together, with the columns that were asked for."""
+        if not self.labels:
+            raise UserError(f"{self.where} holds no rows; there is nothing to read.")
         indices = np.concatenate(self.indices)
         starts = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
         n, highest = len(self.labels), int(indices.max(initial=0))

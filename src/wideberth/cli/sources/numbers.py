@@ -71,7 +71,7 @@ class Numbers:
 
     def _at_once(self, cells: Sequence[str]) -> np.ndarray | None:
         """All cells by one call, if they are finite numbers with decimal points."""
-        if self.form.decimal == ",":
+        if self.form.decimal == "," or self.form.missing:
             return None
         try:
             values = np.array(list(map(float, cells)))
