@@ -7,6 +7,7 @@ radius; each answer carries a certificate of optimality on the full problem.
 from importlib import import_module
 
 from wideberth.endpoints import critical_radius
+from wideberth.path import Path, path
 from wideberth.problem import Problem
 from wideberth.screening import Partition, screen
 from wideberth.solve import NullModelWarning, Solution, solve
@@ -29,6 +30,7 @@ _LATER = {
 __all__ = [
     "NullModelWarning",
     "Partition",
+    "Path",
     "Problem",
     "RobustLinearSVC",
     "RobustPipeline",
@@ -37,6 +39,7 @@ __all__ = [
     "carry_noise",
     "critical_radius",
     "make_robust_pipeline",
+    "path",
     "radius_from_imputations",
     "radius_from_replicates",
     "radius_from_std",

@@ -334,15 +334,29 @@ def fold_samples(problem: Problem, indices: np.ndarray) -> Folded:
 class Screener:
     """Dynamic screening: an iterative solver hands in iterates, the problem shrinks.
 
+    It starts without the samples of no weight, and without those `decided` already,
+    as along a path (sequential screening).
+
     >>> screener = Screener(problem)                                # doctest: +SKIP
     >>> while not done:                                             # doctest: +SKIP
     ...     step on screener.problem
     ...     kept = screener.update(point, dual)  # indices kept, or None
     """
 
-    def __init__(self, problem: Problem, region: str | None = "ellipsoid"):
+    def __init__(
+        self,
+        problem: Problem,
+        region: str | None = "ellipsoid",
+        decided: Partition | None = None,
+    ):
         self.region = region
         self.reduction = Reduction.of(problem)
+        unused = problem.weights == 0
+        if decided is None and unused.any():
+            bounds = np.full(problem.n, np.nan)
+            decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
+        if decided is not None:
+            self.reduction = self.reduction.shrink(decided)
 
     @property
     def problem(self) -> Problem:
@@ -364,12 +378,6 @@ class Screener:
             return None
         self.reduction = self.reduction.shrink(partition)
         return partition.free
-
-    def settle(self, unused: np.ndarray) -> None:
-        """Remove samples that cannot matter for another reason, such as no weight."""
-        bounds = np.full(unused.size, np.nan)
-        partition = Partition(unused, np.zeros_like(unused), bounds, bounds)
-        self.reduction = self.reduction.shrink(partition)
 
     @property
     def counts(self) -> tuple[int, int, int]:

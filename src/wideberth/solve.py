@@ -19,7 +19,7 @@ from wideberth.endpoints import critical_radius, null_certificate
 from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
-from wideberth.screening import carry_dual, screen_points
+from wideberth.screening import Partition, Screener, carry_dual, screen_points
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
 
@@ -176,42 +176,19 @@ def solve(
         If the noise leaves no better model than w = 0.
     """
     started = time.perf_counter()
-    tol = check_positive(tol, "tol")
-    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
-    if not fit_intercept and penalty:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
-        )
-    if solver not in _SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {_SOLVERS}.")
-    if screening is not None and screening not in REGIONS:
-        raise ValueError(
-            f"screening={screening!r} is not known; choose None or one of "
-            f"{sorted(REGIONS)}."
-        )
-    X = check_data(X)
-    shape, turn = as_shape(noise, X.shape[1]), None
-    if isinstance(shape, Correlated):
-        turn, shape = shape.axes, shape.principal
-        X = X @ turn
-    problem = Problem.from_data(
+    check_choices(solver, screening)
+    problem, turn = build_problem(
         X,
         y,
         C=C,
         radius=radius,
-        noise=shape,
+        noise=noise,
+        fit_intercept=fit_intercept,
+        intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
-        intercept=penalty if fit_intercept else None,
     )
-    deadline = np.inf
-    if max_seconds is not None:
-        deadline = started + check_positive(max_seconds, "max_seconds")
-    control = Control(tol, _check_count(max_iter), deadline, callback, started=started)
-    if problem.n * problem.rows.d <= _SMALL_ENTRIES:
-        control.aim = _SMALL_AIM
-    name = solver
-    if solver == "auto":
-        name = _choose(problem)
+    control = make_control(problem, tol, max_iter, max_seconds, callback, started)
+    name = choose_solver(problem) if solver == "auto" else solver
     if turn is not None and init is not None:
         w, b, alpha = _read_init(problem, init)
         init = turn.T @ w, b, alpha
@@ -224,7 +201,60 @@ def solve(
     return solution if turn is None else replace(solution, w=turn @ solution.w)
 
 
-def _choose(problem: Problem) -> str:
+def check_choices(solver, screening) -> None:
+    """Check the names of a solver and of a region."""
+    if solver not in _SOLVERS:
+        raise ValueError(f"solver={solver!r} is not known; choose one of {_SOLVERS}.")
+    if screening is not None and screening not in REGIONS:
+        raise ValueError(
+            f"screening={screening!r} is not known; choose None or one of "
+            f"{sorted(REGIONS)}."
+        )
+
+
+def build_problem(
+    X, y, *, noise, fit_intercept, intercept_penalty, **options
+) -> tuple[Problem, np.ndarray | None]:
+    """The problem of user data, and the axes it was turned to, if any.
+
+    Correlated noise is noise of one level per feature in its principal axes.
+    """
+    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
+    if not fit_intercept and penalty:
+        raise ValueError(
+            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
+        )
+    X = check_data(X)
+    shape, turn = as_shape(noise, X.shape[1]), None
+    if isinstance(shape, Correlated):
+        turn, shape = shape.axes, shape.principal
+        X = X @ turn
+    intercept = penalty if fit_intercept else None
+    problem = Problem.from_data(X, y, noise=shape, intercept=intercept, **options)
+    return problem, turn
+
+
+def make_control(
+    problem: Problem, tol, max_iter, max_seconds, callback, started: float
+) -> Control:
+    """Check the limits of a run; on small data it aims beyond its tolerance."""
+    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number ≥ 1.")
+    deadline = np.inf
+    if max_seconds is not None:
+        deadline = started + check_positive(max_seconds, "max_seconds")
+    small = problem.n * problem.rows.d <= _SMALL_ENTRIES
+    return Control(
+        check_positive(tol, "tol"),
+        int(max_iter),
+        deadline,
+        callback,
+        started=started,
+        aim=_SMALL_AIM if small else np.inf,
+    )
+
+
+def choose_solver(problem: Problem) -> str:
     """The solver that "auto" stands for, by the table of `make bench-coordinate`.
 
     Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
@@ -259,20 +289,33 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
 def _run(problem, control, name, screening, init, random_state) -> Outcome:
     if name != "conic":
         found = _iterate(problem, control, name, screening, init, random_state)
-        if problem.radii.any() and not found.dual.w.any():
-            # w(α) = 0: the null model, if its own gap agrees (theory §2).
-            null = problem.at(np.zeros(problem.rows.d))
-            if null.value - found.dual.value <= control.tol * null.value:
-                return Outcome(null, found.dual)
-        return found
+        return null_if_optimal(problem, found, control.tol)
+    return run_conic(problem, control)
+
+
+def run_conic(
+    problem: Problem, control: Control, decided: Partition | None = None
+) -> Outcome:
+    """Solve by Clarabel, without the samples that are decided already."""
     from wideberth.solvers.conic import solve_conic
 
-    result = solve_conic(problem)
+    screener = Screener(problem, None, decided)
+    result = solve_conic(screener.problem)
     control.steps = result.n_iter
-    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
-    free = (problem.n, 0, 0)
-    control.record(problem, problem.certificate(outcome.point, outcome.dual), free)
+    alpha = screener.reduction.unfold(result.alpha)
+    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
+    certificate = problem.certificate(outcome.point, outcome.dual)
+    control.record(problem, certificate, screener.counts)
     return outcome
+
+
+def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
+    """The null model in place of w ≈ 0, if w(α) = 0 and its gap agrees (theory §2)."""
+    if problem.radii.any() and not found.dual.w.any():
+        null = problem.at(np.zeros(problem.rows.d))
+        if null.value - found.dual.value <= tol * null.value:
+            return Outcome(null, found.dual)
+    return found
 
 
 def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
@@ -286,13 +329,13 @@ def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
     from wideberth.solvers.coordinate import solve_coordinate  # loads numba
 
     if w is not None:
-        alpha = _carried(problem, w, b, alpha)
+        alpha = carried_dual(problem, w, b, alpha)
     return solve_coordinate(
         problem, control, region=screening, init=alpha, random_state=random_state
     )
 
 
-def _carried(problem: Problem, w, b, alpha) -> np.ndarray:
+def carried_dual(problem: Problem, w, b, alpha) -> np.ndarray:
     """A dual start from a solution, which may be that of other weights or radii.
 
     Where w leaves no doubt about a sample it goes to the bound it has now (theory §2,
@@ -313,7 +356,7 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
     removed = saturated = np.zeros(problem.n, dtype=bool)
     passes = problem.rows.passes.count
     if screening is not None:
-        removed, saturated = _proven(problem, point, dual, screening)
+        removed, saturated = proven(problem, point, dual, screening)
     seconds = time.perf_counter() - control.started
     notes = []
     if not converged:
@@ -337,7 +380,7 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
     )
 
 
-def _proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
+def proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
     """Samples decided by the final certificate; one test does, the gap being small."""
     test = available_tests(problem, region)[0]
     partition = screen_points(problem, point, dual, region=region, test=test)
@@ -365,17 +408,16 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
     return w, b, alpha
 
 
-def _check_count(max_iter) -> int:
-    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be a whole number ≥ 1.")
-    return int(max_iter)
+def convergence_warning(text: str) -> Warning:
+    """scikit-learn's warning where it is there; the core runs without."""
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+    except ImportError:
+        ConvergenceWarning = UserWarning
+    return ConvergenceWarning(text)
 
 
 def _not_converged(control: Control, certificate, seconds: float) -> Warning:
-    try:
-        from sklearn.exceptions import ConvergenceWarning
-    except ImportError:  # the core runs without scikit-learn
-        ConvergenceWarning = UserWarning
     if control.steps >= control.max_iter:
         remedy = f"raise max_iter={control.max_iter}"
     elif time.perf_counter() > control.deadline:
@@ -384,7 +426,7 @@ def _not_converged(control: Control, certificate, seconds: float) -> Warning:
         remedy = "the callback asked to stop"
     else:
         remedy = "rounding forbids more: raise tol, or scale the features"
-    return ConvergenceWarning(
+    return convergence_warning(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
         f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
         f"{remedy}."

@@ -36,10 +36,18 @@ class Control:
         """The relative gap at which to stop."""
         return min(self.tol, self.aim)
 
+    def rougher(self, tol: float) -> Control:
+        """The same limits for a helper problem that need not be exact, and silent."""
+        tol = max(tol, self.tol)
+        return Control(tol, self.max_iter, self.deadline, steps=self.steps)
+
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
-        late = time.perf_counter() > self.deadline
-        return self.stopped or late or self.steps >= self.max_iter
+        return self.interrupted() or self.steps >= self.max_iter
+
+    def interrupted(self) -> bool:
+        """Whether the callback or the clock put an end to it."""
+        return self.stopped or time.perf_counter() > self.deadline
 
     def record(self, problem: Problem, certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True."""

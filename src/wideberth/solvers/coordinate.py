@@ -40,7 +40,7 @@ from wideberth.problem import (
     Problem,
     accurate_sum,
 )
-from wideberth.screening import Screener
+from wideberth.screening import Partition, Screener
 from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.face import Iterate, bend_of, climb_face, solve_block
 from wideberth.solvers.newton import solve_newton
@@ -78,20 +78,25 @@ def solve_coordinate(
     region: str | None = "ellipsoid",
     init: np.ndarray | None = None,
     random_state=None,
+    decided: Partition | None = None,
 ) -> Outcome:
-    """Solve to `control.tol`, starting from the dual point `init` or from zero."""
+    """Solve to `control.tol`, starting from the dual point `init` or from zero.
+
+    Samples that `decided` settles are not read before the final certificate.
+    """
     if not isinstance(problem.noise, L2):
         raise ValueError(
             f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "
             "solver='newton' for per-feature scales, 'conic' for the other shapes."
         )
-    ascent = _Ascent(problem, control, region, np.random.default_rng(random_state))
+    rng = np.random.default_rng(random_state)
+    ascent = _Ascent(problem, control, region, rng, decided)
     found = ascent.solve(init)
     if not ascent.gave_up:
         return found
     start = (found.point.w, found.point.b) if found.meets(_NEAR) else None
     return solve_newton(
-        problem, control, region=region, init=start, random_state=ascent.rng
+        problem, control, region=region, init=start, random_state=rng, decided=decided
     )
 
 
@@ -143,12 +148,11 @@ class _Intercept:
 class _Ascent:
     """The rounds; `inner` is the problem they work on, `at` the dual point there."""
 
-    def __init__(self, problem: Problem, control: Control, region: str | None, rng):
+    def __init__(
+        self, problem: Problem, control: Control, region: str | None, rng, decided
+    ):
         self.full, self.control, self.rng = problem, control, rng
-        self.screener = Screener(problem, region)
-        unused = problem.weights == 0
-        if unused.any():
-            self.screener.settle(unused)
+        self.screener = Screener(problem, region, decided)
         self.intercept = None if problem.intercept is None else _Intercept(problem)
         self.pace, self.screened_at = _Pace(), math.inf
         self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it

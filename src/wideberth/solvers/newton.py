@@ -34,13 +34,19 @@ from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.subsample import SamplingError
+from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
 
-__all__ = ["ridge_start", "solve_newton"]
+__all__ = [
+    "SMALL",
+    "Guess",
+    "Level",
+    "nearest_share",
+    "ridge_start",
+    "rms",
+    "solve_newton",
+]
 
-_FIRST_ROWS_PER_FEATURE = 20
-_GROWTH = 8
-_SMALL = 4000  # rows up to which subsampling does not pay
+SMALL = 4000  # rows up to which subsampling does not pay
 #: Rows from which on the engine leaves settled ones behind.
 _FEW = 500
 #: Relative gap from which on the engine's last move foretells its next ones.
@@ -49,6 +55,9 @@ _CALM = 0.1
 _SAFETY = 5.0
 #: Share of the value at the start below which a working set is seen to be wrong.
 _RUNAWAY = 0.9
+#: Wrongly settled rows, per row of the working set, from which on a round tells only
+#: that it had too few rows; the next one gets as many times as many.
+_ASTRAY = 8
 #: Rounds without progress after which rounding is taken to forbid more.
 _PATIENCE = 8
 #: Steps of the engine in one round; a round that needs more starts afresh.
@@ -56,15 +65,15 @@ _MOST_STEPS = 60
 
 
 @dataclass(frozen=True)
-class _Guess:
+class Guess:
     """A primal point, and how far each row's margin may be from its value there.
 
-    `band` returns that for the rows of a problem.
+    `band` returns that for the rows of a problem, or holds it for all rows.
     """
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem], np.ndarray]
+    band: Callable[[Problem], np.ndarray] | np.ndarray
 
 
 def solve_newton(
@@ -74,25 +83,29 @@ def solve_newton(
     region: str | None = "ellipsoid",
     init: tuple[np.ndarray, float] | None = None,
     random_state=None,
+    decided: Partition | None = None,
 ) -> Outcome:
-    """Solve to `control.tol`, starting from (w, b) where `init` gives one."""
+    """Solve to `control.tol`, starting from (w, b) where `init` gives one.
+
+    Samples that `decided` settles are not read before the final certificate.
+    """
     if not problem.noise.smooth:
         raise ValueError(
             f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
     if problem.n < problem.rows.d and isinstance(problem.noise, L2):
-        return _solve_wide(problem, control, region)
+        return _solve_wide(problem, control, region, decided)
     guess = None
     if init is not None:
-        w = np.asarray(init[0], dtype=np.float64)
-        guess = _Guess(w, float(init[1]), lambda rows: _nearest_share(rows, w, init[1]))
-    elif problem.n > _SMALL:
+        w, b = np.asarray(init[0], dtype=np.float64), float(init[1])
+        guess = Guess(w, b, lambda part: nearest_share(part.at(w, b)))
+    elif problem.n > SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
-    return _Level(problem, control, region).solve(guess)
+    return Level(problem, control, region, decided).solve(guess)
 
 
-def _solve_wide(problem: Problem, control: Control, region: str | None) -> Outcome:
+def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
     """More features than rows: solve in the span of the rows, where w* must lie.
 
     ‖w‖ and ⟨w,x_i⟩ are all that matters under ℓ2 noise, so an orthonormal basis of the
@@ -101,63 +114,53 @@ def _solve_wide(problem: Problem, control: Control, region: str | None) -> Outco
     coordinates, expand = problem.rows.rotated()
     small = replace(problem, rows=DenseRows(coordinates, problem.y))
     asked, control.tol = control.tol, 0.5 * control.tol
-    found = _Level(small, control, region).solve(None)
+    found = Level(small, control, region, decided).solve(None)
     control.tol = asked
     point = problem.at(expand(found.point.w), found.point.b)
     return Outcome(point, problem.dual_at(found.dual.alpha))
 
 
-def _subsampled(problem: Problem, control: Control, rng) -> _Guess | None:
-    """Solve growing random subsets, each starting from the one before.
-
-    Rows of large norm decide directions that few others touch; they are drawn more
-    often, and weigh less in return: the subset's objective stays unbiased.
-    """
-    guess, size = None, max(_FIRST_ROWS_PER_FEATURE * problem.rows.d, 500)
-    pull = problem.rows.norms() ** 2
-    pull = 0.5 + 0.5 * pull / max(float(pull.mean()), 1e-300)
-    while _GROWTH * size < 4 * problem.n and not control.exhausted():
-        chance = np.minimum(pull * (size / problem.n), 1.0)
-        rows = np.flatnonzero(rng.random(problem.n) < chance)
-        subset = replace(
-            problem,
-            rows=problem.rows.take(rows),
-            weights=problem.weights[rows] / chance[rows],
-            radii=problem.radii[rows],
-        )
-        if np.unique(subset.y).size < 2 or not subset.weights.any():
+def _subsampled(problem: Problem, control: Control, rng) -> Guess | None:
+    """Solve growing random subsets, each starting from the one before."""
+    guess = None
+    for size in subset_sizes(problem):
+        part = Subset(problem, size, rng)
+        subset = part.of(problem)
+        if not part.usable(problem) or control.exhausted():
             return guess
-        tol = max(control.tol, 0.01 * problem.rows.d / size)
-        quiet = Control(tol, control.max_iter, control.deadline, steps=control.steps)
-        found = _Level(subset, quiet, None).solve(guess)
+        quiet = control.rougher(part.accuracy)
+        found = Level(subset, quiet, None).solve(guess)
         control.steps = quiet.steps
-        error = SamplingError(subset, found.point, 1 - chance[rows], rng)
-        guess = _Guess(found.point.w, found.point.b, error)
-        size *= _GROWTH
+        error = SamplingError(subset, found.point, 1 - part.chance, rng)
+        guess = Guess(found.point.w, found.point.b, error)
     return guess
 
 
-class _Level:
+class Level:
     """One problem, solved by rounds: working set, engine, verification, screening."""
 
-    def __init__(self, problem: Problem, control: Control, region: str | None):
+    def __init__(
+        self,
+        problem: Problem,
+        control: Control,
+        region: str | None,
+        decided: Partition | None = None,
+    ):
         self.full, self.control = problem, control
-        self.least = 0.2 if problem.n <= _SMALL else 0.7
-        self.screener = Screener(problem, region)
-        unused = problem.weights == 0
-        if unused.any():
-            self.screener.settle(unused)
+        self.least = 0.2 if problem.n <= SMALL else 0.7
+        self.screener = Screener(problem, region, decided)
         self.best = Best(self.screener)
 
-    def solve(self, guess: _Guess | None) -> Outcome:
+    def solve(self, guess: Guess | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
         control, goal = self.control, 0.5 * self.control.target
         problem = self.screener.problem
         pinned = np.zeros(problem.n, dtype=bool)
         point, band = None, np.full(problem.n, np.inf)
         if guess is not None:
-            point = problem.at(guess.w, guess.b)
-            band = guess.band(problem)
+            point, band = problem.at(guess.w, guess.b), guess.band
+            free = self.screener.reduction.free
+            band = band(problem) if callable(band) else band[free]
         smallest, idle = np.inf, 0
         while True:
             work, engine = self._working_set(point, band, pinned)
@@ -173,6 +176,10 @@ class _Level:
             if met or control.exhausted() or stuck:
                 return self.best.finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
+            if wrong.sum() > _ASTRAY * work.free.size:
+                share = min(_ASTRAY * work.free.size / problem.n, 1.0)
+                band = np.maximum(band, nearest_share(point, share))
+                continue
             pinned |= wrong
             if not wrong.any():
                 goal *= 0.1
@@ -244,7 +251,7 @@ class _Level:
         if n <= max(_FEW, 8 * d) or engine.relative_gap > _CALM:
             return None
         move = engine.recent_move
-        near = np.abs(engine.slack) <= _SAFETY * move + _rms(move)
+        near = np.abs(engine.slack) <= _SAFETY * move + rms(move)
         near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
         if near.sum() > 0.6 * n or near.sum() < 2 * d:
             return None
@@ -315,13 +322,14 @@ def _value(point: PrimalPoint) -> float:
     return point.value
 
 
-def _nearest_share(problem: Problem, w, b, share: float = 0.3) -> np.ndarray:
+def nearest_share(point: PrimalPoint, share: float = 0.3) -> np.ndarray:
     """A band that holds the given share of the rows nearest to the margin."""
-    slack = np.abs(problem.at(w, b).slack)
-    return np.full(problem.n, np.quantile(slack, share))
+    slack = np.abs(point.slack)
+    return np.full(slack.size, np.quantile(slack, share))
 
 
-def _rms(values: np.ndarray) -> float:
+def rms(values: np.ndarray) -> float:
+    """Root of the mean square."""
     return float(np.sqrt(np.mean(values * values)))
 
 

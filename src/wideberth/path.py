@@ -1,0 +1,419 @@
+"""`path`: the robust SVM along C and radius, every point with its certificate.
+
+The work is done by `sequence.py`; here are the arguments, and `Path`, the answer.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wideberth._validation import check_per_sample, check_positive
+from wideberth.problem import Problem
+from wideberth.sequence import C_range, Found, Sequence
+from wideberth.solve import (
+    NullModelWarning,
+    build_problem,
+    check_choices,
+    choose_solver,
+    convergence_warning,
+    make_control,
+)
+
+__all__ = ["Path", "PathPoint", "path"]
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One model of a path, with its proof and its cost.
+
+    `undecided` samples were left to the solver by what the point before proves;
+    `removed` and `saturated` are how many the final certificate proves to have α_i = 0
+    and α_i = c_i. `passes`, `seconds` and `n_iter` are those of this point alone.
+    """
+
+    C: float
+    radius: float
+    w: np.ndarray = field(repr=False)
+    b: float
+    objective: float
+    gap: float
+    relative_gap: float
+    converged: bool
+    null: bool
+    n_iter: int
+    passes: float
+    seconds: float
+    undecided: int
+    removed: int
+    saturated: int
+    trace: list[dict] = field(repr=False)
+    alpha: np.ndarray | None = field(repr=False, default=None)
+
+
+#: Arrays of a path, the number of each point that they hold, and what stands for none.
+_ARRAYS: dict[str, tuple[str, Any]] = {
+    "intercepts": ("b", np.nan),
+    "objectives": ("objective", np.nan),
+    "gaps": ("gap", np.nan),
+    "relative_gaps": ("relative_gap", np.nan),
+    "passes": ("passes", np.nan),
+    "seconds": ("seconds", np.nan),
+    "n_iters": ("n_iter", 0),
+    "undecided": ("undecided", 0),
+    "removed": ("removed", 0),
+    "saturated": ("saturated", 0),
+    "null": ("null", False),
+    "converged": ("converged", False),
+}
+
+
+class Path:
+    """Models over a grid of radii and Cs, in the order in which they were asked for.
+
+    Arrays have the shape (n_radii, n_Cs); where a point was not reached they hold NaN,
+    0 or False. Iterating gives the points reached, radius by radius; `path[k, j]` is
+    that of radius k and C j.
+
+    Attributes
+    ----------
+    Cs : array of shape (n_Cs,)
+    radii : array of shape (n_radii,)
+    coefs : array of shape (n_radii, n_Cs, n_features)
+    intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
+        Gaps are certified on all samples. Passes are reads of the data in
+        equivalents of whole ones; they and the seconds are of each point alone.
+    n_iters : int array
+    undecided, removed, saturated : int arrays
+        Samples left to the solver by the solution before (sequential screening), and
+        those that the final certificate proves to have α_i = 0 and α_i = c_i.
+    null, converged, done : bool arrays
+        Whether the model is w = 0, met the tolerance, was reached.
+    traces : list of list of list of dict
+        The certified points of every solve, as in `Solution.trace`.
+    alphas : array of shape (n_radii, n_Cs, n_samples) or None
+    n_samples : int
+    solver : str
+    notes : tuple of Warning
+    """
+
+    intercepts: np.ndarray
+    objectives: np.ndarray
+    gaps: np.ndarray
+    relative_gaps: np.ndarray
+    passes: np.ndarray
+    seconds: np.ndarray
+    n_iters: np.ndarray
+    undecided: np.ndarray
+    removed: np.ndarray
+    saturated: np.ndarray
+    null: np.ndarray
+    converged: np.ndarray
+
+    def __init__(
+        self, Cs, radii, n_samples: int, n_features: int, solver: str, alphas=False
+    ):
+        self.Cs, self.radii = Cs, radii
+        self.n_samples, self.solver = n_samples, solver
+        self.notes: tuple[Warning, ...] = ()
+        grid = len(radii), len(Cs)
+        self.done = np.zeros(grid, dtype=bool)
+        self.coefs = np.full((*grid, n_features), np.nan)
+        self.alphas = np.full((*grid, n_samples), np.nan) if alphas else None
+        self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in radii]
+        for name, (_, nothing) in _ARRAYS.items():
+            setattr(self, name, np.full(grid, nothing))
+
+    def _store(self, k: int, j: int, point: PathPoint) -> None:
+        self.coefs[k, j], self.done[k, j] = point.w, True
+        self.traces[k][j] = point.trace
+        if self.alphas is not None:
+            self.alphas[k, j] = point.alpha
+        for name, (number, _) in _ARRAYS.items():
+            getattr(self, name)[k, j] = getattr(point, number)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point was reached."""
+        return bool(self.done.all())
+
+    def __len__(self):
+        return int(self.done.sum())
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return (self[k, j] for k, j in np.argwhere(self.done))
+
+    def __getitem__(self, where) -> PathPoint:
+        k, j = where
+        if not self.done[k, j]:
+            raise KeyError(
+                f"C={self.Cs[j]:g} at radius {self.radii[k]:g} was not reached: the "
+                "path was stopped before. `done` tells which points there are."
+            )
+        numbers = {
+            number: getattr(self, name)[k, j].item()
+            for name, (number, _) in _ARRAYS.items()
+        }
+        return PathPoint(
+            C=float(self.Cs[j]),
+            radius=float(self.radii[k]),
+            w=self.coefs[k, j],
+            trace=self.traces[k][j],
+            alpha=None if self.alphas is None else self.alphas[k, j],
+            **numbers,
+        )
+
+    def __repr__(self):
+        def ends(values):
+            return f"{values.min():.3g} to {values.max():.3g}"
+
+        spread = [len(values) for values in (self.radii, self.Cs)]
+        worst = self.relative_gaps[self.done].max(initial=0.0)
+        return (
+            f"Path({len(self)} of {self.done.size} points: {spread[1]} Cs from "
+            f"{ends(self.Cs)}, {spread[0]} radii from {ends(self.radii)}; relative "
+            f"gaps ≤ {worst:.1e}, {self.null.sum()} null models, {self.solver}, "
+            f"{np.nansum(self.passes):.1f} passes)"
+        )
+
+    def to_frame(self):
+        """Return the points as a pandas DataFrame, one row each, without the arrays."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "Path.to_frame needs pandas: pip install pandas."
+            ) from error
+        points = [vars(point) for point in self]
+        kept = ["C", "radius", *(number for number, _ in _ARRAYS.values())]
+        return pandas.DataFrame(points, columns=kept)
+
+    def plot(self, *, k=0, feature_names=None, ax=None):
+        """Draw coefficients, and the share of samples read, over C.
+
+        Parameters
+        ----------
+        k : int, default=0
+            Number of the radius.
+        feature_names : sequence of str, optional
+            Names for the legend, which shows the eight largest coefficients.
+        ax : pair of matplotlib Axes, optional
+
+        Returns
+        -------
+        wideberth.plotting.PathDisplay
+        """
+        from wideberth.plotting import PathDisplay
+
+        return PathDisplay.from_path(self, k=k, feature_names=feature_names, ax=ax)
+
+
+def path(
+    X,
+    y,
+    *,
+    Cs=30,
+    radii=None,
+    radius=None,
+    noise="l2",
+    fit_intercept=False,
+    intercept_penalty=0.0,
+    sample_weight=None,
+    solver="auto",
+    screening="ellipsoid",
+    tol=1e-6,
+    max_iter=10_000,
+    max_seconds=None,
+    callback: Callable[[dict], bool | None] | None = None,
+    random_state=None,
+    keep_alphas=False,
+    quiet=False,
+) -> Path:
+    """Train robust SVMs along C and radius, each to a certified accuracy.
+
+    Every point starts from its neighbours: what the solution before proves about the
+    samples (sequential screening), and a prediction of where the next one is.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    y : array of shape (n,)
+        Labels −1 and +1.
+    Cs : int or array
+        How many values of C, or the values, in any order. A number is spaced evenly in
+        log C, from where every sample is saturated at the smallest radius, α_i = C, to
+        100 / mean ‖x_i‖². With a free intercept and classes of different weight, where
+        not all can be saturated, the heavier class is weighted down evenly for this.
+    radii : array, default=(0.0,)
+        Radii of the noise, in any order; factors on `radius` where that is given, and
+        then 1 alone by default.
+    radius : array of shape (n,), optional
+        Sizes of the samples' uncertainty relative to each other: sample i has
+        ρ_i = radii[k] · radius[i].
+    noise, fit_intercept, intercept_penalty, sample_weight, solver, screening
+        As in `solve`. "linf" and "l1" noise go to the conic solver, which gains from
+        sequential screening alone.
+    tol : float
+        Relative gap of every point, on all samples.
+    max_iter : int
+        Most iterations of one point.
+    max_seconds : float, optional
+        Stop after about this long, all points together.
+    callback : callable, optional
+        Called with a dict at every certified point, which also holds "C" and "radius";
+        return True to stop.
+    random_state : int or Generator, optional
+        As in `solve`.
+    keep_alphas : bool
+        Keep the dual weights of every point in `Path.alphas`.
+    quiet : bool
+        Leave warnings in `Path.notes` instead of issuing them.
+
+    Returns
+    -------
+    Path
+        With the points that were reached before `max_seconds`, before the callback
+        asked to stop, or before an interrupt from the keyboard.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, if points did not meet the tolerance or were not reached.
+    NullModelWarning
+        Once, if the noise leaves no better model than w = 0 at some points.
+
+    Examples
+    --------
+    >>> from wideberth import path
+    >>> from wideberth.datasets import load_breast_cancer, paper_preprocess
+    >>> X, y = load_breast_cancer()
+    >>> models = path(paper_preprocess("breast_cancer", X), y, Cs=5, radii=[0, 0.1])
+    >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
+    ((2, 5, 30), True)
+    """
+    started = time.perf_counter()
+    check_choices(solver, screening)
+    factors = read_radii(radii, radius)
+    problem, turn = build_problem(
+        X,
+        y,
+        C=1.0,
+        radius=1.0 if radius is None else radius,
+        noise=noise,
+        fit_intercept=fit_intercept,
+        intercept_penalty=intercept_penalty,
+        sample_weight=sample_weight,
+    )
+    values = read_Cs(Cs, [problem.with_radii(factors.min() * problem.radii)])
+    control = make_control(problem, tol, max_iter, max_seconds, callback, started)
+    name = choose_solver(problem) if solver == "auto" else solver
+    found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
+    sequence = Sequence(problem, control, name, screening, random_state)
+    reason = _fill(found, sequence, turn)
+    found.notes = tuple(_notes(found, reason, tol))
+    for note in () if quiet else found.notes:
+        warnings.warn(note, stacklevel=2)
+    return found
+
+
+def _fill(found: Path, sequence: Sequence, turn) -> str:
+    """Solve every point once, in ascending order; returns why it ended, or nothing."""
+    Cs, which_C = np.unique(found.Cs, return_inverse=True)
+    radii, which_radius = np.unique(found.radii, return_inverse=True)
+    try:
+        for k, j, result in sequence.points(Cs, radii):
+            point = _point(float(Cs[j]), float(radii[k]), result, turn)
+            for row in np.flatnonzero(which_radius == k):
+                for column in np.flatnonzero(which_C == j):
+                    found._store(row, column, point)
+    except KeyboardInterrupt:
+        return "interrupted"
+    return "" if found.complete else "stopped by max_seconds or the callback"
+
+
+def _point(C: float, radius: float, found: Found, turn) -> PathPoint:
+    point, certificate = found.outcome.point, found.certificate
+    return PathPoint(
+        C=C,
+        radius=radius,
+        w=point.w if turn is None else turn @ point.w,
+        b=point.b,
+        objective=certificate.primal,
+        gap=certificate.gap,
+        relative_gap=certificate.relative_gap,
+        converged=found.converged,
+        null=not point.w.any(),
+        n_iter=found.n_iter,
+        passes=found.passes,
+        seconds=found.seconds,
+        undecided=found.undecided,
+        removed=int(found.removed.sum()),
+        saturated=int(found.saturated.sum()),
+        trace=found.trace,
+        alpha=found.outcome.dual.alpha,
+    )
+
+
+def _notes(found: Path, reason: str, tol: float) -> list[Warning]:
+    notes: list[Warning] = []
+    if reason:
+        notes.append(
+            convergence_warning(
+                f"The path was {reason}: {len(found)} of {found.done.size} points "
+                "were reached; `done` tells which."
+            )
+        )
+    open_ones = found.done & ~found.converged
+    if open_ones.any():
+        worst = found.relative_gaps[open_ones].max()
+        notes.append(
+            convergence_warning(
+                f"Not converged: {open_ones.sum()} of {len(found)} points, relative "
+                f"gaps up to {worst:.2e} > tol={tol:.2e}; raise max_iter, or tol where "
+                "rounding forbids more. `converged` tells which."
+            )
+        )
+    if found.null.any():
+        radii = found.radii[found.null.any(axis=1)]
+        notes.append(
+            NullModelWarning(
+                f"The best robust model is w = 0, a constant classifier, at "
+                f"{found.null.sum()} of {len(found)} points, from radius "
+                f"{radii.min():g} on: the noise covers what separates the classes. "
+                "`null` tells which."
+            )
+        )
+    return notes
+
+
+def read_radii(radii, radius) -> np.ndarray:
+    """Check factors on `radius`, or radii where there is none."""
+    if radii is None:
+        radii = (0.0,) if radius is None else (1.0,)
+    values = np.atleast_1d(np.asarray(radii))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(
+            f"radii has shape {np.shape(radii)}; it must be a list of numbers ≥ 0. "
+            "Radii that differ from sample to sample go to `radius`."
+        )
+    return np.array(check_per_sample(values, values.size, "radii"))
+
+
+def read_Cs(Cs, problems: list[Problem]) -> np.ndarray:
+    """Check values of C, or space as many over the ranges of the problems."""
+    if isinstance(Cs, int | np.integer) and not isinstance(Cs, bool):
+        if Cs < 1:
+            raise ValueError(f"Cs={Cs!r} must be a whole number ≥ 1, or values of C.")
+        ranges = np.array([C_range(problem) for problem in problems])
+        return np.geomspace(ranges[:, 0].min(), ranges[:, 1].max(), int(Cs))
+    values = np.atleast_1d(np.asarray(Cs))
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
+        raise ValueError(
+            f"Cs={Cs!r} must be a whole number ≥ 1, or a list of numbers > 0."
+        )
+    return np.array([check_positive(value, "Cs") for value in values.tolist()])

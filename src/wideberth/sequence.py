@@ -1,0 +1,327 @@
+"""Grids of problems on the same data, each solved from its neighbours.
+
+The data is validated, wrapped and measured once; then C grows for one radius after the
+other. Each point begins with what the one before proves (theory §5, sequential): its
+dual weights keep their share of the box, α' = (C'/C)α, which is feasible and costs no
+read of the data, nor do the margins of w at the new C. At an optimum of C their gap is
+
+    G = ½(C'/C − 1)² (‖w‖² + λ_b b²)
+
+so samples may be decided before anything is solved; they are not read again until the
+final certificate. What is left starts from a prediction (`solvers/walk.py`), or from
+the carried dual weights (coordinate solver).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wideberth.bounds import available_tests
+from wideberth.endpoints import null_certificate, saturation_scale
+from wideberth.noise import L2
+from wideberth.problem import Certificate, Problem
+from wideberth.rows import DenseRows
+from wideberth.screening import Partition, screen_points
+from wideberth.solve import carried_dual, null_if_optimal, proven, run_conic
+from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.walk import Place, Walk
+
+__all__ = ["C_range", "Found", "Sequence"]
+
+#: How far the default path goes: one sample could move its own margin by this much.
+_LARGEST_PUSH = 100.0
+#: Least ratio of its ends, where the rules for them leave less.
+_LEAST_SPAN = 1e3
+#: Share of samples that must be decided beforehand to make a smaller copy worth while.
+_WORTH = 0.1
+#: Numbers of the margins kept for the next radius.
+_KEPT = 1 << 24
+
+
+def C_range(problem: Problem) -> tuple[float, float]:
+    """Ends of the default path, as factors on the weights.
+
+    The lower one is where every sample saturates (`saturation_scale`). With a free
+    intercept and classes of different weight that is nowhere; then the heavier class is
+    weighted down evenly to match first. The upper one is 100 / mean ‖x_i‖², weighted,
+    where a single sample could move its own margin by 100: free of the data's scale.
+    """
+    start = saturation_scale(problem.with_weights(problem.repair(problem.weights)))
+    squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
+    end = _LARGEST_PUSH / squares if squares > 0 else 1.0
+    if not 0 < start < np.inf:
+        start = end / _LEAST_SPAN**2
+    return start, max(end, _LEAST_SPAN * start)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One point of a grid: the answer, its proof, and its cost."""
+
+    outcome: Outcome
+    certificate: Certificate
+    converged: bool
+    carried: Partition | None  # what was decided before the solve
+    removed: np.ndarray
+    saturated: np.ndarray
+    n_iter: int
+    passes: float
+    seconds: float
+    trace: list[dict]
+
+    @property
+    def undecided(self) -> int:
+        """Samples left to the solver by what was known before."""
+        n = self.removed.size
+        return n if self.carried is None else self.carried.counts[0]
+
+
+class Sequence:
+    """Solves the points of a grid one after the other; see `points`.
+
+    `problem` holds the weights of C = 1 and the radii of factor 1; `control` the limits
+    of a point, and the deadline of all.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        control: Control,
+        name: str,
+        screening: str | None,
+        random_state=None,
+    ):
+        self.problem, self.control, self.screening = problem, control, screening
+        solvers = {"newton": _Newton, "coordinate": _Coordinate, "conic": _Conic}
+        rng = np.random.default_rng(random_state)
+        self.solver: _Solver = solvers[name](problem, screening, rng)
+
+    def points(
+        self, Cs: np.ndarray, radii: np.ndarray
+    ) -> Iterator[tuple[int, int, Found]]:
+        """Yield (index of the radius, index of C, point) in the order given.
+
+        C should ascend. Ends early, without the point it was at, when the deadline has
+        passed or the callback asks to stop.
+        """
+        first = None
+        for k, factor in enumerate(radii):
+            base = self.problem.with_radii(factor * self.problem.radii)
+            null = None if base.intercept else null_certificate(base)
+            self.solver.turn()
+            last = first
+            for j, C in enumerate(Cs):
+                control = self._control(float(C), float(factor))
+                found = self._point(base, control, float(C), last, null)
+                if not found.converged and control.interrupted():
+                    return
+                last = float(C), found.outcome
+                first = first if j else last
+                yield k, j, found
+                if control.stopped:
+                    return
+
+    def _control(self, C: float, radius: float) -> Control:
+        callback, told = None, self.control.callback
+        if told is not None:
+
+            def callback(entry):
+                return told(entry | {"C": C, "radius": radius})
+
+        started = time.perf_counter()
+        return replace(self.control, callback=callback, trace=[], started=started)
+
+    def _point(self, base: Problem, control: Control, C: float, last, null) -> Found:
+        """Solve at one C, from the solution at another."""
+        problem = base.with_weights(C * base.weights)
+        passes = problem.rows.passes.count
+        carried = decided = None
+        if last is not None:
+            carried = carry(problem, last[1], C / last[0])
+        outcome = self._known(
+            problem, control, carried, None if null is None else C * null
+        )
+        if outcome is not None:
+            self.solver.skip(outcome, C)
+        else:
+            if carried is not None:
+                decided = self._decide(problem, carried)
+            outcome = self.solver.solve(problem, control, C, carried, decided)
+            outcome = null_if_optimal(problem, outcome, control.tol)
+            # Afresh: what was folded on the way has left its rounding in d.
+            outcome = replace(outcome, dual=problem.dual_at(outcome.dual.alpha))
+        return self._found(problem, control, outcome, decided, passes)
+
+    def _known(self, problem, control, carried, null) -> Outcome | None:
+        """The answer, where a closed form or the solution before has it."""
+        if null is None and problem.intercept:
+            null = null_certificate(problem)
+        if null is not None:
+            zero = problem.at(np.zeros(problem.rows.d))
+            return Outcome(zero, problem.dual_at(null))
+        if carried is None:
+            dual = problem.dual_at(problem.weights)
+            b = dual.b if problem.intercept else None
+            carried = Outcome(problem.at(dual.w, b), dual)
+        return carried if carried.meets(control.target) else None
+
+    def _decide(self, problem: Problem, carried: Outcome) -> Partition | None:
+        """Samples that the solution before decides, if they are many."""
+        if self.screening is None or _hopeless(problem, carried):
+            return None
+        test = available_tests(problem, self.screening)[0]
+        partition = screen_points(
+            problem, carried.point, carried.dual, region=self.screening, test=test
+        )
+        return partition if partition.share > _WORTH else None
+
+    def _found(self, problem, control, outcome, decided, passes) -> Found:
+        removed = saturated = np.zeros(problem.n, dtype=bool)
+        spent = problem.rows.passes.count - passes
+        if self.screening is not None:
+            removed, saturated = proven(
+                problem, outcome.point, outcome.dual, self.screening
+            )
+        return Found(
+            outcome,
+            problem.certificate(outcome.point, outcome.dual),
+            outcome.meets(control.tol),
+            decided,
+            removed,
+            saturated,
+            control.steps,
+            spent,
+            time.perf_counter() - control.started,
+            control.trace,
+        )
+
+
+def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
+    """A solution as points of a problem of other weights, `ratio` times as large.
+
+    Radii may differ too. Margins and Zᵀα are known, so no row is read; multiplied by
+    `ratio` they are off by one rounding more, which the bounds of `rows.py` allow for.
+    """
+    point, dual = last.point, last.dual
+    alpha = np.minimum(ratio * dual.alpha, problem.weights)
+    return Outcome(
+        problem.at(point.w, point.b, point.margins),
+        problem.dual_at(alpha, combined=ratio * dual.d),
+    )
+
+
+def _hopeless(problem: Problem, carried: Outcome) -> bool:
+    """Whether a ball half as wide as the proven one would decide hardly any sample."""
+    apart = carried.point.w - carried.dual.w
+    radius = np.sqrt(max(carried.gap - 0.25 * float(apart @ apart), 0.0))
+    clear = np.abs(carried.point.slack) > 0.5 * radius * problem.rows.norms()
+    return bool(clear.mean() < _WORTH)
+
+
+class _Solver:
+    """What a sequence asks of a solver: `solve`, and to hear what happens else."""
+
+    def __init__(self, problem: Problem, region: str | None, rng):
+        self.region, self.rng = region, rng
+
+    def solve(
+        self,
+        problem: Problem,
+        control: Control,
+        C: float,
+        carried: Outcome | None,
+        decided: Partition | None,
+    ) -> Outcome:
+        """Solve, knowing the solution before and the samples it decides."""
+        raise NotImplementedError
+
+    def skip(self, outcome: Outcome, C: float) -> None:
+        """Hear of a point that needed no solver."""
+
+    def turn(self) -> None:
+        """Hear that C starts anew, under another radius."""
+
+
+class _Newton(_Solver):
+    """Predictions from the walk along C and from that under the radius before."""
+
+    def __init__(self, problem, region, rng):
+        super().__init__(problem, region, rng)
+        self.rows, self.expand = problem.rows, None
+        if problem.n < problem.rows.d and isinstance(problem.noise, L2):
+            # As in `solve_newton`: the span of the rows is where w* must lie.
+            coordinates, self.expand = problem.rows.rotated()
+            self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
+        self.walk = Walk(replace(problem, rows=self.rows), region, rng)
+        self.before: list[Place | None] = []
+        self.here: list[Place | None] = []
+
+    def turn(self):
+        self.before, self.here = self.here, []
+        self.walk.restart()
+
+    def skip(self, outcome, C):
+        if self.expand is not None:
+            self.here.append(None)
+            self.walk.restart()
+            return
+        self.walk.leap(Place.of(outcome.point), np.log(C))
+        self._remember()
+
+    def _remember(self):
+        """Keep the last place for the next radius, with its margins if they are few."""
+        place = self.walk.past[-1][1]
+        few = (len(self.here) + 1) * self.rows.n <= _KEPT
+        self.here.append(place if few else replace(place, margins=None))
+
+    def _beside(self) -> tuple[Place | None, Place] | None:
+        j = len(self.here)
+        if j >= len(self.before) or self.before[j] is None:
+            return None
+        start = self.before[j - 1] if j else None
+        return None if self.walk.past and start is None else (start, self.before[j])
+
+    def solve(self, problem, control, C, carried, decided):
+        inner, asked = replace(problem, rows=self.rows), control.tol
+        if self.expand is not None:
+            control.tol = 0.5 * asked
+        found = self.walk.step(
+            inner, control, np.log(C), decided=decided, beside=self._beside()
+        )
+        control.tol = asked
+        self._remember()
+        if self.expand is None:
+            return found
+        point = problem.at(self.expand(found.point.w), found.point.b)
+        return Outcome(point, problem.dual_at(found.dual.alpha))
+
+
+class _Coordinate(_Solver):
+    """Dual weights carried to the bounds of the new problem."""
+
+    def solve(self, problem, control, C, carried, decided):
+        from wideberth.solvers.coordinate import solve_coordinate  # loads numba
+
+        alpha = None
+        if carried is not None:
+            point = carried.point
+            alpha = carried_dual(problem, point.w, point.b, carried.dual.alpha)
+        return solve_coordinate(
+            problem,
+            control,
+            region=self.region,
+            init=alpha,
+            random_state=self.rng,
+            decided=decided,
+        )
+
+
+class _Conic(_Solver):
+    """Cold starts on the samples left."""
+
+    def solve(self, problem, control, C, carried, decided):
+        return run_conic(problem, control, decided)
