@@ -457,6 +457,22 @@ def test_the_model_can_go_to_standard_output(fitted):
     assert load_model(folder / "piped.skops").target == "state"
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "certify", "reproduce"])
+def test_a_path_holds_the_models_of_its_grid(fitted):
+    folder, _ = fitted
+    arguments = ["path", "data.csv", "--target", "state", "--standardize", "--weights"]
+    done = run(*arguments, "--noise-scales", "scales.csv", "--radius", "1.2",
+               "--radii", "0", "1", "--Cs", "0.5", "0.1", folder=folder)  # fmt: skip
+    rows = read_csv(done.stdout)
+    grid = [(row["radius"], row["C"]) for row in rows]
+    assert grid == [("0.0", "0.5"), ("0.0", "0.1"), ("1.2", "0.5"), ("1.2", "0.1")]
+    assert all(float(row["relative_gap"]) <= 1e-4 for row in rows)
+    model = the_same_in_python().fit(X, Y)
+    weights = [float(rows[2][f"weight {name}"]) for name in ("mass", "temp", "size")]
+    np.testing.assert_allclose(weights, model._robust_model()[1][0], rtol=1e-3)
+    scores = X @ weights + float(rows[2]["intercept"])
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "certify", "path", "reproduce"])
 def test_help_tells_what_a_command_is_for(command):
     assert run(command, "--help").stdout.startswith(f"usage: wideberth {command}")

@@ -229,11 +229,10 @@ def test_whatever_a_file_holds_it_is_read_or_refused(
     for request in (WITH_TARGET, Request(), Request(features=("a",))):
         try:
             table = read(path, request, kind=kind, header=header)
-        except UserError as error:
-            assert "\n" not in str(error)
-        else:
-            assert table.n > 0
-            assert table.X.shape[1] == len(table.names)
+        except UserError:
+            continue
+        assert table.n > 0
+        assert table.X.shape[1] == len(table.names)
 
 
 @settings(max_examples=50)

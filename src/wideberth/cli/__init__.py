@@ -1,4 +1,4 @@
-"""The command line: `wideberth fit | predict | certify | reproduce`.
+"""The command line: `wideberth fit | predict | certify | path | reproduce`.
 
 `main` turns every way a command can end into an exit code and at most one sentence.
 """
@@ -11,7 +11,7 @@ import signal
 import sys
 import traceback
 
-from wideberth.cli import certify, fit, predict, reproduce
+from wideberth.cli import certify, fit, path, predict, reproduce
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import EXIT_CODES
 
@@ -68,6 +68,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (fit, predict, certify, reproduce):
+    for command in (fit, predict, certify, path, reproduce):
         command.add_parser(commands)
     return parser

@@ -21,7 +21,13 @@ from wideberth.endpoints import Bracket, critical_radius, critical_scale
 from wideberth.pipeline import RobustPipeline
 from wideberth.problem import Problem
 
-__all__ = ["describe_data", "describe_model", "evaluate", "training_facts"]
+__all__ = [
+    "describe_data",
+    "describe_model",
+    "evaluate",
+    "row_weights",
+    "training_facts",
+]
 
 #: Rows from which on counting up is no coincidence.
 _SEVERAL = 8
@@ -94,9 +100,7 @@ def training_facts(
     """Certificate and screening of each binary problem, and how near the end is."""
     svc = model[-1]
     X = model[:-1].transform(rows.X) if len(model.steps) > 1 else rows.X
-    weights = None
-    if options.class_weight is not None:
-        weights = compute_sample_weight(options.class_weight, rows.y)
+    weights = row_weights(rows, options)
     problems = []
     for k, found in enumerate(svc.screening_):
         positive = 1 if len(svc.screening_) == 1 else k
@@ -134,6 +138,13 @@ def training_facts(
         "training_certified": float((right & (reach > uncertainty.radius)).mean()),
         "tol": svc.tol,
     }
+
+
+def row_weights(rows: Rows, options: Namespace) -> np.ndarray | None:
+    """Factors on C that the options ask for."""
+    if options.class_weight is None:
+        return None
+    return compute_sample_weight(options.class_weight, rows.y)
 
 
 def _distance_to_null(problem: Problem, uncertainty: Uncertainty) -> dict:

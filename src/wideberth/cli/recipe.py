@@ -33,7 +33,7 @@ class Recipe:
     def fit(self, X, y, radius) -> tuple[RobustPipeline, list[Warning]]:
         """Fit to rows with one radius, or one each; return the model and warnings."""
         classifier = self._classifier(radius)
-        model = make_robust_pipeline(*self._steps(), classifier)
+        model = make_robust_pipeline(*self.steps(), classifier)
         params = {"robustlinearsvc__radius": radius} if np.ndim(radius) else {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -44,7 +44,8 @@ class Recipe:
         own = [w.message for w in caught if isinstance(w.message, UserWarning)]
         return model, own  # type: ignore[return-value]
 
-    def _steps(self) -> list:
+    def steps(self) -> list:
+        """What is done to the rows before they reach the classifier."""
         from sklearn.impute import SimpleImputer
         from sklearn.preprocessing import StandardScaler
 
