@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py)
 
-.PHONY: reproduce reproduce-full test test-oldest lint format safety regions
-.PHONY: bench-newton bench-coordinate bench-screening clean
+.PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
+.PHONY: regions bench-newton bench-coordinate bench-screening clean
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -31,6 +31,10 @@ format: $(VENV)/installed-lint
 
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
 	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
+
+accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
+	npm install --silent --no-save --prefix $(VENV) axe-core
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -k "axe or audit" tests
 
 regions: $(VENV)/installed-test         ## how much each region screens
 	$(BIN)/python -m wideberth.paper.regions

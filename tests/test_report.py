@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from browser import contrast, needs_browser, probe
+from browser import audit, contrast, needs_axe, needs_browser, probe
 from wideberth.paper.report.figures import draw_all
 from wideberth.paper.report.page import page
 from wideberth.paper.report.summary import COLUMNS, Results
@@ -84,6 +84,12 @@ def test_a_browser_shows_the_page_whole(results, tmp_path, width, dark):
     assert contrast(background, text) > 7
     assert contrast(background, label) > 7
     assert (contrast(background, "rgb(0, 0, 0)") < 2) == dark
+
+
+@needs_axe
+def test_axe_finds_nothing_to_complain_of(results, tmp_path):
+    source = (results[1] / "report.html").read_text(encoding="utf-8")
+    assert audit(source, tmp_path)["violations"] == []
 
 
 @needs_browser

@@ -14,6 +14,7 @@ from wideberth.cli.options import (
     positive,
 )
 from wideberth.cli.training import add_noise, add_preparation, check_together
+from wideberth.cli.words import small_share
 
 __all__ = ["add_parser"]
 
@@ -149,7 +150,7 @@ def _summary(result: dict, options: argparse.Namespace) -> str:
                 f"certified  {_with_spread(best['certified'])} under the worst noise"
             )
     gap = max(problem["relative_gap"] for problem in result["training"]["problems"])
-    lines.append(f"optimum    proven to {100 * max(gap, 0):.1g} % of the objective")
+    lines.append(f"optimum    proven to {small_share(gap)} of the objective")
     lines += [f"model      {options.out}"] if options.out else []
     lines += [f"report     {options.report}"] if options.report else []
     return "\n".join(lines)

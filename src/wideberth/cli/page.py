@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
+from wideberth.cli.words import number, percent, small_share, whole
 from wideberth.report.figures import SERIES, TEXT, Figure, draw_panel, drawing
 from wideberth.report.html import bar, cell, definitions, document, figure, table
 
@@ -34,16 +35,6 @@ def fit_page(result: dict) -> str:
     title = f"A classifier of {result['data']['target']}"
     head = f"<h1>{escape(title)}</h1>\n{_verdict(result)}"
     return document(title, f"<header>\n{head}\n</header>\n{body}\n")
-
-
-def percent(share: float) -> str:
-    """Write a share."""
-    return f"{100 * share:.1f} %"
-
-
-def number(value: float) -> str:
-    """Write a measurement."""
-    return f"{value:.4g}"
 
 
 def _verdict(result: dict) -> str:
@@ -122,10 +113,10 @@ def _data(result: dict) -> str:
     holes = [f"{name} ({n})" for name, n in data["missing_values"].items()]
     pairs = [
         ("Source", result["source"]["name"]),
-        ("Rows read", _whole(data["rows_read"])),
-        ("Rows without a label", _whole(data["rows_without_label"])),
-        ("Rows left out, values missing", _whole(data["rows_dropped"])),
-        ("Rows used", _whole(data["rows_used"])),
+        ("Rows read", whole(data["rows_read"])),
+        ("Rows without a label", whole(data["rows_without_label"])),
+        ("Rows left out, values missing", whole(data["rows_dropped"])),
+        ("Rows used", whole(data["rows_used"])),
         ("Missing values", ", ".join(holes) if holes else "none"),
     ]
     uncertainty = result["uncertainty"]
@@ -137,7 +128,7 @@ def _data(result: dict) -> str:
         "Rows of each class",
         [("class", True), ("rows", False), ("share", False)],
         (
-            [cell(k, k, "text"), cell(_whole(n), n),
+            [cell(k, k, "text"), cell(whole(n), n),
              cell(percent(n / sum(data["classes"].values())), n)]
             for k, n in data["classes"].items()
         ),
@@ -146,10 +137,6 @@ def _data(result: dict) -> str:
         f"<h2>The data</h2>\n<dl>{definitions(pairs)}</dl>\n"
         f"<h3>Classes</h3>\n{balance}\n{_scales(result)}"
     )
-
-
-def _whole(value: int) -> str:
-    return f"{value:,}".replace(",", "\u202f")
 
 
 def _scales(result: dict) -> str:
@@ -350,8 +337,8 @@ def _proof(result: dict) -> str:
         "errors on the training rows under the worst noise and the size of the "
         "weights. These weights come with a proof: "
         f"{'for every class ' if several else ''}no others have an objective that is "
-        f"lower by more than {_tiny(worst)} of it. The proof covers all rows and does "
-        "not rest on the solver having worked well."
+        f"lower by more than {small_share(worst)} of it. The proof covers all rows and "
+        "does not rest on the solver having worked well."
     )
     screening = (
         "On the way rows were settled for good: “no influence” are those proven "
@@ -372,7 +359,7 @@ def _proof(result: dict) -> str:
         [
             cell(p["class"], p["class"], "text"),
             cell(f"{p['objective']:.6g}", p["objective"]),
-            cell(_tiny(p["relative_gap"]), p["relative_gap"]),
+            cell(small_share(p["relative_gap"]), p["relative_gap"]),
             cell(percent(p["removed"]), p["removed"]),
             cell(percent(p["saturated"]), p["saturated"]),
             cell(str(p["iterations"]), p["iterations"]),
@@ -396,14 +383,6 @@ def _limit(problem: dict) -> tuple[str, float]:
     low, high = map(number, bounds)
     shown = low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"
     return f"{shown} times the radius" if factor else f"radius {shown}", bounds[0]
-
-
-def _tiny(share: float) -> str:
-    """Write a share that may be next to nothing, rounded up."""
-    if share <= 1e-6:
-        return "0.0001 %"
-    digit = 10 ** math.floor(math.log10(100 * share))
-    return f"{digit * math.ceil(100 * share / digit):.1g} %"
 
 
 def _reproduction(result: dict) -> str:
