@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import wideberth
 from commands import EXECUTABLE, as_csv, read_csv, run, two_classes
 from wideberth import RobustLinearSVC, make_robust_pipeline
-from wideberth.cli import main
+from wideberth.cli import errors, main
 from wideberth.cli.model import load_model
 
 X, Y = two_classes()
@@ -358,6 +358,18 @@ def test_errors_are_one_sentence(
     assert out == ""
     if code == 1:
         assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "module"), [("--out", "skops"), ("--report", "matplotlib")]
+)
+def test_what_is_not_installed_is_named_at_once(
+    fitted, monkeypatch, capsys, option, module
+):
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    data = str(fitted[0] / "data.csv")
+    assert main(["fit", data, "--target", "state", option, str(fitted[0] / "new")]) == 1
+    assert f"needs {module}: pip install 'wideberth[cli]'." in capsys.readouterr().err
 
 
 def test_debug_shows_where_an_error_arose(fitted):

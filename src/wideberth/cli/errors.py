@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 
-__all__ = ["UserError", "listed", "quoted"]
+__all__ = ["UserError", "listed", "quoted", "require"]
 
 #: Longest piece of the data that a message repeats.
 _LONGEST = 60
@@ -12,6 +13,12 @@ _LONGEST = 60
 
 class UserError(Exception):
     """Ends a command with exit code 1 and this sentence."""
+
+
+def require(module: str, purpose: str) -> None:
+    """Say what to install, before any work is done, if a module is missing."""
+    if find_spec(module) is None:
+        raise UserError(f"{purpose} needs {module}: pip install 'wideberth[cli]'.")
 
 
 def quoted(text: object) -> str:

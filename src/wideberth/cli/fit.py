@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 
+from wideberth.cli.errors import require
 from wideberth.cli.options import (
     EXIT_CODES,
     add_input,
@@ -96,6 +97,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     from wideberth.cli.progress import Progress
 
     check_free([options.out, options.report], options.force)
+    if options.out:
+        require("skops", "a model file")
+    if options.report:
+        require("matplotlib", "the report")
     with Progress(options.json) as progress:
         model, result = fit_table(options, _command(), progress)
         files: list[tuple[str, str | bytes]] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wideberth.cli.errors import UserError, listed
+from wideberth.cli.errors import UserError, listed, require
 from wideberth.cli.prepare import Columns
 from wideberth.pipeline import RobustPipeline
 

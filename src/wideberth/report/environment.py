@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import wideberth
@@ -14,12 +15,12 @@ __all__ = ["cores", "machine", "versions"]
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Versions of this package, of Python and of others, by name."""
-    return {
-        "wideberth": wideberth.__version__,
-        "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in packages},
-    }
+    """Versions of this package, of Python and of those of others that are installed."""
+    found = {"wideberth": wideberth.__version__, "python": platform.python_version()}
+    for name in packages:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def machine() -> dict[str, object]:

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from wideberth.cli.errors import UserError, listed
+from wideberth.cli.errors import UserError, listed, require
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import Format, Request, Table, as_texts, check_names
 
@@ -15,14 +15,11 @@ __all__ = ["read_parquet"]
 
 def read_parquet(source: Source, request: Request, form: Format) -> Table:
     """Read the columns asked for, column by column."""
-    try:
-        import pyarrow as pa
-        import pyarrow.dataset as ds
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UserError(
-            "Parquet files need pyarrow: pip install 'wideberth[cli]'."
-        ) from None
+    require("pyarrow", "a Parquet file")
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
     try:
         if os.path.isdir(source.path):
             folder = ds.dataset(source.path, format="parquet")
