@@ -116,10 +116,7 @@ def _read(content: dict) -> Model:
 
 
 def _skops():
-    try:
-        import skops.io
-    except ImportError:
-        raise UserError(
-            "model files need skops: pip install 'wideberth[cli]'."
-        ) from None
+    require("skops", "a model file")
+    import skops.io
+
     return skops.io
