@@ -317,6 +317,31 @@ def test_a_device_is_written_to_and_stays_one(fitted):
     assert not os.path.isfile(os.devnull)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_a_full_disk_is_said_in_one_sentence(fitted):
+    folder, _ = fitted
+    done = run(
+        "predict",
+        "model.skops",
+        "data.csv",
+        "--out",
+        "/dev/full",
+        folder=folder,
+        code=1,
+    )
+    assert done.stderr == "wideberth: /dev/full cannot be written: the disk is full.\n"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [EXECUTABLE, "predict", "model.skops", "data.csv"], cwd=folder, stdout=full,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == "wideberth: standard output cannot be written: the disk is full.\n"
+    )
+
+
 def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
     folder, _ = fitted
     (tmp_path / "strange.skops").write_bytes(
@@ -341,6 +366,9 @@ def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
         (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--out", "no/m.skops"], 1, "there is no folder"),
         (["fit", "data.csv", "--target", "state", "--noise", "l1", "--standardize"], 2, "has no such shape"),
+        (["fit", "data.csv", "--target", "state", "--one-hot", "state"], 2, "named by both --target and --one-hot"),
+        (["fit", "data.csv", "--target", "state", "--no-header"], 1, "has no column 'state'; its columns are '1'"),
+        (["fit", "data.csv", "--target", "1", "--no-header"], 1, "leave that option out"),
         (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
     ],
 )  # fmt: skip

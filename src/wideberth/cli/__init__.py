@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import traceback
@@ -33,9 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return options.run(options)
     except BrokenPipeError:
-        # Whoever read the output has had enough; Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return 141  # whoever read the output has had enough
     except KeyboardInterrupt:
         print("\nwideberth: interrupted.", file=sys.stderr)
         return 130
@@ -43,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(str(error), options)
     except MemoryError:
         return _complain("there is not enough memory for this.", options)
+    except Exception as error:
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return _complain(f"this is a bug ({what}); --debug shows where.", options)
     finally:
         if arguments is None:
             # All is done; an interrupt while Python shuts down must not undo it.

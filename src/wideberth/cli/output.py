@@ -16,7 +16,15 @@ from pathlib import Path
 from wideberth._files import write_atomically
 from wideberth.cli.errors import UserError
 
-__all__ = ["check_free", "say", "table_text", "write", "write_all", "write_json"]
+__all__ = [
+    "check_free",
+    "discard_output",
+    "say",
+    "table_text",
+    "write",
+    "write_all",
+    "write_json",
+]
 
 
 _BOOLEANS = {True: "true", False: "false"}
@@ -52,9 +60,7 @@ def write(path: str, content: str | bytes, force: bool) -> None:
     data = content.encode() if isinstance(content, str) else content
     try:
         if path == "-":
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+            _print(data)
         elif _is_special(path):
             with open(path, "wb") as stream:
                 stream.write(data)
@@ -68,7 +74,24 @@ def write(path: str, content: str | bytes, force: bool) -> None:
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         why = "the disk is full" if full else error.strerror or str(error)
-        raise UserError(f"{path} cannot be written: {why}.") from None
+        name = "standard output" if path == "-" else path
+        raise UserError(f"{name} cannot be written: {why}.") from None
+
+
+def _print(data: bytes) -> None:
+    if sys.stdout is None:
+        raise UserError("standard output is closed; name a file with --out.")
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError:
+        discard_output()
+        raise
+
+
+def discard_output() -> None:
+    """Let go of what could not be printed, lest Python try once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
@@ -95,9 +118,8 @@ def write_json(result: object) -> None:
 
 def say(text: str) -> None:
     """Print lines for people, whatever the terminal's encoding can show."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
-    sys.stdout.flush()
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    write("-", (text + "\n").encode(encoding, "replace"), force=True)
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:

@@ -81,6 +81,7 @@ def _asked(result: dict) -> str:
     pairs = [
         ("Predict", f"{result['data']['target']} from {_count(result)} features"),
         ("Noise", result["uncertainty"]["story"]),
+        *_radii(result["uncertainty"]),
         (
             "C, the price of errors",
             f"{number(result['model']['C'])} ({asked['C_from']})",
@@ -95,6 +96,15 @@ def _asked(result: dict) -> str:
     if asked["dropped"]:
         pairs.append(("Columns left out", ", ".join(asked["dropped"])))
     return f"<h2>What was asked</h2>\n<dl>{definitions(pairs)}</dl>"
+
+
+def _radii(uncertainty: dict) -> list[tuple[str, str]]:
+    if not uncertainty["per_row"]:
+        return []
+    low, middle, high = (
+        number(uncertainty[name]) for name in ("smallest", "typical", "largest")
+    )
+    return [("Radii of the rows", f"from {low} to {high}, half of them below {middle}")]
 
 
 _MISSING = {

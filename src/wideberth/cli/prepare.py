@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.sources import Table
 from wideberth.cli.sources.numbers import looks_like_number
+from wideberth.cli.sources.table import check_names
 
 __all__ = ["Columns", "Rows", "as_labels", "moments", "training_rows"]
 
@@ -39,8 +40,16 @@ class Columns:
                     f"column {quoted(name)} has no value in any row; leave it out "
                     f"with --drop {name}."
                 )
+            if len(levels) > _MANY and 2 * len(levels) > table.n:
+                raise UserError(
+                    f"column {quoted(name)} holds {len(levels)} different values in "
+                    f"{table.n} rows; it names rows rather than categories. Leave it "
+                    f"out with --drop {name}."
+                )
             categories[name] = tuple(levels)
-        return cls(table.names, categories)
+        columns = cls(table.names, categories)
+        check_names(columns.features, "with --one-hot it", ())
+        return columns
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -133,6 +133,23 @@ def check_together(
     options: argparse.Namespace, parser: argparse.ArgumentParser
 ) -> None:
     """Refuse options about noise that contradict each other."""
+    named = {
+        "--target": [options.target],
+        "--radius-column": [options.radius_column],
+        "--replicates": [options.replicates],
+        "--one-hot": dict.fromkeys(options.one_hot),
+        "--drop": dict.fromkeys(options.drop),
+    }
+    roles: dict[str, str] = {}
+    for option, columns in named.items():
+        for column in columns:
+            if column in roles:
+                parser.error(
+                    f"the column {column!r} is named by both {roles[column]} and "
+                    f"{option}; it can be one thing only."
+                )
+            if column is not None:
+                roles[column] = option
     if options.replicates is not None and options.missing == "median":
         parser.error("--replicates needs measured values: not with --missing median.")
     if options.noise != "l2" and options.standardize:

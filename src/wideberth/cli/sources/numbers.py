@@ -132,6 +132,11 @@ class Numbers:
 
     def _refuse_text(self, where: str, columns: list[str]) -> None:
         cell = self.troubles[columns[0]].cell
+        if not self.form.header and cell.row == 1:
+            raise UserError(
+                f"{where}: line {cell.line} holds text ({quoted(cell.text)}) where "
+                "--no-header promises data; leave that option out if these are names."
+            )
         several = len(columns) > 1
         names = " ".join(_argument(name) for name in columns[:5])
         raise UserError(

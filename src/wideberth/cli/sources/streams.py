@@ -82,6 +82,8 @@ def open_source(path: str) -> Iterator[Source]:
     """Open a file or standard input ("-"); troubles on the way become UserErrors."""
     name = "standard input" if path == "-" else path
     try:
+        if path == "-" and sys.stdin is None:
+            raise UserError("standard input is closed; name a file instead of -.")
         if path == "-":
             yield Source(path, _Hashing(sys.stdin.buffer))
         elif os.path.isdir(path):
