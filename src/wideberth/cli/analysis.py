@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.class_weight import compute_sample_weight
 
-from wideberth.cli.evaluate import Scores, cross_validate, curve_radii, fold_count
+from wideberth.cli.evaluate import Scores, cross_validate, curve_radii
 from wideberth.cli.prepare import Rows, moments
-from wideberth.cli.recipe import Recipe
+from wideberth.cli.recipe import Recipe, fold_count
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.endpoints import Bracket, critical_radius, critical_scale
 from wideberth.pipeline import RobustPipeline
@@ -171,18 +171,23 @@ def _bounds(bracket: Bracket) -> list[float] | None:
 def evaluate(
     recipe: Recipe,
     rows: Rows,
-    uncertainty: Uncertainty,
+    given: Uncertainty,
+    trained: Uncertainty,
     options: Namespace,
     tick: Callable,
 ) -> dict | None:
-    """Cross-validated accuracy of this procedure and of the ordinary SVM beside it."""
+    """Cross-validated accuracy of this procedure and of the ordinary SVM beside it.
+
+    The procedure starts from the radii `given`, and chooses anew in every fold what it
+    chooses; noise is that which the model was `trained` for.
+    """
     folds = fold_count(rows.y, options.folds)
     if not folds:
         return None
-    robust = bool(np.any(np.asarray(uncertainty.radius) > 0))
-    trials = {"robust" if robust else "ordinary": uncertainty}
+    robust = bool(np.any(np.asarray(trained.radius) > 0))
+    trials = {"robust" if robust else "ordinary": given}
     if robust:
-        trials["ordinary"] = replace(uncertainty, radius=0.0)
+        trials["ordinary"] = replace(given, radius=0.0)
     scores = {}
     for number, (name, trial) in enumerate(trials.items()):
 
@@ -193,14 +198,14 @@ def evaluate(
             recipe.fit, rows.X, rows.y, trial, folds, options.seed, progress
         )
     reach = np.concatenate([s.reach for s in scores.values()])
-    radii = curve_radii(reach, uncertainty.typical())
+    radii = curve_radii(reach, trained.typical())
     counts = np.unique(rows.y, return_counts=True)[1]
     return {
         "folds": folds,
         "majority": float(counts.max() / counts.sum()),
         "radii": radii.tolist(),
         "models": {
-            name: _describe_scores(s, radii, uncertainty, rows.y)
+            name: _describe_scores(s, radii, trained, rows.y)
             for name, s in scores.items()
         },
     }
@@ -208,14 +213,10 @@ def evaluate(
 
 def _describe_scores(scores: Scores, radii, uncertainty: Uncertainty, y) -> dict:
     curve = scores.curve(radii)
-    certain = scores.right & (scores.reach > uncertainty.radius)
+    certain = scores.certain(uncertainty.radius)
     return {
         "accuracy": _spread(scores.accuracy()),
-        "certified": _spread(
-            np.bincount(scores.fold, certain) / np.bincount(scores.fold)
-            if np.any(uncertainty.radius)
-            else scores.accuracy()
-        ),
+        "certified": _spread(scores.accuracy(uncertainty.radius)),
         "curve": {
             "mean": curve.mean(axis=1).tolist(),
             "low": curve.min(axis=1).tolist(),

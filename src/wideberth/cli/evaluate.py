@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.pipeline import RobustPipeline
 
-__all__ = ["Scores", "certified_curve", "cross_validate", "curve_radii", "fold_count"]
+__all__ = ["Scores", "certified_curve", "cross_validate", "curve_radii"]
 
 _POINTS = 61
 
@@ -27,20 +26,18 @@ class Scores:
     right: np.ndarray
     reach: np.ndarray  # certified radius
 
+    def certain(self, radius) -> np.ndarray:
+        """Which rows are right whatever noise of this radius (or of these) does."""
+        return self.right & ((self.reach > radius) | (np.asarray(radius) == 0))
+
     def accuracy(self, radius=0.0) -> np.ndarray:
-        """Share of each fold that is right whatever noise of this radius does."""
-        counts = self.right & ((self.reach > radius) | (np.asarray(radius) == 0))
+        """Share of each fold that is."""
+        counts = self.certain(radius)
         return np.bincount(self.fold, counts) / np.bincount(self.fold)
 
     def curve(self, radii) -> np.ndarray:
         """Accuracy for each radius (rows) and fold (columns)."""
         return np.array([self.accuracy(radius) for radius in radii])
-
-
-def fold_count(y: np.ndarray, wanted: int) -> int:
-    """As many folds as every class has samples for; 0 where it cannot be done."""
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    return min(wanted, smallest) if min(wanted, smallest) >= 2 else 0
 
 
 def cross_validate(
@@ -55,7 +52,7 @@ def cross_validate(
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for k, (train, test) in enumerate(splits.split(np.zeros(len(y)), y)):
         tick(k)
-        model: RobustPipeline = fit(X[train], y[train], uncertainty.of(train))[0]
+        model = fit(X[train], y[train], uncertainty.of(train)).model
         scores.fold[test] = k
         scores.right[test] = model.predict(X[test]) == y[test]
         scores.reach[test] = model.certified_radius(X[test])

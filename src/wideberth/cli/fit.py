@@ -12,6 +12,7 @@ from wideberth.cli.options import (
     add_input,
     add_output,
     natural,
+    non_negative,
     positive,
 )
 from wideberth.cli.training import add_noise, add_preparation, check_together
@@ -73,11 +74,24 @@ def add_parser(commands) -> None:
 
 def _add_training(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("training")
-    group.add_argument(
+    one = group.add_mutually_exclusive_group()
+    one.add_argument(
         "--C",
         type=positive,
         default=1.0,
         help="price of errors; smaller values give simpler models (default: 1)",
+    )
+    one.add_argument(
+        "--cv",
+        action="store_true",
+        help="choose C, and the radius from --radii, by cross-validation",
+    )
+    group.add_argument(
+        "--score-radius",
+        type=non_negative,
+        metavar="R",
+        help="with --cv: choose what is most accurate under the worst noise of this "
+        "radius (counted like --radii), not as measured",
     )
     group.add_argument(
         "--folds",
@@ -130,6 +144,8 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         parser.error("--out - and --json both want standard output.")
     if options.folds == 1:
         parser.error("--folds must be 0 (no cross-validation) or at least 2.")
+    if not options.cv and (options.radii or options.score_radius is not None):
+        parser.error("--radii and --score-radius are for --cv to choose by.")
     check_together(options, parser)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from wideberth.cli.model import Model
 from wideberth.cli.options import format_of
 from wideberth.cli.prepare import Rows, training_rows
 from wideberth.cli.progress import Progress
-from wideberth.cli.recipe import Recipe
+from wideberth.cli.recipe import Fitted, Recipe
 from wideberth.cli.sources import Request, Source, open_table
 from wideberth.cli.sources.libsvm import LABEL
 from wideberth.cli.uncertainty import Uncertainty, find_uncertainty
@@ -39,7 +40,8 @@ def fit_table(
     rows, uncertainty, source = read_training_data(options, progress)
     progress.show(f"training on {len(rows.y)} rows")
     recipe = Recipe.of(options, rows.X, uncertainty)
-    pipeline, notes = recipe.fit(rows.X, rows.y, uncertainty.radius)
+    fitted = recipe.fit(rows.X, rows.y, uncertainty.radius)
+    trained = _as_trained(uncertainty, fitted)
     origin = {
         "command": command,
         "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
@@ -55,11 +57,12 @@ def fit_table(
             "details": source.details,
         },
         "data": describe_data(rows, options),
-        "uncertainty": _describe_uncertainty(uncertainty, rows),
-        "model": describe_model(pipeline, rows.columns),
-        "training": training_facts(pipeline, rows, uncertainty, options),
+        "uncertainty": _describe_uncertainty(trained, rows),
+        "choice": fitted.choice,
+        "model": describe_model(fitted.model, rows.columns),
+        "training": training_facts(fitted.model, rows, trained, options),
         "evaluation": None,
-        "solver_notes": [str(note) for note in notes],
+        "solver_notes": fitted.notes,
         "origin": origin,
     }
     if options.folds:
@@ -67,18 +70,29 @@ def fit_table(
             recipe,
             rows,
             uncertainty,
+            trained,
             options,
             lambda k, n: progress.show(f"cross-validating, {k} of {n}"),
         )
     result["warnings"] = [vars(advice) for advice in advise(result)]
     model = Model(
-        pipeline,
+        fitted.model,
         rows.columns,
         options.target,
-        uncertainty.typical(),
+        trained.typical(),
         {**origin, "data": result["source"]},
     )
     return model, result
+
+
+def _as_trained(uncertainty: Uncertainty, fitted: Fitted) -> Uncertainty:
+    """The radii that were chosen, and how."""
+    story = uncertainty.story
+    if fitted.choice is not None and len(fitted.choice["factors"]) > 1:
+        several = ", ".join(f"{factor:g}" for factor in fitted.choice["factors"])
+        chosen = f"{fitted.choice['factor']:g}, chosen from {several} by"
+        story = f"{chosen} cross-validation, times the radius {story}"
+    return replace(uncertainty, radius=fitted.radius, story=story)
 
 
 def read_training_data(
@@ -120,7 +134,7 @@ def _request(options: Namespace) -> dict:
     balanced = options.class_weight == "balanced"
     return {
         "target": options.target,
-        "C_from": "as given" if options.C != 1 else "the default",
+        "C_from": _origin_of_C(options),
         "standardize": options.standardize,
         "missing": options.missing,
         "dropped": list(options.drop),
@@ -129,9 +143,16 @@ def _request(options: Namespace) -> dict:
         if balanced
         else "every row counts the same",
         "folds": options.folds,
+        "score_radius": options.score_radius,
         "tol": options.tol,
         "seed": options.seed,
     }
+
+
+def _origin_of_C(options: Namespace) -> str:
+    if options.cv:
+        return "chosen by cross-validation"
+    return "as given" if options.C != 1 else "the default"
 
 
 def _describe_uncertainty(uncertainty: Uncertainty, rows: Rows) -> dict:

@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterable
 from html import escape
 
+from wideberth.cli.drawing import MODELS, choice_curves, noise_curve
 from wideberth.cli.words import number, percent, small_share, whole
-from wideberth.report.figures import SERIES, TEXT, Figure, draw_panel, drawing
 from wideberth.report.html import bar, cell, definitions, document, figure, table
 
 __all__ = ["fit_page"]
 
 #: Features shown; the others follow folded up, and beyond the second number not at all.
 _SHOWN, _FOLDED = 25, 1000
-_MODELS = {"robust": "this model", "ordinary": "ordinary SVM"}
 
 
 def fit_page(result: dict) -> str:
@@ -26,6 +25,7 @@ def fit_page(result: dict) -> str:
             _asked(result),
             _data(result),
             _accuracy(result),
+            _choice(result),
             _model(result),
             _proof(result),
             _reproduction(result),
@@ -181,7 +181,7 @@ def _accuracy(result: dict) -> str:
     headings += [("under the worst noise", False)] if noisy else []
     lines = [
         [
-            cell(_MODELS[name], _MODELS[name], "text"),
+            cell(MODELS[name], MODELS[name], "text"),
             _with_spread(model["accuracy"]),
             *([_with_spread(model["certified"])] if noisy else []),
         ]
@@ -206,7 +206,7 @@ def _accuracy(result: dict) -> str:
     return (
         f"<h2>Accuracy</h2>\n<p>{about}</p>\n"
         f"{table('Accuracy', headings, lines)}\n"
-        f"{figure(_curve(result))}\n{_classes(result, noisy)}"
+        f"{figure(noise_curve(result))}\n{_classes(result, noisy)}"
     )
 
 
@@ -229,54 +229,23 @@ def _classes(result: dict, noisy: bool) -> str:
     return f"<h3>Accuracy within each class</h3>\n{inside}"
 
 
-def _curve(result: dict) -> Figure:
-    found, uncertainty = result["evaluation"], result["uncertainty"]
-    radii, names = found["radii"], list(found["models"])
-
-    def draw(axes) -> None:
-        for k, name in enumerate(names):
-            curve, colour = found["models"][name]["curve"], SERIES[(0, 2)[k]]
-            axes.fill_between(
-                radii, curve["low"], curve["high"], color=colour, alpha=0.15, lw=0
-            )
-            axes.plot(radii, curve["mean"], color=colour, ls=("-", "--")[k])
-        axes.axhline(found["majority"], color=TEXT, lw=0.8, ls=":")
-        if uncertainty["typical"] > 0:
-            axes.axvline(uncertainty["typical"], color=TEXT, lw=0.8)
-        axes.set(
-            xlabel=f"radius of the worst noise, {uncertainty['unit']}",
-            ylabel="certified accuracy",
-            xlim=(0, radii[-1]),
-            ylim=(0, 1.02),
-        )
-
-    which = "median radius of the rows" if uncertainty["per_row"] else "radius given"
-    marks = f" The upright line is the {which}," if uncertainty["typical"] > 0 else ""
-    marks += " and" if marks else " The"
-    caption = (
-        "The share of unseen rows that stay right under every change of that size; "
-        f"bands span the folds.{marks} dotted line is what always naming the most "
-        "common class achieves."
+def _choice(result: dict) -> str:
+    choice = result["choice"]
+    if choice is None:
+        return ""
+    sought = result["request"]["score_radius"]
+    by = (
+        "as measured" if sought is None else f"under the worst noise, radius {sought:g}"
     )
-    with drawing():
-        panel = draw_panel("curve", "", draw, (4.8, 3.1), _curve_in_words(result))
-    legend = [((1, 3)[k], _MODELS[name]) for k, name in enumerate(names)]
-    title = "How much noise it withstands"
-    return Figure("certified", title, caption, [panel], legend, wide=True)
-
-
-def _curve_in_words(result: dict) -> str:
-    found = result["evaluation"]
-    points = range(0, len(found["radii"]), 15)
-    parts = [
-        f"{_MODELS[name]}: "
-        + ", ".join(
-            f"{percent(model['curve']['mean'][k])} at {number(found['radii'][k])}"
-            for k in points
-        )
-        for name, model in found["models"].items()
-    ]
-    return "Certified accuracy as the radius grows. " + "; ".join(parts)
+    several = len(choice["factors"]) > 1
+    about = (
+        f"C = {number(choice['C'])}"
+        + (f" and radius × {choice['factor']:g}" if several else "")
+        + f" had the best accuracy {by}, {percent(choice['score'])} on average over "
+        f"{choice['folds']} folds. The choice is made anew in every fold of the "
+        "accuracies above, so that they do not flatter it."
+    )
+    return f"<h2>The choice of C</h2>\n<p>{about}</p>\n{figure(choice_curves(choice))}"
 
 
 def _model(result: dict) -> str:

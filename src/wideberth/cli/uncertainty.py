@@ -74,7 +74,7 @@ def find_uncertainty(
         story = f"{options.radius:g} for every row, {about}"
         return rows, Uncertainty(options.radius, noise, story, {})
     if options.noise_scales is None and options.radii is not None:
-        return rows, Uncertainty(1.0, noise, f"for every row, {about}", {})
+        return rows, Uncertainty(1.0, noise, f"1 for every row, {about}", {})
     if options.noise_scales is None:
         story = "none was given: the ordinary linear SVM, which trusts every value"
         return rows, Uncertainty(0.0, noise, story, {})

@@ -6,8 +6,6 @@ from argparse import Namespace
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from wideberth.cli.analysis import row_weights
 from wideberth.cli.errors import UserError
@@ -41,9 +39,7 @@ def walk(options: Namespace, progress: Progress) -> tuple[list[str], list[list]]
     rows, uncertainty, _ = read_training_data(options, progress)
     classes = np.unique(rows.y)
     several = len(classes) > 2
-    prepare = make_pipeline(
-        *(Recipe.of(options, rows.X, uncertainty).steps() or [FunctionTransformer()])
-    ).fit(rows.X)
+    prepare = Recipe.of(options, rows.X, uncertainty).preparation().fit(rows.X)
     headings = [*(["class"] if several else []), *_COLUMNS]
     if options.weights:
         headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
