@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {
     "RobustLinearSVC": "wideberth.estimators",
+    "RobustLinearSVCCV": "wideberth.model_selection",
     "RobustPipeline": "wideberth.pipeline",
     "carry_noise": "wideberth.pipeline",
     "make_robust_pipeline": "wideberth.pipeline",
@@ -33,6 +34,7 @@ __all__ = [
     "Path",
     "Problem",
     "RobustLinearSVC",
+    "RobustLinearSVCCV",
     "RobustPipeline",
     "Solution",
     "__version__",

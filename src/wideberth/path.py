@@ -296,44 +296,73 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
     """
-    started = time.perf_counter()
-    check_choices(solver, screening)
-    factors = read_radii(radii, radius)
-    problem, turn = build_problem(
+    found, sequence, turn = prepare_path(
         X,
         y,
-        C=1.0,
-        radius=1.0 if radius is None else radius,
+        Cs=Cs,
+        radii=radii,
+        radius=radius,
+        solver=solver,
+        screening=screening,
+        limits=(tol, max_iter, max_seconds, callback),
+        random_state=random_state,
+        keep_alphas=keep_alphas,
         noise=noise,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
     )
-    values = read_Cs(Cs, [problem.with_radii(factors.min() * problem.radii)])
-    control = make_control(problem, tol, max_iter, max_seconds, callback, started)
-    name = choose_solver(problem) if solver == "auto" else solver
-    found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
-    sequence = Sequence(problem, control, name, screening, random_state)
-    reason = _fill(found, sequence, turn)
+    reason = ""
+    try:
+        follow(found, sequence, turn)
+        if not found.complete:
+            reason = "stopped by max_seconds or the callback"
+    except KeyboardInterrupt:
+        reason = "interrupted"
     found.notes = tuple(_notes(found, reason, tol))
     for note in () if quiet else found.notes:
         warnings.warn(note, stacklevel=2)
     return found
 
 
-def _fill(found: Path, sequence: Sequence, turn) -> str:
-    """Solve every point once, in ascending order; returns why it ended, or nothing."""
+def prepare_path(
+    X,
+    y,
+    *,
+    Cs,
+    radii,
+    radius,
+    solver,
+    screening,
+    limits,
+    random_state=None,
+    keep_alphas=False,
+    proofs=True,
+    **options,
+) -> tuple[Path, Sequence, np.ndarray | None]:
+    """Check arguments; an empty path, what fills it, and the axes of the noise."""
+    started = time.perf_counter()
+    check_choices(solver, screening)
+    factors, unit = read_radii(radii, radius), 1.0 if radius is None else radius
+    problem, turn = build_problem(X, y, C=1.0, radius=unit, **options)
+    values = read_Cs(Cs, [problem.with_radii(factors.min() * problem.radii)])
+    tol, max_iter, max_seconds, callback = limits
+    control = make_control(problem, tol, max_iter, max_seconds, callback, started)
+    name = choose_solver(problem) if solver == "auto" else solver
+    found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
+    sequence = Sequence(problem, control, name, screening, random_state, proofs)
+    return found, sequence, turn
+
+
+def follow(found: Path, sequence: Sequence, turn) -> None:
+    """Solve every point once, in ascending order, and store it wherever it is asked."""
     Cs, which_C = np.unique(found.Cs, return_inverse=True)
     radii, which_radius = np.unique(found.radii, return_inverse=True)
-    try:
-        for k, j, result in sequence.points(Cs, radii):
-            point = _point(float(Cs[j]), float(radii[k]), result, turn)
-            for row in np.flatnonzero(which_radius == k):
-                for column in np.flatnonzero(which_C == j):
-                    found._store(row, column, point)
-    except KeyboardInterrupt:
-        return "interrupted"
-    return "" if found.complete else "stopped by max_seconds or the callback"
+    for k, j, result in sequence.points(Cs, radii):
+        point = _point(float(Cs[j]), float(radii[k]), result, turn)
+        for row in np.flatnonzero(which_radius == k).tolist():
+            for column in np.flatnonzero(which_C == j).tolist():
+                found._store(row, column, point)
 
 
 def _point(C: float, radius: float, found: Found, turn) -> PathPoint:

@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from wideberth._certified import CertifiedMixin
-from wideberth.estimators import RobustLinearSVC
+from wideberth._linear import LinearClassifier
 from wideberth.noise import L1, Correlated, Ellipsoid, Linf, as_shape
 
 __all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
@@ -49,7 +49,7 @@ def make_robust_pipeline(
     ----------
     *steps : estimators
         Affine transformers (scalers, PCA, feature selection, …), then a
-        `RobustLinearSVC`.
+        `RobustLinearSVC` or `RobustLinearSVCCV`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
     transform_input : list of str, optional
@@ -81,10 +81,11 @@ def make_robust_pipeline(
 class RobustPipeline(CertifiedMixin, Pipeline):
     """A scikit-learn pipeline whose classifier takes its noise in raw units.
 
-    `noise` of the last step, a `RobustLinearSVC`, is read in the units of the X given
-    to the pipeline, and each fit carries it through the steps as fitted there (in
-    cross-validation: on the training folds). Radii need no change: they count units of
-    `noise`. `certified_radius`, `robust_score` and `worst_case` speak of the raw data.
+    `noise` of the last step, a `RobustLinearSVC` or `RobustLinearSVCCV`, is read in the
+    units of the X given to the pipeline, and each fit carries it through the steps as
+    fitted there (in cross-validation: on the training folds). Radii need no change:
+    they count units of `noise`. `certified_radius`, `robust_score` and `worst_case`
+    speak of the raw data.
 
     Parameters are those of `sklearn.pipeline.Pipeline`.
 
@@ -112,10 +113,11 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         """
         steps = self.steps
         classifier, maps = steps[-1][1], []
-        if not isinstance(classifier, RobustLinearSVC):
+        if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
-                "RobustLinearSVC, whose noise the pipeline carries. Use "
+                "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
+                "carries. Use "
                 "sklearn.pipeline.Pipeline for other estimators."
             )
 

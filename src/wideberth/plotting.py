@@ -3,9 +3,10 @@
 `ScreeningDisplay`: what a fit could rule out, step by step.
 `CertifiedAccuracyDisplay`: accuracy under the worst noise, as the noise grows.
 `MarginDisplay`: a model in two dimensions, with the uncertainty of every sample.
+`PathDisplay`: coefficients along a path, and what screening left to the solver.
 
-Each has `from_estimator(...)`, which computes and draws, and `plot(ax=...)`, which
-draws again; `ax_` and `figure_` hold what was drawn.
+Each has `from_estimator(...)` (`from_path(...)`), which computes and draws, and
+`plot(ax=...)`, which draws again; `ax_` and `figure_` hold what was drawn.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ import numpy as np
 
 from wideberth.noise import L1, Correlated, Ellipsoid, Linf, as_shape
 
-__all__ = ["CertifiedAccuracyDisplay", "MarginDisplay", "ScreeningDisplay"]
+__all__ = [
+    "CertifiedAccuracyDisplay",
+    "MarginDisplay",
+    "PathDisplay",
+    "ScreeningDisplay",
+]
 
 
 class _Display:
@@ -269,6 +275,91 @@ class MarginDisplay(_Display):
         ax.set(xlim=limits[0], ylim=limits[1])
         ax.legend(title="class")
         return self
+
+
+class PathDisplay:
+    """Coefficients over C for one radius, and shares of the samples below them.
+
+    Parameters
+    ----------
+    Cs : array of shape (n_Cs,), ascending
+    coefs : array of shape (n_Cs, n_features)
+    removed, saturated, undecided : arrays of shape (n_Cs,)
+        Shares of samples that the final certificates prove to have α = 0 and α = C, and
+        share that the solution before left to the solver.
+    radius : float
+    feature_names : sequence of str
+    """
+
+    #: Coefficients that get a colour and a name.
+    _NAMED = 8
+
+    def __init__(
+        self, *, Cs, coefs, removed, saturated, undecided, radius, feature_names
+    ):
+        self.Cs = Cs
+        self.coefs = coefs
+        self.removed = removed
+        self.saturated = saturated
+        self.undecided = undecided
+        self.radius = radius
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_path(cls, path, *, k=0, feature_names=None, ax=None):
+        """Draw one radius of a `Path`; see `Path.plot`."""
+        order = np.argsort(path.Cs, kind="stable")
+        order = order[path.done[k, order]]
+        if not order.size:
+            raise ValueError(
+                f"No point of radius {path.radii[k]:g} was reached; nothing to draw."
+            )
+        if feature_names is None:
+            feature_names = [f"x{j}" for j in range(path.coefs.shape[2])]
+        shares = {
+            name: getattr(path, name)[k, order] / path.n_samples
+            for name in ("removed", "saturated", "undecided")
+        }
+        return cls(
+            Cs=path.Cs[order],
+            coefs=path.coefs[k, order],
+            radius=path.radii[k],
+            feature_names=feature_names,
+            **shares,
+        ).plot(ax=ax)
+
+    def plot(self, *, ax=None):
+        """Draw on a pair of axes, or on new ones."""
+        if ax is None:
+            _, ax = _pyplot().subplots(2, 1, sharex=True, layout="constrained")
+        self.ax_, self.figure_ = np.asarray(ax), ax[0].figure
+        self._plot_coefs(ax[0])
+        self._plot_shares(ax[1])
+        return self
+
+    def _plot_coefs(self, ax):
+        largest = np.argsort(-np.abs(self.coefs).max(axis=0))
+        named = largest[: self._NAMED]
+        ax.semilogx(self.Cs, np.delete(self.coefs, named, axis=1), color="0.8", lw=0.8)
+        for j in named:
+            ax.semilogx(self.Cs, self.coefs[:, j], label=str(self.feature_names[j]))
+        ax.axhline(0, color="0.5", lw=0.5)
+        ax.set(ylabel="coefficient", title=f"radius {self.radius:g}")
+        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(frameon=False, fontsize="small", **place)
+
+    def _plot_shares(self, ax):
+        decided = self.removed + self.saturated
+        style = {"linewidth": 0}
+        ax.fill_between(self.Cs, 0, self.removed, color="C0", label="removed", **style)
+        ax.fill_between(
+            self.Cs, self.removed, decided, color="C1", label="saturated", **style
+        )
+        ax.fill_between(self.Cs, decided, 1, color="0.9", label="undecided", **style)
+        ax.semilogx(self.Cs, self.undecided, "k.-", label="read by the solver")
+        ax.set(xlabel="C", ylabel="share of samples", ylim=(0, 1.02))
+        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(frameon=False, fontsize="small", **place)
 
 
 def _draw_line(ax, w, b, **style) -> None:

@@ -84,7 +84,8 @@ class Sequence:
     """Solves the points of a grid one after the other; see `points`.
 
     `problem` holds the weights of C = 1 and the radii of factor 1; `control` the limits
-    of a point, and the deadline of all.
+    of a point, and the deadline of all. Without `proofs` the samples that final
+    certificates decide are not asked for.
     """
 
     def __init__(
@@ -94,8 +95,10 @@ class Sequence:
         name: str,
         screening: str | None,
         random_state=None,
+        proofs: bool = True,
     ):
         self.problem, self.control, self.screening = problem, control, screening
+        self.proofs = proofs
         solvers = {"newton": _Newton, "coordinate": _Coordinate, "conic": _Conic}
         rng = np.random.default_rng(random_state)
         self.solver: _Solver = solvers[name](problem, screening, rng)
@@ -182,7 +185,7 @@ class Sequence:
     def _found(self, problem, control, outcome, decided, passes) -> Found:
         removed = saturated = np.zeros(problem.n, dtype=bool)
         spent = problem.rows.passes.count - passes
-        if self.screening is not None:
+        if self.screening is not None and self.proofs:
             removed, saturated = proven(
                 problem, outcome.point, outcome.dual, self.screening
             )
@@ -280,10 +283,12 @@ class _Newton(_Solver):
 
     def _beside(self) -> tuple[Place | None, Place] | None:
         j = len(self.here)
-        if j >= len(self.before) or self.before[j] is None:
+        if j >= len(self.before):
             return None
-        start = self.before[j - 1] if j else None
-        return None if self.walk.past and start is None else (start, self.before[j])
+        start, end = self.before[j - 1] if j else None, self.before[j]
+        if end is None or (start is None and self.walk.past):
+            return None
+        return start, end
 
     def solve(self, problem, control, C, carried, decided):
         inner, asked = replace(problem, rows=self.rows), control.tol

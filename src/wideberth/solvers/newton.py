@@ -99,7 +99,7 @@ def solve_newton(
     guess = None
     if init is not None:
         w, b = np.asarray(init[0], dtype=np.float64), float(init[1])
-        guess = Guess(w, b, lambda part: nearest_share(part.at(w, b)))
+        guess = Guess(w, b, lambda part: nearest_share(part.at(w, b).slack))
     elif problem.n > SMALL:
         guess = _subsampled(problem, control, np.random.default_rng(random_state))
     return Level(problem, control, region, decided).solve(guess)
@@ -158,27 +158,31 @@ class Level:
         pinned = np.zeros(problem.n, dtype=bool)
         point, band = None, np.full(problem.n, np.inf)
         if guess is not None:
-            point, band = problem.at(guess.w, guess.b), guess.band
+            point, wide = problem.at(guess.w, guess.b), guess.band
             free = self.screener.reduction.free
-            band = band(problem) if callable(band) else band[free]
+            band = wide(problem) if callable(wide) else wide[free]
         smallest, idle = np.inf, 0
         while True:
             work, engine = self._working_set(point, band, pinned)
             floor = -np.inf if point is None else _RUNAWAY * point.value
+            began = work.free.size
             work, engine = self._run(work, engine, goal, pinned, floor)
             outcome = self._verify(work, engine)
             self.best.keep(outcome.point, outcome.dual)
+            if point is not None:
+                self.best.keep(point, outcome.dual)
             gap = self.best.found.gap
             idle = 0 if gap < 0.9 * smallest else idle + 1
             smallest = min(smallest, gap)
-            met = outcome.meets(control.target) and self.best.certified(control.tol)
+            met = self.best.found.meets(control.target)
+            met = met and self.best.certified(control.tol)
             stuck = idle > (0 if self.best.found.meets(control.tol) else _PATIENCE)
             if met or control.exhausted() or stuck:
                 return self.best.finish()
             wrong = _wrongly_settled(work, outcome.point.slack)
-            if wrong.sum() > _ASTRAY * work.free.size:
-                share = min(_ASTRAY * work.free.size / problem.n, 1.0)
-                band = np.maximum(band, nearest_share(point, share))
+            if point is not None and wrong.sum() > _ASTRAY * began:
+                share = min(_ASTRAY * began / problem.n, 1.0)
+                band = np.maximum(band, nearest_share(point.slack, share))
                 continue
             pinned |= wrong
             if not wrong.any():
@@ -322,10 +326,9 @@ def _value(point: PrimalPoint) -> float:
     return point.value
 
 
-def nearest_share(point: PrimalPoint, share: float = 0.3) -> np.ndarray:
+def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
     """A band that holds the given share of the rows nearest to the margin."""
-    slack = np.abs(point.slack)
-    return np.full(slack.size, np.quantile(slack, share))
+    return np.full(slack.size, np.quantile(np.abs(slack), share))
 
 
 def rms(values: np.ndarray) -> float:

@@ -1,14 +1,14 @@
 """Newton's method from problem to problem on the same rows: paths in C and in radius.
 
 Neighbouring problems have neighbouring solutions, so each is started from a prediction
-and from how wrong predictions of its kind were at the step before: rows whose slack is
-larger than that are settled from the start (`newton.py`, working sets). Predicted is
+and from how wrong predictions of its kind were before: rows whose slack is larger than
+that are settled from the start (`newton.py`, working sets). Predicted is
 
 * `still`: the solution before,
 * `onward`: the line through the two before, linear in the step taken,
-* `beside`: the solution before, moved as another walk moved: that over the neighbouring
-  radius, or, on tall data, one over a random subset of the rows, which costs little and
-  knows what a line cannot.
+* `beside`: the solution before, moved as a walk under the neighbouring radius moved,
+* `subset`: the solution before, moved as a walk over a random subset of the rows moved,
+  on tall data. It costs little, and on long strides it knows what a line cannot.
 
 The candidate with the lowest objective wins. Nothing here bears on correctness.
 """
@@ -27,10 +27,14 @@ from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
 
 __all__ = ["Place", "Walk"]
 
-#: Rows from which on a walk over a subset pays.
-_TALL = 20_000
-#: Width of the bands in errors of the step before.
-_SAFETY = 3.0
+#: Rows from which on a walk over a subset pays, and per row of the subset.
+_TALL, _SPARSELY = 20_000, 8
+#: How much rougher than asked for the walk over a subset may be.
+_ROUGHER = 3.0
+#: Width of the bands in errors of the steps before, and the most rows they may hold.
+_SAFETY, _MOST = 3.0, 0.2
+#: Share of an error that is remembered where the next one is smaller.
+_MEMORY = 0.5
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,26 @@ class Place:
 
     def moved(self, t: float, start: Place, end: Place) -> Place:
         """This place, moved by t times the way from `start` to `end`."""
-        known = (self.margins, start.margins, end.margins)
-        margins = None
-        if all(part is not None for part in known):
-            margins = self.margins + t * (end.margins - start.margins)
+        here, margins = self.margins, None
+        if here is not None and start.margins is not None and end.margins is not None:
+            margins = here + t * (end.margins - start.margins)
         w = self.w + t * (end.w - start.w)
         return Place(w, self.b + t * (end.b - start.b), margins)
+
+    def seen(self, problem: Problem) -> tuple[float, np.ndarray]:
+        """Objective and slacks of a problem here; reads rows if margins are unknown."""
+        margins = self.margins
+        if margins is None:
+            margins = problem.rows.margins(self.w)
+        omega = problem.noise.support(self.w)
+        slack = 1.0 - margins
+        if omega > 0:
+            slack += omega * problem.radii
+        penalty = 0.5 * float(self.w @ self.w)
+        if problem.intercept is not None:
+            slack -= self.b * problem.y
+            penalty += 0.5 * problem.intercept * self.b**2
+        return penalty + float(problem.weights @ np.maximum(slack, 0.0)), slack
 
 
 class Walk:
@@ -63,12 +81,24 @@ class Walk:
         self.region, self.rng = region, rng
         self.past: list[tuple[float, Place]] = []  # at most two, the last one last
         self.errors: dict[str, np.ndarray] = {}
-        self.part, self.helper = None, None
-        sizes = [size for size in subset_sizes(problem) if 8 * size <= problem.n]
+        self.helper: Walk | None = None
+        sizes = [
+            size for size in subset_sizes(problem) if _SPARSELY * size <= problem.n
+        ]
         if sizes and problem.n > _TALL:
             self.part = Subset(problem, sizes[-1], rng)
             if self.part.usable(problem):
                 self.helper = Walk(self.part.of(problem), None, rng)
+
+    def restart(self) -> None:
+        """Begin anew, on the same rows."""
+        self.past, self.errors = [], {}
+        if self.helper is not None:
+            self.helper.restart()
+
+    def leap(self, place: Place, at: float) -> None:
+        """Take a solution that was found without a step."""
+        self.past = [*self.past[-1:], (at, place)]
 
     def step(
         self,
@@ -86,29 +116,16 @@ class Walk:
         candidates = self._predict(at, beside)
         if self.helper is not None:
             candidates |= self._ask_helper(problem, control, at)
-        points = {
-            kind: problem.at(place.w, place.b, place.margins)
-            for kind, place in candidates.items()
-        }
+        views = {kind: place.seen(problem) for kind, place in candidates.items()}
         guess = None
-        if points:
-            kind = min(points, key=lambda kind: points[kind].value)
-            guess = self._guess(problem, points[kind], kind, at)
+        if views:
+            kind = min(views, key=lambda kind: views[kind][0])
+            guess = self._guess(candidates[kind], views[kind][1], kind)
         outcome = Level(problem, control, self.region, decided).solve(guess)
-        for kind, point in points.items():
-            self.errors[kind] = np.abs(outcome.point.slack - point.slack)
-        self.past = [*self.past[-1:], (at, Place.of(outcome.point))]
+        for kind, (_, slack) in views.items():
+            self._learn(kind, np.abs(outcome.point.slack - slack))
+        self.leap(Place.of(outcome.point), at)
         return outcome
-
-    def leap(self, place: Place, at: float) -> None:
-        """Take a solution that was found without a step."""
-        self.past = [*self.past[-1:], (at, place)]
-
-    def restart(self) -> None:
-        """Begin anew, on the same rows."""
-        self.past, self.errors = [], {}
-        if self.helper is not None:
-            self.helper.restart()
 
     def _predict(self, at: float, beside) -> dict[str, Place]:
         if not self.past:
@@ -123,26 +140,33 @@ class Walk:
             candidates["beside"] = last.moved(1.0, *beside)
         return candidates
 
-    def _ask_helper(self, problem: Problem, control: Control, at: float):
+    def _ask_helper(self, problem, control: Control, at: float) -> dict[str, Place]:
         """The move of the walk over the subset; at first, where that walk is."""
-        helper, before = self.helper, self.helper.past[-1:]
-        quiet = control.rougher(self.part.accuracy)
+        helper: Walk = self.helper  # type: ignore[assignment]
+        before = helper.past[-1:]
+        quiet = control.rougher(max(self.part.accuracy, _ROUGHER * control.tol))
         subset = self.part.of(problem)
         found = helper.step(subset, quiet, at)
         control.steps = quiet.steps
         end = Place(found.point.w, found.point.b)
         if before and self.past:
             return {"subset": self.past[-1][1].moved(1.0, before[0][1], end)}
-        self.sampling = SamplingError(
-            subset, found.point, 1 - self.part.chance, self.rng
-        )
+        doubt = 1 - self.part.chance
+        self.sampling = SamplingError(subset, found.point, doubt, self.rng)
         return {"sampled": end}
 
-    def _guess(self, problem: Problem, point: PrimalPoint, kind: str, at: float):
-        """A start with bands as wide as the errors of the last step were."""
+    def _guess(self, place: Place, slack: np.ndarray, kind: str) -> Guess:
+        """A start with bands as wide as the errors of the steps before were."""
         if kind == "sampled":
-            return Guess(point.w, point.b, self.sampling)
+            return Guess(place.w, place.b, self.sampling)
         error = self.errors.get(kind)
         if error is None:
-            return Guess(point.w, point.b, nearest_share(point))
-        return Guess(point.w, point.b, _SAFETY * (error + rms(error)))
+            return Guess(place.w, place.b, nearest_share(slack))
+        band = _SAFETY * (error + rms(error))
+        return Guess(place.w, place.b, np.minimum(band, nearest_share(slack, _MOST)))
+
+    def _learn(self, kind: str, error: np.ndarray) -> None:
+        """Remember an error; one small error may be luck."""
+        if kind in self.errors:
+            error = np.maximum(error, _MEMORY * self.errors[kind])
+        self.errors[kind] = error

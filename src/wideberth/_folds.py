@@ -1,0 +1,134 @@
+"""One fold of a cross-validation over C and radius: paths, then scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from wideberth._linear import weighted_classes
+from wideberth.estimators import RobustLinearSVC
+from wideberth.path import Path, follow, prepare_path
+
+__all__ = ["Data", "Fold", "binary_labels", "robust_accuracy", "run_fold"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a search is given; `unit` are sizes that radii are factors on, if any."""
+
+    X: object
+    y: np.ndarray
+    weights: np.ndarray
+    unit: np.ndarray | None
+    noise: object
+    seed: int
+
+    def take(self, rows: np.ndarray) -> Data:
+        """The samples `rows` alone."""
+        unit = None if self.unit is None else self.unit[rows]
+        X = _safe_indexing(self.X, rows)
+        y, weights = self.y[rows], self.weights[rows]
+        return replace(self, X=X, y=y, weights=weights, unit=unit)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Scores of every model, and what it took; arrays of shape (n_radii, n_Cs)."""
+
+    scores: np.ndarray
+    fit_seconds: np.ndarray
+    score_seconds: np.ndarray
+    converged: np.ndarray
+    gaps: np.ndarray
+
+
+def binary_labels(classes: np.ndarray, numbers: np.ndarray) -> Iterator[np.ndarray]:
+    """−1 and +1 for each binary problem: one for two classes, else one per class."""
+    for k in [1] if len(classes) == 2 else range(len(classes)):
+        yield np.where(numbers == k, 1.0, -1.0)
+
+
+def robust_accuracy(radius, model, X, y, unit=None) -> float:
+    """Accuracy under the worst perturbation of this radius, in units of `unit`."""
+    return model.robust_score(X, y, radius if unit is None else radius * unit)
+
+
+def run_fold(search, data: Data, number: int, train, test, params: dict) -> Fold:
+    """Train on `train` along C and radius, score every model on `test`."""
+    started = time.perf_counter()
+    part = data.take(np.asarray(train))
+    weights = search._weights(part.y, part.weights)
+    classes, numbers = weighted_classes(part.y, weights)
+    paths = [
+        _path(search, part, weights, labels)
+        for labels in binary_labels(classes, numbers)
+    ]
+    rest = data.take(np.asarray(test))
+    params = {
+        name: _safe_indexing(value, test) if np.ndim(value) else value
+        for name, value in params.items()
+    }
+    if search.scoring_radius is not None:
+        params = {"unit": rest.unit}
+    shape = len(search.radii_), len(search.Cs_)
+    scores, seconds = np.empty(shape), np.empty(shape)
+    model = search._model(data.noise)
+    model.classes_, model.noise_ = classes, data.noise
+    model.n_features_in_ = search.n_features_in_
+    for k, j in np.ndindex(shape):
+        begun = time.perf_counter()
+        _place(model, paths, k, j)
+        scores[k, j] = search.scorer_(model, rest.X, rest.y, **params)
+        seconds[k, j] = time.perf_counter() - begun
+        if search.verbose > 1:
+            where = f"C={model.C:.4g}, radius={model.radius:.4g}"
+            _tell(search, number, f"{where}: score {scores[k, j]:.4f}")
+    if search.verbose:
+        best, taken = np.nanmax(scores), time.perf_counter() - started
+        report = f"{scores.size} models, best score {best:.4f}, {taken:.1f} s"
+        _tell(search, number, report)
+    return Fold(
+        scores,
+        sum(path.seconds for path in paths),  # type: ignore[arg-type]
+        seconds,
+        np.all([path.converged for path in paths], axis=0),
+        np.max([path.relative_gaps for path in paths], axis=0),
+    )
+
+
+def _path(search, part: Data, weights: np.ndarray, labels: np.ndarray) -> Path:
+    """The path of one binary problem."""
+    found, sequence, turn = prepare_path(
+        part.X,
+        labels,
+        Cs=search.Cs_,
+        radii=search.radii_,
+        radius=part.unit,
+        solver=search.solver,
+        screening=search.screening,
+        limits=(search.tol, search.max_iter, None, None),
+        random_state=part.seed,
+        proofs=False,
+        noise=part.noise,
+        fit_intercept=search.fit_intercept,
+        intercept_penalty=search.intercept_penalty,
+        sample_weight=weights,
+    )
+    follow(found, sequence, turn)
+    return found
+
+
+def _place(model: RobustLinearSVC, paths: list[Path], k: int, j: int) -> None:
+    """Make the model that of radius k and C j."""
+    model.C, model.radius = float(paths[0].Cs[j]), float(paths[0].radii[k])
+    model.coef_ = np.vstack([path.coefs[k, j] for path in paths])
+    model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
+
+
+def _tell(search, number: int, text: str) -> None:
+    name = type(search).__name__
+    print(f"[{name}] fold {number + 1} of {search.n_splits_}: {text}", flush=True)
