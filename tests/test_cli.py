@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import wideberth
 from commands import EXECUTABLE, as_csv, read_csv, run, two_classes
-from wideberth import RobustLinearSVC, make_robust_pipeline
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
 from wideberth.cli import errors, main
 from wideberth.cli.model import load_model
 
@@ -254,6 +254,35 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path):
     )
 
 
+def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path):
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
+    arguments = [
+        "fit",
+        "data.csv",
+        "--target",
+        "state",
+        "--standardize",
+        "--cv",
+        "--folds",
+        "3",
+    ]
+    done = run(
+        *arguments, "--radius-units", "std", "--radii", "0", "0.3", "--score-radius",
+        "0.3", "--report", "r.html", "--json", folder=tmp_path,
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    search = RobustLinearSVCCV(
+        radii=[0, 0.3], scoring_radius=0.3,
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    ).fit(StandardScaler().fit_transform(X), Y)  # fmt: skip
+    assert result["choice"]["C"] == pytest.approx(search.C_)
+    assert result["choice"]["factor"] == search.radius_
+    assert result["choice"]["score"] == pytest.approx(search.best_score_)
+    assert result["model"]["C"] == result["choice"]["C"]
+    assert result["uncertainty"]["largest"] == search.radius_
+    assert "The choice of C" in (tmp_path / "r.html").read_text()
+
+
 def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path):
     radii = np.linspace(0.1, 0.9, len(Y)).round(3)
     (tmp_path / "data.csv").write_text(as_csv(X, Y, sigma=radii))
@@ -367,6 +396,7 @@ def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
         (["fit", "data.csv", "--target", "state", "--out", "no/m.skops"], 1, "there is no folder"),
         (["fit", "data.csv", "--target", "state", "--noise", "l1", "--standardize"], 2, "has no such shape"),
         (["fit", "data.csv", "--target", "state", "--one-hot", "state"], 2, "named by both --target and --one-hot"),
+        (["fit", "data.csv", "--target", "state", "--radii", "1", "2"], 2, "are for --cv to choose by"),
         (["fit", "data.csv", "--target", "state", "--no-header"], 1, "has no column 'state'; its columns are '1'"),
         (["fit", "data.csv", "--target", "1", "--no-header"], 1, "leave that option out"),
         (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
@@ -417,6 +447,22 @@ def test_a_model_that_ignores_the_features_is_written_but_says_so(tmp_path):
     )  # fmt: skip
     assert "ignores the features" in done.stderr
     assert (tmp_path / "model.skops").exists()
+
+
+def test_interrupted_while_it_loads_it_ends_with_130_too(tmp_path):
+    """Python itself needs some 50 ms before it can be polite."""
+    process = subprocess.Popen(
+        [EXECUTABLE, "fit", "-", "--target", "y"], stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONVERBOSE": "1"},
+    )  # fmt: skip
+    said = ""
+    while "import 'numpy" not in said:
+        said = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "wideberth: interrupted." in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("stage", ["reading", "training", "cross-validating"])

@@ -88,7 +88,7 @@ def _noise(result: dict) -> Iterator[Advice]:
     if uncertainty["largest"] == 0:
         yield Advice(
             "no-noise",
-            "No noise was given, so this is an ordinary linear SVM. The curve of "
+            "The radius is 0, so this is an ordinary linear SVM. The curve of "
             "certified accuracy still tells how much noise it withstands.",
         )
     if uncertainty.get("precision_differs"):

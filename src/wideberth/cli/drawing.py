@@ -10,6 +10,7 @@ from wideberth.report.figures import (
     Figure,
     draw_panel,
     drawing,
+    plain_ticks,
 )
 
 __all__ = ["MODELS", "choice_curves", "noise_curve"]
@@ -41,7 +42,9 @@ def noise_curve(result: dict) -> Figure:
             ylim=(0, 1.02),
         )
 
-    which = "median radius of the rows" if uncertainty["per_row"] else "radius given"
+    which = (
+        "median radius of the rows" if uncertainty["per_row"] else "radius trained with"
+    )
     marks = f" The upright line is the {which}," if uncertainty["typical"] > 0 else ""
     marks += " and" if marks else " The"
     caption = (
@@ -82,13 +85,14 @@ def choice_curves(choice: dict) -> Figure:
             axes.plot(choice["Cs"], choice["scores"][k], **line)
         axes.axvline(choice["C"], color=TEXT, lw=0.8)
         axes.set(xscale="log", xlabel="C", ylabel="mean accuracy over the folds")
+        plain_ticks(axes.xaxis)
 
     best = max(choice["scores"][chosen])
     label = f"Accuracy over C. The best is {percent(best)} at C {number(choice['C'])}."
     with drawing():
         panel = draw_panel("choice", "", draw, _SIZE, label)
     several = len(shown) > 1
-    names = [f"radius × {choice['factors'][k]:g}" for k in shown]
+    names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
     return Figure(
         "choice-of-C",
         "Accuracy over C",

@@ -57,7 +57,7 @@ def fit_table(
             "details": source.details,
         },
         "data": describe_data(rows, options),
-        "uncertainty": _describe_uncertainty(trained, rows),
+        "uncertainty": _describe_uncertainty(trained, rows, options),
         "choice": fitted.choice,
         "model": describe_model(fitted.model, rows.columns),
         "training": training_facts(fitted.model, rows, trained, options),
@@ -87,11 +87,15 @@ def fit_table(
 
 def _as_trained(uncertainty: Uncertainty, fitted: Fitted) -> Uncertainty:
     """The radii that were chosen, and how."""
-    story = uncertainty.story
-    if fitted.choice is not None and len(fitted.choice["factors"]) > 1:
-        several = ", ".join(f"{factor:g}" for factor in fitted.choice["factors"])
-        chosen = f"{fitted.choice['factor']:g}, chosen from {several} by"
-        story = f"{chosen} cross-validation, times the radius {story}"
+    story, choice = uncertainty.story, fitted.choice
+    if choice is not None and len(choice["factors"]) > 1:
+        tried = ", ".join(f"{factor:g}" for factor in choice["factors"])
+        choice["unit"] = "radius" if uncertainty.unit_radius else "radius ×"
+        how = f"chosen from {tried} by cross-validation"
+        if uncertainty.unit_radius:
+            story = f"{choice['factor']:g} for every row, {how}, {story}"
+        else:
+            story = f"{choice['factor']:g} times ({how}) this radius: {story}"
     return replace(uncertainty, radius=fitted.radius, story=story)
 
 
@@ -155,7 +159,16 @@ def _origin_of_C(options: Namespace) -> str:
     return "as given" if options.C != 1 else "the default"
 
 
-def _describe_uncertainty(uncertainty: Uncertainty, rows: Rows) -> dict:
+def _unit(options: Namespace, named: bool) -> str:
+    if options.radius_units == "std":
+        return "in standard deviations"
+    exact = options.noise_scales is None and options.replicates is None
+    return "in the units of the data" if named or exact else "in units of the noise"
+
+
+def _describe_uncertainty(
+    uncertainty: Uncertainty, rows: Rows, options: Namespace
+) -> dict:
     radii, noise = np.asarray(uncertainty.radius), uncertainty.noise
     named = isinstance(noise, str)
     features = rows.columns.features
@@ -169,7 +182,7 @@ def _describe_uncertainty(uncertainty: Uncertainty, rows: Rows) -> dict:
         "per_row": uncertainty.per_row,
         "shape": noise if named else "scales",
         "isotropic": bool(named or np.all(measured == 1)),
-        "unit": "in the units of the data" if named else "in units of the noise scales",
+        "unit": _unit(options, named),
         "scales": scales,
         **uncertainty.facts,
     }

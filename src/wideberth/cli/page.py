@@ -240,7 +240,7 @@ def _choice(result: dict) -> str:
     several = len(choice["factors"]) > 1
     about = (
         f"C = {number(choice['C'])}"
-        + (f" and radius × {choice['factor']:g}" if several else "")
+        + (f" and {choice['unit']} {choice['factor']:g}" if several else "")
         + f" had the best accuracy {by}, {percent(choice['score'])} on average over "
         f"{choice['folds']} folds. The choice is made anew in every fold of the "
         "accuracies above, so that they do not flatter it."

@@ -73,7 +73,7 @@ class Recipe:
             raise UserError("--cv needs at least two rows of every class.")
         search = RobustLinearSVCCV(
             Cs=_POINTS,
-            radii=options.radii or [1.0],
+            radii=options.radii if options.radii and np.any(radius) else [1.0],
             noise=carry_noise(self.noise, prepare, X),
             class_weight=options.class_weight,
             cv=StratifiedKFold(folds, shuffle=True, random_state=options.seed),

@@ -33,6 +33,7 @@ class Uncertainty:
     noise: str | np.ndarray
     story: str
     facts: dict
+    unit_radius: bool = False  # 1, for radii to be multiples of
 
     @property
     def per_row(self) -> bool:
@@ -74,7 +75,7 @@ def find_uncertainty(
         story = f"{options.radius:g} for every row, {about}"
         return rows, Uncertainty(options.radius, noise, story, {})
     if options.noise_scales is None and options.radii is not None:
-        return rows, Uncertainty(1.0, noise, f"1 for every row, {about}", {})
+        return rows, Uncertainty(1.0, noise, about, {}, unit_radius=True)
     if options.noise_scales is None:
         story = "none was given: the ordinary linear SVM, which trusts every value"
         return rows, Uncertainty(0.0, noise, story, {})

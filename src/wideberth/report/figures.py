@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-__all__ = ["GRID", "MARKERS", "SERIES", "TEXT", "Figure", "draw_panel", "drawing"]
+__all__ = [
+    "GRID",
+    "MARKERS",
+    "SERIES",
+    "TEXT",
+    "Figure",
+    "draw_panel",
+    "drawing",
+    "plain_ticks",
+]
 
 MARKERS = "osD^vP"
 # Colours stand for the page's variables: matplotlib draws with the left, CSS says what
@@ -64,6 +73,12 @@ def drawing():
     import matplotlib
 
     return matplotlib.rc_context(_STYLE)
+
+
+def plain_ticks(axis) -> None:
+    """Write the ticks of a logarithmic axis as decimal numbers."""
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter("")
 
 
 def draw_panel(

@@ -10,7 +10,15 @@ from wideberth.paper import CS
 from wideberth.paper.methods import METHODS
 from wideberth.paper.regions import LEVELS, RULES
 from wideberth.paper.report.summary import TITLES, Results
-from wideberth.report.figures import MARKERS, SERIES, TEXT, Figure, draw_panel, drawing
+from wideberth.report.figures import (
+    MARKERS,
+    SERIES,
+    TEXT,
+    Figure,
+    draw_panel,
+    drawing,
+    plain_ticks,
+)
 from wideberth.solve import solve
 
 __all__ = ["draw_all"]
@@ -40,12 +48,6 @@ def _radii(lines: Iterable[dict]) -> list[float]:
     return sorted({line["radius"] for line in lines})
 
 
-def _plain(axis) -> None:
-    """Write the ticks of a logarithmic axis as decimal numbers."""
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter("")
-
-
 def _times(results: Results, dataset: str, number: int) -> Figure:
     rows = results.select(*_BARS, dataset=dataset)
     top = max(row["seconds"] for row in rows) * 2
@@ -63,7 +65,7 @@ def _times(results: Results, dataset: str, number: int) -> Figure:
             axes.set(yscale="log", ylim=(bottom, top), xlabel="C", ylabel="seconds")
             axes.set_xticks(range(len(Cs)), [f"{C:g}" for C in Cs])
             axes.grid(axis="x", visible=False)
-            _plain(axes.yaxis)
+            plain_ticks(axes.yaxis)
 
         return draw_panel(f"f{number}-{radius:g}", f"ρ = {radius:g}", draw)
 
@@ -193,7 +195,7 @@ def _region_panel(dataset: str, radius: float, lines: list[dict]) -> str:
         axes.set_xticks([1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
         axes.set_ylim(0, 103)
         axes.invert_xaxis()
-        _plain(axes.xaxis)
+        plain_ticks(axes.xaxis)
         axes.tick_params(axis="x", labelsize=8)
 
     title = f"{TITLES[dataset]}, ρ = {radius:g}"
