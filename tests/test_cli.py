@@ -272,7 +272,7 @@ def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path):
     )  # fmt: skip
     result = json.loads(done.stdout)
     search = RobustLinearSVCCV(
-        radii=[0, 0.3], scoring_radius=0.3,
+        Cs=12, radii=[0, 0.3], scoring_radius=0.3,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(StandardScaler().fit_transform(X), Y)  # fmt: skip
     assert result["choice"]["C"] == pytest.approx(search.C_)

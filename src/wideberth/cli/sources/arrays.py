@@ -7,8 +7,6 @@ names the features, which are x1, x2, … without it. Nothing is ever unpickled.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -33,15 +31,7 @@ _NAMES = "feature_names"
 
 def read_npz(source: Source, request: Request, form: Format) -> Table:
     """Read an .npz archive."""
-    try:
-        with source.whole() as stream, np.load(stream, allow_pickle=False) as archive:
-            if isinstance(archive, np.ndarray):
-                raise UserError(f"{source.name} is a single array, not an archive.")
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise UserError(
-            f"{source.name} is not an .npz archive of plain arrays ({error})."
-        ) from None
+    arrays = _load(source)
     X = _matrix(arrays, source.name)
     names = _feature_names(arrays, X.shape[1], source.name)
     columns = {
@@ -67,6 +57,19 @@ def read_npz(source: Source, request: Request, form: Format) -> Table:
         {name: as_texts(columns[name]) for name in plan.texts},
         {name: as_numbers(columns[name], name, source.name) for name in plan.numbers},
     )
+
+
+def _load(source: Source) -> dict:
+    try:
+        with source.whole() as stream, np.load(stream, allow_pickle=False) as archive:
+            if not isinstance(archive, np.ndarray):
+                return {name: archive[name] for name in archive.files}
+            reason = "it is a single array"
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes of the reader
+        reason = " ".join(str(error).split())
+    raise UserError(f"{source.name} is not an .npz archive of plain arrays ({reason}).")
 
 
 def _matrix(arrays: dict, where: str):

@@ -43,9 +43,9 @@ def read_parquet(source: Source, request: Request, form: Format) -> Table:
             {n: as_texts(_objects(read([n]).column(0))) for n in plan.texts},
             {n: _numbers(read([n]).column(0)) for n in plan.numbers},
         )
-    except (pa.ArrowException, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{source.name} cannot be read as Parquet: {reason}") from None
+    except (pa.ArrowException, ValueError, OSError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise UserError(f"{source.name} cannot be read as Parquet: {reason}.") from None
 
 
 def _numeric(kind) -> bool:

@@ -103,7 +103,7 @@ def open_source(path: str) -> Iterator[Source]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = error.strerror or " ".join(str(error).split())
         raise UserError(f"{name} cannot be read: {reason}.") from None
 
 
