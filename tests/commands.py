@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,10 @@ import numpy as np
 EXECUTABLE = Path(sys.executable).with_name("wideberth")
 
 
-def run(*arguments, stdin=None, folder=None, code=0):
-    """Run `wideberth` and require its exit code; return what it printed."""
+def run(command, *more, stdin=None, folder=None, code=0):
+    """Run `wideberth command` and require its exit code; return what it printed."""
     done = subprocess.run(
-        [EXECUTABLE, *map(str, arguments)],
+        [EXECUTABLE, *shlex.split(command), *map(str, more)],
         input=stdin,
         cwd=folder,
         capture_output=True,

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 
@@ -33,6 +34,23 @@ def fitted(tmp_path_factory):
         "--report", "report.html", "--json", folder=folder,
     )  # fmt: skip
     return folder, json.loads(done.stdout)
+
+
+@pytest.fixture
+def fit(tmp_path, monkeypatch, capsys):
+    """Fit in a folder of its own, without starting Python anew; returns the result."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(command):
+        assert main(["fit", *shlex.split(command), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run_here
+
+
+def weights(result):
+    """Weights of the features, one row each."""
+    return list(result["model"]["coefficients"].values())
 
 
 def the_same_in_python():
@@ -155,7 +173,7 @@ def test_other_formats_come_from_standard_input_too(tmp_path):
     )
 
 
-def test_a_table_as_people_have_them(tmp_path):
+def test_a_table_as_people_have_them(tmp_path, fit):
     """Text, missing values and decimal commas: told what to do, then done."""
     X, y = two_classes(60)
     cells = [[f"{v:.3f}".replace(".", ",") for v in row] for row in X]
@@ -165,13 +183,13 @@ def test_a_table_as_people_have_them(tmp_path):
     lines = ["Masse;Temperatur;Größe;Ort;Befund"]
     lines += [";".join([*row, w, k]) for row, w, k in zip(cells, where, y, strict=True)]
     (tmp_path / "daten.csv").write_text("\n".join(lines), encoding="utf-8")
-    arguments = ["fit", "daten.csv", "--target", "Befund", "--radius", "0.1"]
-    told = run(*arguments, folder=tmp_path, code=1).stderr
+    command = "daten.csv --target Befund --radius 0.1"
+    told = run(f"fit {command}", folder=tmp_path, code=1).stderr
     assert told.count("\n") == 1
     assert "column 'Ort' holds text (row 1, line 2: 'Köln')" in told
     assert "--drop Ort" in told
     assert "--one-hot Ort" in told
-    done = run(*arguments, "--one-hot", "Ort", "--json", folder=tmp_path)
+    done = run(f"fit {command} --one-hot Ort --json", folder=tmp_path)
     result = json.loads(done.stdout)
     data, keep = result["data"], np.setdiff1d(np.arange(60), [3, 7])
     assert data["rows_read"] == 60
@@ -190,24 +208,12 @@ def test_a_table_as_people_have_them(tmp_path):
         rtol=1e-5,
         atol=1e-8,
     )
-    filled = json.loads(
-        run(
-            *arguments,
-            "--drop",
-            "Ort",
-            "--missing",
-            "median",
-            "--folds",
-            "0",
-            "--json",
-            folder=tmp_path,
-        ).stdout
-    )
+    filled = fit(f"{command} --drop Ort --missing median --folds 0")
     assert filled["data"]["rows_used"] == 60
     assert filled["data"]["values_filled_in"] == 2
 
 
-def test_replicates_are_averaged_and_give_the_radii(tmp_path):
+def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
     rng = np.random.default_rng(1)
     centre, y = two_classes(40, seed=2)
     counts = rng.integers(1, 4, 40)
@@ -220,57 +226,30 @@ def test_replicates_are_averaged_and_give_the_radii(tmp_path):
     means = np.array([group.mean(axis=0) for group in groups])
     several = [group for group in groups if len(group) > 1]
     scales = wideberth.scales_from_replicates(several)
-    arguments = [
-        "fit",
-        "data.csv",
-        "--target",
-        "state",
-        "--replicates",
-        "sample",
-        "--folds",
-        "0",
-        "--json",
-    ]
-    result = json.loads(run(*arguments, folder=tmp_path).stdout)
+    command = "data.csv --target state --replicates sample --folds 0"
+    result = fit(command)
     assert result["uncertainty"]["samples"] == 40
     assert result["uncertainty"]["samples_measured_once"] == (counts == 1).sum()
     np.testing.assert_allclose(list(result["uncertainty"]["scales"].values()), scales)
     one = wideberth.radius_from_std(1.0, 3, covers="margin")
     radii = one * np.sqrt(1 + 1 / counts)
     model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
-    np.testing.assert_allclose(
-        list(result["model"]["coefficients"].values()), model.coef_.T, rtol=1e-5
-    )
-    own = run(*arguments, "--precision", "own", "--between", "truth", folder=tmp_path)
+    np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
+    result = fit(f"{command} --precision own --between truth")
     radii = one * np.sqrt(1 / counts)
     radii[counts > 1] = wideberth.radius_from_replicates(
         several, noise=scales, covers="margin"
     )
     model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
-    np.testing.assert_allclose(
-        list(json.loads(own.stdout)["model"]["coefficients"].values()),
-        model.coef_.T,
-        rtol=1e-5,
-    )
+    np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
 
 
-def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path):
+def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
     (tmp_path / "data.csv").write_text(as_csv(X, Y))
-    arguments = [
-        "fit",
-        "data.csv",
-        "--target",
-        "state",
-        "--standardize",
-        "--cv",
-        "--folds",
-        "3",
-    ]
-    done = run(
-        *arguments, "--radius-units", "std", "--radii", "0", "0.3", "--score-radius",
-        "0.3", "--report", "r.html", "--json", folder=tmp_path,
-    )  # fmt: skip
-    result = json.loads(done.stdout)
+    result = fit(
+        "data.csv --target state --standardize --cv --folds 3 --radius-units std "
+        "--radii 0 0.3 --score-radius 0.3 --report r.html"
+    )
     search = RobustLinearSVCCV(
         Cs=12, radii=[0, 0.3], scoring_radius=0.3,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
@@ -283,81 +262,43 @@ def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path):
     assert "The choice of C" in (tmp_path / "r.html").read_text()
 
 
-def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path):
+def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path, fit):
     radii = np.linspace(0.1, 0.9, len(Y)).round(3)
     (tmp_path / "data.csv").write_text(as_csv(X, Y, sigma=radii))
-    arguments = ["fit", "data.csv", "--target", "state", "--folds", "0", "--json"]
-    done = run(*arguments, "--radius-column", "sigma", folder=tmp_path)
+    command = "data.csv --target state --folds 0"
     model = RobustLinearSVC().fit(X, Y, radius=radii)
-    found = list(json.loads(done.stdout)["model"]["coefficients"].values())
+    found = weights(fit(f"{command} --radius-column sigma"))
     np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
-    done = run(
-        *arguments,
-        "--drop",
-        "sigma",
-        "--radius",
-        "0.3",
-        "--radius-units",
-        "std",
-        folder=tmp_path,
-    )
     model = RobustLinearSVC(radius=0.3, noise=X.std(axis=0)).fit(X, Y)
-    found = list(json.loads(done.stdout)["model"]["coefficients"].values())
+    found = weights(fit(f"{command} --drop sigma --radius 0.3 --radius-units std"))
     np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
 
 
 def test_nothing_is_overwritten_unless_forced(fitted):
     folder, _ = fitted
     before = (folder / "model.skops").read_bytes()
-    arguments = [
-        "fit",
-        "data.csv",
-        "--target",
-        "state",
-        "--folds",
-        "0",
-        "--out",
-        "model.skops",
-    ]
-    done = run(*arguments, folder=folder, code=1)
-    assert (
-        done.stderr
-        == "wideberth: model.skops is there already; --force overwrites it.\n"
-    )
+    command = "fit data.csv --target state --folds 0 --out"
+    done = run(f"{command} model.skops", folder=folder, code=1)
+    told = "wideberth: model.skops is there already; --force overwrites it.\n"
+    assert done.stderr == told
     assert (folder / "model.skops").read_bytes() == before
     copy = folder / "copy.skops"
     copy.write_bytes(before)
-    run(*arguments[:-1], "copy.skops", "--force", folder=folder)
+    run(f"{command} copy.skops --force", folder=folder)
     assert copy.read_bytes() != before
     copy.unlink()
 
 
 def test_a_device_is_written_to_and_stays_one(fitted):
     folder, _ = fitted
-    run(
-        "predict",
-        "model.skops",
-        "data.csv",
-        "--out",
-        os.devnull,
-        "--force",
-        folder=folder,
-    )
+    run(f"predict model.skops data.csv --out {os.devnull} --force", folder=folder)
     assert not os.path.isfile(os.devnull)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
 def test_a_full_disk_is_said_in_one_sentence(fitted):
     folder, _ = fitted
-    done = run(
-        "predict",
-        "model.skops",
-        "data.csv",
-        "--out",
-        "/dev/full",
-        folder=folder,
-        code=1,
-    )
+    done = run("predict model.skops data.csv --out /dev/full", folder=folder, code=1)
     assert done.stderr == "wideberth: /dev/full cannot be written: the disk is full.\n"
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -528,17 +469,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
 
 def test_the_model_can_go_to_standard_output(fitted):
     folder, _ = fitted
-    done = run(
-        "fit",
-        "-",
-        "--target",
-        "state",
-        "--folds",
-        "0",
-        "--out",
-        "-",
-        stdin=as_csv(X, Y).encode(),
-    )
+    done = run("fit - --target state --folds 0 --out -", stdin=as_csv(X, Y).encode())
     (folder / "piped.skops").write_bytes(done.stdout)
     assert load_model(folder / "piped.skops").target == "state"
 
