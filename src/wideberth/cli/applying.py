@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.options import format_of
+from wideberth.cli.prepare import incomplete
 from wideberth.cli.progress import Progress
 from wideberth.cli.sources import Request, Table, open_table
 
@@ -44,21 +45,12 @@ def apply_model(options: Namespace, progress: Progress, target: str | None) -> A
     usable = ~unknown
     fills_in = any(name == "simpleimputer" for name, _ in model.pipeline.steps)
     if not fills_in:
-        usable &= ~_incomplete(table, model)
+        usable &= ~incomplete(table, model.columns)
     _tell(table, usable, unknown, source.name)
     ids: list = list(range(1, table.n + 1))
     if options.id is not None:
         ids = table.texts[options.id].tolist()
     return Applied(model, table, X, usable, ids, options.id or "row")
-
-
-def _incomplete(table: Table, model: Model) -> np.ndarray:
-    missing = np.zeros(table.n, dtype=bool)
-    if not sp.issparse(table.X):
-        missing = np.isnan(table.X).any(axis=1)
-    for name in model.columns.categories:
-        missing |= np.array([text is None for text in table.texts[name]])
-    return missing
 
 
 def _tell(table: Table, usable: np.ndarray, unknown: np.ndarray, where: str) -> None:

@@ -16,7 +16,7 @@ from wideberth.cli.sources import Table
 from wideberth.cli.sources.numbers import looks_like_number
 from wideberth.cli.sources.table import check_names
 
-__all__ = ["Columns", "Rows", "as_labels", "moments", "training_rows"]
+__all__ = ["Columns", "Rows", "as_labels", "incomplete", "moments", "training_rows"]
 
 #: Different values from which on numbers that are not whole do not look like classes.
 _MANY = 20
@@ -72,8 +72,7 @@ class Columns:
         for name, levels in self.categories.items():
             at = {level: k for k, level in enumerate(levels)}
             numbers = np.array([at.get(text, -1) for text in table.texts[name]])
-            missing = np.array([text is None for text in table.texts[name]])
-            unknown |= (numbers < 0) & ~missing
+            unknown |= (numbers < 0) & ~_lacking(table, name)
             blocks.append((numbers[:, None] == np.arange(len(levels))).astype(float))
         if len(blocks) == 1:
             return table.X, unknown
@@ -106,64 +105,71 @@ def training_rows(
     or "error"; `aside` are columns, radii for example, that every row must have.
     """
     columns = Columns.found_in(table, one_hot)
-    X, _ = columns.encode(table)
-    labelled = np.array([text is not None for text in table.texts[target]])
-    facts: dict = {"rows_read": table.n, "rows_without_label": int((~labelled).sum())}
-    holes = _holes(table, columns)
-    facts["missing_values"] = {name: int(h.sum()) for name, h in holes.items()}
+    labelled = ~_lacking(table, target)
+    if not labelled.any():
+        raise UserError(f"the target column {quoted(target)} is empty in every row.")
+    holes = _feature_holes(table, columns)
     if missing == "error" and holes:
         _refuse_missing(table, holes)
-    keep = labelled.copy()
-    for name in aside:
-        values = table.numbers.get(name)
-        lacking = (
-            np.isnan(values)
-            if values is not None
-            else np.array([text is None for text in table.texts[name]])
-        )
-        if lacking.any():
-            facts["missing_values"][name] = int(lacking.sum())
-        keep &= ~lacking
-    incomplete = np.zeros(table.n, dtype=bool)
     for name, hole in holes.items():
         if hole[labelled].all():
             raise UserError(
                 f"column {quoted(name)} has no value in any row; leave it out with "
                 f"--drop {name}."
             )
-        incomplete |= hole
-    if missing == "drop":
-        keep &= ~incomplete
-    facts["rows_dropped"] = int((labelled & ~keep).sum())
-    facts["values_filled_in"] = (
-        sum(int(hole[keep].sum()) for hole in holes.values())
-        if missing == "median"
-        else 0
-    )
+    needed = _holes(table, aside)
+    must_be_whole = [*needed.values(), *(holes.values() if missing == "drop" else ())]
+    keep = labelled & ~np.any([np.zeros(table.n, dtype=bool), *must_be_whole], axis=0)
     if not keep.any():
         raise UserError(
-            f"no row is complete: values are missing in {listed(holes)}; fill them in "
-            "with --missing median, or leave such columns out with --drop."
+            f"no row is complete: values are missing in {listed(holes | needed)}; fill "
+            "them in with --missing median, or leave such columns out with --drop."
         )
     kept = np.flatnonzero(keep)
+    filled = sum(int(hole[keep].sum()) for hole in holes.values())
+    facts = {
+        "rows_read": table.n,
+        "rows_without_label": int((~labelled).sum()),
+        "rows_dropped": int((labelled & ~keep).sum()),
+        "rows_used": len(kept),
+        "missing_values": {n: int(h.sum()) for n, h in (holes | needed).items()},
+        "values_filled_in": filled if missing == "median" else 0,
+    }
+    X, _ = columns.encode(table)
     y = as_labels(table.texts[target][kept], target)
-    facts["rows_used"] = len(kept)
     return Rows(X if keep.all() else X[kept], y, columns, kept, facts)
 
 
-def _holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
-    """Where values are missing, for the columns in which some are."""
+def _lacking(table: Table, name: str) -> np.ndarray:
+    """Which rows have no value in a column that is no feature, or one of text."""
+    if name in table.numbers:
+        return np.isnan(table.numbers[name])
+    return np.array([text is None for text in table.texts[name]])
+
+
+def _holes(table: Table, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Where such columns lack values, for those that do."""
+    holes = {name: _lacking(table, name) for name in names}
+    return {name: hole for name, hole in holes.items() if hole.any()}
+
+
+def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
+    """Where values of features are missing, for the columns in which some are."""
     holes = {}
-    if not sp.issparse(table.X):
-        for j, name in enumerate(columns.numeric):
-            hole = np.isnan(table.X[:, j])
-            if hole.any():
-                holes[name] = hole
-    for name in columns.categories:
-        hole = np.array([text is None for text in table.texts[name]])
-        if hole.any():
-            holes[name] = hole
-    return holes
+    if not sp.issparse(table.X):  # in sparse data what is not stored is zero
+        with np.errstate(all="ignore"):  # a sum costs no array of the size of the data
+            suspects = np.flatnonzero(np.isnan(table.X.sum(axis=0)))
+        holes = {columns.numeric[j]: np.isnan(table.X[:, j]) for j in suspects}
+    found = {name: hole for name, hole in holes.items() if hole.any()}
+    return found | _holes(table, columns.categories)
+
+
+def incomplete(table: Table, columns: Columns) -> np.ndarray:
+    """Which rows lack a value that the features need."""
+    missing = np.zeros(table.n, dtype=bool)
+    for hole in _feature_holes(table, columns).values():
+        missing |= hole
+    return missing
 
 
 def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:
