@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
-	certify.py radius.py interoperation.py plotting.py)
+	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
-.PHONY: regions bench-newton bench-coordinate bench-screening clean
+.PHONY: regions bench-newton bench-coordinate bench-screening bench-path clean
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -47,6 +47,9 @@ bench-coordinate: $(VENV)/installed-test ## the coordinate solver beside its pee
 
 bench-screening: $(VENV)/installed-test ## what screening costs
 	$(BIN)/python benchmarks/screening.py
+
+bench-path: $(VENV)/installed-test      ## paths and cross-validation beside cold fits
+	$(BIN)/python benchmarks/path.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-oldest dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

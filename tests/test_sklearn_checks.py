@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from wideberth import RobustLinearSVC
+from wideberth import RobustLinearSVC, RobustLinearSVCCV
 
 
 # The check of class weights needs an intercept, so there is always one here.
@@ -14,6 +14,7 @@ from wideberth import RobustLinearSVC
         RobustLinearSVC(radius=0.05, tol=1e-12),
         RobustLinearSVC(intercept_penalty=1.0, class_weight="balanced", n_jobs=2),
         RobustLinearSVC(C=10.0, screening=None, warm_start=True),
+        RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.0, 0.05], cv=2),
     ]
 )
 def test_scikit_learn_finds_nothing_to_object(estimator, check):

@@ -13,6 +13,7 @@ from wideberth import NullModelWarning, Problem, solve
 from wideberth.endpoints import critical_radius
 from wideberth.paper import load
 from wideberth.rows import as_rows
+from wideberth.screening import Partition, Reduction
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.control import Control
 from wideberth.solvers.interior import InteriorPoint
@@ -328,3 +329,33 @@ def test_the_products_are_what_they_say(seed, sparse, dtype):
     v = rng.normal(size=rotated.shape[1])
     np.testing.assert_allclose(X[:4] @ expand(v), rotated @ v, atol=1e-5)
     assert rows.passes.count == pytest.approx(2 + 1 + 20 / 70 + 3 + 2 * 3 / 70)
+
+
+def test_rows_settled_wrongly_cannot_make_an_unbalanced_dual_point():
+    # Few weights, small C: the first working set folds more of one class than the
+    # free rows of the other can balance. D of such α says nothing.
+    problem = make_problem(
+        1, n=25_000, d=5, intercept=0.0, separation=0.3, weights="some zero"
+    )
+    solution = solve(
+        problem.rows.X,
+        problem.y,
+        C=1e-5,
+        radius=0.05,
+        sample_weight=problem.weights,
+        fit_intercept=True,
+        tol=1e-9,
+        random_state=0,
+    )
+    assert 0 <= solution.relative_gap <= 1e-9
+    assert abs(solution.alpha @ problem.y) <= 1e-12 * solution.alpha.sum()
+
+
+def test_a_dual_point_that_cannot_be_balanced_has_no_value():
+    problem = make_problem(0, n=40, intercept=0.0)
+    one_class = Partition(
+        np.zeros(40, dtype=bool), problem.y > 0, np.zeros(40), np.zeros(40)
+    )
+    small = Reduction.of(problem).shrink(one_class)
+    light = small.problem.with_weights(0.1 * small.problem.weights)
+    assert light.dual_at(np.zeros(light.n)).value == -np.inf

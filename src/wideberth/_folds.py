@@ -10,10 +10,13 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from wideberth._linear import weighted_classes
-from wideberth.estimators import RobustLinearSVC
+from wideberth.certify import decision_values, robust_correct
 from wideberth.path import Path, follow, prepare_path
 
 __all__ = ["Data", "Fold", "binary_labels", "robust_accuracy", "run_fold"]
+
+#: Decision values computed at a time.
+_BATCH = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -72,21 +75,15 @@ def run_fold(search, data: Data, number: int, train, test, params: dict) -> Fold
         name: _safe_indexing(value, test) if np.ndim(value) else value
         for name, value in params.items()
     }
-    if search.scoring_radius is not None:
-        params = {"unit": rest.unit}
     shape = len(search.radii_), len(search.Cs_)
     scores, seconds = np.empty(shape), np.empty(shape)
-    model = search._model(data.noise)
-    model.classes_, model.noise_ = classes, data.noise
-    model.n_features_in_ = search.n_features_in_
-    for k, j in np.ndindex(shape):
-        begun = time.perf_counter()
-        _place(model, paths, k, j)
-        scores[k, j] = search.scorer_(model, rest.X, rest.y, **params)
-        seconds[k, j] = time.perf_counter() - begun
+    begun = time.perf_counter()
+    for k, j, score in _scores(search, paths, classes, rest, params):
+        scores[k, j], now = score, time.perf_counter()
+        seconds[k, j], begun = now - begun, now
         if search.verbose > 1:
-            where = f"C={model.C:.4g}, radius={model.radius:.4g}"
-            _tell(search, number, f"{where}: score {scores[k, j]:.4f}")
+            where = f"C={search.Cs_[j]:.4g}, radius={search.radii_[k]:.4g}"
+            _tell(search, number, f"{where}: score {score:.4f}")
     if search.verbose:
         best, taken = np.nanmax(scores), time.perf_counter() - started
         report = f"{scores.size} models, best score {best:.4f}, {taken:.1f} s"
@@ -98,6 +95,47 @@ def run_fold(search, data: Data, number: int, train, test, params: dict) -> Fold
         np.all([path.converged for path in paths], axis=0),
         np.max([path.relative_gaps for path in paths], axis=0),
     )
+
+
+def _scores(search, paths, classes, rest: Data, params) -> Iterator:
+    """The score of every model on the samples left out."""
+    model = search._model(rest.noise)
+    model.classes_, model.noise_ = classes, rest.noise
+    model.n_features_in_ = rest.X.shape[1]  # type: ignore[attr-defined]
+    labels = model._numbers(rest.y)
+    plain = search.scoring in (None, "accuracy") and not params
+    for k in range(len(search.radii_)):
+        for j, values in enumerate(_decisions(paths, k, rest.X)):
+            coef = np.vstack([path.coefs[k, j] for path in paths])
+            if search.scoring_radius is not None:
+                radii = search.scoring_radius * (
+                    1.0 if rest.unit is None else rest.unit
+                )
+                known = np.maximum(labels, 0)
+                right = robust_correct(values, known, coef, radii, rest.noise)
+                yield k, j, float(np.mean(right & (labels >= 0)))
+            elif plain:
+                best = values > 0 if values.ndim == 1 else values.argmax(axis=1)
+                yield k, j, float(np.mean(best == labels))
+            else:
+                model.C, model.radius = search.Cs_[j], search.radii_[k]
+                model.coef_ = coef
+                model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
+                yield k, j, search.scorer_(model, rest.X, rest.y, **params)
+
+
+def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
+    """Decision values of all Cs under radius k, many models in one product."""
+    coefs = np.stack([path.coefs[k] for path in paths], axis=1)
+    intercepts = np.stack([path.intercepts[k] for path in paths], axis=1)
+    n_Cs, n_problems, d = coefs.shape
+    step = max(_BATCH // (X.shape[0] * n_problems), 1)
+    for start in range(0, n_Cs, step):
+        part = slice(start, start + step)
+        flat = coefs[part].reshape(-1, d), intercepts[part].ravel()
+        values = decision_values(X, *flat).reshape(X.shape[0], -1, n_problems)
+        for j in range(values.shape[1]):
+            yield values[:, j, 0] if n_problems == 1 else values[:, j]
 
 
 def _path(search, part: Data, weights: np.ndarray, labels: np.ndarray) -> Path:
@@ -120,13 +158,6 @@ def _path(search, part: Data, weights: np.ndarray, labels: np.ndarray) -> Path:
     )
     follow(found, sequence, turn)
     return found
-
-
-def _place(model: RobustLinearSVC, paths: list[Path], k: int, j: int) -> None:
-    """Make the model that of radius k and C j."""
-    model.C, model.radius = float(paths[0].Cs[j]), float(paths[0].radii[k])
-    model.coef_ = np.vstack([path.coefs[k, j] for path in paths])
-    model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
 
 
 def _tell(search, number: int, text: str) -> None:

@@ -35,6 +35,8 @@ from wideberth.rows import Rows, as_rows, gamma
 __all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
 
 _SUM_BLOCK = 1 << 11
+#: How many times the rounding of a sum a balanced Σα_i y_i may be off.
+_OFF = 4
 
 
 def accurate_sum(values: np.ndarray) -> float:
@@ -246,6 +248,7 @@ class Problem:
     def dual_at(self, alpha: np.ndarray, combined=None) -> DualPoint:
         """Evaluate the dual at α, repaired to be feasible first.
 
+        Its value is −∞ where samples folded at their bound leave no feasible α.
         `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
         """
         feasible = self.repair(alpha)
@@ -265,6 +268,8 @@ class Problem:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
         value = total - 0.5 * float(w @ w) - penalty
+        if self.intercept == 0 and not self._balanced(feasible):
+            value = -np.inf
         rounding, center = self._dual_rounding(w, b, s, total, d_error)
         return DualPoint(feasible, d, s, w, b, value, rounding, center)
 
@@ -283,7 +288,7 @@ class Problem:
         elif self.intercept is not None:
             # Σα_i y_i = 0 holds up to rounding; moving α there changes D by at most:
             steepest = 1 + norm_w * self._largest_norm + omega * self._largest_radius
-            error += g * total * steepest
+            error += _OFF * g * total * steepest
         return error, center
 
     def repair(self, alpha: np.ndarray) -> np.ndarray:
@@ -312,6 +317,13 @@ class Problem:
             share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
             alpha = np.minimum(alpha + share * room, self.weights)
         return alpha
+
+    def _balanced(self, alpha: np.ndarray) -> bool:
+        """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
+        fold, total = self._fold("balance"), self._fold("total")
+        off = abs(accurate_sum(alpha * self.y) + fold)
+        size = self.n + self._fold("n")
+        return off <= _OFF * sum_rounding(size) * (accurate_sum(alpha) + total)
 
     # -- both ------------------------------------------------------------------
 

@@ -371,7 +371,7 @@ class Screener:
         Returns which of its samples are kept, as a mask, or None if it stays as it is:
         when no more than the share `least` of them was decided.
         """
-        if self.region is None or self.problem.n == 0:
+        if self.region is None or self.problem.n == 0 or dual.value == -np.inf:
             return None
         partition = screen_points(self.problem, point, dual, region=self.region)
         if partition.share <= least:

@@ -37,7 +37,9 @@ _LARGEST_PUSH = 100.0
 #: Least ratio of its ends, where the rules for them leave less.
 _LEAST_SPAN = 1e3
 #: Share of samples that must be decided beforehand to make a smaller copy worth while.
-_WORTH = 0.1
+_WORTH = 0.5
+#: Entries of X up to which rows cost less than deciding about them.
+_SMALL = 1 << 18
 #: Numbers of the margins kept for the next radius.
 _KEPT = 1 << 24
 
@@ -144,15 +146,23 @@ class Sequence:
         passes = problem.rows.passes.count
         carried = decided = None
         if last is not None:
-            carried = carry(problem, last[1], C / last[0])
+            ratio = C / last[0]
+            if self.solver.dual or ratio == 1 or self._promising(last[1], ratio):
+                carried = carry(problem, last[1], ratio)
+        elif problem.intercept != 0:  # else b is not unique; a solver centres it
+            carried = _settled(problem, problem.weights)
         outcome = self._known(
-            problem, control, carried, None if null is None else C * null
+            problem, control, carried, null if null is None else C * null
         )
+        if outcome is None and last is not None and carried is not None:
+            decided = self._decide(problem, carried)
+            if decided is not None and not decided.free.any():
+                outcome = _settled(problem, problem.weights * decided.saturated)
+                outcome = outcome if outcome.meets(control.target) else None
+                decided = decided if outcome else None
         if outcome is not None:
             self.solver.skip(outcome, C)
         else:
-            if carried is not None:
-                decided = self._decide(problem, carried)
             outcome = self.solver.solve(problem, control, C, carried, decided)
             outcome = null_if_optimal(problem, outcome, control.tol)
             # Afresh: what was folded on the way has left its rounding in d.
@@ -166,15 +176,32 @@ class Sequence:
         if null is not None:
             zero = problem.at(np.zeros(problem.rows.d))
             return Outcome(zero, problem.dual_at(null))
-        if carried is None:
-            dual = problem.dual_at(problem.weights)
-            b = dual.b if problem.intercept else None
-            carried = Outcome(problem.at(dual.w, b), dual)
-        return carried if carried.meets(control.target) else None
+        met = carried is not None and carried.meets(control.target)
+        return carried if met else None
+
+    def _promising(self, last: Outcome, ratio: float) -> bool:
+        """Whether a region half as wide as `carry` would prove decides many samples.
+
+        The midpoint ball has the radius ½|C'/C − 1|·‖(w, √λ_b b)‖ (theory §4.2); under
+        ℓ2 noise the ellipsoid is narrower across w by √(1+κ) (§4.3′).
+        """
+        problem, point, move = self.problem, last.point, 0.5 * abs(ratio - 1)
+        small = problem.n * problem.rows.d <= _SMALL
+        if self.screening is None or (small and not self.proofs):
+            return False
+        norm = float(np.linalg.norm(point.w))
+        squares = problem.rows.norms() ** 2
+        if self.screening == "ellipsoid" and isinstance(problem.noise, L2) and norm > 0:
+            kappa = last.dual.s / (2 * norm * (1 + move))
+            along = (point.margins / norm) ** 2
+            squares = along + (squares - along) / (1 + kappa)
+        reach = move * np.hypot(norm, (problem.intercept or 0.0) ** 0.5 * point.b)
+        clear = np.abs(point.slack) > 0.5 * reach * np.sqrt(squares)
+        return bool(clear.mean() > _WORTH)
 
     def _decide(self, problem: Problem, carried: Outcome) -> Partition | None:
         """Samples that the solution before decides, if they are many."""
-        if self.screening is None or _hopeless(problem, carried):
+        if self.screening is None:
             return None
         test = available_tests(problem, self.screening)[0]
         partition = screen_points(
@@ -217,16 +244,17 @@ def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
     )
 
 
-def _hopeless(problem: Problem, carried: Outcome) -> bool:
-    """Whether a ball half as wide as the proven one would decide hardly any sample."""
-    apart = carried.point.w - carried.dual.w
-    radius = np.sqrt(max(carried.gap - 0.25 * float(apart @ apart), 0.0))
-    clear = np.abs(carried.point.slack) > 0.5 * radius * problem.rows.norms()
-    return bool(clear.mean() < _WORTH)
+def _settled(problem: Problem, alpha: np.ndarray) -> Outcome:
+    """The primal and dual points of α, all of whose entries are at their bounds."""
+    dual = problem.dual_at(alpha)
+    return Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
 
 
 class _Solver:
     """What a sequence asks of a solver: `solve`, and to hear what happens else."""
+
+    #: Whether it starts from dual weights.
+    dual = False
 
     def __init__(self, problem: Problem, region: str | None, rng):
         self.region, self.rng = region, rng
@@ -307,6 +335,8 @@ class _Newton(_Solver):
 
 class _Coordinate(_Solver):
     """Dual weights carried to the bounds of the new problem."""
+
+    dual = True
 
     def solve(self, problem, control, C, carried, decided):
         from wideberth.solvers.coordinate import solve_coordinate  # loads numba

@@ -213,7 +213,7 @@ class Level:
         work = Reduction.of(problem)
         if not near.all():
             work = work.shrink(_assume(near, point.slack))
-        width = max(float(slack[near].max()), 1e-9)
+        width = max(float(slack[near].max(initial=0.0)), 1e-9)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
         return work, InteriorPoint(work.problem, start)
@@ -266,8 +266,13 @@ class Level:
         problem = self.screener.problem
         inner = work.problem.dual_at(engine.alpha)
         dual = replace(inner, alpha=work.unfold(inner.alpha))
+        if inner.value == -np.inf:  # rows settled wrongly leave no balance
+            dual = problem.dual_at(dual.alpha)
+        w, b = engine.w, engine.b
+        if problem.n == 0:  # every row is decided, and with them w
+            w, b = inner.w, inner.b if problem.intercept else b
         # Margins afresh: those the engine carries along have its rounding in them.
-        point = problem.at(engine.w, engine.b)
+        point = problem.at(w, b)
         certificate = problem.certificate(point, dual)
         self.control.record(self.full, certificate, self.screener.counts)
         return Outcome(point, dual)
@@ -328,7 +333,8 @@ def _value(point: PrimalPoint) -> float:
 
 def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
     """A band that holds the given share of the rows nearest to the margin."""
-    return np.full(slack.size, np.quantile(np.abs(slack), share))
+    k = min(int(share * slack.size), slack.size - 1)
+    return np.full(slack.size, np.partition(np.abs(slack), k)[k])
 
 
 def rms(values: np.ndarray) -> float:

@@ -1,0 +1,305 @@
+"""RobustLinearSVCCV: the choices of GridSearchCV on the same folds, from paths."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine, make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from wideberth import (
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+    path,
+)
+from wideberth.datasets import load_breast_cancer, paper_preprocess
+
+CS, RADII = [0.01, 0.1, 1.0, 10.0], [0.0, 0.05, 0.2]
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer()
+    return paper_preprocess("breast_cancer", X), y
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Two classes that overlap, so that scores differ between models."""
+    return make_classification(
+        300, 12, n_informative=4, flip_y=0.1, class_sep=0.7, random_state=1
+    )
+
+
+def assert_same_search(search, grid, rtol=1e-9):
+    """The same scores, fold by fold, and the same choice."""
+    names = [f"split{k}_test_score" for k in range(search.n_splits_)]
+    for name in (*names, "mean_test_score", "std_test_score", "rank_test_score"):
+        ours, theirs = search.cv_results_[name], grid.cv_results_[name]
+        np.testing.assert_allclose(ours, theirs, rtol=rtol)
+    assert search.cv_results_["params"] == grid.cv_results_["params"]
+    assert search.best_params_ == grid.best_params_
+    assert search.best_index_ == grid.best_index_
+    assert search.best_score_ == pytest.approx(grid.best_score_, rel=rtol)
+
+
+def grid_search(X, y, *, cv=None, scoring=None, fit_params=None, **options):
+    grid = GridSearchCV(
+        RobustLinearSVC(**options), {"C": CS, "radius": RADII}, cv=cv, scoring=scoring
+    )
+    return grid.fit(X, y, **(fit_params or {}))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fit_intercept": False},
+        {"intercept_penalty": 1.0, "class_weight": "balanced"},
+        {"noise": np.linspace(0, 2, 12)},
+        {"solver": "coordinate", "tol": 1e-9},
+    ],
+    ids=str,
+)
+def test_choices_are_those_of_grid_search_on_the_same_folds(noisy, options):
+    search = RobustLinearSVCCV(CS, RADII, **options).fit(*noisy)
+    grid = grid_search(*noisy, **options)
+    assert_same_search(search, grid)
+    best = grid.best_estimator_
+    np.testing.assert_allclose(search.coef_, best.coef_, atol=1e-4)
+    np.testing.assert_array_equal(search.predict(noisy[0]), grid.predict(noisy[0]))
+    assert len(np.unique(search.scores_)) >= 8
+
+
+@pytest.mark.parametrize("scoring", ["f1_macro", None])
+def test_more_than_two_classes(scoring):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    cv = StratifiedKFold(4, shuffle=True, random_state=0)
+    options = {"cv": cv, "scoring": scoring}
+    search = RobustLinearSVCCV(CS, RADII, **options).fit(X, names)
+    assert_same_search(search, grid_search(X, names, **options))
+    assert search.coef_.shape == (3, 4)
+
+
+def test_any_scorer_will_do(noisy):
+    X, y = noisy
+
+    def cautious(model, X, y):
+        return model.certified_radius(X).mean() + model.score(X, y)
+
+    by_area = make_scorer(roc_auc_score, response_method="decision_function")
+    for scoring, rtol in (("roc_auc", 1e-9), (by_area, 1e-9), (cautious, 1e-3)):
+        search = RobustLinearSVCCV(CS, RADII, scoring=scoring).fit(X, y)
+        assert_same_search(search, grid_search(X, y, scoring=scoring), rtol)
+
+
+def test_models_may_be_chosen_for_their_accuracy_under_noise(noisy):
+    X, y = noisy
+
+    def under_noise(model, X, y):
+        return model.robust_score(X, y, 0.5)
+
+    search = RobustLinearSVCCV(CS, RADII, scoring_radius=0.5).fit(X, y)
+    assert_same_search(search, grid_search(X, y, scoring=under_noise))
+    clean = RobustLinearSVCCV(CS, RADII).fit(X, y)
+    assert search.radius_ > clean.radius_
+    assert search.best_score_ == pytest.approx(
+        search.scorer_(search.best_estimator_, X, y), abs=0.1
+    )
+    assert search.robust_score(X, y, 0.5) > clean.robust_score(X, y, 0.5)
+
+
+def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):
+    X, y = noisy
+    rng = np.random.default_rng(0)
+    weight, sizes = rng.integers(0, 4, len(y)).astype(float), rng.uniform(size=len(y))
+    cv = KFold(3)
+    search = RobustLinearSVCCV(
+        CS, [0.1, 0.5], cv=cv, scoring_radius=0.2, class_weight="balanced"
+    ).fit(X, y, sample_weight=weight, radius=sizes)
+    for fold, (train, test) in enumerate(cv.split(X)):
+        for k, factor in enumerate([0.1, 0.5]):
+            for j, C in enumerate(CS):
+                model = RobustLinearSVC(C=C, class_weight="balanced").fit(
+                    X[train], y[train], weight[train], factor * sizes[train]
+                )
+                score = model.robust_score(X[test], y[test], 0.2 * sizes[test])
+                assert search.scores_[k, j, fold] == pytest.approx(score)
+    final = RobustLinearSVC(C=search.C_, class_weight="balanced").fit(
+        X, y, weight, search.radius_ * sizes
+    )
+    np.testing.assert_allclose(search.coef_, final.coef_, atol=1e-6)
+
+
+def test_a_sample_of_no_weight_trains_nothing(noisy):
+    X, y = noisy
+    flipped = np.concatenate([y, 1 - y])
+    twice, weight = np.vstack([X, X]), np.repeat([1.0, 0.0], len(y))
+    n = len(y)
+    folds = [
+        (np.concatenate([train, train + n]), test)
+        for train, test in StratifiedKFold(3).split(X, y)
+    ]
+    plain = RobustLinearSVCCV(CS, cv=3).fit(X, y)
+    padded = RobustLinearSVCCV(CS, cv=folds).fit(twice, flipped, sample_weight=weight)
+    np.testing.assert_allclose(plain.scores_, padded.scores_)
+
+
+def test_the_simplest_model_within_one_standard_error(noisy):
+    X, y = noisy
+    best = RobustLinearSVCCV(CS, RADII).fit(X, y)
+    plain = RobustLinearSVCCV(CS, RADII, selection="one-standard-error").fit(X, y)
+    means = best.scores_.mean(axis=-1)
+    top = np.unravel_index(means.argmax(), means.shape)
+    error = best.scores_[top].std(ddof=1) / np.sqrt(5)
+    close = [
+        (CS[j], -RADII[k])
+        for k, j in np.ndindex(means.shape)
+        if means[k, j] >= means.max() - error
+    ]
+    assert (plain.C_, -plain.radius_) == min(close)
+    assert (plain.C_, -plain.radius_) < (best.C_, -best.radius_)
+    assert plain.best_score_ >= best.best_score_ - error
+
+
+def test_folds_in_parallel_change_nothing(noisy):
+    one = RobustLinearSVCCV(CS, RADII).fit(*noisy)
+    two = RobustLinearSVCCV(CS, RADII, n_jobs=2).fit(*noisy)
+    np.testing.assert_array_equal(one.scores_, two.scores_)
+
+
+def test_the_default_grid_is_that_of_a_path(cancer):
+    X, y = cancer
+    search = RobustLinearSVCCV(4, [0.1, 0.2], cv=2).fit(X, y)
+    expected = path(X, y, Cs=4, radii=[0.1], fit_intercept=True).Cs
+    np.testing.assert_allclose(search.Cs_, expected)
+    shapes = search.scores_.shape, search.cv_results_["param_C"].shape
+    assert shapes == ((2, 4, 2), (8,))
+
+
+def test_sparse_data_and_frames_give_the_same(noisy):
+    import pandas
+
+    X, y = noisy
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = RobustLinearSVCCV(CS, RADII).fit(X, y)
+    for other in (sp.csr_matrix(X), pandas.DataFrame(X).add_prefix("x")):
+        search = RobustLinearSVCCV(CS, RADII).fit(other, y)
+        np.testing.assert_allclose(search.scores_, dense.scores_)
+    assert list(search.feature_names_in_[:2]) == ["x0", "x1"]
+
+
+def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
+    X, y = noisy
+    search = RobustLinearSVCCV(CS, RADII, refit=False).fit(X, y)
+    assert search.C_ in CS
+    with pytest.raises(NotFittedError):
+        search.predict(X)
+
+
+def test_a_search_inside_pipelines_and_cross_validation(noisy):
+    X, y = noisy
+    model = make_pipeline(StandardScaler(), RobustLinearSVCCV(CS, RADII, cv=3))
+    assert cross_val_score(model, X, y, cv=3).min() > 0.5
+    assert model.fit(X, y)[-1].radius_ in RADII
+    assert clone(model)[-1].get_params()["Cs"] == CS
+
+
+def test_noise_in_raw_units_reaches_every_fold():
+    X, y = load_wine(return_X_y=True)
+    precision = 0.1 * X.std(axis=0)
+    raw = make_robust_pipeline(
+        StandardScaler(),
+        RobustLinearSVCCV(CS, [0.5, 1.0], noise=precision, scoring_radius=1.0),
+    ).fit(X, y)
+    scaled = RobustLinearSVCCV(
+        CS, [0.5, 1.0], noise=np.full(13, 0.1), scoring_radius=1.0
+    ).fit(StandardScaler().fit_transform(X), y)
+    np.testing.assert_allclose(raw[-1].scores_, scaled.scores_)
+    np.testing.assert_allclose(raw[-1].noise_, np.full(13, 0.1))
+    in_raw_units = raw.robust_score(X, y, 1.0)
+    assert in_raw_units == pytest.approx(
+        scaled.robust_score(StandardScaler().fit_transform(X), y, 1.0)
+    )
+
+
+def test_groups_stay_together(noisy):
+    X, y = noisy
+    groups = np.arange(len(y)) // 30
+    search = RobustLinearSVCCV(CS, cv=GroupKFold(3)).fit(X, y, groups=groups)
+    folds = list(GroupKFold(3).split(X, y, groups))
+    by_hand = RobustLinearSVCCV(CS, cv=folds).fit(X, y)
+    np.testing.assert_array_equal(search.scores_, by_hand.scores_)
+    with pytest.raises(TypeError, match="enable_metadata_routing"):
+        search.fit(X, y, colour=groups)
+
+
+def test_metadata_is_routed_to_splitter_and_scorer(noisy):
+    X, y = noisy
+    rng = np.random.default_rng(0)
+    groups, weight = np.arange(len(y)) // 30, rng.uniform(size=len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(sklearn.metrics.accuracy_score)
+        scorer = scorer.set_score_request(sample_weight=True)
+        search = RobustLinearSVCCV(CS, cv=GroupKFold(3), scoring=scorer)
+        search.set_fit_request(sample_weight=True, radius=True)
+        search.fit(X, y, sample_weight=weight, groups=groups)
+        model = RobustLinearSVC().set_fit_request(sample_weight=True)
+        grid = GridSearchCV(model, {"C": CS}, cv=GroupKFold(3), scoring=scorer)
+        grid.fit(X, y, sample_weight=weight, groups=groups)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"]
+    )
+
+
+def test_progress_is_told(noisy, capsys):
+    RobustLinearSVCCV([0.1, 1.0], cv=2, verbose=1).fit(*noisy)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("[RobustLinearSVCCV] fold 2 of 2: 2 models")
+    RobustLinearSVCCV([0.1, 1.0], cv=2, verbose=2).fit(*noisy)
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_models_that_do_not_converge_are_reported_once(noisy):
+    with pytest.warns(ConvergenceWarning, match="of 20 models") as caught:
+        RobustLinearSVCCV(CS, max_iter=1, tol=1e-9, refit=False).fit(*noisy)
+    assert len(caught) == 1
+
+
+def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
+    X, y = noisy
+    search = RobustLinearSVCCV(CS).fit(X, y)
+    before = search.coef_
+    with pytest.raises(ValueError, match="radius has shape"):
+        search.fit(X, y, radius=[1.0, 2.0])
+    assert search.coef_ is before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"selection": "worst"}, "selection='worst'"),
+        ({"scoring": "f1", "scoring_radius": 0.1}, "exclude each other"),
+        ({"scoring_radius": -1.0}, "scoring_radius is -1.0"),
+        ({"Cs": [0.0]}, "Cs=0.0"),
+        ({"Cs": -1}, "Cs=-1"),
+        ({"radii": [-1.0]}, "radii is -1.0"),
+    ],
+)
+def test_errors_name_the_parameter(noisy, wrong, text):
+    with pytest.raises(ValueError, match=text):
+        RobustLinearSVCCV(**({"Cs": [1.0]} | wrong)).fit(*noisy)
