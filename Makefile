@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
-.PHONY: reproduce reproduce-full test test-oldest lint format safety regions
-.PHONY: bench-newton bench-coordinate bench-screening bench-path clean
-.PHONY: docs linkcheck linkcheck-external
+.PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
+.PHONY: regions bench-newton bench-coordinate bench-screening bench-path bench-scale
+.PHONY: docs linkcheck linkcheck-external clean
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -33,6 +33,10 @@ format: $(VENV)/installed-lint
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
 	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
 
+accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
+	npm install --silent --no-save --prefix $(VENV) axe-core
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -k "axe or the_audit" tests
+
 regions: $(VENV)/installed-test         ## how much each region screens
 	$(BIN)/python -m wideberth.paper.regions
 
@@ -57,6 +61,9 @@ linkcheck: docs                         ## every link and anchor within the docu
 
 linkcheck-external: docs                ## the addresses outside; needs the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
+
+bench-scale: $(VENV)/installed-test     ## out of core and on Dask, beside memory
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf docs/_build docs/api docs/gallery

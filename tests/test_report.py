@@ -1,17 +1,14 @@
 """The report: the same numbers everywhere, and a page that a browser shows whole."""
 
 import csv
-import html
 import io
 import json
 import re
-import shutil
-import subprocess
 
-import numpy as np
 import pytest
 from rich.console import Console
 
+from browser import audit, contrast, needs_axe, needs_browser, probe
 from wideberth.paper.report.figures import draw_all
 from wideberth.paper.report.page import page
 from wideberth.paper.report.summary import COLUMNS, Results
@@ -68,76 +65,7 @@ def test_the_summary_fits_the_terminal(results):
         assert sum("wideberth, ellipsoid" in line for line in lines) == 1
 
 
-PROBE = """<script>
-window.problems = [];
-console.error = (...words) => window.problems.push(words.join(" "));
-addEventListener("error", (e) => window.problems.push(e.message || "not loaded"), true);
-addEventListener("load", () => {
-  const seen = (svg) => {
-    const box = svg.getBoundingClientRect(), drawn = svg.getBBox();
-    return Math.min(box.width, box.height, drawn.width, drawn.height);
-  };
-  const column = (table, k) =>
-    [...table.tBodies[0].rows].map((row) => Number(row.cells[k].dataset.value));
-  const table = document.querySelector("table"), orders = [];
-  for (const turn of table ? [1, 2] : []) {
-    table.querySelectorAll("th button")[1].click();
-    orders.push(column(table, 1));
-  }
-  const style = getComputedStyle(document.body);
-  const label = document.querySelector("svg text");
-  const found = {
-    figures: Object.fromEntries([...document.querySelectorAll("figure")].map(
-      (f) => [f.id, [...f.querySelectorAll("svg")].map(seen)])),
-    orders, width: document.documentElement.scrollWidth, inner: innerWidth,
-    colours: [style.backgroundColor, style.color, label && getComputedStyle(label).fill],
-    requests: performance.getEntriesByType("resource").map((entry) => entry.name),
-    problems: window.problems,
-  };
-  const note = document.createElement("pre");
-  note.id = "probe";
-  note.textContent = JSON.stringify(found);
-  parent.document.body.append(note);
-});
-</script>"""
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-
-
-def probe(source, folder, width=1200, dark=False):
-    """Open a page in a headless browser and return what a visitor would see."""
-    framed = html.escape(source.replace("<head>", "<head>" + PROBE, 1))
-    frame = folder / "frame.html"  # a window cannot be as narrow as a phone
-    frame.write_text(
-        '<!doctype html><meta name="color-scheme" content="light dark">'
-        f'<iframe width="{width}" height="900" frameborder="0" srcdoc="{framed}">',
-        encoding="utf-8",
-    )
-    command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-        f"--user-data-dir={folder / 'profile'}", "--window-size=1300,1000",
-        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-        "--dump-dom", frame.as_uri(),
-    ]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
-    note = re.search(r'<pre id="probe">(.*?)</pre>', dom, re.DOTALL)
-    return json.loads(html.unescape(note[1]))
-
-
-def contrast(one, other):
-    """WCAG contrast ratio of two CSS rgb() colours."""
-
-    def luminance(colour):
-        channels = np.array(re.findall(r"[\d.]+", colour)[:3], dtype=float) / 255
-        linear = np.where(
-            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
-        )
-        return linear @ [0.2126, 0.7152, 0.0722]
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
+@needs_browser
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [400, 1200])
 def test_a_browser_shows_the_page_whole(results, tmp_path, width, dark):
@@ -158,7 +86,13 @@ def test_a_browser_shows_the_page_whole(results, tmp_path, width, dark):
     assert (contrast(background, "rgb(0, 0, 0)") < 2) == dark
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium installed")
+@needs_axe
+def test_axe_finds_nothing_to_complain_of(results, tmp_path):
+    source = (results[1] / "report.html").read_text(encoding="utf-8")
+    assert audit(source, tmp_path)["violations"] == []
+
+
+@needs_browser
 def test_the_browser_test_would_notice_errors_and_requests(tmp_path):
     broken = (
         "<!doctype html><html><head></head><body>"

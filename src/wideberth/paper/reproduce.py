@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wideberth.paper.environment import check_extras, cores, describe
+from wideberth.paper.environment import check_extras, describe
+from wideberth.report.environment import cores
 
 __all__ = ["main", "reproduce"]
 
@@ -50,12 +51,13 @@ def reproduce(
         Everything found; `checks()` says whether it is as it should be.
     """
     check_extras(*_NEEDED)
+    from wideberth._files import write_atomically
     from wideberth.paper.experiment import full_plan, quick_plan, run
     from wideberth.paper.report.figures import draw_all
     from wideberth.paper.report.page import page
     from wideberth.paper.report.summary import Results
     from wideberth.paper.report.tables import write_tables
-    from wideberth.paper.store import Store, write_atomically
+    from wideberth.paper.store import Store
 
     make = quick_plan if quick else full_plan
     plan = make() if repeats is None else make(_check_count(repeats, "repeats"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wideberth.paper.environment import fingerprint
 
-__all__ = ["Store", "write_atomically"]
+__all__ = ["Store"]
 
 
 class Store:
@@ -60,10 +60,3 @@ class Store:
             self.path.unlink()
         elif end < len(content):
             os.truncate(self.path, end)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file as a whole, so that no reader ever sees half of it."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)

@@ -1,18 +1,8 @@
-"""The paper's five figures redrawn from a run, and two it lacks.
-
-A figure is a legend and a list of panels, each an SVG of its own, so that a narrow
-screen can stack what a wide one shows side by side. Colours are names that the page
-defines for light and for dark.
-"""
+"""The paper's five figures redrawn from a run, and two it lacks."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from html import escape
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -20,9 +10,18 @@ from wideberth.paper import CS
 from wideberth.paper.methods import METHODS
 from wideberth.paper.regions import LEVELS, RULES
 from wideberth.paper.report.summary import TITLES, Results
+from wideberth.report.figures import (
+    MARKERS,
+    SERIES,
+    TEXT,
+    Figure,
+    draw_panel,
+    drawing,
+    plain_ticks,
+)
 from wideberth.solve import solve
 
-__all__ = ["Figure", "draw_all"]
+__all__ = ["draw_all"]
 
 _BARS = (
     "scs",
@@ -32,52 +31,11 @@ _BARS = (
     "repaired",
     "wideberth_ellipsoid",
 )
-_MARKERS = "osD^vP"
-# Colours stand for the page's variables: matplotlib draws with the left, CSS says what
-# the right is.
-_TEXT, _GRID = "#010203", "#040506"
-_SERIES = tuple(f"#0a0b{k:02x}" for k in range(1, 7))
-_VARIABLES = {
-    _TEXT: "var(--ink)",
-    _GRID: "var(--grid)",
-    **{colour: f"var(--series-{k})" for k, colour in enumerate(_SERIES, 1)},
-}
-_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "font.size": 9,
-    "text.color": _TEXT,
-    "axes.labelcolor": _TEXT,
-    "axes.edgecolor": _GRID,
-    "axes.titlesize": 10,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": _GRID,
-    "grid.linewidth": 0.5,
-    "xtick.color": _TEXT,
-    "ytick.color": _TEXT,
-    "xtick.minor.size": 0,
-    "ytick.minor.size": 0,
-}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Panels (SVG) under one legend: (number of its colour, what it shows)."""
-
-    name: str
-    title: str
-    caption: str
-    panels: list[str]
-    legend: list[tuple[int, str]]
 
 
 def draw_all(results: Results) -> list[Figure]:
     """Draw the paper's figures 1 to 5, then the two others."""
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE):
+    with drawing():
         figures = [_geometry()]
         for k, dataset in enumerate(results.datasets):
             figures.append(_times(results, dataset, 2 + 2 * k))
@@ -86,36 +44,8 @@ def draw_all(results: Results) -> list[Figure]:
     return figures
 
 
-def _panel(name: str, title: str, draw: Callable, size=(3.4, 2.6)) -> str:
-    """One axes as inline SVG, in the page's colours, with ids of its own."""
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=size, layout="constrained")
-    axes = canvas.subplots()
-    axes.set_title(title)
-    draw(axes)
-    stream = io.StringIO()
-    canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
-    svg = stream.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", svg)
-    svg = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 system-ui, sans-serif", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, variable)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
-
-
 def _radii(lines: Iterable[dict]) -> list[float]:
     return sorted({line["radius"] for line in lines})
-
-
-def _plain(axis) -> None:
-    """Write the ticks of a logarithmic axis as decimal numbers."""
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter("")
 
 
 def _times(results: Results, dataset: str, number: int) -> Figure:
@@ -131,13 +61,13 @@ def _times(results: Results, dataset: str, number: int) -> Figure:
             for k, method in enumerate(_BARS):
                 times = {r["C"]: r["seconds"] for r in here if r["method"] == method}
                 at = [Cs.index(C) + (k - (len(_BARS) - 1) / 2) * width for C in times]
-                axes.bar(at, list(times.values()), width, color=_SERIES[k])
+                axes.bar(at, list(times.values()), width, color=SERIES[k])
             axes.set(yscale="log", ylim=(bottom, top), xlabel="C", ylabel="seconds")
             axes.set_xticks(range(len(Cs)), [f"{C:g}" for C in Cs])
             axes.grid(axis="x", visible=False)
-            _plain(axes.yaxis)
+            plain_ticks(axes.yaxis)
 
-        return _panel(f"f{number}-{radius:g}", f"ρ = {radius:g}", draw)
+        return draw_panel(f"f{number}-{radius:g}", f"ρ = {radius:g}", draw)
 
     return Figure(
         f"figure-{number}",
@@ -194,14 +124,14 @@ def _per_iteration(name, title, steps, value, label, top=None) -> str:
             axes.plot(
                 [step["iteration"] for step in mine],
                 [value(step) for step in mine],
-                color=_SERIES[k],
-                marker=_MARKERS[k],
+                color=SERIES[k],
+                marker=MARKERS[k],
                 markersize=4,
             )
         axes.set(xlabel="iteration", ylabel=label, xticks=range(1, 6), xlim=(0.7, 5.3))
         axes.set_ylim(0, top)
 
-    return _panel(name, title, draw)
+    return draw_panel(name, title, draw)
 
 
 def _wrong_removals(results: Results) -> Figure:
@@ -257,19 +187,19 @@ def _region_panel(dataset: str, radius: float, lines: list[dict]) -> str:
             axes.plot(
                 LEVELS,
                 100 * mean,
-                color=_SERIES[k],
-                marker=_MARKERS[k],
+                color=SERIES[k],
+                marker=MARKERS[k],
                 markersize=4,
             )
         axes.set(xscale="log", xlabel="relative gap", ylabel="samples decided, %")
         axes.set_xticks([1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
         axes.set_ylim(0, 103)
         axes.invert_xaxis()
-        _plain(axes.xaxis)
+        plain_ticks(axes.xaxis)
         axes.tick_params(axis="x", labelsize=8)
 
     title = f"{TITLES[dataset]}, ρ = {radius:g}"
-    return _panel(f"fB-{dataset}-{radius:g}", title, draw)
+    return draw_panel(f"fB-{dataset}-{radius:g}", title, draw)
 
 
 def _geometry() -> Figure:
@@ -281,7 +211,7 @@ def _geometry() -> Figure:
 
     def panel(name: str, title: str, rho: float) -> str:
         w = solve(X, y, C=100.0, radius=rho, tol=1e-9).w
-        return _panel(
+        return draw_panel(
             name, title, lambda axes: _draw_plane(axes, X, y, w, rho), (3.4, 3.2)
         )
 
@@ -300,7 +230,7 @@ def _geometry() -> Figure:
 def _draw_plane(axes, X, y, w, rho: float) -> None:
     from matplotlib.patches import Circle
 
-    colours = np.where(y > 0, _SERIES[0], _SERIES[5])
+    colours = np.where(y > 0, SERIES[0], SERIES[5])
     for point, label, colour in zip(X, y, colours, strict=True):
         axes.plot(*point, "o" if label > 0 else "s", color=colour, markersize=4)
         if rho > 0:
@@ -311,7 +241,7 @@ def _draw_plane(axes, X, y, w, rho: float) -> None:
     for level, style in ((0.0, "-"), (1.0, "--"), (-1.0, "--")):
         foot = level * w / (w @ w)
         ends = np.array([foot - height * across, foot + height * across])
-        axes.plot(*ends.T, style, color=_TEXT, linewidth=1.2)
+        axes.plot(*ends.T, style, color=TEXT, linewidth=1.2)
     reach = np.abs(X).max() + 0.6
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="x₁")
     axes.set_ylabel("x₂", rotation=0)

@@ -7,8 +7,8 @@ import io
 import json
 from pathlib import Path
 
+from wideberth._files import write_atomically
 from wideberth.paper.report.summary import COLUMNS, Results
-from wideberth.paper.store import write_atomically
 
 __all__ = ["write_tables"]
 

@@ -20,3 +20,7 @@ for (const button of document.querySelectorAll("th button")) {
     body.append(...[...body.rows].sort(order));
   });
 }
+// Paper cannot be unfolded: print what is folded on the screen.
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});

@@ -1,0 +1,183 @@
+"""Warnings in plain words: what a careful colleague would say about a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.cli.errors import listed
+
+__all__ = ["Advice", "advise"]
+
+#: Share of the critical radius, of rows dropped, of the rarer class, and the ratio of
+#: scales, from which on there is something to say.
+_NEAR, _MANY_DROPPED, _RARE, _UNEQUAL = 0.7, 0.05, 0.2, 100.0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A warning; `serious` ones mean that the model should not be used as it is."""
+
+    code: str
+    text: str
+    serious: bool = False
+
+
+def advise(result: dict) -> list[Advice]:
+    """Everything worth saying, the most serious first."""
+    found = [
+        *_optimality(result),
+        *_noise(result),
+        *_data(result),
+        *_scales(result),
+    ]
+    return sorted(found, key=lambda advice: not advice.serious)
+
+
+def _optimality(result: dict) -> Iterator[Advice]:
+    training = result["training"]
+    several = len(training["problems"]) > 1
+    constant = all(problem["null"] for problem in training["problems"])
+    for problem in training["problems"]:
+        which = f" for the class {problem['class']}" if several else ""
+        if problem["null"] and not constant:
+            yield Advice(
+                "null-class",
+                f"The score of the class {problem['class']} ignores the features: no "
+                "straight boundary sets it apart from all other classes under noise "
+                "of this size. The class may still win where the others score low.",
+            )
+            continue
+        if problem["null"]:
+            yield Advice(
+                "null-model",
+                f"The model{which} ignores the features and always gives the same "
+                "answer: noise of this size covers what separates the classes. Choose "
+                "a smaller radius.",
+                serious=True,
+            )
+            continue
+        share = _share_of_critical(problem)
+        if share >= _NEAR:
+            yield Advice(
+                "near-critical",
+                f"The radius{which} is {100 * share:.0f} % of the critical one, from "
+                "which on noise covers everything that separates the classes. The "
+                "model leans on very little; consider a smaller radius.",
+            )
+        if problem["relative_gap"] > training["tol"]:
+            yield Advice(
+                "not-converged",
+                f"Training{which} stopped before the tolerance was proven: the "
+                "objective may still be improved by up to "
+                f"{100 * problem['relative_gap']:.2g} %. Standardising the features "
+                "(--standardize) usually helps.",
+                serious=True,
+            )
+
+
+def _share_of_critical(problem: dict) -> float:
+    factor = problem.get("critical_factor")
+    return 1 / factor[1] if factor and factor[1] > 0 else 0.0
+
+
+def _noise(result: dict) -> Iterator[Advice]:
+    uncertainty, training = result["uncertainty"], result["training"]
+    if uncertainty["largest"] == 0:
+        yield Advice(
+            "no-noise",
+            "The radius is 0, so this is an ordinary linear SVM. The curve of "
+            "certified accuracy still tells how much noise it withstands.",
+        )
+    if uncertainty.get("precision_differs"):
+        yield Advice(
+            "precision-differs",
+            "The replicates of some samples spread more than chance explains if all "
+            "are measured with the same precision. --precision own gives each sample "
+            "a radius from its own readings.",
+        )
+    if training["training_accuracy"] == 1:
+        beyond = training["training_certified"] == 1 and uncertainty["largest"] > 0
+        yield Advice(
+            "separable",
+            "The classes are separable: a straight boundary tells all the training "
+            f"rows apart{', under the worst noise too' if beyond else ''}. Training "
+            "accuracy then says nothing; trust the cross-validated numbers, and more "
+            "of them the fewer rows there are.",
+        )
+
+
+def _data(result: dict) -> Iterator[Advice]:
+    data = result["data"]
+    counts = data["classes"]
+    rare = min(counts, key=counts.get)
+    share = counts[rare] * len(counts) / sum(counts.values()) / 2
+    if share < _RARE:
+        majority = max(counts.values()) / sum(counts.values())
+        yield Advice(
+            "imbalance",
+            f"The class {rare} is rare: {counts[rare]} of {sum(counts.values())} rows. "
+            f"Always naming the most common class is right in {100 * majority:.1f} % "
+            "of cases, so compare accuracies with that, look at the accuracy within "
+            "each class, and consider --class-weight balanced.",
+        )
+    if result["evaluation"] is None and result["request"]["folds"] > 0:
+        yield Advice(
+            "no-cross-validation",
+            f"The class {rare} has a single row, so nothing could be cross-validated: "
+            "how accurate the model is on new rows is unknown.",
+        )
+    dropped = data["rows_dropped"] + data["rows_without_label"]
+    if dropped > _MANY_DROPPED * data["rows_read"]:
+        yield Advice(
+            "rows-dropped",
+            f"{dropped} of {data['rows_read']} rows were left out because values are "
+            "missing. If values are missing for a reason, what is left is not a fair "
+            "sample; --missing median keeps the rows.",
+        )
+    if data["values_filled_in"]:
+        yield Advice(
+            "filled-in",
+            f"{data['values_filled_in']} missing values were filled in with the median "
+            "of their column, and count as if they had been measured.",
+        )
+
+
+def _scales(result: dict) -> Iterator[Advice]:
+    features, request = result["data"]["features"], result["request"]
+    constant = [f["name"] for f in features if f["min"] == f["max"]]
+    if constant:
+        yield Advice(
+            "constant",
+            f"{listed(constant)} never varies and so carries no information; leave "
+            "such columns out with --drop.",
+        )
+    counters = result["data"]["row_counters"]
+    if counters:
+        yield Advice(
+            "row-counter",
+            f"{listed(counters)} counts the rows. If it is an index rather than a "
+            "measurement, leave it out with --drop: a model must not learn from the "
+            "order of the file.",
+        )
+    spreads = np.array([f["std"] for f in features if f["min"] != f["max"]])
+    if spreads.size and spreads.max() > _UNEQUAL * spreads.min():
+        names = [f["name"] for f in features if f["min"] != f["max"]]
+        wide, narrow = names[int(spreads.argmax())], names[int(spreads.argmin())]
+        uneven = f"{listed([wide])} varies {spreads.max() / spreads.min():.3g} times as"
+        uneven += f" much as {listed([narrow])}"
+        if not request["standardize"]:
+            yield Advice(
+                "scales",
+                f"{uneven}. Without --standardize the features with large numbers "
+                "dominate the model, whatever they are worth.",
+            )
+        if result["uncertainty"]["isotropic"] and result["uncertainty"]["largest"] > 0:
+            yield Advice(
+                "isotropic",
+                f"{uneven}, yet the radius allows the same error in both. Give the "
+                "noise of each feature with --noise-scales, or count it in standard "
+                "deviations with --radius-units std.",
+            )

@@ -1,0 +1,103 @@
+"""Figures of the report."""
+
+from __future__ import annotations
+
+from wideberth.cli.words import number, percent
+from wideberth.report.figures import (
+    MARKERS,
+    SERIES,
+    TEXT,
+    Figure,
+    draw_panel,
+    drawing,
+    plain_ticks,
+)
+
+__all__ = ["MODELS", "choice_curves", "noise_curve"]
+
+#: What the models of an evaluation are called.
+MODELS = {"robust": "this model", "ordinary": "ordinary SVM"}
+_SIZE = (4.8, 3.1)
+
+
+def noise_curve(result: dict) -> Figure:
+    """Certified accuracy as the radius grows."""
+    found, uncertainty = result["evaluation"], result["uncertainty"]
+    radii, names = found["radii"], list(found["models"])
+
+    def draw(axes) -> None:
+        for k, name in enumerate(names):
+            curve, colour = found["models"][name]["curve"], SERIES[(0, 2)[k]]
+            axes.fill_between(
+                radii, curve["low"], curve["high"], color=colour, alpha=0.15, lw=0
+            )
+            axes.plot(radii, curve["mean"], color=colour, ls=("-", "--")[k])
+        axes.axhline(found["majority"], color=TEXT, lw=0.8, ls=":")
+        if uncertainty["typical"] > 0:
+            axes.axvline(uncertainty["typical"], color=TEXT, lw=0.8)
+        axes.set(
+            xlabel=f"radius of the worst noise, {uncertainty['unit']}",
+            ylabel="certified accuracy",
+            xlim=(0, radii[-1]),
+            ylim=(0, 1.02),
+        )
+
+    which = (
+        "median radius of the rows" if uncertainty["per_row"] else "radius trained with"
+    )
+    marks = f" The upright line is the {which}," if uncertainty["typical"] > 0 else ""
+    marks += " and" if marks else " The"
+    caption = (
+        "The share of unseen rows that stay right under every change of that size; "
+        f"bands span the folds.{marks} dotted line is what always naming the most "
+        "common class achieves."
+    )
+    with drawing():
+        panel = draw_panel("curve", "", draw, _SIZE, _in_words(result))
+    legend = [((1, 3)[k], MODELS[name]) for k, name in enumerate(names)]
+    title = "How much noise it withstands"
+    return Figure("certified", title, caption, [panel], legend, wide=True)
+
+
+def _in_words(result: dict) -> str:
+    found = result["evaluation"]
+    points = range(0, len(found["radii"]), 15)
+    parts = [
+        f"{MODELS[name]}: "
+        + ", ".join(
+            f"{percent(model['curve']['mean'][k])} at {number(found['radii'][k])}"
+            for k in points
+        )
+        for name, model in found["models"].items()
+    ]
+    return "Certified accuracy as the radius grows. " + "; ".join(parts)
+
+
+def choice_curves(choice: dict) -> Figure:
+    """Cross-validated accuracy over C, for each radius."""
+    chosen = choice["factors"].index(choice["factor"])
+    others = [k for k in range(len(choice["factors"])) if k != chosen]
+    shown = sorted([chosen, *others[: len(SERIES) - 1]])
+
+    def draw(axes) -> None:
+        for colour, marker, k in zip(SERIES, MARKERS, shown, strict=False):
+            line = {"color": colour, "marker": marker, "markersize": 3}
+            axes.plot(choice["Cs"], choice["scores"][k], **line)
+        axes.axvline(choice["C"], color=TEXT, lw=0.8)
+        axes.set(xscale="log", xlabel="C", ylabel="mean accuracy over the folds")
+        plain_ticks(axes.xaxis)
+
+    best = max(choice["scores"][chosen])
+    label = f"Accuracy over C. The best is {percent(best)} at C {number(choice['C'])}."
+    with drawing():
+        panel = draw_panel("choice", "", draw, _SIZE, label)
+    several = len(shown) > 1
+    names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
+    return Figure(
+        "choice-of-C",
+        "Accuracy over C",
+        "The upright line is the choice.",
+        [panel],
+        list(enumerate(names, 1)) if several else [],
+        wide=True,
+    )

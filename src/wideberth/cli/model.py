@@ -1,0 +1,122 @@
+"""Model files: skops archives that hold no code and are read without running any.
+
+A file is a dict of plain values and the fitted pipeline; only the types named here, and
+those that skops itself trusts, are ever built from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from wideberth.cli.errors import UserError, listed, require
+from wideberth.cli.prepare import Columns
+from wideberth.pipeline import RobustPipeline
+
+__all__ = ["Model", "dump_model", "load_model"]
+
+#: Of the layout; raised when older versions of this package could not read it.
+_FORMAT = 1
+_TRUSTED = (
+    "scipy.sparse._csr.csr_array",
+    "wideberth.estimators.RobustLinearSVC",
+    "wideberth.pipeline.RobustPipeline",
+)
+
+
+@dataclass
+class Model:
+    """A fitted pipeline, and what it takes to feed it from a table."""
+
+    pipeline: RobustPipeline
+    columns: Columns
+    target: str
+    radius: float  # trained with; the median where every row had its own
+    origin: dict = field(default_factory=dict)  # command, versions, data
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Labels, sorted."""
+        return self.pipeline[-1].classes_
+
+
+def dump_model(model: Model) -> bytes:
+    """Return the content of a model file."""
+    return _skops().dumps(
+        {
+            "wideberth model": _FORMAT,
+            "pipeline": model.pipeline,
+            "numeric": list(model.columns.numeric),
+            "categories": {n: list(v) for n, v in model.columns.categories.items()},
+            "target": model.target,
+            "radius": float(model.radius),
+            "origin": model.origin,
+        }
+    )
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model file that `wideberth fit` wrote.
+
+    Raises
+    ------
+    UserError
+        If it is something else, or holds types that are not trusted.
+    """
+    skops = _skops()
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such file.") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+    foreign = UserError(f"{path} is not a model file written by wideberth fit.")
+    try:
+        strange = set(skops.get_untrusted_types(data=data)) - set(_TRUSTED)
+    except Exception:
+        # Whatever a damaged or foreign archive makes of the reader.
+        raise foreign from None
+    if strange:
+        raise UserError(
+            f"{path} holds {listed(sorted(strange))}, which wideberth fit does not "
+            "write; it was not opened, because building such objects could run code."
+        )
+    try:
+        content = skops.loads(data, trusted=list(_TRUSTED))
+        newer = content["wideberth model"] > _FORMAT
+    except Exception:
+        raise foreign from None
+    if newer:
+        raise UserError(
+            f"{path} was written by a newer version of wideberth; update this one."
+        )
+    try:
+        return _read(content)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise foreign from None
+
+
+def _read(content: dict) -> Model:
+    pipeline = content["pipeline"]
+    if not isinstance(pipeline, RobustPipeline):
+        raise TypeError
+    categories = {name: tuple(v) for name, v in content["categories"].items()}
+    columns = Columns(tuple(content["numeric"]), categories)
+    if len(columns.features) != pipeline.linear_map_.shape[1]:
+        raise ValueError
+    return Model(
+        pipeline,
+        columns,
+        str(content["target"]),
+        float(content["radius"]),
+        dict(content["origin"]),
+    )
+
+
+def _skops():
+    require("skops", "a model file")
+    import skops.io
+
+    return skops.io

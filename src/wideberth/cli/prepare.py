@@ -1,0 +1,216 @@
+"""From a table to rows a model can be trained on or applied to.
+
+Nothing is left out in silence: every row and value that is not used is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.cli.sources import Table
+from wideberth.cli.sources.numbers import looks_like_number
+from wideberth.cli.sources.table import check_names
+
+__all__ = ["Columns", "Rows", "as_labels", "incomplete", "moments", "training_rows"]
+
+#: Different values from which on numbers that are not whole do not look like classes.
+_MANY = 20
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How features are made from columns: numbers first, then one 0/1 per category."""
+
+    numeric: tuple[str, ...]
+    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def found_in(cls, table: Table, one_hot: Iterable[str]) -> Columns:
+        """Take the categories that occur in a table."""
+        categories = {}
+        for name in one_hot:
+            levels = sorted({text for text in table.texts[name] if text is not None})
+            if not levels:
+                raise UserError(
+                    f"column {quoted(name)} has no value in any row; leave it out "
+                    f"with --drop {name}."
+                )
+            if len(levels) > _MANY and 2 * len(levels) > table.n:
+                raise UserError(
+                    f"column {quoted(name)} holds {len(levels)} different values in "
+                    f"{table.n} rows; it names rows rather than categories. Leave it "
+                    f"out with --drop {name}."
+                )
+            categories[name] = tuple(levels)
+        columns = cls(table.names, categories)
+        check_names(columns.features, "with --one-hot it", ())
+        return columns
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features, in order."""
+        levels = (f"{name}={v}" for name, vs in self.categories.items() for v in vs)
+        return (*self.numeric, *levels)
+
+    @property
+    def n_indicators(self) -> int:
+        """Features that are 0 or 1 for a category; they carry no noise."""
+        return sum(map(len, self.categories.values()))
+
+    def encode(self, table: Table) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
+        """Features of every row, and which rows have a category unknown to the model.
+
+        A missing category is all zeros.
+        """
+        unknown = np.zeros(table.n, dtype=bool)
+        blocks = [table.X]
+        for name, levels in self.categories.items():
+            at = {level: k for k, level in enumerate(levels)}
+            numbers = np.array([at.get(text, -1) for text in table.texts[name]])
+            unknown |= (numbers < 0) & ~_lacking(table, name)
+            blocks.append((numbers[:, None] == np.arange(len(levels))).astype(float))
+        if len(blocks) == 1:
+            return table.X, unknown
+        if sp.issparse(table.X):
+            return sp.csr_array(sp.hstack(blocks)), unknown
+        return np.hstack(blocks), unknown
+
+
+@dataclass
+class Rows:
+    """Labelled rows ready for training, and what became of the others."""
+
+    X: np.ndarray | sp.csr_array
+    y: np.ndarray
+    columns: Columns
+    kept: np.ndarray  # their numbers in the table
+    facts: dict
+
+
+def training_rows(
+    table: Table,
+    target: str,
+    one_hot: Iterable[str],
+    missing: str,
+    aside: Iterable[str],
+) -> Rows:
+    """Leave out rows without a label, and deal with missing values as asked.
+
+    `missing` is "drop", "median" (numbers stay missing here; the model fills them in)
+    or "error"; `aside` are columns, radii for example, that every row must have.
+    """
+    columns = Columns.found_in(table, one_hot)
+    labelled = ~_lacking(table, target)
+    if not labelled.any():
+        raise UserError(f"the target column {quoted(target)} is empty in every row.")
+    holes = _feature_holes(table, columns)
+    if missing == "error" and holes:
+        _refuse_missing(table, holes)
+    for name, hole in holes.items():
+        if hole[labelled].all():
+            raise UserError(
+                f"column {quoted(name)} has no value in any row; leave it out with "
+                f"--drop {name}."
+            )
+    needed = _holes(table, aside)
+    must_be_whole = [*needed.values(), *(holes.values() if missing == "drop" else ())]
+    keep = labelled & ~np.any([np.zeros(table.n, dtype=bool), *must_be_whole], axis=0)
+    if not keep.any():
+        raise UserError(
+            f"no row is complete: values are missing in {listed(holes | needed)}; fill "
+            "them in with --missing median, or leave such columns out with --drop."
+        )
+    kept = np.flatnonzero(keep)
+    filled = sum(int(hole[keep].sum()) for hole in holes.values())
+    facts = {
+        "rows_read": table.n,
+        "rows_without_label": int((~labelled).sum()),
+        "rows_dropped": int((labelled & ~keep).sum()),
+        "rows_used": len(kept),
+        "missing_values": {n: int(h.sum()) for n, h in (holes | needed).items()},
+        "values_filled_in": filled if missing == "median" else 0,
+    }
+    X, _ = columns.encode(table)
+    y = as_labels(table.texts[target][kept], target)
+    return Rows(X if keep.all() else X[kept], y, columns, kept, facts)
+
+
+def _lacking(table: Table, name: str) -> np.ndarray:
+    """Which rows have no value in a column that is no feature, or one of text."""
+    if name in table.numbers:
+        return np.isnan(table.numbers[name])
+    return np.array([text is None for text in table.texts[name]])
+
+
+def _holes(table: Table, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Where such columns lack values, for those that do."""
+    holes = {name: _lacking(table, name) for name in names}
+    return {name: hole for name, hole in holes.items() if hole.any()}
+
+
+def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
+    """Where values of features are missing, for the columns in which some are."""
+    holes = {}
+    if not sp.issparse(table.X):  # in sparse data what is not stored is zero
+        with np.errstate(all="ignore"):  # a sum costs no array of the size of the data
+            suspects = np.flatnonzero(np.isnan(table.X.sum(axis=0)))
+        holes = {columns.numeric[j]: np.isnan(table.X[:, j]) for j in suspects}
+    found = {name: hole for name, hole in holes.items() if hole.any()}
+    return found | _holes(table, columns.categories)
+
+
+def incomplete(table: Table, columns: Columns) -> np.ndarray:
+    """Which rows lack a value that the features need."""
+    missing = np.zeros(table.n, dtype=bool)
+    for hole in _feature_holes(table, columns).values():
+        missing |= hole
+    return missing
+
+
+def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:
+    row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
+    raise UserError(
+        f"{table.where(row)}, column {quoted(name)} has no value; --missing drop "
+        "leaves such rows out, --missing median fills them in."
+    )
+
+
+def as_labels(texts: np.ndarray, target: str) -> np.ndarray:
+    """Class labels: whole numbers where all of them are, else text."""
+    distinct = sorted(set(texts))
+    if len(distinct) < 2:
+        raise UserError(
+            f"the target column {quoted(target)} holds a single class, "
+            f"{listed(distinct)}; a classifier needs at least two."
+        )
+    whole = all(_is_whole(text) for text in distinct)
+    measured = (
+        not whole and len(distinct) > _MANY and all(map(looks_like_number, distinct))
+    )
+    if measured or (len(distinct) > _MANY and 2 * len(distinct) > len(texts)):
+        raise UserError(
+            f"the target column {quoted(target)} holds {len(distinct)} different "
+            f"values in {len(texts)} rows ({listed(distinct, 3)}); it must hold a "
+            "class, not a measurement or an identifier."
+        )
+    return np.array([int(text) for text in texts] if whole else list(texts))
+
+
+def _is_whole(text: str) -> bool:
+    return (
+        len(text) < 18 and text.removeprefix("-").isdecimal() and str(int(text)) == text
+    )
+
+
+def moments(X) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every feature, over the values there are."""
+    if sp.issparse(X):
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        square = np.asarray((X * X).mean(axis=0)).ravel()
+        return mean, np.sqrt(np.maximum(square - mean**2, 0))
+    return np.nanmean(X, axis=0), np.nanstd(X, axis=0)

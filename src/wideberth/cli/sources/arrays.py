@@ -1,0 +1,111 @@
+"""NumPy archives: `X`, and one array for each further column.
+
+`X` is a matrix of rows and features, or a sparse matrix saved by SciPy; the other
+one-dimensional arrays are columns under their own names, such as `y`. `feature_names`
+names the features, which are x1, x2, … without it. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.cli.sources.streams import Source
+from wideberth.cli.sources.table import (
+    Format,
+    Request,
+    Table,
+    as_numbers,
+    as_texts,
+    check_names,
+)
+
+__all__ = ["read_npz"]
+
+_SPARSE = {"data", "indices", "indptr", "shape", "format"}
+_NAMES = "feature_names"
+
+
+def read_npz(source: Source, request: Request, form: Format) -> Table:
+    """Read an .npz archive."""
+    arrays = _load(source)
+    X = _matrix(arrays, source.name)
+    names = _feature_names(arrays, X.shape[1], source.name)
+    columns = {
+        name: array
+        for name, array in arrays.items()
+        if array.shape == (X.shape[0],) and name not in names
+    }
+    asked = {*request.texts, *request.numbers, *request.dropped}
+    others = tuple(name for name in columns if name not in asked)
+    request = replace(request, dropped=(*request.dropped, *others))
+    plan = request.plan([*columns, *names], source.name)
+    at = {name: k for k, name in enumerate(names)}
+    for name in (*plan.texts, *plan.numbers, *plan.features):
+        if (name in at) != (name in plan.features):
+            raise UserError(
+                f"{source.name}: {quoted(name)} must be "
+                f"{'an array of its own' if name in at else 'a column of X'}."
+            )
+    taken = [at[name] for name in plan.features]
+    return Table(
+        plan.features,
+        X if taken == list(range(X.shape[1])) else X[:, taken],
+        {name: as_texts(columns[name]) for name in plan.texts},
+        {name: as_numbers(columns[name], name, source.name) for name in plan.numbers},
+    )
+
+
+def _load(source: Source) -> dict:
+    try:
+        with source.whole() as stream, np.load(stream, allow_pickle=False) as archive:
+            if not isinstance(archive, np.ndarray):
+                return {name: archive[name] for name in archive.files}
+            reason = "it is a single array"
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes of the reader
+        reason = " ".join(str(error).split())
+    raise UserError(f"{source.name} is not an .npz archive of plain arrays ({reason}).")
+
+
+def _matrix(arrays: dict, where: str):
+    if set(arrays) >= _SPARSE:
+        try:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
+            return sp.csr_array(kind(parts, shape=arrays["shape"]), dtype=np.float64)
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise UserError(
+                f"{where} is not a sparse matrix in CSR or CSC form ({error})."
+            ) from None
+    matrices = [name for name, array in arrays.items() if array.ndim == 2]
+    name = "X" if "X" in matrices else (matrices[0] if len(matrices) == 1 else None)
+    if name is None:
+        raise UserError(
+            f"{where} needs a matrix of features called 'X'; it holds "
+            f"{listed(arrays, 12)}."
+        )
+    if arrays[name].dtype.kind not in "biuf":
+        raise UserError(
+            f"{where}: the array {quoted(name)} is of type {arrays[name].dtype}; "
+            "features must be real numbers."
+        )
+    narrow = arrays[name].dtype == np.float32
+    return arrays[name] if narrow else arrays[name].astype(np.float64, copy=False)
+
+
+def _feature_names(arrays: dict, d: int, where: str) -> list[str]:
+    if _NAMES not in arrays:
+        return [f"x{k}" for k in range(1, d + 1)]
+    names = [str(name) for name in arrays[_NAMES].ravel()]
+    if len(names) != d:
+        raise UserError(
+            f"{where}: {_NAMES} holds {len(names)} names for {d} features; give one "
+            "for each."
+        )
+    check_names(names, where, ())
+    return names

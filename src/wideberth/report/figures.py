@@ -1,0 +1,109 @@
+"""Figures as inline SVG in the colours of the page (extra `plots`).
+
+A figure is a legend and a list of panels, each an SVG of its own, so that a narrow
+screen can stack what a wide one shows side by side. Colours are names that the page
+defines for light and for dark.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+__all__ = [
+    "GRID",
+    "MARKERS",
+    "SERIES",
+    "TEXT",
+    "Figure",
+    "draw_panel",
+    "drawing",
+    "plain_ticks",
+]
+
+MARKERS = "osD^vP"
+# Colours stand for the page's variables: matplotlib draws with the left, CSS says what
+# the right is.
+TEXT, GRID = "#010203", "#040506"
+SERIES = tuple(f"#0a0b{k:02x}" for k in range(1, 7))
+_VARIABLES = {
+    TEXT: "var(--ink)",
+    GRID: "var(--grid)",
+    **{colour: f"var(--series-{k})" for k, colour in enumerate(SERIES, 1)},
+}
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.size": 9,
+    "text.color": TEXT,
+    "text.parse_math": False,
+    "axes.labelcolor": TEXT,
+    "axes.edgecolor": GRID,
+    "axes.titlesize": 10,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels (SVG) under one legend: (number of its colour, what it shows)."""
+
+    name: str
+    title: str
+    caption: str
+    panels: list[str]
+    legend: list[tuple[int, str]]
+    wide: bool = False  # a single panel that deserves more room
+
+
+def drawing():
+    """Return a context in which panels are drawn."""
+    import matplotlib
+
+    return matplotlib.rc_context(_STYLE)
+
+
+def plain_ticks(axis) -> None:
+    """Write the ticks of a logarithmic axis as decimal numbers."""
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter("")
+
+
+def draw_panel(
+    name: str, title: str, draw: Callable, size=(3.4, 2.6), label: str | None = None
+) -> str:
+    """Draw one axes as inline SVG, in the page's colours, with ids of its own.
+
+    `label` tells those who cannot see it what it shows; by default the title.
+    """
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=size, layout="constrained")
+    axes = canvas.subplots()
+    axes.set_title(title)
+    draw(axes)
+    stream = io.StringIO()
+    canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    svg = stream.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'(href="|url\()#', rf"\g<1>#{name}-", svg)
+    svg = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font: \1 system-ui, sans-serif", svg)
+    for colour, variable in _VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    described = escape(title if label is None else label)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{described}" ', 1)

@@ -1,0 +1,495 @@
+"""The command line: the real executable does what the library does, and says so."""
+
+import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.preprocessing import StandardScaler
+
+import wideberth
+from commands import EXECUTABLE, as_csv, read_csv, run, two_classes
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
+from wideberth.cli import errors, main
+from wideberth.cli.model import load_model
+
+X, Y = two_classes()
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with data.csv, and a model and report that `fit` made of it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    (folder / "data.csv").write_text(as_csv(X, Y))
+    (folder / "scales.csv").write_text("name,scale\nsize,1.5\nmass,0.2\ntemp,0.4\n")
+    done = run(
+        "fit", "data.csv", "--target", "state", "--standardize", "--noise-scales",
+        "scales.csv", "--radius", "1.2", "--C", "0.5", "--out", "model.skops",
+        "--report", "report.html", "--json", folder=folder,
+    )  # fmt: skip
+    return folder, json.loads(done.stdout)
+
+
+@pytest.fixture
+def fit(tmp_path, monkeypatch, capsys):
+    """Fit in a folder of its own, without starting Python anew; returns the result."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(command):
+        assert main(["fit", *shlex.split(command), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    return run_here
+
+
+def weights(result):
+    """Weights of the features, one row each."""
+    return list(result["model"]["coefficients"].values())
+
+
+def the_same_in_python():
+    return make_robust_pipeline(
+        StandardScaler(), RobustLinearSVC(C=0.5, radius=1.2, noise=[0.2, 0.4, 1.5])
+    )
+
+
+def test_fit_trains_what_the_library_trains(fitted):
+    _, result = fitted
+    model = the_same_in_python().fit(X, Y)
+    weights = np.array(list(result["model"]["coefficients"].values())).T
+    np.testing.assert_allclose(weights, model._robust_model()[1], rtol=1e-6)
+    assert list(result["model"]["coefficients"]) == ["mass", "temp", "size"]
+    # In raw units, with the intercept, they score as the model does.
+    scores = X @ weights[0] + result["model"]["intercepts"][0]
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-6)
+
+
+def test_the_accuracy_reported_is_that_of_scikit_learns_cross_validation(fitted):
+    _, result = fitted
+    splits = StratifiedKFold(5, shuffle=True, random_state=0)
+    found = result["evaluation"]["models"]
+    expected = cross_val_score(the_same_in_python(), X, Y, cv=splits)
+    np.testing.assert_allclose(found["robust"]["accuracy"]["folds"], expected)
+    certified = cross_val_score(
+        the_same_in_python(), X, Y, cv=splits,
+        scoring=lambda model, X, y: model.robust_score(X, y, 1.2),
+    )  # fmt: skip
+    np.testing.assert_allclose(found["robust"]["certified"]["folds"], certified)
+    ordinary = the_same_in_python().set_params(robustlinearsvc__radius=0.0)
+    expected = cross_val_score(ordinary, X, Y, cv=splits)
+    np.testing.assert_allclose(found["ordinary"]["accuracy"]["folds"], expected)
+
+
+def test_the_certificate_reported_is_that_of_the_training_problem(fitted):
+    _, result = fitted
+    (problem,) = result["training"]["problems"]
+    scaled = StandardScaler().fit(X)
+    exact = wideberth.solve(
+        scaled.transform(X), np.where(Y == "well", 1, -1), C=0.5, radius=1.2,
+        noise=np.array([0.2, 0.4, 1.5]) / scaled.scale_, fit_intercept=True, tol=1e-9,
+    )  # fmt: skip
+    assert problem["class"] == "well"
+    assert 0 <= problem["relative_gap"] <= 1e-4
+    assert problem["objective"] == pytest.approx(exact.primal, rel=1e-4)
+    assert problem["removed"] + problem["saturated"] > 0.5
+
+
+def test_predict_and_certify_give_what_the_model_gives(fitted):
+    folder, _ = fitted
+    model = load_model(folder / "model.skops").pipeline
+    rows = read_csv(
+        run("predict", "model.skops", "data.csv", "--scores", folder=folder).stdout
+    )
+    assert [row["prediction"] for row in rows] == model.predict(X).tolist()
+    np.testing.assert_allclose(
+        [float(row["score well"]) for row in rows], model.decision_function(X)
+    )
+    done = run(
+        "certify", "model.skops", "data.csv", "--out", "rows.csv", "--curve",
+        "curve.csv", "--at", "0", "0.5", "1.2", "--json", folder=folder,
+    )  # fmt: skip
+    rows = read_csv((folder / "rows.csv").read_text())
+    np.testing.assert_allclose(
+        [float(row["certified_radius"]) for row in rows], model.certified_radius(X)
+    )
+    right = model.predict(X) == Y
+    assert [row["correct"] for row in rows] == [str(r).lower() for r in right.tolist()]
+    curve = read_csv((folder / "curve.csv").read_text())
+    assert [float(point["certified_accuracy"]) for point in curve] == [
+        model.robust_score(X, Y, radius) for radius in (0, 0.5, 1.2)
+    ]
+    summary = json.loads(done.stdout)
+    assert summary["accuracy"] == model.score(X, Y)
+    assert summary["certified_accuracy"] == model.robust_score(X, Y, 1.2)
+    for name in ("rows.csv", "curve.csv"):
+        (folder / name).unlink()
+
+
+def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
+    folder, _ = fitted
+    turned = as_csv(
+        X[:5, ::-1], ["?"] * 5, ("size", "temp", "mass"), remark=["a,b"] * 5
+    )
+    known = run("predict", "model.skops", "data.csv", folder=folder).stdout
+    found = run("predict", "model.skops", "-", stdin=turned, folder=folder).stdout
+    assert found == "".join(known.splitlines(keepends=True)[:6])
+    fewer = as_csv(X[:5, :2], Y, ("mass", "size"))
+    done = run("predict", "model.skops", "-", stdin=fewer, folder=folder, code=1)
+    assert "standard input has no column 'temp'" in done.stderr
+
+
+def test_rows_that_lack_a_value_get_no_answer_and_are_counted(fitted):
+    folder, _ = fitted
+    table = "temp,mass,size,who\n1,2,3,ann\n1,,3,bob\n1,2,NA,eve\n"
+    done = run("predict", "model.skops", "-", "--id", "who", stdin=table, folder=folder)
+    assert [line.split(",")[0] for line in done.stdout.split()] == [
+        "who",
+        "ann",
+        "bob",
+        "eve",
+    ]
+    assert done.stdout.endswith("bob,\neve,\n")
+    assert "2 of 3 rows lack a value and get no answer (rows 2, 3)" in done.stderr
+
+
+def test_other_formats_come_from_standard_input_too(tmp_path):
+    with open(tmp_path / "data.npz", "wb") as stream:
+        np.savez(stream, X=X, y=np.where(Y == "sick", 1, 2))
+    done = run(
+        "fit", "-", "--format", "npz", "--radius", "0.1", "--folds", "0", "--json",
+        stdin=(tmp_path / "data.npz").read_bytes(),
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    model = RobustLinearSVC(radius=0.1).fit(X, Y == "well")
+    assert list(result["data"]["classes"]) == ["1", "2"]
+    np.testing.assert_allclose(
+        list(result["model"]["coefficients"].values()), model.coef_.T, rtol=1e-6
+    )
+
+
+def test_a_table_as_people_have_them(tmp_path, fit):
+    """Text, missing values and decimal commas: told what to do, then done."""
+    X, y = two_classes(60)
+    cells = [[f"{v:.3f}".replace(".", ",") for v in row] for row in X]
+    cells[3][0] = ""
+    cells[7][2] = "NA"
+    where = ["Köln", "Paris", "Paris"] * 20
+    lines = ["Masse;Temperatur;Größe;Ort;Befund"]
+    lines += [";".join([*row, w, k]) for row, w, k in zip(cells, where, y, strict=True)]
+    (tmp_path / "daten.csv").write_text("\n".join(lines), encoding="utf-8")
+    command = "daten.csv --target Befund --radius 0.1"
+    told = run(f"fit {command}", folder=tmp_path, code=1).stderr
+    assert told.count("\n") == 1
+    assert "column 'Ort' holds text (row 1, line 2: 'Köln')" in told
+    assert "--drop Ort" in told
+    assert "--one-hot Ort" in told
+    done = run(f"fit {command} --one-hot Ort --json", folder=tmp_path)
+    result = json.loads(done.stdout)
+    data, keep = result["data"], np.setdiff1d(np.arange(60), [3, 7])
+    assert data["rows_read"] == 60
+    assert data["rows_dropped"] == 2
+    assert data["missing_values"] == {"Masse": 1, "Größe": 1}
+    assert result["source"]["details"] == {
+        "delimiter": "semicolon",
+        "decimal sign": "comma",
+    }
+    features = np.column_stack([X, np.array(where)[:, None] == ["Köln", "Paris"]])[keep]
+    # Categories are exact: they carry no noise.
+    model = RobustLinearSVC(radius=0.1, noise=[1, 1, 1, 0, 0]).fit(features, y[keep])
+    np.testing.assert_allclose(
+        list(result["model"]["coefficients"].values()),
+        model.coef_.T,
+        rtol=1e-5,
+        atol=1e-8,
+    )
+    filled = fit(f"{command} --drop Ort --missing median --folds 0")
+    assert filled["data"]["rows_used"] == 60
+    assert filled["data"]["values_filled_in"] == 2
+
+
+def test_replicates_are_averaged_and_give_the_radii(tmp_path, fit):
+    rng = np.random.default_rng(1)
+    centre, y = two_classes(40, seed=2)
+    counts = rng.integers(1, 4, 40)
+    ids = np.repeat(np.arange(40), counts)
+    scatter = rng.normal(size=(len(ids), 3)) * [0.1, 0.2, 1.0]
+    readings = (centre[ids] + scatter).round(4)
+    table = as_csv(readings, y[ids], sample=[f"s{i}" for i in ids])
+    (tmp_path / "data.csv").write_text(table)
+    groups = [readings[ids == i] for i in range(40)]
+    means = np.array([group.mean(axis=0) for group in groups])
+    several = [group for group in groups if len(group) > 1]
+    scales = wideberth.scales_from_replicates(several)
+    command = "data.csv --target state --replicates sample --folds 0"
+    result = fit(command)
+    assert result["uncertainty"]["samples"] == 40
+    assert result["uncertainty"]["samples_measured_once"] == (counts == 1).sum()
+    np.testing.assert_allclose(list(result["uncertainty"]["scales"].values()), scales)
+    one = wideberth.radius_from_std(1.0, 3, covers="margin")
+    radii = one * np.sqrt(1 + 1 / counts)
+    model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
+    np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
+    result = fit(f"{command} --precision own --between truth")
+    radii = one * np.sqrt(1 / counts)
+    radii[counts > 1] = wideberth.radius_from_replicates(
+        several, noise=scales, covers="margin"
+    )
+    model = RobustLinearSVC(noise=scales).fit(means, y, radius=radii)
+    np.testing.assert_allclose(weights(result), model.coef_.T, rtol=1e-5)
+
+
+def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
+    result = fit(
+        "data.csv --target state --standardize --cv --folds 3 --radius-units std "
+        "--radii 0 0.3 --score-radius 0.3 --report r.html"
+    )
+    search = RobustLinearSVCCV(
+        Cs=12, radii=[0, 0.3], scoring_radius=0.3,
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    ).fit(StandardScaler().fit_transform(X), Y)  # fmt: skip
+    assert result["choice"]["C"] == pytest.approx(search.C_)
+    assert result["choice"]["factor"] == search.radius_
+    assert result["choice"]["score"] == pytest.approx(search.best_score_)
+    assert result["model"]["C"] == result["choice"]["C"]
+    assert result["uncertainty"]["largest"] == search.radius_
+    assert "The choice of C" in (tmp_path / "r.html").read_text()
+
+
+def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path, fit):
+    radii = np.linspace(0.1, 0.9, len(Y)).round(3)
+    (tmp_path / "data.csv").write_text(as_csv(X, Y, sigma=radii))
+    command = "data.csv --target state --folds 0"
+    model = RobustLinearSVC().fit(X, Y, radius=radii)
+    found = weights(fit(f"{command} --radius-column sigma"))
+    np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
+    model = RobustLinearSVC(radius=0.3, noise=X.std(axis=0)).fit(X, Y)
+    found = weights(fit(f"{command} --drop sigma --radius 0.3 --radius-units std"))
+    np.testing.assert_allclose(found, model.coef_.T, rtol=1e-5)
+
+
+def test_nothing_is_overwritten_unless_forced(fitted):
+    folder, _ = fitted
+    before = (folder / "model.skops").read_bytes()
+    command = "fit data.csv --target state --folds 0 --out"
+    done = run(f"{command} model.skops", folder=folder, code=1)
+    told = "wideberth: model.skops is there already; --force overwrites it.\n"
+    assert done.stderr == told
+    assert (folder / "model.skops").read_bytes() == before
+    copy = folder / "copy.skops"
+    copy.write_bytes(before)
+    run(f"{command} copy.skops --force", folder=folder)
+    assert copy.read_bytes() != before
+    copy.unlink()
+
+
+def test_a_device_is_written_to_and_stays_one(fitted):
+    folder, _ = fitted
+    run(f"predict model.skops data.csv --out {os.devnull} --force", folder=folder)
+    assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_a_full_disk_is_said_in_one_sentence(fitted):
+    folder, _ = fitted
+    done = run("predict model.skops data.csv --out /dev/full", folder=folder, code=1)
+    assert done.stderr == "wideberth: /dev/full cannot be written: the disk is full.\n"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [EXECUTABLE, "predict", "model.skops", "data.csv"], cwd=folder, stdout=full,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == "wideberth: standard output cannot be written: the disk is full.\n"
+    )
+
+
+def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
+    folder, _ = fitted
+    (tmp_path / "strange.skops").write_bytes(
+        skops.io.dumps({"pipeline": os.path.exists})
+    )
+    (tmp_path / "pickle.skops").write_bytes(b"cos\nsystem\n(S'touch here'\ntR.")
+    done = run("predict", tmp_path / "strange.skops", "data.csv", folder=folder, code=1)
+    assert "genericpath.exists" in done.stderr
+    assert "was not opened" in done.stderr
+    done = run("predict", tmp_path / "pickle.skops", "data.csv", folder=folder, code=1)
+    assert "is not a model file written by wideberth fit" in done.stderr
+    assert not (folder / "here").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["fit", "data.csv"], 1, "say which column holds the class: --target COL."),
+        (["fit", "none.csv", "--target", "y"], 1, "none.csv: there is no such file."),
+        (["fit", "data.csv", "--target", "sex"], 1, "data.csv has no column 'sex'"),
+        (["fit", "data.csv", "--target", "mass", "--drop", "state"], 1, "it must hold a class"),
+        (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
+        (["fit", "data.csv", "--target", "state", "--out", "no/m.skops"], 1, "there is no folder"),
+        (["fit", "data.csv", "--target", "state", "--noise", "l1", "--standardize"], 2, "has no such shape"),
+        (["fit", "data.csv", "--target", "state", "--one-hot", "state"], 2, "named by both --target and --one-hot"),
+        (["fit", "data.csv", "--target", "state", "--radii", "1", "2"], 2, "are for --cv to choose by"),
+        (["fit", "data.csv", "--target", "state", "--no-header"], 1, "has no column 'state'; its columns are '1'"),
+        (["fit", "data.csv", "--target", "1", "--no-header"], 1, "leave that option out"),
+        (["predict", "data.csv", "data.csv"], 1, "data.csv is not a model file"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_sentence(
+    fitted, monkeypatch, capsys, arguments, code, sentence
+):
+    monkeypatch.chdir(fitted[0])
+    if code == 2:
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+    else:
+        assert main(arguments) == code
+    out, told = capsys.readouterr()
+    assert sentence in told.splitlines()[-1]
+    assert out == ""
+    if code == 1:
+        assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "module"), [("--out", "skops"), ("--report", "matplotlib")]
+)
+def test_what_is_not_installed_is_named_at_once(
+    fitted, monkeypatch, capsys, option, module
+):
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    data = str(fitted[0] / "data.csv")
+    assert main(["fit", data, "--target", "state", option, str(fitted[0] / "new")]) == 1
+    assert f"needs {module}: pip install 'wideberth[cli]'." in capsys.readouterr().err
+
+
+def test_debug_shows_where_an_error_arose(fitted):
+    done = subprocess.run(
+        [EXECUTABLE, "fit", "none.csv", "--target", "y", "--debug"],
+        capture_output=True, text=True, cwd=fitted[0],
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+def test_a_model_that_ignores_the_features_is_written_but_says_so(tmp_path):
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
+    done = run(
+        "fit", "data.csv", "--target", "state", "--radius", "50", "--folds", "0",
+        "--out", "model.skops", folder=tmp_path, code=3,
+    )  # fmt: skip
+    assert "ignores the features" in done.stderr
+    assert (tmp_path / "model.skops").exists()
+
+
+def test_interrupted_while_it_loads_it_ends_with_130_too(tmp_path):
+    """Python itself needs some 50 ms before it can be polite."""
+    process = subprocess.Popen(
+        [EXECUTABLE, "fit", "-", "--target", "y"], stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONVERBOSE": "1"},
+    )  # fmt: skip
+    said = ""
+    while "import 'numpy" not in said:
+        said = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "wideberth: interrupted." in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("stage", ["reading", "training", "cross-validating"])
+def test_interrupted_it_ends_with_130_and_leaves_nothing(tmp_path, stage):
+    X, y = two_classes(50_000)
+    (tmp_path / "data.csv").write_text(as_csv(X, y))
+    arguments = [
+        "data.csv",
+        "--target",
+        "state",
+        "--out",
+        "m.skops",
+        "--report",
+        "r.html",
+    ]
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [EXECUTABLE, "fit", *arguments, "--radius", "0.1", "--folds", "20"],
+        cwd=tmp_path, stderr=end, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(end)
+    said = ""
+    while stage not in said:
+        said += os.read(terminal, 1000).decode()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    said += os.read(terminal, 1000).decode()
+    os.close(terminal)
+    assert said.endswith("wideberth: interrupted.\r\n")
+    assert "Traceback" not in said
+    assert os.listdir(tmp_path) == ["data.csv"]
+
+
+def test_a_reader_who_has_had_enough_is_no_error(fitted):
+    table = "mass,temp,size\n" + "1,2,3\n" * 60_000
+    process = subprocess.Popen(
+        [EXECUTABLE, "predict", "model.skops", "-"], cwd=fitted[0],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdout.close()
+    _, said = process.communicate(table.encode(), timeout=60)
+    assert said == b""
+    assert process.returncode == 141
+
+
+def test_progress_is_shown_on_a_terminal_only(fitted):
+    folder, _ = fitted
+    arguments = [EXECUTABLE, "fit", "data.csv", "--target", "state", "--radius", "0.1"]
+    terminal, end = pty.openpty()
+    subprocess.run(
+        arguments, cwd=folder, stderr=end, stdout=subprocess.PIPE, check=True
+    )
+    os.close(end)
+    assert "cross-validating" in os.read(terminal, 10_000).decode()
+    os.close(terminal)
+    done = run(*arguments[1:], folder=folder)
+    assert done.stderr == ""
+    assert (
+        done.stdout.splitlines()[0]
+        == "state: 2 classes from 3 features, 90 of 90 rows used"
+    )
+
+
+def test_the_model_can_go_to_standard_output(fitted):
+    folder, _ = fitted
+    done = run("fit - --target state --folds 0 --out -", stdin=as_csv(X, Y).encode())
+    (folder / "piped.skops").write_bytes(done.stdout)
+    assert load_model(folder / "piped.skops").target == "state"
+
+
+def test_a_path_holds_the_models_of_its_grid(fitted):
+    folder, _ = fitted
+    arguments = ["path", "data.csv", "--target", "state", "--standardize", "--weights"]
+    done = run(*arguments, "--noise-scales", "scales.csv", "--radius", "1.2",
+               "--radii", "0", "1", "--Cs", "0.5", "0.1", folder=folder)  # fmt: skip
+    rows = read_csv(done.stdout)
+    grid = [(row["radius"], row["C"]) for row in rows]
+    assert grid == [("0.0", "0.5"), ("0.0", "0.1"), ("1.2", "0.5"), ("1.2", "0.1")]
+    assert all(float(row["relative_gap"]) <= 1e-4 for row in rows)
+    model = the_same_in_python().fit(X, Y)
+    weights = [float(rows[2][f"weight {name}"]) for name in ("mass", "temp", "size")]
+    np.testing.assert_allclose(weights, model._robust_model()[1][0], rtol=1e-3)
+    scores = X @ weights + float(rows[2]["intercept"])
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "certify", "path", "reproduce"])
+def test_help_tells_what_a_command_is_for(command):
+    assert run(command, "--help").stdout.startswith(f"usage: wideberth {command}")

@@ -1,0 +1,244 @@
+"""Reading tables: exactly what is in them, or a sentence with row and column."""
+
+import bz2
+import csv
+import gzip
+import hashlib
+import io
+import lzma
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commands import as_csv, two_classes
+from wideberth.cli.errors import UserError
+from wideberth.cli.model import load_model
+from wideberth.cli.sources import FORMATS, Format, Request, open_table
+
+X, Y = two_classes(12)
+NAMES = ("x1", "x2", "x3")
+WITH_TARGET = Request(target="y", texts=("y",))
+
+
+def read(path, request=WITH_TARGET, **form):
+    return open_table(str(path), request, Format(**form))[0]
+
+
+def complaint(tmp_path, content, request=WITH_TARGET, name="data.csv", **form):
+    """What reading some content ends with."""
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UserError) as caught:
+        read(path, request, **form)
+    return str(caught.value).removeprefix(str(path))
+
+
+def test_every_format_holds_the_same_table(tmp_path):
+    y = np.where(Y == "sick", 1, 2)
+    text = as_csv(X, y, NAMES, "y")
+    files = {
+        "a.csv": text.encode(),
+        "a.tsv": text.replace(",", "\t").encode(),
+        "european.csv": text.replace(",", ";").replace(".", ",").encode(),
+        "blanks.dat": text.replace(",", "  ").encode(),
+        "utf16.csv": text.encode("utf-16"),
+        "marked.csv": text.encode("utf-8-sig"),
+        "a.csv.gz": gzip.compress(text.encode()),
+        "a.csv.bz2": bz2.compress(text.encode()),
+        "a.csv.xz": lzma.compress(text.encode()),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)} | {"y": y}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    (tmp_path / "folder").mkdir()
+    pq.write_table(pa.table(columns).slice(0, 5), tmp_path / "folder/1.parquet")
+    pq.write_table(pa.table(columns).slice(5), tmp_path / "folder/2.parquet")
+    np.savez(tmp_path / "a.npz", X=X, y=y, feature_names=NAMES)
+    for name in (*files, "a.parquet", "folder", "a.npz"):
+        table = read(tmp_path / name)
+        assert table.names == NAMES, name
+        np.testing.assert_array_equal(table.X, X, err_msg=name)
+        assert table.texts["y"].tolist() == [str(label) for label in y], name
+
+
+def test_libsvm_is_sparse_and_numbers_its_features(tmp_path):
+    (tmp_path / "a.svm").write_text("+1 1:0.5 3:2e1 # note\n\n-1 2:-1\n1.0\n")
+    table = read(tmp_path / "a.svm", Request(texts=("label",)))
+    assert table.names == NAMES
+    assert table.texts["label"].tolist() == ["1", "-1", "1"]
+    np.testing.assert_array_equal(
+        table.X.toarray(), [[0.5, 0, 20], [0, -1, 0], [0, 0, 0]]
+    )
+    # A model finds its features by name; those that do not occur are zero.
+    table = read(tmp_path / "a.svm", Request(features=("x3", "x9")))
+    np.testing.assert_array_equal(table.X.toarray(), [[20, 0], [0, 0], [0, 0]])
+
+
+def test_sparse_archives_are_read(tmp_path):
+    matrix = sp.random_array((5, 4), density=0.4, rng=0, format="csr")
+    sp.save_npz(tmp_path / "a.npz", matrix)
+    table = read(tmp_path / "a.npz", Request())
+    np.testing.assert_array_equal(table.X.toarray(), matrix.toarray())
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+words = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=8
+).map(str.strip).filter(lambda w: w and w.lower() not in {"na", "n/a", "#n/a", "nan", "null", "?"})  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(numbers, st.none() | numbers, words), min_size=1, max_size=6),
+    st.lists(words, min_size=3, max_size=3, unique=True),
+    st.sampled_from([",", ";", "\t", "|"]),
+    st.sampled_from([".", ","]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_is_written_is_read_back(
+    tmp_path_factory, rows, names, delimiter, sign, quoting, end
+):
+    def shown(value):
+        return "" if value is None else repr(value).replace(".", sign)
+
+    stream = io.StringIO()
+    writer = csv.writer(
+        stream, delimiter=delimiter, quoting=quoting, lineterminator=end
+    )
+    names[0] = "f" + names[0]  # a header of numbers alone is refused
+    writer.writerow(names)
+    writer.writerows([shown(a), shown(b), word] for a, b, word in rows)
+    path = tmp_path_factory.getbasetemp() / "round.csv"
+    path.write_bytes(stream.getvalue().encode())
+    if len(set(names)) < 3:
+        return
+    request = Request(target=names[2], texts=(names[2],))
+    table = read(path, request, delimiter=delimiter, decimal=sign)
+    expected = np.array([[a, np.nan if b is None else b] for a, b, _ in rows])
+    np.testing.assert_array_equal(table.X, expected)
+    assert table.texts[names[2]].tolist() == [word for *_, word in rows]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a,y\n1,p\n2x,q\n", ", row 2 (line 3), column 'a' holds '2x', which is not a finite number"),
+        ("a,y\n1,p\ninf,q\n", ", row 2 (line 3), column 'a' holds 'inf'"),
+        ("a,y\n1,p\n1_000,q\n", "column 'a' holds '1_000'"),
+        ("a,y\n1,p\n-,q\n", "if it stands for a missing value add --na '-'"),
+        ("a,b,y\n1,u,p\n", ": column 'b' holds text (row 1, line 2: 'u')"),
+        ("a,b,y\n1,2,p\n1,p\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
+        ("a,a,y\n1,2,p\n", "has more than one column called 'a'"),
+        (",a,y\n0,1,p\n", ": column 1 has no name in the header"),
+        ("1,2,3\n4,5,6\n", "say --no-header"),
+        ("", " is empty."),
+        ("a,y\n", "has a header but no rows"),
+        ('a,y\n"1,p\n', ", line 2: "),
+        ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
+        ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
+        (b"a,y\n1,p\n2,\xe9\n", ", row 2 (line 3), column 'y' is not UTF-8 text"),
+        (b"\xe9,y\n1,p\n", ", line 1 is not UTF-8 text"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "is not a table of text"),
+        ("a,b\n1,p\n", " has no column 'y'; its columns are 'a' and 'b'."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_csv_is_said_with_row_and_column(
+    tmp_path, content, sentence
+):
+    told = complaint(tmp_path, content)
+    assert sentence in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("1 1:2\n1 2:3 2:4\n", ", row 2 (line 2), index 2 comes after 2"),
+        ("1 1:2\n\n1 x:3\n", ", row 2 (line 3) holds 'x:3', which is not index:value"),
+        ("1 1:2\n1 1:nan\n", ", row 2 (line 2), column x1 holds 'nan'"),
+        ("1 99999999999:2\n", "is not index:value with a whole index"),
+        ("", " holds no rows"),
+    ],
+)
+def test_what_is_wrong_with_a_libsvm_file_is_said(tmp_path, content, sentence):
+    request = Request(texts=("label",), features=None)
+    assert sentence in complaint(tmp_path, content, request, "data.svm")
+
+
+def test_what_is_wrong_with_other_files_is_said(tmp_path):
+    assert "is not an .npz archive" in complaint(tmp_path, b"PK\3\4", name="a.npz")
+    assert "cannot be read as Parquet" in complaint(tmp_path, b"PAR1", name="a.parquet")
+    assert "cannot be decompressed" in complaint(
+        tmp_path, gzip.compress(b"a,y\n1,p")[:-9], name="a.csv.gz"
+    )
+    assert "cannot tell the format" in complaint(tmp_path, "a,y", name="a.xlsx")
+    table = pa.table({"a": [1.0, np.inf], "b": ["u", "v"], "y": [1, 2]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    content = (tmp_path / "t.parquet").read_bytes()
+    assert "'b' hold no numbers" in complaint(tmp_path, content, name="a.parquet")
+    request = Request(texts=("y",), dropped=("b",))
+    assert ", row 2, column 'a' is infinite" in complaint(
+        tmp_path, content, request, "a.parquet"
+    )
+    np.savez(tmp_path / "objects.npz", X=np.array([[None]]), y=[1])
+    content = (tmp_path / "objects.npz").read_bytes()
+    assert "is not an .npz archive of plain arrays" in complaint(
+        tmp_path, content, name="a.npz"
+    )
+
+
+def test_nameless_empty_columns_are_no_features(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y,\n1,p,\n2,q,\n")
+    assert read(tmp_path / "a.csv").names == ("a",)
+
+
+def test_signs_of_missing_values_can_be_added(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1,p\n-999,q\n")
+    table = read(tmp_path / "a.csv", missing=frozenset(["-999"]))
+    np.testing.assert_array_equal(table.X, [[1], [np.nan]])
+
+
+def test_a_file_is_known_by_its_sha256(tmp_path):
+    content = as_csv(X, Y, NAMES, "y").encode()
+    for name in ("a.csv", "a.csv.gz"):
+        data = gzip.compress(content) if name.endswith("gz") else content
+        (tmp_path / name).write_bytes(data)
+        _, source = open_table(str(tmp_path / name), WITH_TARGET, Format())
+        assert source.digest() == hashlib.sha256(data).hexdigest()
+
+
+@settings(max_examples=400)
+@given(
+    st.sampled_from(FORMATS),
+    st.binary(max_size=200)
+    | st.text("0123456789.,;:-+eE\t\n\r\" 'ayNx#", max_size=80).map(str.encode),
+    st.booleans(),
+)
+def test_whatever_a_file_holds_it_is_read_or_refused(
+    tmp_path_factory, kind, content, header
+):
+    path = tmp_path_factory.getbasetemp() / "anything"
+    path.write_bytes(content)
+    for request in (WITH_TARGET, Request(), Request(features=("a",))):
+        try:
+            table = read(path, request, kind=kind, header=header)
+        except UserError:
+            continue
+        assert table.n > 0
+        assert table.X.shape[1] == len(table.names)
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=300))
+def test_whatever_a_model_file_holds_it_is_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "anything.skops"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="is not a model file"):
+        load_model(path)
