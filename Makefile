@@ -35,7 +35,7 @@ safety: $(VENV)/installed-test          ## try to catch a screening rule being w
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -k "axe or the_audit" tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -k "axe or audit_would" tests
 
 regions: $(VENV)/installed-test         ## how much each region screens
 	$(BIN)/python -m wideberth.paper.regions

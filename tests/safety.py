@@ -9,6 +9,9 @@ convexity its w is within √(2G) of the optimum, so ψ_i is within √(2G)·(�
 * A decision is wrong if the margin is on the other side of 1 by more than that error, or
   if the dual weight contradicts it: α_i·(ψ_i−1) ≤ G at the reference.
 * Decisions about margins within that error of 1 are counted apart.
+
+One problem in four is also carried to a neighbouring C or radius, and what is decided
+there before anything is solved is held against the solution there (sequential screening).
 """
 
 from __future__ import annotations
@@ -35,8 +38,10 @@ from wideberth.paper.reference import wrong_decisions
 from wideberth.problem import Problem
 from wideberth.regions import REGIONS
 from wideberth.screening import Partition, screen_points
+from wideberth.sequence import carry
 from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
+from wideberth.solvers.control import Outcome
 
 NOISE_LEVELS = (1.0, 0.1, 1e-2, 1e-3, 1e-5, 0.0)
 
@@ -135,6 +140,26 @@ def examine(problem: Problem, rng) -> dict[tuple[str, str], Counter]:
     return tally
 
 
+def examine_carried(problem: Problem, rng) -> dict[tuple[str, str], Counter]:
+    """Carry the solution of one problem to a neighbour, and screen there."""
+    reference = Reference(problem)
+    last = Outcome(
+        problem.at(reference.w, reference.b), problem.dual_at(reference.alpha)
+    )
+    ratio, factor = [(1.02, 1.0), (1.3, 1.0), (0.9, 1.0), (1.0, 1.05)][rng.integers(4)]
+    there = problem.with_radii(factor * problem.radii)
+    there = there.with_weights(ratio * problem.weights)
+    moved, truth, tally = carry(there, last, ratio), Reference(there), {}
+    limit = 1e-11 if problem.noise.smooth else 1e-8
+    if truth.relative_gap > limit:
+        return {("reference", "not exact enough"): Counter(problems=1)}
+    for kind in REGIONS:
+        partition = screen_points(there, moved.point, moved.dual, region=kind)
+        count = tally.setdefault((kind, "carried"), Counter(problems=1))
+        truth.judge(partition, count)
+    return tally
+
+
 def random_problem(seed: int) -> Problem:
     """One of the campaign's problems; all shapes and intercepts take turns."""
     rng = np.random.default_rng([seed, 7])
@@ -165,6 +190,8 @@ def examine_seeds(seeds: range) -> dict[tuple[str, str], Counter]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NullModelWarning)
             merge(total, examine(random_problem(seed), rng))
+            if seed % 4 == 0:
+                merge(total, examine_carried(random_problem(seed // 4), rng))
     return total
 
 

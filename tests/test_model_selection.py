@@ -55,11 +55,10 @@ def assert_same_search(search, grid, rtol=1e-9):
     assert search.best_score_ == pytest.approx(grid.best_score_, rel=rtol)
 
 
-def grid_search(X, y, *, cv=None, scoring=None, fit_params=None, **options):
-    grid = GridSearchCV(
-        RobustLinearSVC(**options), {"C": CS, "radius": RADII}, cv=cv, scoring=scoring
-    )
-    return grid.fit(X, y, **(fit_params or {}))
+def grid_search(X, y, *, radii=RADII, cv=None, scoring=None, **options):
+    candidates = {"C": CS, "radius": radii}
+    model = RobustLinearSVC(**options)
+    return GridSearchCV(model, candidates, cv=cv, scoring=scoring).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +88,8 @@ def test_more_than_two_classes(scoring):
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
     options = {"cv": cv, "scoring": scoring}
-    search = RobustLinearSVCCV(CS, RADII, **options).fit(X, names)
-    assert_same_search(search, grid_search(X, names, **options))
+    search = RobustLinearSVCCV(CS, [0.0, 0.02], **options).fit(X, names)
+    assert_same_search(search, grid_search(X, names, radii=[0.0, 0.02], **options))
     assert search.coef_.shape == (3, 4)
 
 
@@ -102,8 +101,9 @@ def test_any_scorer_will_do(noisy):
 
     by_area = make_scorer(roc_auc_score, response_method="decision_function")
     for scoring, rtol in (("roc_auc", 1e-9), (by_area, 1e-9), (cautious, 1e-3)):
-        search = RobustLinearSVCCV(CS, RADII, scoring=scoring).fit(X, y)
-        assert_same_search(search, grid_search(X, y, scoring=scoring), rtol)
+        options = {"scoring": scoring, "cv": 2}
+        search = RobustLinearSVCCV(CS, RADII, **options).fit(X, y)
+        assert_same_search(search, grid_search(X, y, **options), rtol)
 
 
 def test_models_may_be_chosen_for_their_accuracy_under_noise(noisy):
@@ -223,10 +223,12 @@ def test_noise_in_raw_units_reaches_every_fold():
     precision = 0.1 * X.std(axis=0)
     raw = make_robust_pipeline(
         StandardScaler(),
-        RobustLinearSVCCV(CS, [0.5, 1.0], noise=precision, scoring_radius=1.0),
+        RobustLinearSVCCV(
+            [0.1, 1.0], [0.5, 1.0], noise=precision, scoring_radius=1.0, cv=2
+        ),
     ).fit(X, y)
     scaled = RobustLinearSVCCV(
-        CS, [0.5, 1.0], noise=np.full(13, 0.1), scoring_radius=1.0
+        [0.1, 1.0], [0.5, 1.0], noise=np.full(13, 0.1), scoring_radius=1.0, cv=2
     ).fit(StandardScaler().fit_transform(X), y)
     np.testing.assert_allclose(raw[-1].scores_, scaled.scores_)
     np.testing.assert_allclose(raw[-1].noise_, np.full(13, 0.1))

@@ -56,7 +56,7 @@ def assert_equals_cold_solutions(found, radius=None, **data):
         assert found.objectives[k, j] - found.gaps[k, j] <= cold.primal * (1 + 1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problem=problems(shapes=("l2", "ellipsoid"), log_C=(-1, 1)))
 def test_every_point_equals_the_cold_solution(problem):
     data = arguments(problem)
@@ -64,7 +64,7 @@ def test_every_point_equals_the_cold_solution(problem):
     assert_equals_cold_solutions(found, **data)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(problem=problems(shapes=("l2",), log_C=(-1, 1)))
 def test_the_coordinate_solver_walks_too(problem):
     data = arguments(problem) | {"solver": "coordinate"}
@@ -211,7 +211,7 @@ def carried_decisions(problem, Cs, factors, region):
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
     total = Counter()
-    for seed in range(8):
+    for seed in range(4):
         shape = ("l2", "ellipsoid")[seed % 2]
         problem = make_problem(
             seed,
@@ -222,9 +222,9 @@ def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
             weights=("ones", "random", "some zero")[seed % 3],
             dtype=(np.float64, np.float32)[seed % 2],
         )
-        Cs = np.geomspace(0.01, 1.0, 12)
-        total += carried_decisions(problem, Cs, [0.9, 1.0, 1.1], region)
-    assert total["decisions"] > 500
+        Cs = np.geomspace(0.1, 0.5, 8)
+        total += carried_decisions(problem, Cs, [0.95, 1.0], region)
+    assert total["decisions"] > 300
     assert total["wrong"] == 0
     assert total["violated"] == 0
 

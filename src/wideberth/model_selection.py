@@ -32,7 +32,7 @@ from wideberth._folds import Data, Fold, binary_labels, robust_accuracy, run_fol
 from wideberth._linear import DTYPES, LinearClassifier, weighted_classes
 from wideberth._validation import check_per_sample
 from wideberth.estimators import RobustLinearSVC
-from wideberth.path import read_Cs, read_radii
+from wideberth.grids import read_Cs, read_radii
 from wideberth.solution import convergence_warning
 from wideberth.solve import build_problem
 

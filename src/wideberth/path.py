@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wideberth._validation import check_per_sample, check_positive
-from wideberth.problem import Problem
-from wideberth.sequence import C_range, Found, Sequence
+from wideberth.grids import read_Cs, read_radii
+from wideberth.sequence import Found, Sequence
 from wideberth.solution import convergence_warning
 from wideberth.solve import (
     NullModelWarning,
@@ -419,31 +418,3 @@ def _notes(found: Path, reason: str, tol: float) -> list[Warning]:
             )
         )
     return notes
-
-
-def read_radii(radii, radius) -> np.ndarray:
-    """Check factors on `radius`, or radii where there is none."""
-    if radii is None:
-        radii = (0.0,) if radius is None else (1.0,)
-    values = np.atleast_1d(np.asarray(radii))
-    if values.ndim != 1 or not values.size:
-        raise ValueError(
-            f"radii has shape {np.shape(radii)}; it must be a list of numbers ≥ 0. "
-            "Radii that differ from sample to sample go to `radius`."
-        )
-    return np.array(check_per_sample(values, values.size, "radii"))
-
-
-def read_Cs(Cs, problems: list[Problem]) -> np.ndarray:
-    """Check values of C, or space as many over the ranges of the problems."""
-    if isinstance(Cs, int | np.integer) and not isinstance(Cs, bool):
-        if Cs < 1:
-            raise ValueError(f"Cs={Cs!r} must be a whole number ≥ 1, or values of C.")
-        ranges = np.array([C_range(problem) for problem in problems])
-        return np.geomspace(ranges[:, 0].min(), ranges[:, 1].max(), int(Cs))
-    values = np.atleast_1d(np.asarray(Cs))
-    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
-        raise ValueError(
-            f"Cs={Cs!r} must be a whole number ≥ 1, or a list of numbers > 0."
-        )
-    return np.array([check_positive(value, "Cs") for value in values.tolist()])

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.bounds import available_tests
-from wideberth.endpoints import null_certificate, saturation_scale
+from wideberth.endpoints import null_certificate
 from wideberth.noise import L2
 from wideberth.problem import Certificate, Problem
 from wideberth.rows import DenseRows
@@ -30,34 +30,14 @@ from wideberth.solve import carried_dual, null_if_optimal, proven, run_conic
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.walk import Place, Walk
 
-__all__ = ["C_range", "Found", "Sequence"]
+__all__ = ["Found", "Sequence", "carry"]
 
-#: How far the default path goes: one sample could move its own margin by this much.
-_LARGEST_PUSH = 100.0
-#: Least ratio of its ends, where the rules for them leave less.
-_LEAST_SPAN = 1e3
 #: Share of samples that must be decided beforehand to make a smaller copy worth while.
 _WORTH = 0.5
 #: Entries of X up to which rows cost less than deciding about them.
 _SMALL = 1 << 18
 #: Numbers of the margins kept for the next radius.
 _KEPT = 1 << 24
-
-
-def C_range(problem: Problem) -> tuple[float, float]:
-    """Ends of the default path, as factors on the weights.
-
-    The lower one is where every sample saturates (`saturation_scale`). With a free
-    intercept and classes of different weight that is nowhere; then the heavier class is
-    weighted down evenly to match first. The upper one is 100 / mean ‖x_i‖², weighted,
-    where a single sample could move its own margin by 100: free of the data's scale.
-    """
-    start = saturation_scale(problem.with_weights(problem.repair(problem.weights)))
-    squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
-    end = _LARGEST_PUSH / squares if squares > 0 else 1.0
-    if not 0 < start < np.inf:
-        start = end / _LEAST_SPAN**2
-    return start, max(end, _LEAST_SPAN * start)
 
 
 @dataclass(frozen=True)
@@ -176,8 +156,10 @@ class Sequence:
         if null is not None:
             zero = problem.at(np.zeros(problem.rows.d))
             return Outcome(zero, problem.dual_at(null))
-        met = carried is not None and carried.meets(control.target)
-        return carried if met else None
+        if carried is None or not carried.meets(control.target):
+            return None
+        # Afresh: one more rounding of Zᵀα is allowed for, those of a row are not.
+        return replace(carried, dual=problem.dual_at(carried.dual.alpha))
 
     def _promising(self, last: Outcome, ratio: float) -> bool:
         """Whether a region half as wide as `carry` would prove decides many samples.
