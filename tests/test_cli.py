@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -493,3 +494,36 @@ def test_a_path_holds_the_models_of_its_grid(fitted):
 @pytest.mark.parametrize("command", ["fit", "predict", "certify", "path", "reproduce"])
 def test_help_tells_what_a_command_is_for(command):
     assert run(command, "--help").stdout.startswith(f"usage: wideberth {command}")
+
+
+def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["kind"] = np.where(X[:, 0] + 0.5 * rng.normal(size=20_000) > 0, "x", "y")
+    frame["sigma"] = rng.uniform(0, 0.2, 20_000)
+    (tmp_path / "parts").mkdir()
+    for k in range(4):
+        part = frame.iloc[k * 5_000 : (k + 1) * 5_000]
+        part.to_parquet(tmp_path / "parts" / f"{k}.parquet")
+    monkeypatch.chdir(tmp_path)
+    asked = "fit parts --target kind --radius-column sigma --tol 1e-7 --folds 0"
+    assert main([*asked.split(), "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    pieces = [*asked.split(), "--memory", "400MB", "--json", "--out", "m.skops"]
+    assert main(pieces) == 0
+    found = json.loads(capsys.readouterr().out)
+    for name, value in whole["model"]["coefficients"].items():
+        assert found["model"]["coefficients"][name] == pytest.approx(value, abs=1e-3)
+    assert found["training"]["problems"][0]["relative_gap"] <= 1e-7
+    assert found["data"]["rows_used"] == 20_000
+    assert main(["predict", "m.skops", "parts", "--json"]) == 0
+
+
+@pytest.mark.parametrize(
+    "option", [["--cv"], ["--report", "r.html"], ["--standardize"]]
+)
+def test_what_needs_the_whole_table_is_refused_with_memory(option, capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "t.parquet", "--target", "y", "--memory", "1GB", *option])
+    assert f"{option[0]} needs the whole table" in capsys.readouterr().err

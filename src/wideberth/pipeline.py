@@ -140,6 +140,24 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         self.linear_map_, self.noise_ = maps[0], classifier.noise
         return self
 
+    @classmethod
+    def around(cls, classifier) -> RobustPipeline:
+        """A pipeline of one fitted classifier and nothing before it.
+
+        Parameters
+        ----------
+        classifier : fitted RobustLinearSVC
+
+        Returns
+        -------
+        RobustPipeline
+            Fitted: it predicts what the classifier predicts.
+        """
+        made = cls([(type(classifier).__name__.lower(), classifier)])
+        made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
+        made.noise_ = classifier.noise
+        return made
+
     def _robust_model(self):
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
 

@@ -100,12 +100,21 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="for the cross-validated accuracy (default: %(default)s; 0: none)",
     )
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="read DATA in pieces and never hold more than this, such as 2GB; numbers "
+        "only, no missing values, no accuracy and no report",
+    )
     add_preparation(group)
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     _check(options, parser)
-    from wideberth.cli.fitting import fit_table
+    if options.memory is None:
+        from wideberth.cli.fitting import fit_table as train
+    else:
+        from wideberth.cli.large import fit_large as train
     from wideberth.cli.model import dump_model
     from wideberth.cli.output import check_free, say, write_all, write_json
     from wideberth.cli.progress import Progress
@@ -116,7 +125,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if options.report:
         require("matplotlib", "the report")
     with Progress(options.json) as progress:
-        model, result = fit_table(options, _command(), progress)
+        model, result = train(options, _command(), progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
             files.append((options.out, dump_model(model)))
@@ -147,6 +156,10 @@ def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None
     if not options.cv and (options.radii or options.score_radius is not None):
         parser.error("--radii and --score-radius are for --cv to choose by.")
     check_together(options, parser)
+    if options.memory is not None:
+        from wideberth.cli.large import check_large
+
+        check_large(options, parser)
 
 
 def _command() -> str:

@@ -26,7 +26,7 @@ from wideberth.cli.sources.libsvm import LABEL
 from wideberth.cli.uncertainty import Uncertainty, find_uncertainty
 from wideberth.report.environment import machine, versions
 
-__all__ = ["fit_table", "read_training_data"]
+__all__ = ["describe_origin", "fit_table", "read_training_data"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 #: Targets of formats that have a usual place for one.
@@ -42,12 +42,7 @@ def fit_table(
     recipe = Recipe.of(options, rows.X, uncertainty)
     fitted = recipe.fit(rows.X, rows.y, uncertainty.radius)
     trained = _as_trained(uncertainty, fitted)
-    origin = {
-        "command": command,
-        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
-        "versions": versions(_PACKAGES),
-        "machine": machine(),
-    }
+    origin = describe_origin(command)
     result: dict = {
         "request": _request(options),
         "source": {
@@ -83,6 +78,16 @@ def fit_table(
         {**origin, "data": result["source"]},
     )
     return model, result
+
+
+def describe_origin(command: str) -> dict:
+    """How a model came about: command, time, versions, machine."""
+    return {
+        "command": command,
+        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+        "versions": versions(_PACKAGES),
+        "machine": machine(),
+    }
 
 
 def _as_trained(uncertainty: Uncertainty, fitted: Fitted) -> Uncertainty:

@@ -9,7 +9,7 @@ import numpy as np
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.sources import Source
 
-__all__ = ["TableSource"]
+__all__ = ["TableSource", "column_names"]
 
 
 class TableSource(Source):
@@ -121,6 +121,11 @@ class TableSource(Source):
             except (OSError, ValueError) as own:
                 return DataError(f"{fragment.path} cannot be read: {own}")
         return DataError(f"{self.path} cannot be read: {error}")
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a file or folder."""
+    return list(_open(path).schema.names)
 
 
 def _open(path: Path):

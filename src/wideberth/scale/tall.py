@@ -122,6 +122,7 @@ class _Tall:
                 smallest = min(smallest, gap)
             if idle > _PATIENCE or self.reads > _MOST_READS:
                 return self._finish(screen)
+            work = self._enough(work, look)
 
     def _sample_size(self, n: int) -> int:
         """As many rows as their sampling error will leave near the margin, roughly."""
@@ -129,7 +130,7 @@ class _Tall:
         return min(self.capacity, max(int(balanced), 50 * self.terms.d, 2000))
 
     def _look(self, look: Look) -> Work:
-        """One read of everything; another if it hands over too little to go on."""
+        """One read of everything."""
         self.reads += 1
         work = Work(self.terms, self.capacity, look.seed)
         for answer in self.source.map(look):
@@ -140,9 +141,15 @@ class _Tall:
                 "The data changed while it was read: chunks have other numbers of rows "
                 "than at the first read."
             )
-        if work.rows >= min(work.n, 2 * self.terms.d + 50) or not work.exact:
-            return work
-        return self._look(replace(look, wider=8 * look.wider))
+        return work
+
+    def _enough(self, work: Work, look: Look) -> Work:
+        """Look again, wider, while too few rows are handed over to go on with."""
+        least = min(work.n, 2 * self.terms.d + 50)
+        while work.exact and work.rows < least:
+            look = replace(look, wider=8 * look.wider)
+            work = self._look(look)
+        return work
 
     def _round(
         self, work: Work, w, b, wider: float, again: bool
