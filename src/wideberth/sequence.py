@@ -124,17 +124,18 @@ class Sequence:
         """Solve at one C, from the solution at another."""
         problem = base.with_weights(C * base.weights)
         passes = problem.rows.passes.count
-        carried = decided = None
+        carried, decided, promising = None, None, False
         if last is not None:
             ratio = C / last[0]
-            if self.solver.dual or ratio == 1 or self._promising(last[1], ratio):
+            promising = ratio == 1 or self._promising(last[1], ratio)
+            if promising or self.solver.dual:
                 carried = carry(problem, last[1], ratio)
         elif problem.intercept != 0:  # else b is not unique; a solver centres it
             carried = _settled(problem, problem.weights)
         outcome = self._known(
             problem, control, carried, null if null is None else C * null
         )
-        if outcome is None and last is not None and carried is not None:
+        if outcome is None and promising and carried is not None:
             decided = self._decide(problem, carried)
             if decided is not None and not decided.free.any():
                 outcome = _settled(problem, problem.weights * decided.saturated)
