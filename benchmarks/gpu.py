@@ -121,7 +121,7 @@ def main() -> None:
     report.say()
     equality(report)
     report.say(
-        "C = 0.01, radius 0.05. Certificates are of float64 arithmetic throughout."
+        "C = 0.01, radius 0.05. Certificates come from float64 arithmetic alone."
     )
     report.say()
     report.say(

@@ -40,7 +40,7 @@ __all__ = ["TallOutcome", "solve_tall"]
 #: Shares of the band that `SamplingError` gives, five standard deviations, to choose
 #: from; what rows outside may cost, as a share of the tolerance; how many rows tell;
 #: and the share where a sample of the rows inside has to do.
-_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.3), 0.3, 20_000
+_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.2, 20_000
 _MOST_OF_SAMPLE = 0.4
 #: Rounds without a smaller gap, and reads in all, after which to give up.
 _PATIENCE, _MOST_READS = 6, 60
