@@ -61,23 +61,36 @@ def in_memory(folder: Path) -> dict:
 
 
 def on_dask(folder: Path) -> dict:
+    import dask
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
     from wideberth import solve
 
-    X = np.load(folder / "X.npy", mmap_mode="r")
-    y = np.load(folder / "y.npy", mmap_mode="r")
+    def load(name: str):
+        """A file, split by rows; every worker reads its own part."""
+        shape = np.load(folder / name, mmap_mode="r").shape
+        rows = -(-shape[0] // 8)
+        parts = []
+        for start in range(0, shape[0], rows):
+            stop = min(start + rows, shape[0])
+            part = dask.delayed(read)(folder / name, start, stop)
+            size = (stop - start, *shape[1:])
+            parts.append(da.from_delayed(part, size, np.float32))
+        return da.concatenate(parts)
+
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as own,
         Client(own),
     ):
-        rows = -(-len(X) // 8)
-        data = [da.from_array(part, chunks=(rows, *part.shape[1:])) for part in (X, y)]
-        data = [part.map_blocks(np.array).persist() for part in data]
+        data = [load(name).persist() for name in ("X.npy", "y.npy")]
         wait(data)
         solve(*(part[:20_000] for part in data), **PROBLEM)  # workers import
         return timed(lambda: solve(*data, **PROBLEM))
+
+
+def read(path: Path, start: int, stop: int) -> np.ndarray:
+    return np.array(np.load(path, mmap_mode="r")[start:stop])
 
 
 def timed(run) -> dict:

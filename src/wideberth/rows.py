@@ -289,6 +289,18 @@ class DenseRows(Rows):
     def _gathers(self):
         return not self._foreign and super()._gathers
 
+    def _pieces(self, size):
+        if self._foreign or self.X.dtype == np.float64:
+            yield from super()._pieces(size)
+            return
+        # One buffer for all conversions: fresh memory costs more than the copy.
+        buffer = np.empty((min(size, self.n), self.d))
+        for start in range(0, self.n, size):
+            rows = slice(start, min(start + size, self.n))
+            block = buffer[: rows.stop - start]
+            block[...] = self.X[rows]
+            yield rows, block
+
     def table(self, extras):
         if not self._foreign:
             return super().table(extras)
@@ -315,8 +327,14 @@ class DenseRows(Rows):
 
     def _gram(self, a, E, gram, cross):
         root = namespace(a).sqrt(a)
+        size = min(self._batch_rows, self.n), self.d
+        buffer = None if self._foreign else np.empty(size)
         for rows, block in self._batches():
-            scaled = block * root[rows, None]
+            if buffer is None:
+                scaled = block * root[rows, None]
+            else:
+                scaled = buffer[: block.shape[0]]
+                np.multiply(block, root[rows, None], out=scaled)
             gram += host(scaled.T @ scaled)
             if E is not None:
                 cross += host(block.T @ E[rows, :])

@@ -40,7 +40,7 @@ __all__ = ["TallOutcome", "solve_tall"]
 #: Shares of the band that `SamplingError` gives, five standard deviations, to choose
 #: from; what rows outside may cost, as a share of the tolerance; how many rows tell;
 #: and the share where a sample of the rows inside has to do.
-_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.2, 20_000
+_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.1, 20_000
 _MOST_OF_SAMPLE = 0.4
 #: Rounds without a smaller gap, and reads in all, after which to give up.
 _PATIENCE, _MOST_READS = 6, 60
@@ -156,7 +156,7 @@ class _Tall:
     ) -> tuple[Outcome, Look]:
         """Solve what a look handed over; say what to look at next."""
         problem, exact, first = work.problem(), work.exact, self.reads == 1
-        tol = 0.3 * self.control.tol
+        tol = 0.15 * self.control.tol
         if first and not exact:  # as exact as the sampling error deserves
             tol = 0.02 * self.terms.d / problem.n
         inner = replace(self.control, tol=tol, callback=None, trace=[])
