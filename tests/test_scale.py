@@ -209,10 +209,32 @@ def test_noise_beyond_the_critical_radius_gives_the_null_model(radius, intercept
     assert found.primal == pytest.approx(expected.primal, rel=1e-9)
 
 
-def test_all_rows_may_fit_at_once():
-    X, y = tall_data(300, 3)
-    found = solve([(X, y)], C=1.0, tol=1e-10)
-    assert found.primal == pytest.approx(solve(X, y, C=1.0, tol=1e-10).primal, rel=1e-9)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize(("n", "d"), [(300, 3), (20, 100), (2, 1), (50, 1)])
+def test_small_and_wide_data(n, d, intercept):
+    X, y = tall_data(n, d, shift=0.0)
+    y[:2] = 1, -1
+    options = {"C": 1.0, "radius": 0.01, "tol": 1e-9} | INTERCEPTS[intercept]
+    found = solve(slices(n // 2, X, y), **options)
+    assert found.primal == pytest.approx(solve(X, y, **options).primal, rel=1e-7)
+
+
+def test_rows_without_weight_leave_nothing_to_learn(data):
+    X, y = data[:2]
+    with pytest.warns(NullModelWarning):
+        found = solve(slices(4_000, X, y, np.zeros(N)))
+    assert found.primal == 0
+    with pytest.raises(DataError, match="overflows"):
+        solve(slices(4_000, X, y, np.full(N, 1e308)), C=1e3)
+
+
+def test_too_little_memory_is_said():
+    X, y = tall_data(30_000, 4)
+    y[:] = np.where(np.arange(len(y)) % 1_000 == 0, 1.0, -1.0)  # all at the margin
+    terms, control = Terms(4, 1.0, 0.0, L2(), 0.0), Control(1e-6)
+    found = solve_tall(Counting(X, y, 2_000), terms, control, random_state=0)
+    assert found.tight
+    assert found.certificate.gap > 0
 
 
 def test_the_same_seed_gives_the_same_bits(data):
@@ -259,7 +281,10 @@ def spoiled(X, y):
     ("change", "message"),
     [
         (spoiled, r"chunk 7: X contains nan at row 17, column 3"),
-        (lambda X, y: (X[:, :5], y), r"chunk 7: has 5 columns where .* has 8"),
+        (
+            lambda X, y: (X[:, :5], y),
+            r"chunk 7: has shape \(2000, 5\); every chunk must have 8 columns",
+        ),
         (lambda X, y: (X, y[:-1]), r"chunk 7: has labels of shape"),
         (lambda X, y: (X, 2 * y), r"chunk 7: row 0 has the label -?2; solve needs"),
         (lambda X, y: (X, y, -y), r"chunk 7: the weight is -1"),

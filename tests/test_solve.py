@@ -359,3 +359,12 @@ def test_a_dual_point_that_cannot_be_balanced_has_no_value():
     small = Reduction.of(problem).shrink(one_class)
     light = small.problem.with_weights(0.1 * small.problem.weights)
     assert light.dual_at(np.zeros(light.n)).value == -np.inf
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate"])
+def test_samples_without_weight_leave_nothing_to_learn(solver):
+    X, y = np.eye(4), np.array([1, 1, -1, -1])
+    with pytest.warns(NullModelWarning):
+        found = solve(X, y, sample_weight=np.zeros(4), solver=solver)
+    assert found.primal == 0
+    assert not found.w.any()

@@ -124,9 +124,13 @@ def convergence_warning(text: str) -> Warning:
     return ConvergenceWarning(text)
 
 
-def not_converged(control: Control, certificate, seconds: float) -> Warning:
+def not_converged(
+    control: Control, certificate, seconds: float, remedy: str | None = None
+) -> Warning:
     """The warning that the tolerance was not met, and what to do about it."""
-    if control.steps >= control.max_iter:
+    if remedy is not None:
+        pass
+    elif control.steps >= control.max_iter:
         remedy = f"raise max_iter={control.max_iter}"
     elif time.perf_counter() > control.deadline:
         remedy = "raise max_seconds"

@@ -111,13 +111,12 @@ class Terms:
             chunk = self.classes.read(chunk)
         X = chunk.X
         if X.ndim != 2 or X.shape[1] != self.d:
-            columns = X.shape[1] if X.ndim == 2 else f"shape {X.shape}, not two"
             raise chunk.error(
-                f"has {columns} columns where the data before it has {self.d}."
+                f"has shape {tuple(X.shape)}; every chunk must have {self.d} columns."
             )
         try:
             y = _labels(chunk, check)
-            weights = _per_row(chunk, "weight", 1.0) * self.C
+            weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)
             rows = as_rows(self._rows(X, check), y)
             if self.norms is not None:
@@ -129,6 +128,16 @@ class Terms:
         except ValueError as error:
             raise chunk.error(str(error)) from None
         return Problem(rows, weights, radii, self.noise, self.intercept)
+
+    def _weights(self, chunk: Chunk):
+        """c_i = C · weight_i."""
+        weights = _per_row(chunk, "weight", 1.0)
+        with np.errstate(over="ignore"):
+            weights = weights * self.C
+        xp = namespace(weights)
+        if chunk.weight is not None and not xp.all(xp.isfinite(weights)):
+            raise ValueError(f"C={self.C!r} times the weight overflows; lower one.")
+        return weights
 
     def _rows(self, X, check: bool):
         """Features as the products take them."""

@@ -15,23 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from wideberth._arrays import like, namespace, pick, scatter
+from wideberth._arrays import fill, like, namespace, pick, scatter
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.regions import Region
-from wideberth.rows import gamma
+from wideberth.rows import as_rows, gamma
 from wideberth.scale.chunks import Chunk, Terms
 from wideberth.screening import fold_samples
 
-__all__ = ["Answer", "Look", "Piece", "Settle", "Settled", "thin"]
+__all__ = ["Answer", "Look", "Piece", "Settle", "Settled", "draw"]
 
 
+#: How many times the mean pull of a row makes it a heavy one.
+_HEAVY = 8.0
 #: Share of the last move of a margin that the next may have, and the least of all.
 _OF_MOVE, _LEAST_REACH = 0.5, 1e-5
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows of one chunk that are handed over, each drawn with the same chance."""
+    """Rows of one chunk that are handed over, and the chance each had to be drawn."""
 
     X: Any
     y: Any
@@ -39,20 +41,38 @@ class Piece:
     radii: Any
     #: Their places in the chunk.
     indices: Any
-    chance: float
+    chance: Any
 
     @classmethod
-    def of(cls, problem: Problem, indices, chance: float) -> Piece:
-        """Copy rows out of a chunk."""
+    def of(cls, problem: Problem, near, share: float, seed: tuple[int, ...]) -> Piece:
+        """Copy a share of the rows `near`, a mask, out of a chunk; see `draw`."""
+        indices = namespace(near).nonzero(near)[0]
+        n = indices.shape[0]
+        chance, k = fill(problem.weights, n, 1.0), math.ceil(share * n)
+        if k < n:
+            pull = problem.weights * problem.rows.norms() ** 2
+            y, pull = pick(problem.y, indices), pick(pull, indices)
+            J, chance = draw(y, pull, k, seed)
+            indices = pick(indices, J)
         everything = problem.rows.X, problem.y, problem.weights, problem.radii
         X, y, weights, radii = (pick(part, indices) for part in everything)
         return cls(X, y, weights, radii, indices, chance)
 
-    def part(self, J, share: float) -> Piece:
-        """Some of these rows."""
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return self.indices.shape[0]
+
+    def thinned(self, share: float, seed: tuple[int, ...]) -> Piece:
+        """A share of these rows; see `draw`."""
+        k = math.ceil(share * self.n)
+        if k >= self.n:
+            return self
+        pull = self.weights * as_rows(self.X, self.y).norms() ** 2
+        J, chance = draw(self.y, pull, k, seed)
         everything = self.X, self.y, self.weights, self.radii, self.indices
         X, y, weights, radii, indices = (pick(part, J) for part in everything)
-        return Piece(X, y, weights, radii, indices, self.chance * share)
+        return Piece(X, y, weights, radii, indices, pick(self.chance, J) * chance)
 
 
 @dataclass(frozen=True)
@@ -102,8 +122,7 @@ class Look:
         near = self._near(problem, point)
         if self.pinned is not None:
             scatter(near, self.pinned[chunk.number], True)
-        indices = xp.nonzero(near)[0]
-        indices, chance = thin(indices, self.chance, (self.seed, chunk.number))
+        piece = Piece.of(problem, near, self.chance, (self.seed, chunk.number))
         sides, upper = [], problem.y > 0
         if self.first:
             groups = (
@@ -117,7 +136,7 @@ class Look:
             point.hinge,
             point.rounding,
             fold_samples(problem, ~near & (point.slack >= 0)),
-            Piece.of(problem, indices, chance),
+            piece,
             sides,
             (above, problem.n - above),
         )
@@ -133,7 +152,8 @@ class Look:
         slack, xp = point.slack, namespace(point.slack)
         if self.before is None and self.band is None:
             return slack == slack
-        reach = self.wider * _LEAST_REACH
+        typical = float(xp.mean(xp.abs(slack)))
+        reach = self.wider * _LEAST_REACH * (1 + typical)
         if self.band is not None:
             reach = reach + self.wider * self.caution * self.band(problem)
         if self.before is None:
@@ -145,15 +165,33 @@ class Look:
         return (xp.abs(slack) <= reach) | ((earlier > 0) != (slack > 0))
 
 
-def thin(indices, chance: float, seed: tuple[int, ...]) -> tuple[Any, float]:
-    """Draw a share of some rows, one from each of equally long stretches."""
-    n = indices.shape[0]
-    k = min(math.ceil(n * chance), n)
-    if k == n:
-        return indices, 1.0
+def draw(y, pull, k: int, seed: tuple[int, ...]) -> tuple[Any, Any]:
+    """Places of about k rows, and the chance each had.
+
+    Rows that pull much harder than others (`pull`: by weight and length) and those of
+    the rarer class are drawn more often; else few would stand for many.
+    """
+    xp = namespace(y)
+    heavy = pull > _HEAVY * float(xp.mean(pull))
+    strata = [heavy, ~heavy & (y > 0), ~heavy & (y < 0)]
+    parts = [xp.nonzero(stratum)[0] for stratum in strata]
+    sizes = [part.shape[0] for part in parts]
+    wanted = [min(sizes[0], k // 3), 0, 0]
+    left = k - wanted[0]
+    wanted[1] = min(sizes[1], max(left // 2, left - sizes[2]))
+    wanted[2] = min(sizes[2], left - wanted[1])
+    drawn, chances = [], []
+    for number, (part, n, count) in enumerate(zip(parts, sizes, wanted, strict=True)):
+        places = _spread(n, count, (*seed, number))
+        drawn.append(pick(part, like(places, part)))
+        chances.append(fill(y, count, count / max(n, 1)))
+    return xp.concat(drawn), xp.concat(chances)
+
+
+def _spread(n: int, k: int, seed: tuple[int, ...]) -> np.ndarray:
+    """Places of k of n rows, one from each of equally long stretches."""
     start = np.arange(k) + np.random.default_rng(seed).random(k)
-    places = np.minimum((start * (n / k)).astype(np.int64), n - 1)
-    return pick(indices, like(places, indices)), k / n
+    return np.minimum((start * (n / max(k, 1))).astype(np.int64), n - 1)
 
 
 @dataclass(frozen=True)

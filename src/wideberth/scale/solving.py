@@ -91,7 +91,12 @@ def solve_source(
     converged = certificate.gap <= control.tol * certificate.primal
     notes = []
     if not converged:
-        notes.append(not_converged(control, certificate, seconds))
+        remedy = None
+        if found.tight:
+            remedy = (
+                "too many rows are near the margin for the memory allowed: raise it"
+            )
+        notes.append(not_converged(control, certificate, seconds, remedy))
     if not found.w.any():
         notes.append(null_model("at most the one given"))
     return Solution(

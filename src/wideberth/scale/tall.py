@@ -43,7 +43,11 @@ __all__ = ["TallOutcome", "solve_tall"]
 _CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.1, 20_000
 _MOST_OF_SAMPLE = 0.4
 #: Rounds without a smaller gap, and reads in all, after which to give up.
-_PATIENCE, _MOST_READS = 6, 60
+_PATIENCE, _MOST_READS = 6, 40
+#: How much wider than planned a look may be made.
+_WIDEST = 1e9
+#: Steps on the rows in memory after which another look says more.
+_MOST_STEPS = 300
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class TallOutcome:
     certificate: Certificate
     n: int
     reads: int
+    tight: bool
     alpha: Any
     removed: Any
     saturated: Any
@@ -93,6 +98,7 @@ class _Tall:
         self.sizes: dict[int, int] = {}
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.proof: _Proof | None = None
+        self.tight = False  # given up for want of memory
 
     def solve(self, screen: bool) -> TallOutcome:
         """Rounds until the gap of the whole problem meets the tolerance."""
@@ -121,6 +127,7 @@ class _Tall:
                 idle = 0 if gap < 0.9 * smallest else idle + 1
                 smallest = min(smallest, gap)
             if idle > _PATIENCE or self.reads > _MOST_READS:
+                self.tight = not work.exact
                 return self._finish(screen)
             work = self._enough(work, look)
 
@@ -146,8 +153,8 @@ class _Tall:
     def _enough(self, work: Work, look: Look) -> Work:
         """Look again, wider, while too few rows are handed over to go on with."""
         least = min(work.n, 2 * self.terms.d + 50)
-        while work.exact and work.rows < least:
-            look = replace(look, wider=8 * look.wider)
+        while work.exact and work.rows < least and look.wider < _WIDEST:
+            look = replace(look, wider=30 * look.wider)
             work = self._look(look)
         return work
 
@@ -159,7 +166,8 @@ class _Tall:
         tol = 0.15 * self.control.tol
         if first and not exact:  # as exact as the sampling error deserves
             tol = 0.02 * self.terms.d / problem.n
-        inner = replace(self.control, tol=tol, callback=None, trace=[])
+        most = min(self.control.steps + _MOST_STEPS, self.control.max_iter)
+        inner = replace(self.control, tol=tol, max_iter=most, callback=None, trace=[])
         if first:
             seed = int(self.rng.integers(2**31))
             found = solve_sample(problem, inner, seed)
@@ -182,37 +190,16 @@ class _Tall:
                 look = replace(look, before=(look.w, look.b))
             return found, replace(look, pinned=work.members if again else None)
         points = 16 if is_foreign(problem.y) else 6
-        error = SamplingError(problem, found.point, work.doubt, self.rng, points)
+        error = SamplingError(problem, found.point, 1 - work.chance, self.rng, points)
+        poll = _Poll(problem, found.point, error, work.chance)
         tolerable = _AFFORDABLE * self.control.tol * found.point.value
-        caution, near = self._caution(problem, found.point, error, tolerable)
-        if near > 0.9 * self.capacity * work.chance:
+        caution, near = poll.caution(tolerable)
+        if near > 0.9 * self.capacity:
             # Another sample: the narrower the band, the smaller the next error.
-            look, wide = replace(look, before=None), _MOST_OF_SAMPLE
-            caution, near = self._caution(problem, found.point, error, np.inf, wide)
-        chance = min(1.0, 0.9 * self.capacity * work.chance / max(near, 1.0))
+            look = replace(look, before=None)
+            caution, near = poll.caution(np.inf, _MOST_OF_SAMPLE)
+        chance = min(1.0, 0.9 * self.capacity / max(near, 1.0))
         return found, replace(look, band=error, caution=caution, chance=chance)
-
-    def _caution(
-        self, problem: Problem, point: PrimalPoint, error, tolerable, least=0.0
-    ) -> tuple[float, float]:
-        """How much of the sampling error to allow for, and how many rows that leaves.
-
-        A row outside whose slack u turns out to be u + σZ of the other sign, Z normal,
-        costs c_i σ E[(Z − |u|/σ)_+] of the gap; all of them together must not matter.
-        """
-        step = max(problem.n // _POLLED, 1)
-        polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
-        part = replace(problem, rows=polled, weights=problem.weights[::step])
-        band, slack = host(error(part)), np.abs(host(point.slack[::step]))
-        sigma = np.maximum(band / 5, 1e-300)
-        x = np.minimum(slack / sigma, 40.0)
-        excess = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) - x * ndtr(-x)
-        cost = step * host(part.weights) * sigma * excess
-        for caution in _CAUTIONS:
-            outside = slack > caution * band
-            if caution >= least and cost[outside].sum() <= tolerable:
-                break
-        return caution, float(step * np.count_nonzero(~outside))
 
     def _note(self, work: Work, w, b) -> None:
         """Keep the point of a look if it is the best, and report."""
@@ -240,7 +227,7 @@ class _Tall:
         hinge, shares = fold.total, (1.0, 1.0)
         if penalty is not None:
             heavy, light = sorted(work.sides, key=lambda side: -side.total)
-            share = min((light.total + penalty) / heavy.total, 1.0)
+            share = min((light.total + penalty) / max(heavy.total, 1e-300), 1.0)
             fold = light + _scaled(heavy, share)
             b = math.copysign(1.0, heavy.balance)
             if share == 1.0:  # both classes saturated
@@ -248,7 +235,8 @@ class _Tall:
             shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
             toward = abs(b)
             hinge = (1 - toward) * heavy.total + (1 + toward) * light.total
-        if fold.s <= 0 or self.terms.noise.dual_norm(fold.d) > fold.s:
+        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
+        if not null and fold.total > 0:  # without any weight, w = 0 too
             return False
         zero, none = np.zeros(self.terms.d), np.empty(0)
         value = hinge + 0.5 * (penalty or 0.0) * b * b
@@ -303,10 +291,38 @@ class _Tall:
             self._certificate(),
             self.n,
             self.reads,
+            self.tight,
             alpha,
             removed,
             saturated,
         )
+
+
+class _Poll:
+    """What some rows of a sample say about how wide the next look must be.
+
+    A row outside whose slack u turns out to be u + σZ of the other sign, Z normal,
+    costs c_i σ E[(Z − |u|/σ)_+] of the gap; all of them together must not matter.
+    """
+
+    def __init__(self, problem: Problem, point: PrimalPoint, error, chance):
+        step = max(problem.n // _POLLED, 1)
+        polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
+        part = replace(problem, rows=polled, weights=problem.weights[::step])
+        self.band, self.slack = host(error(part)), np.abs(host(point.slack[::step]))
+        self.each = step / host(chance[::step])  # how many rows each stands for
+        sigma = np.maximum(self.band / 5, 1e-300)
+        x = np.minimum(self.slack / sigma, 40.0)
+        excess = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) - x * ndtr(-x)
+        self.cost = step * host(part.weights) * sigma * excess
+
+    def caution(self, tolerable: float, least: float = 0.0) -> tuple[float, float]:
+        """How much of the error to allow for, and how many rows are within that."""
+        for caution in _CAUTIONS:
+            outside = self.slack > caution * self.band
+            if caution >= least and self.cost[outside].sum() <= tolerable:
+                break
+        return caution, float(self.each[~outside].sum())
 
 
 def _check_classes(work: Work) -> None:

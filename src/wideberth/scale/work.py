@@ -6,18 +6,13 @@ import math
 import operator
 from typing import Any
 
-import numpy as np
-
-from wideberth._arrays import concat, like
+from wideberth._arrays import concat, namespace
 from wideberth.problem import Folded, Problem
 from wideberth.rows import Passes, as_rows, gamma
 from wideberth.scale.chunks import Terms
-from wideberth.scale.passes import Answer, Piece, thin
+from wideberth.scale.passes import Answer, Piece
 
 __all__ = ["Work"]
-
-#: Drawn this much more often than others, rows of a piece are thinned out.
-_UNEVEN = 1.1
 
 
 class Work:
@@ -25,11 +20,13 @@ class Work:
 
     If more rows than that are near the margin a sample of them stands for all, weighted
     up. Then `exact` is False, and no dual point of the whole problem comes of it.
+    `problem` leaves behind the `members` of each chunk and the `chance` each row had.
     """
 
     def __init__(self, terms: Terms, capacity: int, seed: int):
         self.terms, self.capacity, self.seed = terms, capacity, seed
-        self.n, self.chance = 0, 1.0
+        self.n, self.exact = 0, True
+        self._share = 1.0
         self.sizes: dict[int, int] = {}
         self.fold: Folded | None = None
         self.sides: list[Folded] = []
@@ -48,22 +45,17 @@ class Work:
         before: list = self.sides or [None] * len(answer.sides)
         self.sides = [_plus(*pair) for pair in zip(before, answer.sides, strict=True)]
         self.classes = tuple(map(operator.add, self.classes, answer.classes))
-        self.chance = min(self.chance, answer.piece.chance)
-        self._pieces[answer.number] = self._even(answer.number, answer.piece)
+        self._pieces[answer.number] = self._thinned(answer.number, answer.piece)
         while self.rows > max(self.capacity, len(self._pieces)):
-            self.chance *= 0.9 * self.capacity / self.rows
+            share = 0.9 * self.capacity / self.rows
+            self._share, self.exact = self._share * share, False
             for number, piece in self._pieces.items():
-                self._pieces[number] = self._even(number, piece)
+                self._pieces[number] = piece.thinned(share, (self.seed, number))
 
     @property
     def rows(self) -> int:
         """Rows held."""
-        return sum(piece.indices.shape[0] for piece in self._pieces.values())
-
-    @property
-    def exact(self) -> bool:
-        """Whether every row near the margin is here."""
-        return self.chance == 1.0
+        return sum(piece.n for piece in self._pieces.values())
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the look, and its rounding."""
@@ -78,12 +70,12 @@ class Work:
         X, y = concat([piece.X for piece in pieces]), concat([p.y for p in pieces])
         weights = concat([piece.weights / piece.chance for piece in pieces])
         radii = concat([piece.radii for piece in pieces])
-        self.doubt = concat([0 * p.weights + (1 - p.chance) for p in pieces])
+        self.chance = concat([piece.chance for piece in pieces])
         rows = as_rows(X, y)
         rows.passes = Passes(self.n)
-        return Problem(
-            rows, weights, radii, self.terms.noise, self.terms.intercept, self.fold
-        )
+        noise, intercept = self.terms.noise, self.terms.intercept
+        fold = self.fold if self.fold is not None and self.fold.n else None
+        return Problem(rows, weights, radii, noise, intercept, fold)
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, chunk by chunk."""
@@ -94,13 +86,13 @@ class Work:
             start = stop
         return parts
 
-    def _even(self, number: int, piece: Piece) -> Piece:
-        """The piece, thinned out if its rows were drawn more often than others."""
-        if piece.chance <= _UNEVEN * self.chance:
+    def _thinned(self, number: int, piece: Piece) -> Piece:
+        """The piece as it would be had it been there when others were thinned out."""
+        whole = piece.n == 0 or float(namespace(piece.chance).min(piece.chance)) == 1
+        self.exact = self.exact and whole and self._share == 1
+        if self._share == 1:
             return piece
-        places = np.arange(piece.indices.shape[0])
-        places, share = thin(places, self.chance / piece.chance, (self.seed, number))
-        return piece.part(like(places, piece.indices), share)
+        return piece.thinned(self._share, (self.seed, number))
 
 
 def _plus(a: Folded | None, b: Folded) -> Folded:

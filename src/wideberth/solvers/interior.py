@@ -152,7 +152,7 @@ class InteriorPoint:
     @property
     def relative_gap(self) -> float:
         """Gap of the current point on its own problem, over its primal value."""
-        return self.gap / max(self.primal, 1e-3 * self.first_primal)
+        return self.gap / max(self.primal, 1e-3 * self.first_primal, 1e-300)
 
     def _lift(self, a: np.ndarray) -> np.ndarray:
         """Σ a_i e_i, by one product."""
