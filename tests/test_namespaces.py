@@ -105,8 +105,10 @@ def test_whole_numbers_are_refused_with_advice(xp):
 
 def test_scatter_writes_in_place(xp):
     array = xp.zeros(5)
-    scatter(array, xp.asarray([1, 3]), xp.asarray([2.0, 4.0], dtype=array.dtype))
+    scatter(array, xp.asarray([3, 1]), xp.asarray([4.0, 2.0], dtype=array.dtype))
     assert host(array).tolist() == [0, 2, 0, 4, 0]
+    scatter(array, xp.asarray([3, 0]), 7.0)
+    assert host(array).tolist() == [7, 2, 0, 7, 0]
 
 
 def test_like_moves_between_namespaces(xp):

@@ -21,6 +21,7 @@ from wideberth.noise import L2
 from wideberth.scale import DataError, Source, open_data
 from wideberth.scale.chunks import Chunk, Terms
 from wideberth.scale.memory import parse_bytes
+from wideberth.scale.passes import draw
 from wideberth.scale.tall import solve_tall
 from wideberth.solvers.control import Control
 
@@ -228,13 +229,24 @@ def test_rows_without_weight_leave_nothing_to_learn(data):
         solve(slices(4_000, X, y, np.full(N, 1e308)), C=1e3)
 
 
-def test_too_little_memory_is_said():
+@pytest.mark.parametrize("intercept", [0.0, 1.0])
+def test_rows_at_the_margin_need_not_all_fit(intercept):
     X, y = tall_data(30_000, 4)
-    y[:] = np.where(np.arange(len(y)) % 1_000 == 0, 1.0, -1.0)  # all at the margin
-    terms, control = Terms(4, 1.0, 0.0, L2(), 0.0), Control(1e-6)
+    y[:] = np.where(np.arange(len(y)) % 1_000 == 0, 1.0, -1.0)  # best: always −1
+    terms, control = Terms(4, 1.0, 0.0, L2(), intercept), Control(1e-6)
     found = solve_tall(Counting(X, y, 2_000), terms, control, random_state=0)
+    problem = Problem.from_data(X, y, C=1.0, radius=0.0, intercept=intercept)
+    own = problem.gap(found.w, found.b, found.alpha)
+    assert own == pytest.approx(found.certificate.gap, abs=1e-9 * len(y))
+    assert own <= 1e-6 * found.certificate.primal
+
+
+def test_too_little_memory_is_said():
+    X, y = tall_data(30_000, 20)
+    terms, control = Terms(20, 0.05, 0.1, L2(), None), Control(1e-9)
+    found = solve_tall(Counting(X, y, 150), terms, control, random_state=0)
     assert found.tight
-    assert found.certificate.gap > 0
+    assert found.certificate.gap > 1e-9 * found.certificate.primal
 
 
 def test_the_same_seed_gives_the_same_bits(data):
@@ -260,6 +272,65 @@ def test_progress_goes_to_standard_error(data, capsys):
     assert "read 2: objective" in shown.err
     assert "relative gap" in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_certificate_is_true_whatever_the_memory(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(200, 1_500)), int(rng.integers(1, 7))
+    X, y = tall_data(n, d, seed, shift=rng.normal())
+    y[:2] = 1, -1
+    weight = rng.choice([0.0, 1e-3, 1.0, 1.0, 50.0], size=n)
+    radius = rng.choice([0.0, rng.exponential(0.3)]) * rng.random(n)
+    intercept = [None, 0.0, 1.0][seed % 3]
+    C = 10.0 ** rng.uniform(-3, 2)
+
+    class Small(Counting):
+        def chunks(self):
+            for number, part in enumerate(slices(150, X, y, weight, radius)):
+                yield Chunk.of(part[0], part[1:], number, "test")
+
+    terms = Terms(d, C, 0.0, L2(), intercept)
+    held = int(rng.integers(20 * d + 60, 400))
+    found = solve_tall(Small(X, y, held), terms, Control(1e-6), random_state=seed)
+    problem = Problem.from_data(
+        X, y, C=C, radius=radius, sample_weight=weight, intercept=intercept
+    )
+    certificate = found.certificate
+    slack = 10 * certificate.rounding + 1e-12 * certificate.primal
+    own = problem.at(found.w, found.b).value
+    assert own == pytest.approx(certificate.primal, abs=slack)
+    if found.alpha is not None:
+        dual = problem.dual_at(found.alpha).value
+        assert dual == pytest.approx(certificate.dual, abs=slack)
+    exact = solve(
+        X,
+        y,
+        C=C,
+        radius=radius,
+        sample_weight=weight,
+        fit_intercept=intercept is not None,
+        intercept_penalty=intercept or 0.0,
+        tol=1e-9,
+        quiet=True,
+    )
+    assert certificate.dual <= exact.primal + slack
+    assert certificate.primal >= exact.dual - slack
+
+
+@pytest.mark.parametrize("k", [1, 7, 600, 950, 999])
+def test_rows_are_drawn_once_with_the_chance_that_is_said(k):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1_000) < 0.02, 1.0, -1.0)
+    pull = np.where(rng.random(1_000) < 0.01, 100.0, 1.0)
+    sums, rounds = np.zeros(1_000), 300
+    for seed in range(rounds):
+        places, chance = draw(y, pull, k, (seed,))
+        assert np.unique(places).size == places.size <= k
+        sums[places] += 1 / chance
+    for stratum in (pull > 50, (pull < 50) & (y > 0), (pull < 50) & (y < 0)):
+        if k >= 7:
+            assert sums[stratum].mean() / rounds == pytest.approx(1.0, abs=1e-9)
 
 
 # -- errors ----------------------------------------------------------------------------

@@ -103,10 +103,13 @@ def quantile(array, share: float) -> float:
 
 
 def scatter(array, J, values) -> None:
-    """Write array[J] = values in place, J ascending."""
+    """Write array[J] = values, an array or one value, in place."""
     try:
         array[J] = values
     except IndexError:  # the standard itself writes through masks alone
         mask = np.zeros(array.shape[0], dtype=bool)
         mask[host(J)] = True
+        if is_foreign(values):
+            xp = namespace(values)
+            values = xp.take(values, xp.argsort(J), axis=0)
         array[like(mask, array)] = values

@@ -25,6 +25,8 @@ from wideberth.screening import fold_samples
 __all__ = ["Answer", "Look", "Piece", "Settle", "Settled", "draw"]
 
 
+#: Slack up to which a row is taken to be at the margin rather than beyond it.
+_TOUCHING = 1e-9
 #: How many times the mean pull of a row makes it a heavy one.
 _HEAVY = 8.0
 #: Share of the last move of a margin that the next may have, and the least of all.
@@ -39,12 +41,15 @@ class Piece:
     y: Any
     weights: Any
     radii: Any
-    #: Their places in the chunk.
+    #: Their places in the chunk, and whether they are beyond the margin.
     indices: Any
+    active: Any
     chance: Any
 
     @classmethod
-    def of(cls, problem: Problem, near, share: float, seed: tuple[int, ...]) -> Piece:
+    def of(
+        cls, problem: Problem, near, active, share: float, seed: tuple[int, ...]
+    ) -> Piece:
         """Copy a share of the rows `near`, a mask, out of a chunk; see `draw`."""
         indices = namespace(near).nonzero(near)[0]
         n = indices.shape[0]
@@ -56,23 +61,28 @@ class Piece:
             indices = pick(indices, J)
         everything = problem.rows.X, problem.y, problem.weights, problem.radii
         X, y, weights, radii = (pick(part, indices) for part in everything)
-        return cls(X, y, weights, radii, indices, chance)
+        return cls(X, y, weights, radii, indices, pick(active, indices), chance)
 
     @property
     def n(self) -> int:
         """Rows."""
         return self.indices.shape[0]
 
-    def thinned(self, share: float, seed: tuple[int, ...]) -> Piece:
-        """A share of these rows; see `draw`."""
+    def thinned(
+        self, share: float, seed: tuple[int, ...], terms: Terms
+    ) -> tuple[Piece, Folded | None]:
+        """A share of these rows (see `draw`), and the others folded."""
         k = math.ceil(share * self.n)
         if k >= self.n:
-            return self
-        pull = self.weights * as_rows(self.X, self.y).norms() ** 2
-        J, chance = draw(self.y, pull, k, seed)
-        everything = self.X, self.y, self.weights, self.radii, self.indices
-        X, y, weights, radii, indices = (pick(part, J) for part in everything)
-        return Piece(X, y, weights, radii, indices, pick(self.chance, J) * chance)
+            return self, None
+        rows = as_rows(self.X, self.y)
+        J, chance = draw(self.y, self.weights * rows.norms() ** 2, k, seed)
+        own = Problem(rows, self.weights, self.radii, terms.noise, terms.intercept)
+        left = fold_samples(own, _without(self.active, J))
+        everything = self.X, self.y, self.weights, self.radii, self.indices, self.active
+        X, y, weights, radii, indices, active = (pick(part, J) for part in everything)
+        chance = pick(self.chance, J) * chance
+        return Piece(X, y, weights, radii, indices, active, chance), left
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,9 @@ class Answer:
     #: Rows taken to be at α = c.
     fold: Folded
     piece: Piece
+    #: Rows near the margin that were not drawn, taken to be at α = c where they are
+    #: on that side; not at the first look.
+    rest: Folded | None
     #: All rows folded, by class where there is an intercept, and how many of each class
     #: there are; the first look only.
     sides: list[Folded]
@@ -122,7 +135,12 @@ class Look:
         near = self._near(problem, point)
         if self.pinned is not None:
             scatter(near, self.pinned[chunk.number], True)
-        piece = Piece.of(problem, near, self.chance, (self.seed, chunk.number))
+        active = point.slack > _TOUCHING
+        seed = self.seed, chunk.number
+        piece = Piece.of(problem, near, active, self.chance, seed)
+        rest = None
+        if self.chance < 1 and not self.first:
+            rest = fold_samples(problem, _without(near & active, piece.indices))
         sides, upper = [], problem.y > 0
         if self.first:
             groups = (
@@ -135,8 +153,9 @@ class Look:
             problem.n,
             point.hinge,
             point.rounding,
-            fold_samples(problem, ~near & (point.slack >= 0)),
+            fold_samples(problem, ~near & active),
             piece,
+            rest,
             sides,
             (above, problem.n - above),
         )
@@ -184,14 +203,26 @@ def draw(y, pull, k: int, seed: tuple[int, ...]) -> tuple[Any, Any]:
     for number, (part, n, count) in enumerate(zip(parts, sizes, wanted, strict=True)):
         places = _spread(n, count, (*seed, number))
         drawn.append(pick(part, like(places, part)))
-        chances.append(fill(y, count, count / max(n, 1)))
+        chances.append(fill(y, places.size, places.size / max(n, 1)))
     return xp.concat(drawn), xp.concat(chances)
 
 
+def _without(mask, J):
+    """The mask but for the places J."""
+    xp = namespace(mask)
+    left = xp.asarray(mask, copy=True)
+    scatter(left, J, False)
+    return left
+
+
 def _spread(n: int, k: int, seed: tuple[int, ...]) -> np.ndarray:
-    """Places of k of n rows, one from each of equally long stretches."""
+    """Places of about k of n rows, one from each of equally long stretches.
+
+    Where neighbouring stretches share a row it may be drawn for both, but comes once.
+    """
     start = np.arange(k) + np.random.default_rng(seed).random(k)
-    return np.minimum((start * (n / max(k, 1))).astype(np.int64), n - 1)
+    places = np.minimum((start * (n / max(k, 1))).astype(np.int64), n - 1)
+    return np.unique(places)
 
 
 @dataclass(frozen=True)
@@ -238,7 +269,7 @@ class Settle:
             return Settled(chunk.number, counts)
         slack = problem.slack(*self.rule)
         upper, lower = (share * problem.weights for share in self.shares)
-        alpha = xp.where(slack >= 0, xp.where(problem.y > 0, upper, lower), 0.0)
+        alpha = xp.where(slack > _TOUCHING, xp.where(problem.y > 0, upper, lower), 0.0)
         if chunk.number in self.members:
             scatter(alpha, *self.members[chunk.number])
         return Settled(chunk.number, counts, removed, saturated, alpha)

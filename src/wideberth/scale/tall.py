@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from wideberth._arrays import concat, host, is_foreign, like
+from wideberth._arrays import concat, host, is_foreign, like, namespace
 from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
 from wideberth.regions import build_region
 from wideberth.rows import as_rows, gamma
@@ -114,6 +114,7 @@ class _Tall:
         self._note(work, w, b)
         smallest, idle, narrow, exact = np.inf, 0, 1.0, False
         while True:
+            solved = work.exact
             found, look = self._round(work, w, b, narrow * 3.0**idle, exact)
             work = self._look(look)
             w, b = found.point.w, found.point.b
@@ -123,7 +124,7 @@ class _Tall:
             gap = self._certificate().gap
             if gap <= self.control.tol * self.point.value or self.control.exhausted():
                 return self._finish(screen)
-            if self.proof is not None:
+            if solved:
                 idle = 0 if gap < 0.9 * smallest else idle + 1
                 smallest = min(smallest, gap)
             if idle > _PATIENCE or self.reads > _MOST_READS:
@@ -153,7 +154,11 @@ class _Tall:
     def _enough(self, work: Work, look: Look) -> Work:
         """Look again, wider, while too few rows are handed over to go on with."""
         least = min(work.n, 2 * self.terms.d + 50)
-        while work.exact and work.rows < least and look.wider < _WIDEST:
+
+        def few() -> bool:
+            return (work.exact and work.rows < least) or not work.balances()
+
+        while few() and look.wider < _WIDEST:
             look = replace(look, wider=30 * look.wider)
             work = self._look(look)
         return work
@@ -183,12 +188,15 @@ class _Tall:
             seed=self.reads,
         )
         if exact:
-            proof = _Proof(found.dual, (w, b), work.split(found.dual.alpha))
-            if self.proof is None or proof.dual.value > self.proof.dual.value:
-                self.proof = proof
+            self._prove(work, found.dual, (w, b))
             if first:  # everything was solved at once: it is there, or nearly
                 look = replace(look, before=(look.w, look.b))
             return found, replace(look, pinned=work.members if again else None)
+        settled = work.settled(problem)
+        if settled is not None:  # a point, if not a good one
+            xp = namespace(settled.weights)
+            alpha = xp.minimum(found.dual.alpha, settled.weights)
+            self._prove(work, settled.dual_at(alpha), (w, b))
         points = 16 if is_foreign(problem.y) else 6
         error = SamplingError(problem, found.point, 1 - work.chance, self.rng, points)
         poll = _Poll(problem, found.point, error, work.chance)
@@ -200,6 +208,11 @@ class _Tall:
             caution, near = poll.caution(np.inf, _MOST_OF_SAMPLE)
         chance = min(1.0, 0.9 * self.capacity / max(near, 1.0))
         return found, replace(look, band=error, caution=caution, chance=chance)
+
+    def _prove(self, work: Work, dual: DualPoint, rule) -> None:
+        """Keep a dual point of the whole problem if it is the best, and above α = 0."""
+        if dual.value > (0.0 if self.proof is None else self.proof.dual.value):
+            self.proof = _Proof(dual, rule, work.split(dual.alpha))
 
     def _note(self, work: Work, w, b) -> None:
         """Keep the point of a look if it is the best, and report."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import replace
 from typing import Any
 
 from wideberth._arrays import concat, namespace
@@ -27,6 +28,7 @@ class Work:
         self.terms, self.capacity, self.seed = terms, capacity, seed
         self.n, self.exact = 0, True
         self._share = 1.0
+        self._rest: Folded | None = None
         self.sizes: dict[int, int] = {}
         self.fold: Folded | None = None
         self.sides: list[Folded] = []
@@ -42,6 +44,8 @@ class Work:
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
         self.fold = _plus(self.fold, answer.fold)
+        if answer.rest is not None:
+            self._rest = _plus(self._rest, answer.rest)
         before: list = self.sides or [None] * len(answer.sides)
         self.sides = [_plus(*pair) for pair in zip(before, answer.sides, strict=True)]
         self.classes = tuple(map(operator.add, self.classes, answer.classes))
@@ -50,12 +54,23 @@ class Work:
             share = 0.9 * self.capacity / self.rows
             self._share, self.exact = self._share * share, False
             for number, piece in self._pieces.items():
-                self._pieces[number] = piece.thinned(share, (self.seed, number))
+                self._pieces[number] = self._thin(number, piece, share)
 
     @property
     def rows(self) -> int:
         """Rows held."""
         return sum(piece.n for piece in self._pieces.values())
+
+    def balances(self) -> bool:
+        """Whether the rows held can balance the folded ones, as a free b demands."""
+        if self.terms.intercept != 0 or self.fold is None:
+            return True
+        need, mass = self.fold.balance, 0.0
+        for piece in self._pieces.values():
+            xp, weights = namespace(piece.weights), piece.weights / piece.chance
+            other = piece.y < 0 if need > 0 else piece.y > 0
+            mass += float(xp.sum(xp.where(other, weights, 0.0)))
+        return abs(need) < 0.9 * mass or need == 0
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the look, and its rounding."""
@@ -77,6 +92,17 @@ class Work:
         fold = self.fold if self.fold is not None and self.fold.n else None
         return Problem(rows, weights, radii, noise, intercept, fold)
 
+    def settled(self, problem: Problem) -> Problem | None:
+        """The problem with the rows that were not drawn settled, like those far away.
+
+        Its dual points are points of the whole problem. None at the first look, where
+        all rows are near and nothing is known of them.
+        """
+        if self.sides or self._rest is None:
+            return None
+        weights = problem.weights * self.chance
+        return replace(problem, weights=weights, folded=_plus(self.fold, self._rest))
+
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, chunk by chunk."""
         parts, start = {}, 0
@@ -90,9 +116,13 @@ class Work:
         """The piece as it would be had it been there when others were thinned out."""
         whole = piece.n == 0 or float(namespace(piece.chance).min(piece.chance)) == 1
         self.exact = self.exact and whole and self._share == 1
-        if self._share == 1:
-            return piece
-        return piece.thinned(self._share, (self.seed, number))
+        return piece if self._share == 1 else self._thin(number, piece, self._share)
+
+    def _thin(self, number: int, piece: Piece, share: float) -> Piece:
+        kept, left = piece.thinned(share, (self.seed, number), self.terms)
+        if left is not None:
+            self._rest = _plus(self._rest, left)
+        return kept
 
 
 def _plus(a: Folded | None, b: Folded) -> Folded:
