@@ -222,7 +222,7 @@ def _spread(n: int, k: int, seed: tuple[int, ...]) -> np.ndarray:
     """
     start = np.arange(k) + np.random.default_rng(seed).random(k)
     places = np.minimum((start * (n / max(k, 1))).astype(np.int64), n - 1)
-    return np.unique(places)
+    return places[np.diff(places, prepend=-1) > 0]
 
 
 @dataclass(frozen=True)
