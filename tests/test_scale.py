@@ -138,6 +138,15 @@ def test_intercepts_and_noise_shapes(intercept, noise, data):
     assert found.primal == pytest.approx(expected.primal, rel=1e-8)
 
 
+def test_sparse_chunks_take_a_covariance(data):
+    X, y = np.where(np.abs(data[0]) > 1, data[0], 0.0), data[1]
+    root = np.random.default_rng(2).normal(size=(D, D)) / 3
+    options = OPTIONS | {"noise": root @ root.T, "radius": 0.2}
+    parts = [(sp.csr_array(part), labels) for part, labels in slices(6_000, X, y)]
+    found, expected = solve(parts, **options), solve(X, y, **options)
+    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
+
+
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 def test_the_certificate_is_that_of_the_whole_problem(intercept, data):
     X, y, weight, radius = data

@@ -17,6 +17,7 @@ __all__ = [
     "at_least",
     "concat",
     "fill",
+    "float64",
     "host",
     "is_foreign",
     "like",
@@ -62,6 +63,14 @@ def like(array, other):
     if isinstance(other, np.ndarray):
         return array
     return namespace(other).asarray(array, device=array_api_compat.device(other))
+
+
+def float64(array):
+    """The array in float64; the same object if it is that already."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=False)
+    xp = namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
 
 
 def concat(parts: list):

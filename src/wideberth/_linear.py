@@ -60,7 +60,7 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         xp = namespace(values)
         if values.ndim == 1:
-            numbers = xp.astype(values > 0, xp.int64)
+            numbers = xp.where(values > 0, xp.ones_like(values, dtype=xp.int64), 0)
         else:
             numbers = xp.argmax(values, axis=1)
         classes = self.classes_

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth._arrays import is_foreign, like, namespace
+from wideberth._arrays import float64, is_foreign, like, namespace
 from wideberth._validation import check_per_sample
 from wideberth.noise import as_shape
 
@@ -52,7 +52,7 @@ def _values_elsewhere(X, coef: np.ndarray, intercept: np.ndarray):
     xp, step = namespace(X), max(_DEVICE_ENTRIES // X.shape[1], 1)
     weights, shift = like(coef.T.copy(), X), like(intercept, X)
     blocks = [
-        xp.astype(X[start:end, :], xp.float64, copy=False) @ weights + shift
+        float64(X[start:end, :]) @ weights + shift
         for start in range(0, X.shape[0], step)
         for end in [min(start + step, X.shape[0])]
     ]

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._arrays import fill, host, is_foreign, like, namespace, pick
+from wideberth._arrays import fill, float64, host, is_foreign, like, namespace, pick
 
 __all__ = ["DenseRows", "Passes", "Rows", "SparseRows", "as_rows", "gamma"]
 
@@ -304,16 +304,14 @@ class DenseRows(Rows):
     def table(self, extras):
         if not self._foreign:
             return super().table(extras)
-        xp = namespace(self.X)
-        X = xp.astype(self.X, xp.float64, copy=False)
-        return xp.concat([X * self.y[:, None], extras], axis=1)
+        labelled = float64(self.X) * self.y[:, None]
+        return namespace(self.X).concat([labelled, extras], axis=1)
 
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))
 
     def _block(self, rows):
-        xp = namespace(self.X)
-        return xp.astype(self.X[rows, :], xp.float64, copy=False)
+        return float64(self.X[rows, :])
 
     def _squared(self, block):
         return block * block

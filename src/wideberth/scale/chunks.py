@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._arrays import fill, host, is_foreign, like, namespace
+from wideberth._arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth._validation import check_data, check_per_sample
 from wideberth.noise import Noise
 from wideberth.problem import Problem
@@ -148,15 +148,12 @@ class Terms:
                     f"X has dtype {X.dtype}; arrays of other libraries must be float32 "
                     "or float64. Convert it there."
                 )
-            X = xp.astype(X, xp.float64, copy=False)  # once for all products
+            X = float64(X)  # once for all products
         elif check or not (sp.issparse(X) or X.dtype in (np.float32, np.float64)):
             X = check_data(X)
         if self.turn is None:
             return X
-        if not sp.issparse(X):
-            xp = namespace(X)
-            X = xp.astype(X, xp.float64, copy=False)
-        return X @ like(self.turn, X)
+        return (X if sp.issparse(X) else float64(X)) @ like(self.turn, _beside(X))
 
     def _share_norms(self, number: int, rows) -> None:
         """Norms are computed once for rows that stay in memory."""
@@ -172,8 +169,7 @@ def _labels(chunk: Chunk, check: bool):
     if tuple(y.shape) != (chunk.n,):
         raise chunk.error(f"has labels of shape {tuple(y.shape)} for {chunk.n} rows.")
     if is_foreign(y):
-        xp = namespace(y)
-        y = xp.astype(y, xp.float64)
+        y = float64(y)
     else:
         y = np.asarray(y)
         if y.dtype.kind not in "if":
@@ -203,8 +199,7 @@ def _per_row(chunk: Chunk, name: str, default: float):
     if not is_foreign(value):
         checked = check_per_sample(value, chunk.n, f"the {name}")
         return like(np.ascontiguousarray(checked), _beside(chunk.X))
-    xp = namespace(value)
-    value = xp.astype(value, xp.float64)
+    xp, value = namespace(value), float64(value)
     if tuple(value.shape) != (chunk.n,) or not xp.all((value >= 0) & (value < np.inf)):
         check_per_sample(host(value), chunk.n, f"the {name}")
     return value
