@@ -1,9 +1,7 @@
 import os
-from importlib.metadata import version
 
-# Before SciPy is loaded: scikit-learn's array API checks ask for it, from 1.14 on.
-if tuple(map(int, version("scipy").split(".")[:2])) >= (1, 14):
-    os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Before SciPy is loaded: scikit-learn's array API checks ask for it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings

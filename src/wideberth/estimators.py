@@ -14,6 +14,7 @@ from copy import copy
 from functools import partial
 
 import numpy as np
+import scipy
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -33,6 +34,9 @@ from wideberth.scale.opening import is_scaled
 from wideberth.solve import Solution, solve
 
 __all__ = ["RobustLinearSVC"]
+
+#: scikit-learn hands on arrays of other libraries only beside a SciPy that does.
+_DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
 
 
 class RobustLinearSVC(CallbackSupport, LinearClassifier):
@@ -297,7 +301,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.array_api_support = True
+        tags.array_api_support = _DISPATCHES
         return tags
 
     def _printer(self, label):
