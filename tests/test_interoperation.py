@@ -3,9 +3,9 @@ import pickle
 
 import joblib
 import numpy as np
-import scipy
 import onnxruntime
 import pytest
+import scipy
 import skl2onnx
 import sklearn
 import skops.io
