@@ -128,21 +128,21 @@ def not_converged(
     control: Control, certificate, seconds: float, remedy: str | None = None
 ) -> Warning:
     """The warning that the tolerance was not met, and what to do about it."""
-    if remedy is not None:
-        pass
-    elif control.steps >= control.max_iter:
-        remedy = f"raise max_iter={control.max_iter}"
-    elif time.perf_counter() > control.deadline:
-        remedy = "raise max_seconds"
-    elif control.stopped:
-        remedy = "the callback asked to stop"
-    else:
-        remedy = "rounding forbids more: raise tol, or scale the features"
     return convergence_warning(
         f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
         f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
-        f"{remedy}."
+        f"{remedy or _remedy(control)}."
     )
+
+
+def _remedy(control: Control) -> str:
+    if control.steps >= control.max_iter:
+        return f"raise max_iter={control.max_iter}"
+    if time.perf_counter() > control.deadline:
+        return "raise max_seconds"
+    if control.stopped:
+        return "the callback asked to stop"
+    return "rounding forbids more: raise tol, or scale the features"
 
 
 def null_model(size: str) -> Warning:

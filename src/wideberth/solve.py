@@ -129,18 +129,21 @@ def solve(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
+    asked = {
+        "C": C,
+        "radius": radius,
+        "noise": noise,
+        "fit_intercept": fit_intercept,
+        "intercept_penalty": intercept_penalty,
+        "sample_weight": sample_weight,
+    }
     if is_scaled(X, y, memory):
         from wideberth.scale.solving import solve_data
 
         solution = solve_data(
             X,
             y,
-            C=C,
-            radius=radius,
-            noise=noise,
-            fit_intercept=fit_intercept,
-            intercept_penalty=intercept_penalty,
-            sample_weight=sample_weight,
+            **asked,
             solver=solver,
             screening=screening,
             tol=tol,
@@ -153,16 +156,7 @@ def solve(
             verbose=verbose,
         )
         return _announced(solution, quiet)
-    problem, turn = build_problem(
-        X,
-        y,
-        C=C,
-        radius=radius,
-        noise=noise,
-        fit_intercept=fit_intercept,
-        intercept_penalty=intercept_penalty,
-        sample_weight=sample_weight,
-    )
+    problem, turn = build_problem(X, y, **asked)
     entries = problem.n * problem.rows.d
     control = make_control(entries, tol, max_iter, max_seconds, callback, started)
     name = choose_solver(problem) if solver == "auto" else solver

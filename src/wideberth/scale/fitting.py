@@ -32,10 +32,10 @@ def fit_elsewhere(model, X, y, sample_weight, radius) -> list[Warning]:
     xp = namespace(X)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
-    y = _beside(y, X)
+    y = _moved_to(y, X)
     X, y = validate_data(model, X, y, dtype=[xp.float64, xp.float32])
     check_classification_targets(y)
-    rest = (_beside(sample_weight, X), _beside(radius, X))
+    rest = (_moved_to(sample_weight, X), _moved_to(radius, X))
     if X.shape[0] * X.shape[1] > _SMALL_ENTRIES:
         return fit_source(model, X, y, *rest)
     here = [host(part) if is_foreign(part) else part for part in rest]
@@ -89,7 +89,7 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     return notes_of(solutions, labels)
 
 
-def _beside(values, X):
+def _moved_to(values, X):
     """Per-row values where the rows are; numbers and text stay as they are."""
     if values is None or isinstance(values, numbers.Real | dict):
         return values
@@ -138,7 +138,7 @@ def _keep(model, solutions: list[Solution], labels, X, y) -> None:
         vars(model).pop(name, None)
     model.classes_ = labels
     if is_foreign(X):
-        model.classes_ = _beside(labels, X)
+        model.classes_ = _moved_to(labels, X)
         coef, intercept, gaps = (like(part, X) for part in (coef, intercept, gaps))
     model.coef_, model.intercept_, model.dual_gap_ = coef, intercept, gaps
     steps = np.array([found.n_iter for found in solutions])

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.scale.chunks import Chunk, DataError
-from wideberth.scale.sources import Source
+from wideberth.scale.sources import Source, read_vector
 
 __all__ = ["LibsvmSource"]
 
@@ -39,7 +39,7 @@ class LibsvmSource(Source):
             raise
         self.sizes, self.n = sizes, sum(sizes)
         self.row_bytes = 12 * entries / max(self.n, 1) + 8
-        self.vectors = [_per_row(value, self.n, name) for name, value in named]
+        self.vectors = [read_vector(value, self.n, name) for name, value in named]
 
     def _convert(self) -> tuple[list[int], int, int]:
         """Parse the text; rows of each piece, stored entries and columns in all."""
@@ -94,15 +94,3 @@ class LibsvmSource(Source):
             origin = f"{self.path} (from row {start})"
             yield Chunk.of(X, [y, *parts], number, origin)
             start += size
-
-
-def _per_row(value, n: int, name: str):
-    if value is None:
-        return None
-    value = np.asarray(value)
-    if value.shape != (n,):
-        raise DataError(
-            f"{name} has shape {value.shape}; it must be one number per row of the "
-            f"file, shape ({n},)."
-        )
-    return value

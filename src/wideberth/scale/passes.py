@@ -229,7 +229,6 @@ def _spread(n: int, k: int, seed: tuple[int, ...]) -> np.ndarray:
 class Settled:
     """What is proven of the rows of a chunk, and their α; arrays where asked for."""
 
-    number: int
     #: How many are saturated, and removed.
     counts: tuple[int, int]
     removed: Any = None
@@ -266,13 +265,13 @@ class Settle:
             saturated = (upper < 1) & ~removed
         counts = int(xp.count_nonzero(saturated)), int(xp.count_nonzero(removed))
         if not self.arrays:
-            return Settled(chunk.number, counts)
+            return Settled(counts)
         slack = problem.slack(*self.rule)
         upper, lower = (share * problem.weights for share in self.shares)
         alpha = xp.where(slack > _TOUCHING, xp.where(problem.y > 0, upper, lower), 0.0)
         if chunk.number in self.members:
             scatter(alpha, *self.members[chunk.number])
-        return Settled(chunk.number, counts, removed, saturated, alpha)
+        return Settled(counts, removed, saturated, alpha)
 
     def part(self, number: int) -> Settle:
         """What of this question concerns one chunk."""

@@ -6,16 +6,19 @@ import numbers
 import sys
 import time
 
-from wideberth._validation import check_positive
+from wideberth._validation import check_per_sample, check_positive
 from wideberth.noise import Correlated, as_shape
 from wideberth.scale.chunks import Classes, Terms
 from wideberth.scale.opening import open_data
 from wideberth.scale.sources import Source
-from wideberth.scale.tall import solve_tall
+from wideberth.scale.tall import TallOutcome, solve_tall
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solve import make_control, read_intercept
+from wideberth.solvers.control import Control
 
 __all__ = ["solve_data", "solve_source"]
+
+_MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
 def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
@@ -52,6 +55,17 @@ def solve_source(
 ) -> Solution:
     """Train on an open source."""
     started = time.perf_counter()
+    _check_possible(solver, init)
+    terms = _terms(source, C, radius, noise, fit_intercept, intercept_penalty, classes)
+    watch = _Display(source, callback) if verbose else callback
+    control = make_control(float("inf"), tol, max_iter, max_seconds, watch, started)
+    screen = screening is not None
+    found = solve_tall(source, terms, control, screen=screen, random_state=random_state)
+    return _solution(found, terms, control)
+
+
+def _check_possible(solver, init) -> None:
+    """Refuse what needs the data in memory."""
     if solver not in ("auto", "newton"):
         raise ValueError(
             f"solver={solver!r} needs the data in memory; data that is read in chunks "
@@ -62,6 +76,12 @@ def solve_source(
             "init is for data in memory; data that is read in chunks starts from a "
             "sample of its rows."
         )
+
+
+def _terms(
+    source: Source, C, radius, noise, fit_intercept, intercept_penalty, classes
+) -> Terms:
+    """Check what the problem is made of, but for its rows."""
     shape, turn = as_shape(noise, source.d), None
     if isinstance(shape, Correlated):
         turn, shape = shape.axes, shape.principal
@@ -70,37 +90,29 @@ def solve_source(
             f"noise={shape.name!r} needs the data in memory; data that is read in "
             "chunks takes 'l2', one level per feature or a covariance."
         )
-    intercept = read_intercept(fit_intercept, intercept_penalty)
-    if not isinstance(radius, numbers.Real) or not 0 <= float(radius) < float("inf"):
-        raise ValueError(f"radius={radius!r} must be finite and ≥ 0.")
-    C = check_positive(C, "C")
-    norms: dict | None = {} if source.stays else None
-    terms = Terms(source.d, C, float(radius), shape, intercept, classes, turn, norms)
-    display = _Display(source, callback) if verbose else None
-    control = make_control(
-        float("inf"), tol, max_iter, max_seconds, display or callback, started
+    return Terms(
+        source.d,
+        check_positive(C, "C"),
+        float(check_per_sample(radius, 1, "radius")[0]),
+        shape,
+        read_intercept(fit_intercept, intercept_penalty),
+        classes,
+        turn,
+        {} if source.stays else None,
     )
-    found = solve_tall(
-        source,
-        terms,
-        control,
-        screen=screening is not None,
-        random_state=random_state,
-    )
-    certificate, seconds = found.certificate, time.perf_counter() - started
+
+
+def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
+    certificate, seconds = found.certificate, time.perf_counter() - control.started
     converged = certificate.gap <= control.tol * certificate.primal
     notes = []
     if not converged:
-        remedy = None
-        if found.tight:
-            remedy = (
-                "too many rows are near the margin for the memory allowed: raise it"
-            )
+        remedy = _MORE_MEMORY if found.tight else None
         notes.append(not_converged(control, certificate, seconds, remedy))
     if not found.w.any():
         notes.append(null_model("at most the one given"))
     return Solution(
-        found.w if turn is None else turn @ found.w,
+        found.w if terms.turn is None else terms.turn @ found.w,
         found.b,
         found.alpha,
         certificate,

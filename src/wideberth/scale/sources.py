@@ -14,7 +14,7 @@ from wideberth._arrays import is_foreign
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.memory import parse_bytes, resident
 
-__all__ = ["ArraySource", "ChunkSource", "NpySource", "Source"]
+__all__ = ["ArraySource", "ChunkSource", "NpySource", "Source", "read_vector"]
 
 T = TypeVar("T")
 #: float64 vectors as long as its rows that a problem in memory takes besides them.
@@ -199,7 +199,7 @@ class NpySource(Source):
                 f"{self.d} columns, but there are only {size // self.row_bytes}."
             )
         named = (("y", y), ("sample_weight", weight), ("radius", radius))
-        self.vectors = [_vector(value, self.n, name) for name, value in named]
+        self.vectors = [read_vector(value, self.n, name) for name, value in named]
 
     def labels(self):
         yield self.vectors[0], self.vectors[1]
@@ -250,7 +250,7 @@ def _header(file: BinaryIO, path: Path):
     return shape, dtype, file.tell()
 
 
-def _vector(value, n: int, name: str):
+def read_vector(value, n: int, name: str):
     """One number per row, from an array or a .npy file; None if it is one for all."""
     if value is None:
         return None

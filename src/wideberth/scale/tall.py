@@ -57,7 +57,6 @@ class TallOutcome:
     w: np.ndarray
     b: float
     certificate: Certificate
-    n: int
     reads: int
     tight: bool
     alpha: Any
@@ -302,7 +301,6 @@ class _Tall:
             self.point.w,
             self.point.b,
             self._certificate(),
-            self.n,
             self.reads,
             self.tight,
             alpha,
