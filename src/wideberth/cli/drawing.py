@@ -46,7 +46,7 @@ def noise_curve(result: dict) -> Figure:
         "median radius of the rows" if uncertainty["per_row"] else "radius trained with"
     )
     marks = f" The upright line is the {which}," if uncertainty["typical"] > 0 else ""
-    marks += " and" if marks else " The"
+    marks += " and the" if marks else " The"
     caption = (
         "The share of unseen rows that stay right under every change of that size; "
         f"bands span the folds.{marks} dotted line is what always naming the most "
