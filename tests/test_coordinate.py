@@ -235,8 +235,7 @@ def test_second_order_steps_raise_the_dual(intercept, radius):
     at = Iterate.of(problem, alpha)
     sweeper = Sweeper(problem, np.arange(problem.n))
     state = np.array([at.s, at.balance])
-    for seed in range(5):
-        sweeper.epoch(seed, at.alpha, at.d, state)
+    sweeper.epochs(np.arange(5), at.alpha, at.d, state)
     at = Iterate.of(problem, at.alpha)
     before = problem.dual_at(at.alpha).value
     movers = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))[:80]

@@ -38,6 +38,11 @@ _BLOCK_ROWS = 1 << 14
 _DEVICE_ENTRIES = 1 << 28
 #: Entries up to which rows are copied with their labels applied (2 MiB).
 _TABLE_ENTRIES = 1 << 18
+#: How much faster dense products of matrices run, per multiplication, than sparse ones,
+#: and than products with a vector, which wait for memory.
+_DENSE_SPEEDUP, _BLAS_SPEEDUP = 8.0, 10.0
+#: Multiplications up to which dense products are not worth a compiler.
+_QUICK_GRAM = 30_000_000
 
 
 def gamma(k: float) -> float:
@@ -201,6 +206,10 @@ class Rows(ABC):
     def entries(self, J: np.ndarray | None = None) -> int:
         """Stored numbers in the rows J, or in all: what a product costs."""
 
+    @abstractmethod
+    def gram_passes(self) -> float:
+        """About how many products with a vector a curvature takes the time of."""
+
     @property
     def margin_rounding(self) -> float:
         """Bound on |fl(⟨w,z_i⟩) − ⟨w,z_i⟩| ÷ ‖w‖‖z_i‖."""
@@ -310,6 +319,9 @@ class DenseRows(Rows):
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))
 
+    def gram_passes(self):
+        return self.d / _BLAS_SPEEDUP
+
     def _block(self, rows):
         return float64(self.X[rows, :])
 
@@ -338,10 +350,6 @@ class DenseRows(Rows):
                 cross += host(block.T @ E[rows, :])
 
 
-#: How much faster dense products run, per multiplication, than sparse ones.
-_DENSE_SPEEDUP = 100.0
-
-
 class SparseRows(Rows):
     """Rows of a SciPy CSR matrix, float32 or float64, int32 or int64 indices."""
 
@@ -362,10 +370,12 @@ class SparseRows(Rows):
 
     def _block(self, rows):
         start, stop = self.X.indptr[rows.start], self.X.indptr[rows.stop]
-        data = self.X.data[start:stop].astype(np.float64, copy=False)
-        indptr = self.X.indptr[rows.start : rows.stop + 1] - start
-        shape = (rows.stop - rows.start, self.d)
-        return sp.csr_array((data, self.X.indices[start:stop], indptr), shape=shape)
+        block = sp.csr_array((rows.stop - rows.start, self.d))
+        # Set one by one: the constructor would copy what is part of a larger array.
+        block.data = self.X.data[start:stop].astype(np.float64, copy=False)
+        block.indices = self.X.indices[start:stop]
+        block.indptr = self.X.indptr[rows.start : rows.stop + 1] - start
+        return block
 
     def _squared(self, block):
         return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
@@ -390,16 +400,30 @@ class SparseRows(Rows):
         scales, vectors = np.sqrt(values[kept]), vectors[:, kept]
         return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
 
+    @cached_property
+    def _pairs(self) -> float:
+        """Mean number of pairs of entries of a row."""
+        return 0.5 * float(np.mean(np.diff(self.X.indptr).astype(np.float64) ** 2))
+
+    @property
+    def _as_dense(self) -> bool:
+        """Whether Gram matrices are best computed from dense batches."""
+        dense = self.d**2 <= 2 * _DENSE_SPEEDUP * self._pairs
+        return dense or self.n * self.d**2 <= _QUICK_GRAM
+
+    def gram_passes(self):
+        products = self.d**2 / _BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs
+        return products * self.n / max(self.entries(), 1)
+
     def _gram(self, a, E, gram, cross):
-        # Entry by entry, or as dense batches where those take fewer operations' time.
-        squares = float(np.mean(np.diff(self.X.indptr).astype(np.float64) ** 2))
-        if self.d**2 <= _DENSE_SPEEDUP * squares:
+        if self._as_dense:
             self._gram_dense(a, E, gram, cross)
             return
-        for rows, block in self._blocks():
-            gram += (block.T @ (sp.diags_array(a[rows]) @ block)).toarray()
-            if E is not None:
-                cross += block.T @ E[rows]
+        from wideberth._gram import add_gram  # loads numba
+
+        add_gram(self.X, a, gram)
+        if E is not None:
+            cross += self.X.T @ E
 
     def _gram_dense(self, a, E, gram, cross):
         root, size = np.sqrt(a), max(_BLOCK_ENTRIES // self.d, 64)

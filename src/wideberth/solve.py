@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from wideberth._thin import thinned
 from wideberth._validation import check_data, check_per_sample, check_positive
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
@@ -29,12 +30,14 @@ __all__ = ["NullModelWarning", "Solution", "solve"]
 
 #: Size of X, and rows or features, up to which Newton's method is quick.
 _QUICK, _NARROW = 100_000, 100
-#: Share of stored entries from which on sparse data is as good as dense.
-_DENSE = 0.3
+#: Share of stored entries from which on sparse data is as good as dense, and the
+#: products of a Gram matrix up to which Newton's method takes about a second.
+_DENSE, _SECONDS = 0.3, 2_000_000_000
 #: Distance of a margin from 1 below which a warm start leaves α as it is.
 _DOUBT = 1e-3
 _SOLVERS = ("auto", "newton", "coordinate", "conic")
-#: Entries of X up to which Newton's last digits are nearly free, and how far it goes.
+#: Entries of X up to which Newton's last digits are nearly free, and how far it goes
+#: for them: to the square of the tolerance, but no further than this.
 _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
 
@@ -94,8 +97,8 @@ def solve(
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
     tol : float
-        Stop when gap ≤ tol · objective, on the full problem. Newton goes on to 1e-9 on
-        data that fits a cache, where the last digits cost next to nothing.
+        Stop when gap ≤ tol · objective, on the full problem. On data that fits a cache
+        Newton goes on to tol², at most to 1e-9: its last digits cost next to nothing.
     max_iter : int
         Most Newton steps, those on subsamples included, or epochs of the coordinate
         solver.
@@ -202,7 +205,7 @@ def build_problem(
     if isinstance(shape, Correlated):
         turn, shape = shape.axes, shape.principal
         X = X @ turn
-    problem = Problem.from_data(X, y, noise=shape, intercept=intercept, **options)
+    problem = Problem.from_data(thinned(X), y, noise=shape, intercept=intercept, **options)
     return problem, turn
 
 
@@ -225,24 +228,25 @@ def make_control(
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_positive(max_seconds, "max_seconds")
+    tol = check_positive(tol, "tol")
     small = entries <= _SMALL_ENTRIES
     return Control(
-        check_positive(tol, "tol"),
+        tol,
         int(max_iter),
         deadline,
         callback,
         started=started,
-        aim=_SMALL_AIM if small else np.inf,
+        aim=max(tol * tol, _SMALL_AIM) if small else np.inf,
     )
 
 
 def choose_solver(problem: Problem) -> str:
-    """The solver that "auto" stands for, by the table of `make bench-coordinate`.
+    """The solver that "auto" stands for.
 
     Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
-    the stored entries. They cross near 100 features on sparse data; on dense data of
-    more rows than features Newton stays ahead until d³ alone is slow. Where either is
-    quick, Newton spares the compiler.
+    the stored entries, and with how hard the problem is: where it turns out to be, it
+    hands over to Newton. So Newton comes first where it is quick, and spares the
+    compiler there; and on dense data until its algebra takes seconds.
     """
     n, d, entries = problem.n, problem.rows.d, problem.rows.entries()
     if not problem.noise.smooth:
@@ -250,8 +254,8 @@ def choose_solver(problem: Problem) -> str:
     quick = n * d <= _QUICK or min(n, d) <= _NARROW
     if not isinstance(problem.noise, L2) or quick:
         return "newton"
-    dense = entries > _DENSE * n * d
-    return "newton" if d <= (min(n, 1500) if dense else _NARROW) else "coordinate"
+    dense = entries > _DENSE * n * d and d <= n
+    return "newton" if dense and n * d**2 <= _SECONDS else "coordinate"
 
 
 def _known(problem: Problem, control: Control, init) -> Outcome | None:

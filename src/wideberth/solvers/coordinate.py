@@ -52,11 +52,13 @@ __all__ = ["solve_coordinate"]
 _SWEEP = 3.0
 #: Products with the inside rows that a step on the face takes, with its own overheads.
 _FACE = 100.0
+#: Entries swept in one compiled call, about 10 ms: calls cannot be interrupted.
+_CALL = 4_000_000
 #: Epochs between two looks.
 _LEAST_EPOCHS, _MOST_EPOCHS = 2, 50
 #: Epochs that must be left for screening to repay its copy.
 _REPAYING = 20
-#: Rows that are maximised over jointly; costs about as many products of entries cubed.
+#: Rows that are maximised over jointly, in the time of 4·_BLOCK³ entries of a product.
 _BLOCK = 150
 #: Rounds that bending rests at most where it gained less than the sweeps.
 _LONGEST_REST = 16
@@ -69,6 +71,8 @@ _PATIENCE = 40
 #: Rows or features up to which Newton's method may finish, and the relative gap from
 #: which on it gains by starting from where the sweeps are.
 _NEWTON, _NEAR = 1500, 0.02
+#: Relative gap that tells, after a quarter of Newton's time, that sweeping is too slow.
+_HOPELESS = 0.6
 
 
 def solve_coordinate(
@@ -175,7 +179,7 @@ class _Ascent:
             self.pace.note(gap, 0.5 * self.control.tol * point.value)
             self.idle = 0 if gap < 0.99 * self.smallest else self.idle + 1
             self.smallest = min(gap, self.smallest)
-            if self._newton_is_due() or self.idle > _PATIENCE:
+            if self._newton_is_due(point, gap) or self.idle > _PATIENCE:
                 self.gave_up = min(self.full.n, self.full.rows.d) <= _NEWTON
                 self._certify(*self._look())
                 return self.best.finish()
@@ -197,16 +201,25 @@ class _Ascent:
             self.inner = self.intercept.proximal(problem)
         self.at = Iterate.of(self.inner, alpha, d)
 
-    def _newton_is_due(self) -> bool:
-        """Whether Newton's method would have been done by now.
+    def _newton_is_due(self, point: PrimalPoint, gap: float) -> bool:
+        """Whether Newton's method would have been done by now, or will be far sooner.
 
-        Its dense algebra takes about as long as 100 products with the data and m³/4
-        more entries, m the fewer of rows and features (`make bench-coordinate`).
+        It takes about as long as 100 products with the data, a dozen Gram matrices and
+        m³/4 more entries, m the fewer of rows and features; a pass of the sweeps and of
+        what goes with them as long as 2.5 products (`make bench-choice`).
         """
         rows = self.full.rows
         m = min(rows.n, rows.d)
-        due = 100 + 0.25 * m**3 / max(rows.entries(), 1)
-        return m <= _NEWTON and rows.passes.count > due
+        if m > _NEWTON:
+            return False
+        algebra = 0.25 * m**3 / max(rows.entries(), 1)
+        due = (100 + 12 * rows.gram_passes()) / 2.5 + algebra
+        relative = gap / point.value
+        if relative > _HOPELESS:
+            due *= 0.25
+        elif 10 * self.control.tol < relative < _NEAR:
+            due *= 0.5
+        return rows.passes.count > due
 
     # -- certificates --------------------------------------------------------------
 
@@ -278,7 +291,7 @@ class _Ascent:
         epochs = min(max(2 * all_entries / entries, 2 * _LEAST_EPOCHS), _MOST_EPOCHS)
         epochs = max(min(epochs, self.pace.left), _LEAST_EPOCHS)
         sweeping = self.pace.left * _SWEEP * entries
-        bending = _FACE * inner.rows.entries(np.flatnonzero(inside)) + _BLOCK**3
+        bending = _FACE * inner.rows.entries(np.flatnonzero(inside)) + 4 * _BLOCK**3
         start = self.at.value(bend_of(inner))
         moves = self._sweep(active, int(epochs))
         self.rest = max(self.rest - 1, 0)
@@ -288,15 +301,20 @@ class _Ascent:
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
         """Sweep the active rows; returns how far each of them moved w in the end."""
         part, at = Sweeper(self.inner, active), self.at
-        alpha = before = at.alpha[active]
-        state = np.array([at.s, at.balance])
-        for _ in range(epochs):
+        alpha, state = at.alpha[active], np.array([at.s, at.balance])
+        before = alpha
+        # Many epochs a call where they are short: calls have a cost of their own.
+        entries = epochs * self.inner.rows.entries(active)
+        calls = min(max(entries // _CALL, 1), epochs)
+        for seeds in np.array_split(self.rng.integers(2**32, size=epochs), calls):
+            seeds = seeds[: self.control.max_iter - self.control.steps]
             if self.control.exhausted():
                 break
+            part.epochs(seeds[:-1], alpha, at.d, state)
             before = alpha.copy()
-            part.epoch(self.rng.integers(2**32), alpha, at.d, state)
-            self.pace.epochs += 1
-            self.control.steps += 1
+            part.epochs(seeds[-1:], alpha, at.d, state)
+            self.pace.epochs += seeds.size
+            self.control.steps += seeds.size
         at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
         return np.abs(alpha - before) * part.norms
 

@@ -1,4 +1,4 @@
-"""One epoch of exact dual coordinate ascent, compiled (theory §6.2).
+"""Epochs of exact dual coordinate ascent, compiled (theory §6.2).
 
     max D(α) = Σα_i − ½[‖d‖ − s]_+² − ½λ_b b²,   0 ≤ α_i ≤ c_i,
     d = Σα_i z_i (+ what is folded),  s = Σα_iρ_i,  b = Σα_i y_i / λ_b
@@ -41,17 +41,17 @@ class Sweeper:
         self.weights, self.radii = problem.weights[chosen], problem.radii[chosen]
         self.bend = bend_of(problem)
 
-    def epoch(self, seed: int, alpha, d, state) -> None:
-        """Maximise D over each chosen α_i in turn, in an order drawn from the seed.
+    def epochs(self, seeds: np.ndarray, alpha, d, state) -> None:
+        """Maximise D over each chosen α_i in turn, once for every seed.
 
-        Updates alpha, d and state = (s, Σα_i y_i), folded samples included.
+        A seed draws the order. Updates alpha, d and state = (s, Σα_i y_i), folded
+        samples included.
         """
-        self.rows.passes.add(alpha.size)
-        order = _shuffled(alpha.size, _RUN, seed)
+        self.rows.passes.add(alpha.size * seeds.size)
         _sweep(
+            seeds,
+            np.arange(alpha.size) if self.chosen is None else self.chosen,
             *_layout(self.rows),
-            order,
-            order if self.chosen is None else self.chosen[order],
             self.rows.y,
             self.weights,
             self.radii,
@@ -77,13 +77,52 @@ def _layout(rows: Rows) -> tuple:
 
 @jit
 def _sweep(
+    seeds,
+    chosen,
     data,
     indices,
     indptr,
     next_row,
     next_column,
+    y,
+    weights,
+    radii,
+    norms,
+    alpha,
+    d,
+    state,
+    bend,
+):
+    for seed in seeds:
+        order = _shuffled(alpha.size, _RUN, seed)
+        _epoch(
+            order,
+            chosen[order],
+            data,
+            indices,
+            indptr,
+            next_row,
+            next_column,
+            y,
+            weights,
+            radii,
+            norms,
+            alpha,
+            d,
+            state,
+            bend,
+        )
+
+
+@jit
+def _epoch(
     order,
     places,
+    data,
+    indices,
+    indptr,
+    next_row,
+    next_column,
     y,
     weights,
     radii,
