@@ -1,4 +1,4 @@
-"""Σ a_i x_i x_iᵀ of sparse rows, compiled: a few operations for every pair of entries."""
+"""Σ a_i x_i x_iᵀ of sparse rows, compiled: one operation for every pair of entries."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def solve(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d), or data that is read in chunks
-        float32 or float64 is used as it is, without a copy. Files, Dask collections,
+        float32 or float64 is used as it is, without a copy; only large, wide arrays
+        that are mostly zeros are worked on as a sparse one. Files, Dask collections,
         arrays of other libraries and iterables of chunks are described in
         `wideberth.scale.open_data`.
     y : array of shape (n,)
@@ -205,7 +206,8 @@ def build_problem(
     if isinstance(shape, Correlated):
         turn, shape = shape.axes, shape.principal
         X = X @ turn
-    problem = Problem.from_data(thinned(X), y, noise=shape, intercept=intercept, **options)
+    X = thinned(X)
+    problem = Problem.from_data(X, y, noise=shape, intercept=intercept, **options)
     return problem, turn
 
 
