@@ -7,6 +7,7 @@ ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipel
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
 .PHONY: regions bench-newton bench-coordinate bench-screening bench-path bench-scale
+.PHONY: bench-profile
 .PHONY: docs linkcheck linkcheck-external clean
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
@@ -51,6 +52,9 @@ bench-screening: $(VENV)/installed-test ## what screening costs
 
 bench-path: $(VENV)/installed-test      ## paths and cross-validation beside cold fits
 	$(BIN)/python benchmarks/path.py
+
+bench-profile: $(VENV)/installed-test   ## where the time of our own solvers goes
+	$(BIN)/python -m benchmarks.profile_solvers
 
 docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \
