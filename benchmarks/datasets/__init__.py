@@ -1,12 +1,8 @@
 """One file per data set: `load()` returns (X, y) with labels −1 and +1.
 
-A file says what it holds in its docstring, and which problems it is used for:
-
-    C         weight of the losses
-    RADIUS    of the noise, where there is some
-    LARGE     whether only the full benchmark uses it
-
-`load` raises `Missing`, with what to do about it, where the data is not there.
+The docstring of a file says what it holds; `C` and `RADIUS` are the weight of the
+losses and, where a task has noise, its radius. `load` raises `Missing`, with the
+reason, where the data is not there. Keyword arguments of `load`, if any, are sizes.
 """
 
 from __future__ import annotations

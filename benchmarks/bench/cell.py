@@ -1,0 +1,173 @@
+"""One cell of the benchmark: a solver on a problem, explored rung by rung.
+
+A cell has its own process, so that a hang, a crash or a flood of memory costs it alone.
+The ladder is climbed from the loosest tolerance until the strictest target is met, or
+until the seconds of the cell are spent. Then, in turns with the other cells of the
+problem, the runs that first met a target are repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.bench.child import refusal
+from benchmarks.bench.settings import Setting, plugin
+
+__all__ = ["TARGETS", "Cell", "Limits", "chosen"]
+
+#: Relative suboptimality to be reached, loosest first.
+TARGETS = (1e-2, 1e-4, 1e-6)
+#: Seconds of a first call, which may compile; seconds of one turn of quick runs, and
+#: how many they are at most.
+_FIRST, _TURN, _MOST_RUNS = 60.0, 0.1, 10
+_ROOT = Path(__file__).resolve().parents[2]
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds of a cell's exploration, runs of a rung in all, and what is left out."""
+
+    seconds: float
+    repeats: int
+    #: Whether solvers may leave large data to the full benchmark.
+    short: bool
+    targets: tuple[float, ...] = TARGETS
+
+    @property
+    def quick(self) -> float:
+        """Seconds up to which a run is repeated."""
+        return self.seconds / 6
+
+
+@dataclass
+class Cell:
+    """A solver on a problem; `tell` takes each result as it comes."""
+
+    setting: Setting
+    solver: str
+    limits: Limits
+    tell: Callable[[dict], None]
+    rungs: list[tuple[object, float, float]] = field(default_factory=list)
+    _process: subprocess.Popen | None = None
+
+    def explore(self, arrays: Path, cases: list, optima: list[dict]) -> None:
+        """First call, then the ladder."""
+        module = plugin("solvers", self.solver)
+        reason = refusal(module, cases)
+        if reason is not None:
+            self._end("not comparable", reason)
+            return
+        most = getattr(module, "MOST_ENTRIES", float("inf"))
+        entries = max(_entries(case.X) for case in cases)
+        if self.limits.short and entries > most:
+            self._end("left out", f"over {most:,} entries: see `make bench-full`")
+            return
+        self._start(arrays, optima)
+        if self._run(module.LADDER[0], "first", _FIRST) is None:
+            return
+        deadline = time.monotonic() + self.limits.seconds
+        for tol in module.LADDER:
+            off = self._run(tol, "ladder", max(deadline - time.monotonic(), 0.0))
+            if off is None or off <= self.limits.targets[-1]:
+                return
+
+    def repeat(self) -> None:
+        """Run once more at each tolerance that first met a target."""
+        if self._process is None:
+            return
+        for tol in set(chosen(self.rungs, self.limits.targets).values()):
+            usual = next(wall for rung, wall, _ in self.rungs if rung == tol)
+            runs = min(max(int(_TURN / usual), 1), _MOST_RUNS)
+            for _ in range(runs if usual <= self.limits.quick else 0):
+                if self._run(tol, "repeat", self.limits.seconds) is None:
+                    return
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def _start(self, arrays: Path, optima: list[dict]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.bench.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=_ROOT,
+            env=os.environ | dict.fromkeys(_THREADS, "1"),
+        )
+        job = {"task": self.setting.task, "data": self.setting.data}
+        job |= {"sizes": self.setting.sizes, "solver": self.solver}
+        job |= {"arrays": str(arrays), "optima": optima}
+        self._process.stdin.write(json.dumps(job) + "\n")
+
+    def _run(self, tol, event: str, patience: float) -> float | None:
+        """One run; how far off it was, or None if the cell is over."""
+        process = self._process
+        try:
+            process.stdin.write(json.dumps(tol) + "\n")
+            process.stdin.flush()
+            if not select.select([process.stdout], [], [], patience)[0]:
+                note = f"{event} call did not end within {patience:.3g} s"
+                self._end("time limit", note, tol, wall=patience)
+                return None
+            line = process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self._end("failed", f"its process ended: {process.wait()}", tol)
+            return None
+        found = json.loads(line)
+        for status, kind in (("missing", "not installed"), ("failed", "failed")):
+            if status in found:
+                self._end(kind, found[status], tol)
+                return None
+        if event == "ladder":
+            self.rungs.append((tol, found["wall"], found["off"]))
+        self.tell(self._row(event, tol) | found)
+        return found["off"]
+
+    def _end(self, event: str, note: str, tol: object = "", **more) -> None:
+        """Say why there is no more to come."""
+        self.close()
+        self.tell(self._row(event, tol) | {"note": note} | more)
+
+    def _row(self, event: str, tol: object) -> dict:
+        setting = self.setting
+        row = {"task": setting.task, "data": setting.name, "solver": self.solver}
+        return row | {"event": event, "tol": tol}
+
+
+def _entries(X) -> int:
+    return int(X.indptr[-1]) if hasattr(X, "indptr") else X.size
+
+
+def chosen(rungs, targets) -> dict:
+    """For each target that was met the loosest tolerance that met it.
+
+    `rungs` are (tolerance, seconds, suboptimality) in the order of the ladder.
+    """
+    met = {}
+    for target in targets:
+        tols = [tol for tol, _, off in rungs if off <= target]
+        if tols:
+            met[target] = tols[0]
+    return met

@@ -1,0 +1,164 @@
+"""Figures: suboptimality over time, and time over the size of the data."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib import pyplot
+
+from benchmarks.bench.cell import TARGETS
+from benchmarks.bench.plan import SCALING_TARGET
+from benchmarks.bench.records import Summary
+from benchmarks.bench.settings import plugin
+
+__all__ = ["draw_curves", "draw_growth"]
+
+#: Colour and marker of each solver, the same in every figure; ours stand out.
+_STYLES = {
+    "wideberth_auto": ("#d62728", "o"),
+    "wideberth_newton": ("#ff9896", "^"),
+    "wideberth_coordinate": ("#e377c2", "v"),
+    "liblinear": ("#1f77b4", "s"),
+    "libsvm": ("#17becf", "D"),
+    "sgd": ("#7f7f7f", "x"),
+    "skglm": ("#2ca02c", "P"),
+    "clarabel": ("#9467bd", "<"),
+    "qoco": ("#8c564b", ">"),
+    "scs": ("#bcbd22", "1"),
+    "scs_paper": ("#dbdb8d", "2"),
+    "algorithm1": ("#ff7f0e", "*"),
+    "dro": ("#000000", "+"),
+}
+_FLOOR = 1e-9
+
+matplotlib.use("agg")
+
+
+def draw_curves(problems, out: Path) -> None:
+    """A panel per problem: how far each solver is after how long."""
+    shown = {
+        key: cells
+        for key, cells in problems.items()
+        if "=" not in key[1] and any(cell.rungs for cell in cells.values())
+    }
+    if not shown:
+        return
+    across = min(3, len(shown))
+    down = -(-len(shown) // across)
+    figure, axes = pyplot.subplots(
+        down,
+        across,
+        figsize=(4.4 * across, 3.2 * down),
+        squeeze=False,
+        layout="constrained",
+    )
+    for panel in axes.flat[len(shown) :]:
+        panel.set_visible(False)
+    for panel, ((task, data), cells) in zip(axes.flat, shown.items(), strict=False):
+        for solver, cell in cells.items():
+            _curve(panel, solver, cell)
+        for target in TARGETS:
+            panel.axhline(target, color="0.85", lw=0.8, zorder=0)
+        panel.set(xscale="log", yscale="log", xlabel="seconds")
+        panel.set_title(f"{data}, {task.replace('_', ' ')}", fontsize=10)
+        panel.set_ylim(_FLOOR / 2, 20)
+        panel.spines[["top", "right"]].set_visible(False)
+    for row in axes:
+        row[0].set_ylabel("relative suboptimality")
+    _finish(figure, axes, out / "convergence.png")
+
+
+def _curve(panel, solver: str, cell: Summary) -> None:
+    if not cell.rungs or solver not in _STYLES:
+        return
+    _, seconds, off = zip(*cell.rungs, strict=True)
+    off = np.clip(off, _FLOOR, 10.0)
+    panel.plot(seconds, off, **_style(solver))
+
+
+def _style(solver: str) -> dict:
+    color, marker = _STYLES[solver]
+    ours = solver.startswith("wideberth")
+    return {
+        "color": color,
+        "marker": marker,
+        "markersize": 4.5 if ours else 4,
+        "linewidth": 2.0 if solver == "wideberth_auto" else 1.0,
+        "zorder": 3 if ours else 2,
+        "label": plugin("solvers", solver).NAME,
+    }
+
+
+def draw_growth(problems, out: Path) -> None:
+    """Time over n and over d, without and with noise."""
+    series: dict = defaultdict(lambda: defaultdict(list))
+    for (task, data), cells in problems.items():
+        name, *sizes = data.split()
+        if not sizes:
+            continue
+        axis, size = sizes[-1].split("=")
+        fixed = ", ".join(sizes[:-1]).replace("=", " = ")
+        for solver, cell in cells.items():
+            timing = cell.timing(SCALING_TARGET)
+            if timing is not None:
+                series[name, axis, fixed, task][solver].append((int(size), timing))
+    if not series:
+        return
+    grounds = list(dict.fromkeys(key[:3] for key in series))
+    tasks = list(dict.fromkeys(key[3] for key in series))
+    figure, axes = pyplot.subplots(
+        len(tasks),
+        len(grounds),
+        figsize=(4.6 * len(grounds), 3.3 * len(tasks)),
+        squeeze=False,
+        sharey=True,
+        layout="constrained",
+    )
+    for row, task in zip(axes, tasks, strict=True):
+        for panel, ground in zip(row, grounds, strict=True):
+            _growth_panel(panel, ground, task, series[(*ground, task)])
+    for row in axes:
+        row[0].set_ylabel(f"seconds to {SCALING_TARGET:.0e}")
+    _finish(figure, axes, out / "scaling.png")
+
+
+def _growth_panel(panel, ground, task: str, lines: dict) -> None:
+    name, axis, fixed = ground
+    for solver, points in lines.items():
+        sizes = [size for size, _ in points]
+        walls = [timing.wall for _, timing in points]
+        panel.plot(sizes, walls, **_style(solver))
+        panel.fill_between(
+            sizes,
+            [timing.low for _, timing in points],
+            [timing.high for _, timing in points],
+            color=_STYLES[solver][0],
+            alpha=0.15,
+            lw=0,
+        )
+    label = {"n": "rows n", "d": "features d"}[axis]
+    panel.set(xscale="log", yscale="log", xlabel=label)
+    panel.set_title(f"{name}, {fixed}, {task.replace('_', ' ')}", fontsize=10)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(color="0.92", lw=0.6)
+
+
+def _finish(figure, axes, target: Path) -> None:
+    """One legend for all panels, under them."""
+    handles: dict = {}
+    for panel in axes.flat:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=9,
+    )
+    figure.savefig(target, dpi=130)
+    pyplot.close(figure)

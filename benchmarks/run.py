@@ -1,0 +1,128 @@
+"""Side by side with what users would pick instead: `make bench`, `make bench-full`.
+
+Every solver climbs a ladder of its own tolerances on every problem; what counts is the
+time of the loosest one that reaches a given primal suboptimality, relative to a
+reference certified to 1e-10. Every cell has a process and a time limit of its own; runs
+of different solvers take turns; one thread each. Results are written as they come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.bench.cell import Cell, Limits
+from benchmarks.bench.plan import PLANS, Plan
+from benchmarks.bench.records import Records
+from benchmarks.bench.reference import GOAL, optima
+from benchmarks.bench.settings import Setting, cases_of, plugins, read, store
+from benchmarks.bench.show import show
+from benchmarks.datasets import Missing
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def measure(setting: Setting, solvers: list[str], limits: Limits, tell) -> None:
+    """All cells of one problem: explored one by one, then repeated in turns."""
+    try:
+        arrays = store(setting)
+    except Missing as reason:
+        row = {"task": setting.task, "data": setting.name, "solver": ""}
+        tell(row | {"event": "no data", "note": str(reason)})
+        return
+    cases = cases_of(setting, *read(arrays))
+    known = optima(setting, cases)
+    row = {"task": setting.task, "data": setting.name, "solver": "reference"}
+    reached = max(optimum["gap"] for optimum in known)
+    note = "" if reached <= GOAL else f"certified to {reached:.0e} only"
+    tell(row | {"event": "reference", "off": reached, "note": note})
+    cells = [Cell(setting, solver, limits, tell) for solver in solvers]
+    try:
+        for cell in cells:
+            cell.explore(arrays, cases, known)
+        for _ in range(limits.repeats - 1):
+            for cell in cells:
+                cell.repeat()
+    finally:
+        for cell in cells:
+            cell.close()
+
+
+class Progress:
+    """Writes results down and says what is going on."""
+
+    def __init__(self, records: Records, total: int):
+        self.records, self.total, self.started = records, total, time.monotonic()
+        self.done = 0
+
+    def problem(self, setting: Setting) -> None:
+        """The next problem begins."""
+        self.done += 1
+        minutes = (time.monotonic() - self.started) / 60
+        print(f"[{self.done}/{self.total}, {minutes:.1f} min] {setting.task}, "
+              f"{setting.name}", flush=True)  # fmt: skip
+
+    def __call__(self, row: dict) -> None:
+        self.records.add(row)
+        if row["event"] == "repeat":
+            return
+        text = row.get("note", "")
+        if "wall" in row:
+            text = f"{row['wall']:.3f} s, off by {row['off']:.0e}"
+        print(f"    {row['solver']:22s} {row['event']:10s} {row.get('tol', '')!s:8s} "
+              f"{text}", flush=True)  # fmt: skip
+
+
+def run(plan: Plan, solvers: list[str], out: Path) -> None:
+    """Measure all problems of a plan; an interruption leaves what was measured."""
+    progress = Progress(Records(out / "runs.csv"), len(plan.problems))
+    given_up: dict[tuple, set[str]] = {}
+    for problem in plan.problems:
+        progress.problem(problem.setting)
+        series = problem.series
+        left = [name for name in problem.solvers(solvers)
+                if name not in given_up.get(series, ())]  # fmt: skip
+        rows: list[dict] = []
+
+        def tell(row, rows=rows):
+            rows.append(row)
+            progress(row)
+
+        limits = replace(plan.limits, targets=problem.targets)
+        measure(problem.setting, left, limits, tell)
+        if series:
+            reached = {row["solver"] for row in rows
+                       if row.get("off", 1) <= problem.targets[-1]}  # fmt: skip
+            given_up.setdefault(series, set()).update(set(left) - reached)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--plan", choices=PLANS, default="short")
+    parser.add_argument("--data", nargs="*", help="these data sets alone")
+    parser.add_argument("--task", nargs="*", help="these tasks alone")
+    parser.add_argument("--solver", nargs="*", help="these solvers alone")
+    parser.add_argument("--seconds", type=float, help="time limit of a cell")
+    parser.add_argument("--repeats", type=int, help="runs of a cell")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--show", action="store_true", help="earlier results, again")
+    parser.add_argument("--readme", action="store_true", help="write README's table")
+    options = parser.parse_args()
+    plan = PLANS[options.plan].narrowed(
+        options.data, options.task, options.seconds, options.repeats
+    )
+    if not options.show:
+        try:
+            run(plan, options.solver or plugins("solvers"), options.out)
+        except KeyboardInterrupt:
+            print("\ninterrupted: these are the results so far", flush=True)
+    show(Records(options.out / "runs.csv", fresh=False), options.out, plan,
+         Path("README.md") if options.readme else None)  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

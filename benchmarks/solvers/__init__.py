@@ -1,0 +1,28 @@
+"""One file per solver.
+
+    NAME        as the tables show it
+    LADDER      its own tolerances, or whatever it calls them, loosest first
+    solve(case, tol)        returns w, or (w, b) where the case has an intercept
+    solve_all(cases, tol)   optional: the same for all cases of a task at once
+    refuses(case)           optional: why it cannot solve such a case, or None
+    MOST_ENTRIES            optional: stored numbers of X from which on it is left to
+                            the full benchmark
+
+Packages are imported inside `solve`, so that the first call in a fresh process pays for
+them as a user's first call does. What goes wrong is shown: an ImportError as "not
+installed", any other exception as "failed", each with its own words.
+"""
+
+from __future__ import annotations
+
+__all__ = ["no_intercept", "no_noise"]
+
+
+def no_noise(case) -> str | None:
+    """The reason of solvers that know no noise."""
+    return "has no noise model" if case.radius else None
+
+
+def no_intercept(case) -> str | None:
+    """The reason of solvers whose intercept is penalised, or not there."""
+    return "has no free intercept" if case.intercept else None

@@ -1,0 +1,20 @@
+"""skglm's LinearSVC: coordinate descent on the dual with Anderson acceleration."""
+
+from benchmarks.solvers import no_intercept, no_noise
+
+NAME = "skglm"
+LADDER = (1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+MOST_ENTRIES = 10_000_000
+#: Far beyond the default of 50, where it would stop without a word.
+_ROUNDS = 10_000
+
+
+def refuses(case):
+    return no_noise(case) or no_intercept(case)
+
+
+def solve(case, tol):
+    from skglm import LinearSVC
+
+    model = LinearSVC(C=case.C, tol=tol, max_iter=_ROUNDS, fit_intercept=False)
+    return model.fit(case.X, case.y).coef_.ravel()

@@ -1,0 +1,14 @@
+"""`wideberth.solve` with the Newton solver."""
+
+from benchmarks.solvers import wideberth_auto
+
+NAME = "wideberth, newton"
+LADDER = wideberth_auto.LADDER
+
+
+def solve(case, tol):
+    return wideberth_auto.solve(case, tol, "newton")
+
+
+def solve_all(cases, tol):
+    return wideberth_auto.solve_all(cases, tol, "newton")
