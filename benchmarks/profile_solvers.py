@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import cProfile
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,12 +22,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import wideberth
+from benchmarks.bench.clock import in_turns, timed
 from benchmarks.bench.counting import counting
 from benchmarks.bench.machine import describe
+from benchmarks.bench.report import Report
 from benchmarks.datasets import Missing, covtype, news20
 from wideberth import solve
 
-_RESULTS = Path(__file__).parent / "results"
 _PACKAGE = Path(wideberth.__file__).parent
 #: Files whose private functions are steps of the kernel that calls them.
 _KERNELS = ("_arrays.py", "rows.py", "solvers/sweep.py")
@@ -67,9 +67,7 @@ def profiled(call: Callable, n: int) -> tuple[float, list[Line]]:
     """Seconds of a call under the profiler, and its functions, dearest first."""
     profiler = cProfile.Profile()
     with counting(lambda code: _ours(code) is not None) as counts:
-        start = time.perf_counter()
-        profiler.runcall(call)
-        seconds = time.perf_counter() - start
+        seconds, _ = timed(lambda: profiler.runcall(call))
     entries = {entry.code: entry for entry in profiler.getstats()}
     lines = []
     for code, entry in entries.items():
@@ -94,32 +92,16 @@ def _ours(code: CodeType | str) -> str | None:
     return None if step else file
 
 
-def median_run(call: Callable, repeats: int) -> tuple[float, object]:
-    """Seconds of the call by itself, and what it returned."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        found = call()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times)), found
-
-
-def product_seconds(X, repeats: int = 7) -> float:
-    """One product of the data with a vector, for comparison."""
-    w = np.ones(X.shape[1])
-    return median_run(lambda: X @ w, repeats)[0]
-
-
-def report(case: tuple, X, y, repeats: int) -> list[str]:
-    """A section of the report: totals, then the functions, then the files."""
+def describe_case(report: Report, case: tuple, X, y, repeats: int) -> None:
+    """A section of the report: totals, then the functions."""
     data, solver, radius = case
     options = {"C": _SETS[data].C, "radius": radius, "random_state": 0}
 
     def call():
         return solve(X, y, solver=solver, **options)
 
-    call()  # compiles
-    plain, found = median_run(call, repeats)
+    found, w = call(), np.ones(X.shape[1])
+    plain, product = in_turns([call, lambda: X @ w], repeats)
     runs = [profiled(call, len(y)) for _ in range(repeats)]
     seconds, lines = sorted(runs, key=lambda run: run[0])[repeats // 2]
     reading = sum(line.seconds for line in lines if line.reads)
@@ -127,65 +109,58 @@ def report(case: tuple, X, y, repeats: int) -> list[str]:
     for line in lines:
         files[line.file] += 0.0 if line.reads else line.seconds / seconds
     elsewhere = [f"`{file}` {share:.0%}" for file, share in files.most_common(6)]
-    return [
-        f"## {data}, {solver}, radius {radius:g}",
-        "",
+    report.say(f"## {data}, {solver}, radius {radius:g}\n")
+    report.say(
         f"{plain:.3f} s ({seconds:.3f} s under the profiler), {found.passes:.1f} "
         f"passes as `Solution.passes` counts, {found.n_iter} iterations, relative gap "
-        f"{found.relative_gap:.0e}; as long as {plain / product_seconds(X):.0f} plain "
+        f"{found.relative_gap:.0e}; as long as {plain / product:.0f} plain "
         f"products X @ w. Reading data: **{reading / seconds:.0%}**; everything else: "
-        f"**{1 - reading / seconds:.0%}**, of which {', '.join(elsewhere)}.",
-        "",
-        *_table(lines, seconds),
-        "",
-    ]
+        f"**{1 - reading / seconds:.0%}**, of which {', '.join(elsewhere)}.\n"
+    )
+    _table(report, lines, seconds)
 
 
-def _table(lines: list[Line], seconds: float) -> list[str]:
-    out = [
-        "| function | reads data | calls | passes | seconds | share | |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def _table(report: Report, lines: list[Line], seconds: float) -> None:
+    report.say("| function | reads data | calls | passes | seconds | share | |")
+    report.say("|---|---|---|---|---|---|---|")
     shown = [line for line in lines if line.seconds > 0.01 * seconds]
     for line in shown:
         share = line.seconds / seconds
         mark = "more than a tenth" if share > _TENTH and not line.reads else ""
-        out.append(
+        report.say(
             f"| `{line.file}` {line.name} | {'yes' if line.reads else ''} | "
             f"{line.calls} | {line.passes:.1f} | {line.seconds:.3f} | {share:.1%} | "
             f"{mark} |"
         )
     rest = seconds - sum(line.seconds for line in shown)
     passes = sum(line.passes for line in lines if line not in shown)
-    out.append(f"| the rest | | | {passes:.1f} | {rest:.3f} | {rest / seconds:.1%} | |")
-    return out
+    share = rest / seconds
+    report.say(f"| the rest | | | {passes:.1f} | {rest:.3f} | {share:.1%} | |\n")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--data", choices=sorted(_SETS), help="this data set alone")
-    parser.add_argument("--out", type=Path, default=_RESULTS / "profile.md")
     options = parser.parse_args()
-    text = ["# Where the time goes", "", "`make bench-profile`, one thread; median run"]
-    text += [f"of {options.repeats}. {describe()}", ""]
-    print("\n".join(text), flush=True)
-    loaded: dict = {}
-    for case in CASES:
-        data = case[0]
+    report = Report()
+    report.say(
+        "# Where the time goes\n\n`make bench-profile`, one thread; median run of "
+        f"{options.repeats}. {describe()}\n"
+    )
+    for data, module in _SETS.items():
         if options.data not in (None, data):
             continue
         try:
-            X, y = loaded[data] if data in loaded else _SETS[data].load()
-            loaded = {data: (X, y)}
-            with threadpool_limits(1):
-                section = report(case, X, y, options.repeats)
+            X, y = module.load()
         except Missing as reason:
-            section = [f"## {data}", "", f"Left out: {reason}.", ""]
-        print("\n".join(section), flush=True)
-        text += section
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text("\n".join(text))
+            report.say(f"## {data}\n\nLeft out: {reason}.\n")
+            continue
+        with threadpool_limits(1):
+            for case in (case for case in CASES if case[0] == data):
+                describe_case(report, case, X, y, options.repeats)
+    if options.data is None:
+        report.save("profile.md")
     return 0
 
 

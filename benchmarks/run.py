@@ -18,24 +18,25 @@ from benchmarks.bench.cell import Cell, Limits
 from benchmarks.bench.plan import PLANS, Plan
 from benchmarks.bench.records import Records
 from benchmarks.bench.reference import GOAL, optima
+from benchmarks.bench.report import RESULTS
 from benchmarks.bench.settings import Setting, cases_of, plugins, read, store
 from benchmarks.bench.show import show
 from benchmarks.datasets import Missing
 
-RESULTS = Path(__file__).parent / "results"
-
 
 def measure(setting: Setting, solvers: list[str], limits: Limits, tell) -> None:
     """All cells of one problem: explored one by one, then repeated in turns."""
+    row = {"task": setting.task, "data": setting.name}
+    row |= {"C": setting.C, "radius": setting.radius}
     try:
         arrays = store(setting)
     except Missing as reason:
-        row = {"task": setting.task, "data": setting.name, "solver": ""}
+        row |= {"solver": ""}
         tell(row | {"event": "no data", "note": str(reason)})
         return
     cases = cases_of(setting, *read(arrays))
     known = optima(setting, cases)
-    row = {"task": setting.task, "data": setting.name, "solver": "reference"}
+    row |= {"solver": "reference"}
     reached = max(optimum["gap"] for optimum in known)
     note = "" if reached <= GOAL else f"certified to {reached:.0e} only"
     tell(row | {"event": "reference", "off": reached, "note": note})
@@ -70,7 +71,7 @@ class Progress:
         if row["event"] == "repeat":
             return
         text = row.get("note", "")
-        if "wall" in row:
+        if "memory" in row:
             text = f"{row['wall']:.3f} s, off by {row['off']:.0e}"
         print(f"    {row['solver']:22s} {row['event']:10s} {row.get('tol', '')!s:8s} "
               f"{text}", flush=True)  # fmt: skip
@@ -105,14 +106,19 @@ def main() -> int:
     parser.add_argument("--data", nargs="*", help="these data sets alone")
     parser.add_argument("--task", nargs="*", help="these tasks alone")
     parser.add_argument("--solver", nargs="*", help="these solvers alone")
-    parser.add_argument("--seconds", type=float, help="time limit of a cell")
+    parser.add_argument("--seconds", type=float, help="time limit of a run")
+    parser.add_argument("--first", type=float, help="time limit of a first call")
     parser.add_argument("--repeats", type=int, help="runs of a cell")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="earlier results, again")
     parser.add_argument("--readme", action="store_true", help="write README's table")
     options = parser.parse_args()
     plan = PLANS[options.plan].narrowed(
-        options.data, options.task, options.seconds, options.repeats
+        options.data,
+        options.task,
+        seconds=options.seconds,
+        first=options.first,
+        repeats=options.repeats,
     )
     if not options.show:
         try:

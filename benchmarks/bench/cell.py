@@ -2,7 +2,7 @@
 
 A cell has its own process, so that a hang, a crash or a flood of memory costs it alone.
 The ladder is climbed from the loosest tolerance until the strictest target is met, or
-until the seconds of the cell are spent. Then, in turns with the other cells of the
+until its seconds are spent. Then, in turns with the other cells of the
 problem, the runs that first met a target are repeated.
 """
 
@@ -18,16 +18,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.bench.child import refusal
+from benchmarks.bench.child import words
 from benchmarks.bench.settings import Setting, plugin
 
 __all__ = ["TARGETS", "Cell", "Limits", "chosen"]
 
 #: Relative suboptimality to be reached, loosest first.
 TARGETS = (1e-2, 1e-4, 1e-6)
-#: Seconds of a first call, which may compile; seconds of one turn of quick runs, and
-#: how many they are at most.
-_FIRST, _TURN, _MOST_RUNS = 60.0, 0.1, 10
+#: Seconds of one turn of quick runs, and how many they are at most.
+_TURN, _MOST_RUNS = 0.1, 10
 _ROOT = Path(__file__).resolve().parents[2]
 _THREADS = (
     "OMP_NUM_THREADS",
@@ -40,12 +39,16 @@ _THREADS = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds of a cell's exploration, runs of a rung in all, and what is left out."""
+    """Seconds that a run may take, runs of a rung in all, and what is left out."""
 
     seconds: float
     repeats: int
+    #: Seconds of a first call, which may compile.
+    first: float = 60.0
+    #: Seconds of a whole ladder, in those of a run.
+    ladder: float = 3.0
     #: Whether solvers may leave large data to the full benchmark.
-    short: bool
+    short: bool = True
     targets: tuple[float, ...] = TARGETS
 
     @property
@@ -67,8 +70,12 @@ class Cell:
 
     def explore(self, arrays: Path, cases: list, optima: list[dict]) -> None:
         """First call, then the ladder."""
-        module = plugin("solvers", self.solver)
-        reason = refusal(module, cases)
+        try:
+            module = plugin("solvers", self.solver)
+            reason = getattr(module, "refuses", lambda cases: None)(cases)
+        except Exception as error:
+            self._end("failed", words(error))
+            return
         if reason is not None:
             self._end("not comparable", reason)
             return
@@ -78,11 +85,12 @@ class Cell:
             self._end("left out", f"over {most:,} entries: see `make bench-full`")
             return
         self._start(arrays, optima)
-        if self._run(module.LADDER[0], "first", _FIRST) is None:
+        if self._run(module.LADDER[0], "first", self.limits.first) is None:
             return
-        deadline = time.monotonic() + self.limits.seconds
+        deadline = time.monotonic() + self.limits.ladder * self.limits.seconds
         for tol in module.LADDER:
-            off = self._run(tol, "ladder", max(deadline - time.monotonic(), 0.0))
+            left = max(deadline - time.monotonic(), 0.0)
+            off = self._run(tol, "ladder", min(self.limits.seconds, left))
             if off is None or off <= self.limits.targets[-1]:
                 return
 
@@ -115,7 +123,8 @@ class Cell:
             env=os.environ | dict.fromkeys(_THREADS, "1"),
         )
         job = {"task": self.setting.task, "data": self.setting.data}
-        job |= {"sizes": self.setting.sizes, "solver": self.solver}
+        job |= {"sizes": self.setting.sizes, "factor": self.setting.factor}
+        job |= {"solver": self.solver}
         job |= {"arrays": str(arrays), "optima": optima}
         self._process.stdin.write(json.dumps(job) + "\n")
 
@@ -127,7 +136,8 @@ class Cell:
             process.stdin.flush()
             if not select.select([process.stdout], [], [], patience)[0]:
                 note = f"{event} call did not end within {patience:.3g} s"
-                self._end("time limit", note, tol, wall=patience)
+                longest = max((wall for _, wall, _ in self.rungs), default=0.0)
+                self._end("time limit", note, tol, wall=max(patience, longest))
                 return None
             line = process.stdout.readline()
         except BrokenPipeError:
@@ -152,7 +162,8 @@ class Cell:
 
     def _row(self, event: str, tol: object) -> dict:
         setting = self.setting
-        row = {"task": setting.task, "data": setting.name, "solver": self.solver}
+        row = {"task": setting.task, "data": setting.name, "C": setting.C}
+        row |= {"radius": setting.radius, "solver": self.solver}
         return row | {"event": event, "tol": tol}
 
 

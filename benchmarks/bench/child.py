@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.bench.reference import suboptimality, told
 from benchmarks.bench.settings import Setting, cases_of, plugin, read
 
-__all__ = ["measured", "refusal"]
+__all__ = ["measured", "peak_memory", "words"]
 
 
 class Memory:
@@ -32,7 +32,12 @@ class Memory:
 
     def peak(self) -> int:
         """Bytes."""
-        return max(_status("VmHWM") - self.before, 0)
+        return max(peak_memory() - self.before, 0)
+
+
+def peak_memory() -> int:
+    """The most this process ever held, in bytes; what it forked from is not counted."""
+    return _status("VmHWM")
 
 
 def _status(name: str) -> int:
@@ -42,12 +47,6 @@ def _status(name: str) -> int:
     except OSError:
         return 0
     return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", text)[1])
-
-
-def refusal(module, cases) -> str | None:
-    """Why a solver cannot do these cases, by its own word."""
-    refuses = getattr(module, "refuses", lambda case: None)
-    return next((reason for reason in map(refuses, cases) if reason), None)
 
 
 def measured(module, cases, tol) -> dict:
@@ -61,16 +60,17 @@ def measured(module, cases, tol) -> dict:
     try:
         answers = solve_all(cases, tol)
     except ImportError as error:
-        return {"missing": _words(error)}
+        return {"missing": words(error)}
     except Exception as error:
-        return {"failed": _words(error)}
+        return {"failed": words(error)}
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = memory.peak()
     off = max(map(suboptimality, cases, answers))
     return {"wall": wall, "cpu": cpu, "memory": peak, "off": off}
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
+    """What a cell says of an exception."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}"[:300]
 
@@ -81,7 +81,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     job = json.loads(sys.stdin.readline())
     sizes = tuple(map(tuple, job["sizes"]))
-    setting = Setting(job["task"], job["data"], sizes)
+    setting = Setting(job["task"], job["data"], sizes, job["factor"])
     module = plugin("solvers", job["solver"])
     cases = told(cases_of(setting, *read(Path(job["arrays"]))), job["optima"])
     for line in sys.stdin:

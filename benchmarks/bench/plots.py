@@ -11,8 +11,8 @@ from matplotlib import pyplot
 
 from benchmarks.bench.cell import TARGETS
 from benchmarks.bench.plan import SCALING_TARGET
-from benchmarks.bench.records import Summary
-from benchmarks.bench.settings import plugin
+from benchmarks.bench.records import Summary, grows
+from benchmarks.bench.settings import solver_name
 
 __all__ = ["draw_curves", "draw_growth"]
 
@@ -21,6 +21,7 @@ _STYLES = {
     "wideberth_auto": ("#d62728", "o"),
     "wideberth_newton": ("#ff9896", "^"),
     "wideberth_coordinate": ("#e377c2", "v"),
+    "wideberth_cold": ("#f7b6d2", "h"),
     "liblinear": ("#1f77b4", "s"),
     "libsvm": ("#17becf", "D"),
     "sgd": ("#7f7f7f", "x"),
@@ -32,6 +33,7 @@ _STYLES = {
     "algorithm1": ("#ff7f0e", "*"),
     "dro": ("#000000", "+"),
 }
+_OTHER = ("0.6", ".")
 _FLOOR = 1e-9
 
 matplotlib.use("agg")
@@ -42,7 +44,7 @@ def draw_curves(problems, out: Path) -> None:
     shown = {
         key: cells
         for key, cells in problems.items()
-        if "=" not in key[1] and any(cell.rungs for cell in cells.values())
+        if not grows(key[1]) and any(cell.rungs for cell in cells.values())
     }
     if not shown:
         return
@@ -72,7 +74,7 @@ def draw_curves(problems, out: Path) -> None:
 
 
 def _curve(panel, solver: str, cell: Summary) -> None:
-    if not cell.rungs or solver not in _STYLES:
+    if not cell.rungs:
         return
     _, seconds, off = zip(*cell.rungs, strict=True)
     off = np.clip(off, _FLOOR, 10.0)
@@ -80,7 +82,7 @@ def _curve(panel, solver: str, cell: Summary) -> None:
 
 
 def _style(solver: str) -> dict:
-    color, marker = _STYLES[solver]
+    color, marker = _STYLES.get(solver, _OTHER)
     ours = solver.startswith("wideberth")
     return {
         "color": color,
@@ -88,7 +90,7 @@ def _style(solver: str) -> dict:
         "markersize": 4.5 if ours else 4,
         "linewidth": 2.0 if solver == "wideberth_auto" else 1.0,
         "zorder": 3 if ours else 2,
-        "label": plugin("solvers", solver).NAME,
+        "label": solver_name(solver),
     }
 
 
@@ -96,9 +98,9 @@ def draw_growth(problems, out: Path) -> None:
     """Time over n and over d, without and with noise."""
     series: dict = defaultdict(lambda: defaultdict(list))
     for (task, data), cells in problems.items():
-        name, *sizes = data.split()
-        if not sizes:
+        if not grows(data):
             continue
+        name, *sizes = data.split()
         axis, size = sizes[-1].split("=")
         fixed = ", ".join(sizes[:-1]).replace("=", " = ")
         for solver, cell in cells.items():
@@ -135,7 +137,7 @@ def _growth_panel(panel, ground, task: str, lines: dict) -> None:
             sizes,
             [timing.low for _, timing in points],
             [timing.high for _, timing in points],
-            color=_STYLES[solver][0],
+            color=_style(solver)["color"],
             alpha=0.15,
             lw=0,
         )

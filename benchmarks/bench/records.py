@@ -15,19 +15,11 @@ import numpy as np
 
 from benchmarks.bench.cell import TARGETS, chosen
 
-__all__ = ["COLUMNS", "Records", "Summary", "Timing", "summaries"]
+__all__ = ["COLUMNS", "Records", "Summary", "Timing", "grows", "summaries"]
 
 COLUMNS = (
-    "task",
-    "data",
-    "solver",
-    "event",
-    "tol",
-    "wall",
-    "cpu",
-    "memory",
-    "off",
-    "note",
+    *("task", "data", "C", "radius", "solver", "event"),
+    *("tol", "wall", "cpu", "memory", "off", "note"),
 )
 
 
@@ -94,6 +86,11 @@ class Summary:
         return Timing(
             tol, np.median(wall), wall.min(), wall.max(), np.median(cpu), len(wall)
         )
+
+
+def grows(data: str) -> bool:
+    """Whether a problem, by the name of its data, serves the figures of growth."""
+    return " n=" in data or " d=" in data
 
 
 def summaries(records) -> dict[tuple[str, str], dict[str, Summary]]:

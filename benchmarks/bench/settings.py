@@ -15,7 +15,16 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["CACHE", "Setting", "cases_of", "plugin", "plugins", "read", "store"]
+__all__ = [
+    "CACHE",
+    "Setting",
+    "cases_of",
+    "plugin",
+    "plugins",
+    "read",
+    "solver_name",
+    "store",
+]
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
 
@@ -31,23 +40,38 @@ def plugin(kind: str, name: str) -> ModuleType:
     return importlib.import_module(f"benchmarks.{kind}.{name}")
 
 
+def solver_name(solver: str) -> str:
+    """A solver as the tables show it; by its file where that cannot be imported."""
+    try:
+        return plugin("solvers", solver).NAME
+    except Exception:  # its cells say what is wrong with it
+        return solver
+
+
 @dataclass(frozen=True)
 class Setting:
-    """A task on a data set, of a given size where that can be chosen."""
+    """A task on a data set, of a given size where that can be chosen.
+
+    `factor` multiplies the data set's usual C.
+    """
 
     task: str
     data: str
     sizes: tuple[tuple[str, int], ...] = ()
+    factor: float = 1.0
 
     @property
     def name(self) -> str:
-        """The data set with its sizes, such as "tall n=1000"."""
-        return " ".join([self.data, *(f"{key}={value}" for key, value in self.sizes)])
+        """The data set with what is not as usual, such as "tall n=1000"."""
+        unusual = [*self.sizes]
+        if self.factor != 1:
+            unusual.append(("C", f"{self.C:g}"))
+        return " ".join([self.data, *(f"{key}={value}" for key, value in unusual)])
 
     @property
     def C(self) -> float:
         """Weight of the losses."""
-        return plugin("datasets", self.data).C
+        return self.factor * plugin("datasets", self.data).C
 
     @property
     def radius(self) -> float:

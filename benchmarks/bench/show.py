@@ -11,8 +11,8 @@ from benchmarks.bench.cell import TARGETS
 from benchmarks.bench.machine import describe
 from benchmarks.bench.plan import Plan
 from benchmarks.bench.plots import draw_curves, draw_growth
-from benchmarks.bench.records import Summary, summaries
-from benchmarks.bench.settings import plugin
+from benchmarks.bench.records import Summary, grows, summaries
+from benchmarks.bench.settings import plugin, solver_name
 
 __all__ = ["cell_text", "fill", "ratio_table", "show"]
 
@@ -56,7 +56,7 @@ def fill(text: str, block: str) -> str:
 def _heading(plan: Plan) -> str:
     return (
         f"`{plan.command}`, {date.today():%d %B %Y}; one thread per solver; at most "
-        f"{plan.limits.seconds:g} s a cell; medians of {plan.limits.repeats} runs "
+        f"{plan.limits.seconds:g} s a run; medians of {plan.limits.repeats} runs "
         f"taken in turns, fewer of long ones. {describe()}."
     )
 
@@ -72,16 +72,12 @@ def _legend() -> str:
     )
 
 
-def _name(solver: str) -> str:
-    return plugin("solvers", solver).NAME
-
-
 def _fits(problems: Problems) -> Problems:
     """Without problems that only serve the figures of growth, and without data."""
     return {
         key: cells
         for key, cells in problems.items()
-        if "=" not in key[1] and OURS in cells
+        if not grows(key[1]) and OURS in cells
     }
 
 
@@ -101,7 +97,7 @@ def ratio_table(problems: Problems, target: float) -> str:
             cell_text(cells.get(solver), cells[OURS], target)
             for cells in problems.values()
         ]
-        lines.append(f"| {_name(solver)} | {' | '.join(row)} |")
+        lines.append(f"| {solver_name(solver)} | {' | '.join(row)} |")
     return "\n".join(lines)
 
 
@@ -147,9 +143,8 @@ def _section(key: tuple[str, str], cells: dict[str, Summary]) -> str:
         first = "" if cell.first is None else _seconds(cell.first)
         memory = f"{cell.memory / 1e6:.0f} MB" if cell.memory else ""
         times = " | ".join(_timing_text(cell, target) for target in TARGETS)
-        lines.append(
-            f"| {_name(solver)} | {first} | {memory} | {times} | {_remark(cell)} |"
-        )
+        row = solver_name(solver), first, memory, times, _remark(cell)
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@
     LADDER      its own tolerances, or whatever it calls them, loosest first
     solve(case, tol)        returns w, or (w, b) where the case has an intercept
     solve_all(cases, tol)   optional: the same for all cases of a task at once
-    refuses(case)           optional: why it cannot solve such a case, or None
+    refuses(cases)          optional: why it cannot do such a task, or None
     MOST_ENTRIES            optional: stored numbers of X from which on it is left to
                             the full benchmark
 
@@ -18,11 +18,12 @@ from __future__ import annotations
 __all__ = ["no_intercept", "no_noise"]
 
 
-def no_noise(case) -> str | None:
+def no_noise(cases) -> str | None:
     """The reason of solvers that know no noise."""
-    return "has no noise model" if case.radius else None
+    return "has no noise model" if any(case.radius for case in cases) else None
 
 
-def no_intercept(case) -> str | None:
+def no_intercept(cases) -> str | None:
     """The reason of solvers whose intercept is penalised, or not there."""
-    return "has no free intercept" if case.intercept else None
+    free = any(case.intercept for case in cases)
+    return "has no free intercept" if free else None

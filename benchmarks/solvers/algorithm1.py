@@ -7,8 +7,8 @@ LADDER = (1e-6,)
 MOST_ENTRIES = clarabel.MOST_ENTRIES
 
 
-def refuses(case):
-    return no_intercept(case)
+def refuses(cases):
+    return no_intercept(cases)
 
 
 def solve(case, tol):

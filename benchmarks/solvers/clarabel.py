@@ -2,7 +2,7 @@
 
 NAME = "Clarabel"
 LADDER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-MOST_ENTRIES = 2_000_000
+MOST_ENTRIES = 400_000
 
 
 def solve(case, tol):

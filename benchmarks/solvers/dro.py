@@ -17,8 +17,8 @@ LADDER = ("default",)
 MOST_ENTRIES = clarabel.MOST_ENTRIES
 
 
-def refuses(case):
-    return no_intercept(case)
+def refuses(cases):
+    return no_intercept(cases)
 
 
 def solve(case, tol):

@@ -10,8 +10,8 @@ LADDER = tuple(10.0 ** -np.arange(0.0, 7.5, 0.5))
 _EPOCHS = 10_000_000
 
 
-def refuses(case):
-    return no_noise(case) or no_intercept(case)
+def refuses(cases):
+    return no_noise(cases) or no_intercept(cases)
 
 
 def solve(case, tol):

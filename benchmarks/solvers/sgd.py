@@ -6,8 +6,8 @@ NAME = "SGDClassifier"
 LADDER = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
 
 
-def refuses(case):
-    return no_noise(case)
+def refuses(cases):
+    return no_noise(cases)
 
 
 def solve(case, tol):

@@ -9,8 +9,8 @@ MOST_ENTRIES = 10_000_000
 _ROUNDS = 10_000
 
 
-def refuses(case):
-    return no_noise(case) or no_intercept(case)
+def refuses(cases):
+    return no_noise(cases) or no_intercept(cases)
 
 
 def solve(case, tol):

@@ -237,7 +237,7 @@ def make_control(
 
 
 def choose_solver(problem: Problem) -> str:
-    """The solver that "auto" stands for, by the table of `make bench-coordinate`.
+    """The solver that "auto" stands for, by the table of `make bench-choice`.
 
     Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
     the stored entries. They cross near 100 features on sparse data; on dense data of

@@ -201,7 +201,7 @@ class _Ascent:
         """Whether Newton's method would have been done by now.
 
         Its dense algebra takes about as long as 100 products with the data and m³/4
-        more entries, m the fewer of rows and features (`make bench-coordinate`).
+        more entries, m the fewer of rows and features (`make bench-choice`).
         """
         rows = self.full.rows
         m = min(rows.n, rows.d)
