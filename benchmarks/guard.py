@@ -3,8 +3,9 @@
 Seconds drift with the machine; counts do not. Five problems are solved and what they
 took, in passes over the data and in kernel calls, is held against `guard.json`. More
 than a twentieth, and one Newton step, above the stored value is a failure. That much is
-left free because another BLAS rounds differently, which may cost a step or two; the
-same machine gives the same counts every time. `--update` stores what was counted.
+left free because another BLAS rounds differently, which may cost a step (four kinds of
+OpenBLAS kernels differ by 3 % at most on these problems); the same machine gives the
+same counts every time. `--update` stores what was counted.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _text():
 def _chunks():
     X, y = tall.load(n=60_000, d=20)
     parts = zip(np.array_split(X, 6), np.array_split(y, 6), strict=True)
-    found = solve(list(parts), C=0.01, radius=0.05, random_state=0)
+    found = solve(list(parts), C=0.01, radius=0.05, tol=1e-4, random_state=0)
     return len(y), {"reads": found.passes}
 
 

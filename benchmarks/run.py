@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import replace
+from collections import defaultdict
+from math import inf
 from pathlib import Path
 
 from benchmarks.bench.cell import Cell, Limits
@@ -26,20 +27,17 @@ from benchmarks.datasets import Missing
 
 def measure(setting: Setting, solvers: list[str], limits: Limits, tell) -> None:
     """All cells of one problem: explored one by one, then repeated in turns."""
-    row = {"task": setting.task, "data": setting.name}
-    row |= {"C": setting.C, "radius": setting.radius}
     try:
         arrays = store(setting)
     except Missing as reason:
-        row |= {"solver": ""}
-        tell(row | {"event": "no data", "note": str(reason)})
+        row = setting.row | {"solver": "", "event": "no data"}
+        tell(row | {"note": str(reason)})
         return
     cases = cases_of(setting, *read(arrays))
     known = optima(setting, cases)
-    row |= {"solver": "reference"}
-    reached = max(optimum["gap"] for optimum in known)
-    note = "" if reached <= GOAL else f"certified to {reached:.0e} only"
-    tell(row | {"event": "reference", "off": reached, "note": note})
+    gap = max(optimum["gap"] for optimum in known)
+    row = setting.row | {"solver": "reference", "event": "reference", "off": gap}
+    tell(row | {"note": "" if gap <= GOAL else f"certified to {gap:.0e} only"})
     cells = [Cell(setting, solver, limits, tell) for solver in solvers]
     try:
         for cell in cells:
@@ -56,48 +54,53 @@ class Progress:
     """Writes results down and says what is going on."""
 
     def __init__(self, records: Records, total: int):
-        self.records, self.total, self.started = records, total, time.monotonic()
-        self.done = 0
+        self.records, self.total, self.done = records, total, 0
+        self.started = time.monotonic()
+        #: The least suboptimality of each solver that ran on the present problem.
+        self.best: dict[str, float] = {}
 
     def problem(self, setting: Setting) -> None:
         """The next problem begins."""
         self.done += 1
+        self.best = {}
         minutes = (time.monotonic() - self.started) / 60
-        print(f"[{self.done}/{self.total}, {minutes:.1f} min] {setting.task}, "
-              f"{setting.name}", flush=True)  # fmt: skip
+        head = f"[{self.done}/{self.total}, {minutes:.1f} min]"
+        print(f"{head} {setting.task}, {setting.name}", flush=True)
+
+    def behind(self, target: float) -> set[str]:
+        """Solvers that ran on the present problem and did not get there."""
+        return {solver for solver, best in self.best.items() if best > target}
 
     def __call__(self, row: dict) -> None:
         self.records.add(row)
+        if row["event"] in ("ladder", "time limit"):
+            best = self.best.get(row["solver"], inf)
+            self.best[row["solver"]] = min(best, row.get("off", inf))
         if row["event"] == "repeat":
             return
-        text = row.get("note", "")
+        text, tol = row.get("note", ""), row.get("tol", "")
         if "memory" in row:
             text = f"{row['wall']:.3f} s, off by {row['off']:.0e}"
-        print(f"    {row['solver']:22s} {row['event']:10s} {row.get('tol', '')!s:8s} "
-              f"{text}", flush=True)  # fmt: skip
+        tol = f"{tol:.2g}" if isinstance(tol, float) else tol
+        words = f"{row['solver']:22s} {row['event']:10s} {tol!s:8s} {text}"
+        print(f"    {words}", flush=True)
 
 
 def run(plan: Plan, solvers: list[str], out: Path) -> None:
     """Measure all problems of a plan; an interruption leaves what was measured."""
     progress = Progress(Records(out / "runs.csv"), len(plan.problems))
-    given_up: dict[tuple, set[str]] = {}
+    #: Solvers that missed the target at some size, by series.
+    slow: dict[tuple, set[str]] = defaultdict(set)
     for problem in plan.problems:
         progress.problem(problem.setting)
-        series = problem.series
-        left = [name for name in problem.solvers(solvers)
-                if name not in given_up.get(series, ())]  # fmt: skip
-        rows: list[dict] = []
-
-        def tell(row, rows=rows):
-            rows.append(row)
-            progress(row)
-
-        limits = replace(plan.limits, targets=problem.targets)
-        measure(problem.setting, left, limits, tell)
-        if series:
-            reached = {row["solver"] for row in rows
-                       if row.get("off", 1) <= problem.targets[-1]}  # fmt: skip
-            given_up.setdefault(series, set()).update(set(left) - reached)
+        names, limits = problem.solvers(solvers), problem.limits(plan.limits)
+        behind = slow[problem.series] if problem.series else set()
+        left = [name for name in names if name not in behind]
+        measure(problem.setting, left, limits, progress)
+        for name in behind:
+            row = problem.setting.row | {"solver": name, "event": "left out"}
+            progress(row | {"note": "did not reach the target at a smaller size"})
+        behind |= progress.behind(limits.targets[-1])
 
 
 def main() -> int:

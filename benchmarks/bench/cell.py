@@ -73,16 +73,15 @@ class Cell:
         try:
             module = plugin("solvers", self.solver)
             reason = getattr(module, "refuses", lambda cases: None)(cases)
+            too_long = getattr(module, "long_on", lambda X: None)(cases[0].X)
         except Exception as error:
             self._end("failed", words(error))
             return
         if reason is not None:
             self._end("not comparable", reason)
             return
-        most = getattr(module, "MOST_ENTRIES", float("inf"))
-        entries = max(_entries(case.X) for case in cases)
-        if self.limits.short and entries > most:
-            self._end("left out", f"over {most:,} entries: see `make bench-full`")
+        if self.limits.short and too_long is not None:
+            self._end("left out", f"{too_long}: see `make bench-full`")
             return
         self._start(arrays, optima)
         if self._run(module.LADDER[0], "first", self.limits.first) is None:
@@ -129,7 +128,7 @@ class Cell:
         self._process.stdin.write(json.dumps(job) + "\n")
 
     def _run(self, tol, event: str, patience: float) -> float | None:
-        """One run; how far off it was, or None if the cell is over."""
+        """One run; how far off it was, or None if the ladder ends here."""
         process = self._process
         try:
             process.stdin.write(json.dumps(tol) + "\n")
@@ -147,8 +146,8 @@ class Cell:
             return None
         found = json.loads(line)
         for status, kind in (("missing", "not installed"), ("failed", "failed")):
-            if status in found:
-                self._end(kind, found[status], tol)
+            if status in found:  # looser tolerances may still be repeated
+                self.tell(self._row(kind, tol) | {"note": found[status]})
                 return None
         if event == "ladder":
             self.rungs.append((tol, found["wall"], found["off"]))
@@ -161,14 +160,8 @@ class Cell:
         self.tell(self._row(event, tol) | {"note": note} | more)
 
     def _row(self, event: str, tol: object) -> dict:
-        setting = self.setting
-        row = {"task": setting.task, "data": setting.name, "C": setting.C}
-        row |= {"radius": setting.radius, "solver": self.solver}
-        return row | {"event": event, "tol": tol}
-
-
-def _entries(X) -> int:
-    return int(X.indptr[-1]) if hasattr(X, "indptr") else X.size
+        row = {"solver": self.solver, "event": event, "tol": tol}
+        return self.setting.row | row
 
 
 def chosen(rungs, targets) -> dict:

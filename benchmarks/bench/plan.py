@@ -35,6 +35,10 @@ class Planned:
         """Those that take part."""
         return [name for name in names if name not in self.without]
 
+    def limits(self, usual: Limits) -> Limits:
+        """The plan's limits, for this problem's targets."""
+        return replace(usual, targets=self.targets)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -65,7 +65,7 @@ def draw_curves(problems, out: Path) -> None:
         for target in TARGETS:
             panel.axhline(target, color="0.85", lw=0.8, zorder=0)
         panel.set(xscale="log", yscale="log", xlabel="seconds")
-        panel.set_title(f"{data}, {task.replace('_', ' ')}", fontsize=10)
+        panel.set_title(f"{data}, {task}".replace("_", " "), fontsize=10)
         panel.set_ylim(_FLOOR / 2, 20)
         panel.spines[["top", "right"]].set_visible(False)
     for row in axes:
@@ -76,8 +76,8 @@ def draw_curves(problems, out: Path) -> None:
 def _curve(panel, solver: str, cell: Summary) -> None:
     if not cell.rungs:
         return
-    _, seconds, off = zip(*cell.rungs, strict=True)
-    off = np.clip(off, _FLOOR, 10.0)
+    seconds = [np.median(cell.times[tol], axis=0)[0] for tol, _, _ in cell.rungs]
+    off = np.clip([off for _, _, off in cell.rungs], _FLOOR, 10.0)
     panel.plot(seconds, off, **_style(solver))
 
 
@@ -149,11 +149,11 @@ def _growth_panel(panel, ground, task: str, lines: dict) -> None:
 
 
 def _finish(figure, axes, target: Path) -> None:
-    """One legend for all panels, under them."""
-    handles: dict = {}
+    """One legend for all panels, under them, in the order of the styles."""
+    handles: dict = {solver_name(solver): None for solver in _STYLES}
     for panel in axes.flat:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
+        handles |= dict(zip(*panel.get_legend_handles_labels()[::-1], strict=True))
+    handles = {label: handle for label, handle in handles.items() if handle}
     figure.legend(
         handles.values(),
         handles.keys(),

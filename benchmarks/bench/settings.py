@@ -80,6 +80,12 @@ class Setting:
         return plugin("datasets", self.data).RADIUS if noisy else 0.0
 
     @property
+    def row(self) -> dict:
+        """What every line of the results says of the problem."""
+        names = {"task": self.task, "data": self.name}
+        return names | {"C": self.C, "radius": self.radius}
+
+    @property
     def key(self) -> str:
         """Name of what is stored for this problem; another problem has another."""
         words = [

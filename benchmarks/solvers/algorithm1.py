@@ -4,7 +4,7 @@ from benchmarks.solvers import clarabel, no_intercept
 
 NAME = "Algorithm 1, repaired"
 LADDER = (1e-6,)
-MOST_ENTRIES = clarabel.MOST_ENTRIES
+long_on = clarabel.long_on
 
 
 def refuses(cases):

@@ -1,8 +1,13 @@
 """The conic program through CVXPY and Clarabel."""
 
+from benchmarks.solvers import over
+
 NAME = "Clarabel"
 LADDER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-MOST_ENTRIES = 400_000
+
+
+def long_on(X):
+    return over(X, 400_000)
 
 
 def solve(case, tol):

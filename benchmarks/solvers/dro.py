@@ -14,7 +14,7 @@ from benchmarks.solvers import clarabel, no_intercept
 NAME = "dro, Wasserstein"
 #: Its `fit` takes no tolerance.
 LADDER = ("default",)
-MOST_ENTRIES = clarabel.MOST_ENTRIES
+long_on = clarabel.long_on
 
 
 def refuses(cases):

@@ -4,7 +4,7 @@ from benchmarks.solvers import clarabel
 
 NAME = "QOCO"
 LADDER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
-MOST_ENTRIES = clarabel.MOST_ENTRIES
+long_on = clarabel.long_on
 
 
 def solve(case, tol):

@@ -4,7 +4,7 @@ from benchmarks.solvers import clarabel
 
 NAME = "SCS"
 LADDER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-MOST_ENTRIES = clarabel.MOST_ENTRIES
+long_on = clarabel.long_on
 #: Never the reason to stop; the clock is.
 ITERATIONS = 10_000_000
 

@@ -4,7 +4,7 @@ from benchmarks.solvers import clarabel, scs
 
 NAME = "SCS, paper's options"
 LADDER = scs.LADDER
-MOST_ENTRIES = clarabel.MOST_ENTRIES
+long_on = clarabel.long_on
 
 
 def solve(case, tol):
