@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 from matplotlib import pyplot
+from matplotlib.ticker import NullFormatter
 
 from benchmarks.bench.cell import TARGETS
 from benchmarks.bench.plan import SCALING_TARGET
@@ -24,14 +25,14 @@ _STYLES = {
     "wideberth_cold": ("#f7b6d2", "h"),
     "liblinear": ("#1f77b4", "s"),
     "libsvm": ("#17becf", "D"),
-    "sgd": ("#7f7f7f", "x"),
+    "sgd": ("#7f7f7f", "X"),
     "skglm": ("#2ca02c", "P"),
     "clarabel": ("#9467bd", "<"),
     "qoco": ("#8c564b", ">"),
-    "scs": ("#bcbd22", "1"),
-    "scs_paper": ("#dbdb8d", "2"),
+    "scs": ("#bcbd22", "d"),
+    "scs_paper": ("#dbdb8d", "H"),
     "algorithm1": ("#ff7f0e", "*"),
-    "dro": ("#000000", "+"),
+    "dro": ("#000000", "p"),
 }
 _OTHER = ("0.6", ".")
 _FLOOR = 1e-9
@@ -64,7 +65,9 @@ def draw_curves(problems, out: Path) -> None:
             _curve(panel, solver, cell)
         for target in TARGETS:
             panel.axhline(target, color="0.85", lw=0.8, zorder=0)
-        panel.set(xscale="log", yscale="log", xlabel="seconds")
+        _logarithmic(panel, "seconds")
+        low, high = np.log10(panel.get_xlim())
+        panel.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
         panel.set_title(f"{data}, {task}".replace("_", " "), fontsize=10)
         panel.set_ylim(_FLOOR / 2, 20)
         panel.spines[["top", "right"]].set_visible(False)
@@ -104,9 +107,8 @@ def draw_growth(problems, out: Path) -> None:
         axis, size = sizes[-1].split("=")
         fixed = ", ".join(sizes[:-1]).replace("=", " = ")
         for solver, cell in cells.items():
-            timing = cell.timing(SCALING_TARGET)
-            if timing is not None:
-                series[name, axis, fixed, task][solver].append((int(size), timing))
+            if cell.timing(SCALING_TARGET) is not None or cell.spent is not None:
+                series[name, axis, fixed, task][solver].append((int(size), cell))
     if not series:
         return
     grounds = list(dict.fromkeys(key[:3] for key in series))
@@ -123,29 +125,42 @@ def draw_growth(problems, out: Path) -> None:
         for panel, ground in zip(row, grounds, strict=True):
             _growth_panel(panel, ground, task, series[(*ground, task)])
     for row in axes:
-        row[0].set_ylabel(f"seconds to {SCALING_TARGET:.0e}")
+        power = round(np.log10(SCALING_TARGET))
+        row[0].set_ylabel(f"seconds to $10^{{{power}}}$ (open: no end by then)")
     _finish(figure, axes, out / "scaling.png")
 
 
 def _growth_panel(panel, ground, task: str, lines: dict) -> None:
     name, axis, fixed = ground
     for solver, points in lines.items():
-        sizes = [size for size, _ in points]
-        walls = [timing.wall for _, timing in points]
-        panel.plot(sizes, walls, **_style(solver))
-        panel.fill_between(
-            sizes,
-            [timing.low for _, timing in points],
-            [timing.high for _, timing in points],
-            color=_style(solver)["color"],
-            alpha=0.15,
-            lw=0,
-        )
+        style = _style(solver)
+        times = [(size, cell.timing(SCALING_TARGET)) for size, cell in points]
+        met = [(size, time) for size, time in times if time is not None]
+        if met:
+            sizes = [size for size, _ in met]
+            panel.plot(sizes, [time.wall for _, time in met], **style)
+            low, high = zip(*((time.low, time.high) for _, time in met), strict=True)
+            panel.fill_between(sizes, low, high, color=style["color"], alpha=0.15, lw=0)
+        stopped = [
+            (size, cell.spent)
+            for (size, cell), (_, time) in zip(points, times, strict=True)
+            if time is None
+        ]
+        if stopped:
+            style |= {"linestyle": "", "markerfacecolor": "white"}
+            style |= {"label": "_"} if met else {}
+            panel.plot(*zip(*stopped, strict=True), **style)
     label = {"n": "rows n", "d": "features d"}[axis]
-    panel.set(xscale="log", yscale="log", xlabel=label)
+    _logarithmic(panel, label)
     panel.set_title(f"{name}, {fixed}, {task.replace('_', ' ')}", fontsize=10)
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(color="0.92", lw=0.6)
+
+
+def _logarithmic(panel, label: str) -> None:
+    """Both axes by decades, the lower one labelled by nothing else."""
+    panel.set(xscale="log", yscale="log", xlabel=label)
+    panel.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _finish(figure, axes, target: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def show(records, out: Path, plan: Plan, readme: Path | None) -> None:
     draw_curves(problems, out)
     draw_growth(problems, out)
     if readme is not None:
-        block = f"{heading}\n\n{ratio_table(problems, _SHOWN)}"
+        block = f"{heading}\n\n{ratio_table(problems, _SHOWN, peers_only=True)}"
         readme.write_text(fill(readme.read_text(), block))
     print(f"\nwritten: {out / 'table.md'} and the figures beside it", flush=True)
 
@@ -81,24 +82,25 @@ def _fits(problems: Problems) -> Problems:
     }
 
 
-def ratio_table(problems: Problems, target: float) -> str:
-    """Solvers down, problems across."""
+def ratio_table(problems: Problems, target: float, peers_only: bool = False) -> str:
+    """Problems down, solvers across; ours in seconds."""
     problems = _fits(problems)
-    solvers: dict[str, None] = {}
-    for cells in problems.values():
-        solvers |= dict.fromkeys(
-            name for name in cells if name not in ("", "reference")
-        )
-    order = sorted(solvers, key=lambda name: (name != OURS, "wideberth" not in name))
-    heads = [f"{data}, {task.replace('_', ' ')}" for task, data in problems]
-    lines = [f"| | {' | '.join(heads)} |", f"|---{'|---' * len(heads)}|"]
-    for solver in order:
-        row = [
-            cell_text(cells.get(solver), cells[OURS], target)
-            for cells in problems.values()
-        ]
-        lines.append(f"| {solver_name(solver)} | {' | '.join(row)} |")
+    solvers = _ordered(name for cells in problems.values() for name in cells)
+    if peers_only:
+        kept = [name for name in solvers if not name.startswith("wideberth")]
+        solvers = [OURS, *kept]
+    heads = " | ".join(map(solver_name, solvers))
+    lines = [f"| | {heads} |", f"|---{'|---' * len(solvers)}|"]
+    for (task, data), cells in problems.items():
+        row = [cell_text(cells.get(name), cells[OURS], target) for name in solvers]
+        lines.append(f"| {data}, {task} | ".replace("_", " ") + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def _ordered(names: Iterable[str]) -> list[str]:
+    """Solvers, ours first."""
+    solvers = dict.fromkeys(name for name in names if name not in ("", "reference"))
+    return sorted(solvers, key=lambda name: (name != OURS, "wideberth" not in name))
 
 
 def cell_text(cell: Summary | None, ours: Summary, target: float) -> str:
@@ -129,7 +131,7 @@ def _section(key: tuple[str, str], cells: dict[str, Summary]) -> str:
     """All that is known of one problem."""
     task, data = key
     about = plugin("datasets", data.split()[0]).__doc__.splitlines()[0]
-    lines = [f"## {task.replace('_', ' ')}, {data}", "", about]
+    lines = [f"## {data}, {task}".replace("_", " "), "", about]
     lines[-1] += f" {plugin('tasks', task).__doc__.splitlines()[0]}"
     if "" in cells:
         return "\n".join([*lines, "", f"No data: {cells[''].note}."])
@@ -137,9 +139,8 @@ def _section(key: tuple[str, str], cells: dict[str, Summary]) -> str:
         lines[-1] += f" Reference {cells['reference'].note}."
     heads = " | ".join(f"to {target:.0e}: wall (range), cpu" for target in TARGETS)
     lines += ["", f"| solver | first call | memory | {heads} | |", "|---" * 7 + "|"]
-    for solver, cell in cells.items():
-        if solver == "reference":
-            continue
+    for solver in _ordered(cells):
+        cell = cells[solver]
         first = "" if cell.first is None else _seconds(cell.first)
         memory = f"{cell.memory / 1e6:.0f} MB" if cell.memory else ""
         times = " | ".join(_timing_text(cell, target) for target in TARGETS)
@@ -153,9 +154,8 @@ def _timing_text(cell: Summary, target: float) -> str:
     if timing is None:
         return ""
     spread = f"{_seconds(timing.low)}–{_seconds(timing.high)}, " * (timing.runs > 1)
-    return (
-        f"{_seconds(timing.wall)} ({spread}{timing.runs} runs), {_seconds(timing.cpu)}"
-    )
+    runs = f"{timing.runs} run{'s' * (timing.runs > 1)}"
+    return f"{_seconds(timing.wall)} ({spread}{runs}), {_seconds(timing.cpu)}"
 
 
 def _remark(cell: Summary) -> str:
