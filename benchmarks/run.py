@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections import defaultdict
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -21,8 +22,11 @@ from benchmarks.bench.records import Records
 from benchmarks.bench.reference import GOAL, optima
 from benchmarks.bench.report import RESULTS
 from benchmarks.bench.settings import Setting, cases_of, plugins, read, store
-from benchmarks.bench.show import show
+from benchmarks.bench.show import heading_of, show
 from benchmarks.datasets import Missing
+
+#: File beside the results that says what they are results of.
+_ABOUT = "about.txt"
 
 
 def measure(setting: Setting, solvers: list[str], limits: Limits, tell) -> None:
@@ -89,6 +93,7 @@ class Progress:
 def run(plan: Plan, solvers: list[str], out: Path) -> None:
     """Measure all problems of a plan; an interruption leaves what was measured."""
     progress = Progress(Records(out / "runs.csv"), len(plan.problems))
+    (out / _ABOUT).write_text(heading_of(plan.command, plan.limits) + "\n")
     #: Solvers that missed the target at some size, by series.
     slow: dict[tuple, set[str]] = defaultdict(set)
     for problem in plan.problems:
@@ -123,13 +128,16 @@ def main() -> int:
         first=options.first,
         repeats=options.repeats,
     )
+    if plan != PLANS[options.plan] or options.solver:
+        plan = replace(plan, command=" ".join(["benchmarks.run", *sys.argv[1:]]))
     if not options.show:
         try:
             run(plan, options.solver or plugins("solvers"), options.out)
         except KeyboardInterrupt:
             print("\ninterrupted: these are the results so far", flush=True)
-    show(Records(options.out / "runs.csv", fresh=False), options.out, plan,
-         Path("README.md") if options.readme else None)  # fmt: skip
+    records = Records(options.out / "runs.csv", fresh=False)
+    heading = (options.out / _ABOUT).read_text().strip()
+    show(records, heading, options.out, Path("README.md") if options.readme else None)
     return 0
 
 

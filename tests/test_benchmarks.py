@@ -158,8 +158,20 @@ def test_solvers_that_work_have_times_at_every_target(shown):
     assert (out / "convergence.png").stat().st_size > 10_000
 
 
+def test_results_can_be_shown_again_under_the_heading_of_their_run(shown):
+    _, printed, out = shown
+    before = (out / "table.md").read_text()
+    assert "`benchmarks.run --task fit" in before
+    (out / "table.md").unlink()
+    command = [sys.executable, "-m", "benchmarks.run", "--show", "--out", "out"]
+    again = subprocess.run(command, cwd=out.parent, capture_output=True, text=True)
+    assert (out / "table.md").read_text() == before
+    assert again.stdout.strip() in printed
+
+
 def test_a_data_set_that_is_not_there_is_shown_as_missing(shown):
-    problems, _, out = shown
+    problems, printed, out = shown
+    assert "| covtype, fit | no data |" in printed
     assert problems["fit", "covtype"][""].ending == "no data"
     assert "No data: no ../shared/data/covtype.npz" in (out / "table.md").read_text()
 

@@ -71,7 +71,7 @@ def measured(module, cases, tol) -> dict:
 
 def words(error: Exception) -> str:
     """What a cell says of an exception."""
-    text = " ".join(str(error).split())
+    text = " ".join(str(error).replace("|", "/").split())  # goes into tables
     return f"{type(error).__name__}: {text}"[:300]
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bench.cell import TARGETS
+from benchmarks.bench.cell import TARGETS, Limits
 from benchmarks.bench.machine import describe
-from benchmarks.bench.plan import Plan
 from benchmarks.bench.plots import draw_curves, draw_growth
 from benchmarks.bench.records import Summary, grows, summaries
 from benchmarks.bench.settings import plugin, solver_name
 
-__all__ = ["cell_text", "fill", "ratio_table", "show"]
+__all__ = ["cell_text", "fill", "heading_of", "ratio_table", "show"]
 
 OURS = "wideberth_auto"
 _BEGIN, _END = "<!-- benchmark: begin -->", "<!-- benchmark: end -->"
@@ -24,7 +23,7 @@ _SHOWN = 1e-4
 Problems = dict[tuple[str, str], dict[str, Summary]]
 
 
-def show(records, out: Path, plan: Plan, readme: Path | None) -> None:
+def show(records, heading: str, out: Path, readme: Path | None) -> None:
     """Print the ratio table; write the tables and figures; fill README's table."""
     problems = summaries(records)
     ratios = "\n\n".join(
@@ -33,7 +32,6 @@ def show(records, out: Path, plan: Plan, readme: Path | None) -> None:
         for target in TARGETS
     )
     print(f"\n{ratios}\n\n{_legend()}")
-    heading = _heading(plan)
     sections = [f"# Side by side\n\n{heading}\n\n{_legend()}\n\n{ratios}"]
     sections += [_section(key, cells) for key, cells in problems.items()]
     (out / "table.md").write_text("\n\n".join(sections) + "\n")
@@ -54,11 +52,12 @@ def fill(text: str, block: str) -> str:
     return f"{before}{_BEGIN}\n{block}\n{_END}{after}"
 
 
-def _heading(plan: Plan) -> str:
+def heading_of(command: str, limits: Limits) -> str:
+    """Command, date, limits, machine and versions of a run that begins now."""
     return (
-        f"`{plan.command}`, {date.today():%d %B %Y}; one thread per solver; at most "
-        f"{plan.limits.seconds:g} s a run; medians of {plan.limits.repeats} runs "
-        f"taken in turns, fewer of long ones. {describe()}."
+        f"`{command}`, {date.today():%d %B %Y}; one thread per solver; at most "
+        f"{limits.seconds:g} s a run; medians of {limits.repeats} runs taken in turns, "
+        f"more of quick and fewer of long ones. {describe()}."
     )
 
 
@@ -74,12 +73,8 @@ def _legend() -> str:
 
 
 def _fits(problems: Problems) -> Problems:
-    """Without problems that only serve the figures of growth, and without data."""
-    return {
-        key: cells
-        for key, cells in problems.items()
-        if not grows(key[1]) and OURS in cells
-    }
+    """Without problems that only serve the figures of growth."""
+    return {key: cells for key, cells in problems.items() if not grows(key[1])}
 
 
 def ratio_table(problems: Problems, target: float, peers_only: bool = False) -> str:
@@ -92,7 +87,10 @@ def ratio_table(problems: Problems, target: float, peers_only: bool = False) -> 
     heads = " | ".join(map(solver_name, solvers))
     lines = [f"| | {heads} |", f"|---{'|---' * len(solvers)}|"]
     for (task, data), cells in problems.items():
-        row = [cell_text(cells.get(name), cells[OURS], target) for name in solvers]
+        row = ["no data"] * len(solvers)
+        if "" not in cells:
+            ours = cells.get(OURS)
+            row = [cell_text(cells.get(name), ours, target) for name in solvers]
         lines.append(f"| {data}, {task} | ".replace("_", " ") + " | ".join(row) + " |")
     return "\n".join(lines)
 
@@ -103,13 +101,13 @@ def _ordered(names: Iterable[str]) -> list[str]:
     return sorted(solvers, key=lambda name: (name != OURS, "wideberth" not in name))
 
 
-def cell_text(cell: Summary | None, ours: Summary, target: float) -> str:
-    """One entry of the ratio table; our own is in seconds."""
+def cell_text(cell: Summary | None, ours: Summary | None, target: float) -> str:
+    """One entry of the ratio table; in seconds where it is ours, or ours is missing."""
     if cell is None:
         return "not run"
-    timing, base = cell.timing(target), ours.timing(target)
+    timing, base = cell.timing(target), ours and ours.timing(target)
     if timing is not None:
-        if cell.solver == ours.solver:
+        if cell is ours:
             return _seconds(timing.wall)
         return _times(timing.wall / base.wall) if base else _seconds(timing.wall)
     if cell.spent is not None and base is not None:
