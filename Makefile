@@ -6,7 +6,8 @@ ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipel
 	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
-.PHONY: regions bench-newton bench-coordinate bench-screening bench-path bench-scale
+.PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
+.PHONY: bench-screening bench-choice bench-scale
 .PHONY: docs linkcheck linkcheck-external clean
 
 reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
@@ -40,17 +41,29 @@ accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (ne
 regions: $(VENV)/installed-test         ## how much each region screens
 	$(BIN)/python -m wideberth.paper.regions
 
-bench-newton: $(VENV)/installed-test    ## the Newton solver beside its peers
-	$(BIN)/python benchmarks/newton.py
+bench: $(VENV)/installed-bench          ## beside other solvers, about ten minutes
+	$(BIN)/python -m benchmarks.run --readme
 
-bench-coordinate: $(VENV)/installed-test ## the coordinate solver beside its peers
-	$(BIN)/python benchmarks/coordinate.py
+bench-full: $(VENV)/installed-bench-dro ## everything, some hours
+	$(BIN)/python -m benchmarks.run --plan full --readme
 
-bench-screening: $(VENV)/installed-test ## what screening costs
-	$(BIN)/python benchmarks/screening.py
+bench-guard: $(VENV)/installed-test     ## passes and kernel calls against stored ones
+	$(BIN)/python -m benchmarks.guard
 
-bench-path: $(VENV)/installed-test      ## paths and cross-validation beside cold fits
-	$(BIN)/python benchmarks/path.py
+bench-guard-update: $(VENV)/installed-test ## store them
+	$(BIN)/python -m benchmarks.guard --update
+
+bench-profile: $(VENV)/installed-test   ## where the time of our own solvers goes
+	$(BIN)/python -m benchmarks.profile_solvers
+
+bench-screening: $(VENV)/installed-test ## what screening costs and brings
+	$(BIN)/python -m benchmarks.screening
+
+bench-choice: $(VENV)/installed-test    ## Newton against coordinate, over shapes
+	$(BIN)/python -m benchmarks.choice
+
+bench-scale: $(VENV)/installed-test     ## out of core and on Dask, beside memory
+	$(BIN)/python -m benchmarks.scale
 
 docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \
@@ -61,9 +74,6 @@ linkcheck: docs                         ## every link and anchor within the docu
 
 linkcheck-external: docs                ## the addresses outside; needs the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
-
-bench-scale: $(VENV)/installed-test     ## out of core and on Dask, beside memory
-	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf docs/_build docs/api docs/gallery

@@ -1,4 +1,4 @@
-"""The Newton solver on a GPU: `python benchmarks/gpu.py` where PyTorch sees one.
+"""The Newton solver on a GPU: `python -m benchmarks.gpu` where PyTorch sees one.
 
 Three sizes of data, generated on the device, solved by `wideberth.solve` as it is: the
 tensors go in, the model comes out. Times are whole calls, medians of repeats after one
@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import torch
 
-from report import Report
+from benchmarks.bench.report import Report
 from wideberth import solve
 
 FEATURES = 100
@@ -116,7 +116,7 @@ def main() -> None:
     report.say("# One GPU")
     report.say()
     report.say(
-        f"`python benchmarks/gpu.py`; {torch.cuda.get_device_name()}; {versions()}"
+        f"`python -m benchmarks.gpu`; {torch.cuda.get_device_name()}; {versions()}"
     )
     report.say()
     equality(report)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from report import Report, machine
+from benchmarks.bench.child import peak_memory
+from benchmarks.bench.machine import describe
+from benchmarks.bench.report import Report
 
 PROBLEM = {"C": 0.01, "radius": 0.05, "tol": 1e-4, "random_state": 0}
 FEATURES = 50
@@ -102,14 +103,8 @@ def timed(run) -> dict:
         "passes": found.passes,
         "gap": found.relative_gap,
         "objective": found.primal,
-        "resident": most_memory(),
+        "resident": peak_memory(),
     }
-
-
-def most_memory() -> int:
-    """The most this process ever held; what it forked from is not counted."""
-    text = Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", text)[1])
 
 
 CASES = {case.__name__: case for case in (out_of_core, in_memory, on_dask)}
@@ -117,7 +112,15 @@ CASES = {case.__name__: case for case in (out_of_core, in_memory, on_dask)}
 
 def apart(case: str, folder: Path, repeats: int) -> dict:
     """The median run of a case, each in a fresh process."""
-    command = [sys.executable, __file__, "--case", case, "--folder", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale",
+        "--case",
+        case,
+        "--folder",
+        str(folder),
+    ]
     runs = []
     for _ in range(repeats):
         done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -166,7 +169,7 @@ def main() -> None:
     report = Report()
     report.say("# Out of core and on Dask")
     report.say()
-    report.say(machine())
+    report.say(describe())
     report.say()
     report.say(
         f"{PROBLEM}; memory allowed out of core: {MEMORY / 1e9:.0f} GB for the "

@@ -243,7 +243,7 @@ def make_control(
 
 
 def choose_solver(problem: Problem) -> str:
-    """The solver that "auto" stands for.
+    """The solver that "auto" stands for (`make bench-choice`).
 
     Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
     the stored entries, and with how hard the problem is: where it turns out to be, it

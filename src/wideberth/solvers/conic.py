@@ -58,14 +58,14 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
     ----------
     problem : Problem
         The problem, reduced or not.
-    backend : {"clarabel", "scs"}
-        Which solver CVXPY calls.
+    backend : {"clarabel", "scs", "qoco"}
+        Which solver CVXPY calls; QOCO is no part of the extra `conic`.
     **options
         Passed on to it. Clarabel's default here is tighter than its own, for use as an
         oracle; `PAPER_OPTIONS` are the paper's for SCS.
     """
     cp = _import_cvxpy()
-    solvers = {"clarabel": cp.CLARABEL, "scs": cp.SCS}
+    solvers = {"clarabel": cp.CLARABEL, "scs": cp.SCS, "qoco": cp.QOCO}
     if backend not in solvers:
         raise ValueError(
             f"backend={backend!r} is not known; choose one of {sorted(solvers)}."

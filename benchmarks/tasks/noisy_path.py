@@ -1,0 +1,6 @@
+"""The path with noise."""
+
+from benchmarks.tasks import path
+
+NOISE = True
+cases = path.cases
