@@ -12,6 +12,7 @@ from torture_oracle import Task, dual_value, primal_value
 from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth._rounding import slack_rounding
+from wideberth.certify import certified_radius
 from wideberth.problem import Certificate, Problem
 from wideberth.regions import REGIONS, build_region
 from wideberth.solvers.control import Control
@@ -234,6 +235,11 @@ def test_rounding_covers_cancellation_within_a_row(seed):
     slack = 1 - y * (X.astype(wide) @ w.astype(wide))
     exact = float((w.astype(wide) ** 2).sum() / 2 + 3 * np.maximum(slack, 0).sum())
     assert 1e-9 < abs(point.value - exact) <= point.rounding
+
+
+def test_certified_radii_survive_weights_whose_squares_vanish():
+    radii = certified_radius(np.array([1.0, -2.0]), np.array([[3e-170, 4e-170]]))
+    np.testing.assert_allclose(radii, [2e169, 4e169])
 
 
 @pytest.mark.parametrize("kind", REGIONS)
