@@ -15,6 +15,7 @@ from wideberth._rounding import slack_rounding
 from wideberth.certify import certified_radius
 from wideberth.problem import Certificate, Problem
 from wideberth.regions import REGIONS, build_region
+from wideberth.solve import build_problem
 from wideberth.solvers.control import Control
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
@@ -47,6 +48,19 @@ def test_units_are_changed_exactly(data, penalty):
     assert large.primal * 2.0**400 == small.primal * 2.0**-400
     plain = solve(X, y, radius=0.1, **intercept | {"intercept_penalty": penalty or 0})
     assert small.primal * 2.0**-400 == pytest.approx(plain.primal, rel=1e-6)
+
+
+def test_data_of_usual_size_is_used_as_it_is(data):
+    X, y = data
+    options = {"noise": "l2", "fit_intercept": False, "intercept_penalty": 0.0}
+    options |= {"C": 1.0, "radius": 0.0, "sample_weight": None}
+    tall = np.tile(1e6 * X, (40_000, 1))  # ‖X‖ is large, its entries are not
+    problem, units = build_problem(tall, np.tile(y, 40_000), **options)
+    assert np.shares_memory(problem.rows.X, tall)
+    assert units.usual
+    problem, units = build_problem(1e12 * X, y, **options)
+    assert np.abs(problem.rows.X).max() <= 1
+    np.testing.assert_array_equal(problem.rows.X * units.sigma, 1e12 * X)
 
 
 def test_callbacks_traces_and_warm_starts_are_in_the_users_units(data):

@@ -159,8 +159,7 @@ def in_units(
     X, weights = problem.rows.X, problem.weights
     noise, stretch = _usual_noise(problem.noise)
     heaviest = 0.0 if factor is None else factor * float(weights.max())
-    entries = max(problem.n * problem.rows.d, 1)
-    usual = size <= USUAL and size >= entries**0.5 / USUAL
+    usual = _is_usual(X, size)
     usual_weight = 1 / _USUAL_WEIGHT <= heaviest <= _USUAL_WEIGHT or heaviest == 0
     if usual and usual_weight and stretch == 1.0:
         return problem, Units(axes=axes)
@@ -240,13 +239,25 @@ def _sigma(X, heaviest: float) -> float:
     Larger ones where the weights would vanish: then every sample is saturated, and
     entries far below 1 do no harm.
     """
-    values = X.data if sp.issparse(X) else X
-    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+    largest = _largest_entry(X)
     exponent = math.frexp(largest)[1] if largest > 0 else 0
     if heaviest > 0:
         least = (_FAINT - math.frexp(heaviest)[1]) // 2
         exponent = max(exponent, least)
     return 2.0 ** min(max(exponent, -1000), 1000)
+
+
+def _is_usual(X, size: float) -> bool:
+    """Whether the largest entry is of usual size; ‖X‖ = `size` may tell already."""
+    entries = X.shape[0] * X.shape[1]
+    if entries**0.5 / USUAL <= size <= USUAL:
+        return True
+    return 1 / USUAL <= _largest_entry(X) <= USUAL
+
+
+def _largest_entry(X) -> float:
+    values = X.data if sp.issparse(X) else X
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def _power_of_two(value: float) -> float:
