@@ -363,6 +363,11 @@ def estimators():
     for name, C, scale, classes in grid(C=Cs, s=sizes, classes=(2, 3)):
         labels = np.arange(30) % classes
         yield name, scale * X, labels, {"C": C / scale**2}, 0.0, "fit"
+    y, steps = np.arange(30) % 2, np.linspace(0, 1, 30)
+    for name, scale, b in grid(per_sample=sizes, b=INTERCEPTS):
+        given = {"sample_weight": 10.0 ** (12 * steps - 6) / scale**2}
+        given["radius"] = scale * 10.0 ** (-30 * steps)
+        yield name, scale * X, y, {"fit": given}, INTERCEPTS[b], "fit"
 
 
 @family("paths")
