@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
-.PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
+.PHONY: reproduce reproduce-full test test-oldest lint format accessibility
+.PHONY: safety torture mutants
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale
 .PHONY: docs linkcheck linkcheck-external clean
@@ -33,6 +34,12 @@ format: $(VENV)/installed-lint
 
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
 	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
+
+torture: $(VENV)/installed-test         ## a thousand numerically awful problems
+	OMP_NUM_THREADS=1 $(BIN)/python tests/torture.py
+
+mutants: $(VENV)/installed-test         ## break the package; the tests must notice
+	$(BIN)/python tools/mutants.py
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core

@@ -4,13 +4,18 @@ import os
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "shared machine",
     deadline=None,
     derandomize=True,  # the same cases every time; --hypothesis-seed explores others
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "no shrinking",  # for `make mutants`, where any failure will do
+    settings.get_profile("shared machine"),
+    phases=[Phase.explicit, Phase.generate],
 )
 settings.load_profile("shared machine")
 

@@ -184,6 +184,16 @@ def test_warm_start_from_a_neighbour_converges(tall):
     assert half.converged
 
 
+def test_a_poor_warm_start_is_only_a_start():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14_000, 40))  # too large for second attempts
+    y = np.where(X[:, 0] + rng.normal(size=14_000) > 0.3, 1, -1)
+    start = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[0])
+    solution = solve(X, y, C=0.01, tol=1e-3, init=start)
+    assert solution.converged
+    assert solution.w.any()
+
+
 def test_certificate_in_the_trace_never_worsens_the_answer(tall):
     X, y = tall
     seen = []

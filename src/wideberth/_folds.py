@@ -140,7 +140,7 @@ def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
 
 def _path(search, part: Data, weights: np.ndarray, labels: np.ndarray) -> Path:
     """The path of one binary problem."""
-    found, sequence, turn = prepare_path(
+    found, sequence, units = prepare_path(
         part.X,
         labels,
         Cs=search.Cs_,
@@ -156,7 +156,7 @@ def _path(search, part: Data, weights: np.ndarray, labels: np.ndarray) -> Path:
         intercept_penalty=search.intercept_penalty,
         sample_weight=weights,
     )
-    follow(found, sequence, turn)
+    follow(found, sequence, units)
     return found
 
 

@@ -13,11 +13,17 @@ __all__ = [
     "check_labels",
     "check_per_sample",
     "check_positive",
+    "measured_data",
 ]
 
 
 def check_data(X, name: str = "X"):
     """Return X as a 2-D float32/float64 NumPy array or canonical CSR, all finite."""
+    return measured_data(X, name)[0]
+
+
+def measured_data(X, name: str = "X"):
+    """`check_data`, with ‖X‖ (Frobenius; infinite where its square overflows)."""
     X = _as_matrix(X, name)
     if X.ndim != 2:
         raise ValueError(
@@ -28,12 +34,22 @@ def check_data(X, name: str = "X"):
             f"{name} has shape {X.shape}; it needs at least one row and one column."
         )
     values = X.data if sp.issparse(X) else X
-    # A sum is finite unless an entry is not (or it overflows): no n×d temporary.
+    # A sum of squares is finite unless an entry is not (or it overflows), and takes
+    # no n×d temporary.
     with np.errstate(all="ignore"):
-        suspicious = not np.isfinite(values.sum(dtype=np.float64))
-    if suspicious and not np.isfinite(values).all():
-        raise ValueError(_where_not_finite(X, name))
-    return X
+        square = float(_square(values))
+    if not np.isfinite(square):
+        if not np.isfinite(values).all():
+            raise ValueError(_where_not_finite(X, name))
+        square = np.inf
+    return X, square**0.5
+
+
+def _square(values: np.ndarray):
+    if values.flags.c_contiguous or values.flags.f_contiguous:
+        flat = values.ravel(order="K")
+        return np.vdot(flat, flat)
+    return np.einsum("ij,ij->", values, values)
 
 
 def _as_matrix(X, name):

@@ -85,6 +85,14 @@ def saturation_scale(problem: Problem) -> float:
     free intercept all samples can saturate only if the classes weigh the same; f is
     0 otherwise (a path then starts by a rule of its own).
     """
+    pull = float((problem.weights * problem.rows.norms() ** 2).max())
+    if 0 < pull < np.inf:  # margins of about 1 lose no digits beside 1
+        unit = 2.0 ** -np.frexp(pull)[1]
+        return unit * _saturation(problem.with_weights(unit * problem.weights))
+    return _saturation(problem)
+
+
+def _saturation(problem: Problem) -> float:
     full = problem.dual_at(problem.weights)
     used = problem.weights > 0
     margins = problem.robust_margins(full.w, full.b)

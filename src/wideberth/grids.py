@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wideberth._units import Units
 from wideberth._validation import check_per_sample, check_positive
 from wideberth.endpoints import saturation_scale
 from wideberth.problem import Problem
@@ -16,7 +17,7 @@ _LARGEST_PUSH = 100.0
 _LEAST_SPAN = 1e3
 
 
-def C_range(problem: Problem) -> tuple[float, float]:
+def C_range(problem: Problem, units: Units) -> tuple[float, float]:
     """Ends of the default path, as factors on the weights.
 
     The lower one is where every sample saturates (`saturation_scale`). With a free
@@ -26,7 +27,7 @@ def C_range(problem: Problem) -> tuple[float, float]:
     """
     start = saturation_scale(problem.with_weights(problem.repair(problem.weights)))
     squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
-    end = _LARGEST_PUSH / squares if squares > 0 else 1.0
+    end = units.value(_LARGEST_PUSH / squares) if squares > 0 else 1.0
     if not 0 < start < np.inf:
         start = end / _LEAST_SPAN**2
     return start, max(end, _LEAST_SPAN * start)
@@ -45,12 +46,12 @@ def read_radii(radii, radius) -> np.ndarray:
     return np.array(check_per_sample(values, values.size, "radii"))
 
 
-def read_Cs(Cs, problems: list[Problem]) -> np.ndarray:
+def read_Cs(Cs, problems: list[tuple[Problem, Units]]) -> np.ndarray:
     """Check values of C, or space as many over the ranges of the problems."""
     if isinstance(Cs, int | np.integer) and not isinstance(Cs, bool):
         if Cs < 1:
             raise ValueError(f"Cs={Cs!r} must be a whole number ≥ 1, or values of C.")
-        ranges = np.array([C_range(problem) for problem in problems])
+        ranges = np.array([C_range(*stated) for stated in problems])
         return np.geomspace(ranges[:, 0].min(), ranges[:, 1].max(), int(Cs))
     values = np.atleast_1d(np.asarray(Cs))
     if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":

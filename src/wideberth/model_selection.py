@@ -249,7 +249,8 @@ class RobustLinearSVCCV(LinearClassifier):
                 sample_weight=weights,
                 fit_intercept=self.fit_intercept,
                 intercept_penalty=self.intercept_penalty,
-            )[0]
+                factor=None,
+            )
             for labels in binary_labels(*weighted_classes(data.y, weights))
         ]
         return read_Cs(self.Cs, problems)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import blas
 
 __all__ = [
     "L1",
@@ -56,6 +57,10 @@ class Noise(ABC):
     def lipschitz(self, n_features: int) -> float:
         """The largest Ω(w) over ‖w‖₂ ≤ 1."""
 
+    def inscribed(self, n_features: int) -> float:
+        """The radius of a Euclidean ball inside U; 0 where none is known."""
+        return 0.0
+
     @property
     def squares(self) -> np.ndarray | float:
         """τ² where Ω(w) = ‖τ∘w‖₂: what makes Ω smooth, Ω² being quadratic."""
@@ -86,7 +91,7 @@ class Ellipsoid(Noise):
         return self._squares
 
     def support(self, w):
-        return float(np.linalg.norm(self.scales * w))
+        return safe_norm(self.scales * w)
 
     def maximizer(self, w):
         omega = self.support(w)
@@ -104,10 +109,14 @@ class Ellipsoid(Noise):
         noisy = self.scales > 0
         if np.any(d[~noisy]):
             return float("inf")
-        return float(np.linalg.norm(d[noisy] / self.scales[noisy]))
+        with np.errstate(over="ignore"):
+            return safe_norm(d[noisy] / self.scales[noisy])
 
     def lipschitz(self, n_features):
         return float(self.scales.max(initial=0.0))
+
+    def inscribed(self, n_features):
+        return float(self.scales.min(initial=np.inf))
 
     def __repr__(self):
         return f"Ellipsoid(scales={self.scales!r})"
@@ -142,6 +151,9 @@ class Correlated(Noise):
 
     def lipschitz(self, n_features):
         return self.principal.lipschitz(n_features)
+
+    def inscribed(self, n_features):
+        return self.principal.inscribed(n_features)
 
 
 def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
@@ -184,20 +196,23 @@ class L2(Noise):
     smooth: bool = field(default=True, init=False)
 
     def support(self, w):
-        return float(np.linalg.norm(w))
+        return safe_norm(w)
 
     def maximizer(self, w):
-        norm = np.linalg.norm(w)
+        norm = safe_norm(w)
         return w / norm if norm > 0 else np.zeros_like(w)
 
     def prox(self, d, s):
-        norm = np.linalg.norm(d)
+        norm = safe_norm(d)
         return d * (1 - s / norm) if norm > s else np.zeros_like(d)
 
     def dual_norm(self, d):
-        return float(np.linalg.norm(d))
+        return safe_norm(d)
 
     def lipschitz(self, n_features):
+        return 1.0
+
+    def inscribed(self, n_features):
         return 1.0
 
     @property
@@ -225,6 +240,9 @@ class Linf(Noise):
 
     def lipschitz(self, n_features):
         return float(np.sqrt(n_features))
+
+    def inscribed(self, n_features):
+        return 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +278,14 @@ class L1(Noise):
 
     def lipschitz(self, n_features):
         return 1.0
+
+    def inscribed(self, n_features):
+        return float(n_features**-0.5)
+
+
+def safe_norm(v: np.ndarray) -> float:
+    """‖v‖₂ wherever it is a float64, though its square may not be."""
+    return float(blas.dnrm2(v)) if v.size else 0.0
 
 
 _BY_NAME: dict[str, Callable[[], Noise]] = {"l2": L2, "linf": Linf, "l1": L1}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wideberth._units import Units, check_radii, out_of_range
 from wideberth.grids import read_Cs, read_radii
 from wideberth.sequence import Found, Sequence
 from wideberth.solution import convergence_warning
@@ -295,7 +296,7 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
     """
-    found, sequence, turn = prepare_path(
+    found, sequence, units = prepare_path(
         X,
         y,
         Cs=Cs,
@@ -313,12 +314,15 @@ def path(
     )
     reason = ""
     try:
-        follow(found, sequence, turn)
+        follow(found, sequence, units)
         if not found.complete:
             reason = "stopped by max_seconds or the callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    found.notes = tuple(_notes(found, reason, tol))
+    remedy = ""
+    if not found.converged[found.done].all():
+        remedy = _out_of_range(found, sequence, units)
+    found.notes = tuple(_notes(found, reason, tol, remedy))
     for note in () if quiet else found.notes:
         warnings.warn(note, stacklevel=2)
     return found
@@ -338,39 +342,44 @@ def prepare_path(
     keep_alphas=False,
     proofs=True,
     **options,
-) -> tuple[Path, Sequence, np.ndarray | None]:
-    """Check arguments; an empty path, what fills it, and the axes of the noise."""
+) -> tuple[Path, Sequence, Units]:
+    """Check arguments; an empty path, what fills it, and the units it is stated in."""
     started = time.perf_counter()
     check_choices(solver, screening)
     factors, unit = read_radii(radii, radius), 1.0 if radius is None else radius
-    problem, turn = build_problem(X, y, C=1.0, radius=unit, **options)
-    values = read_Cs(Cs, [problem.with_radii(factors.min() * problem.radii)])
+    factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
+    problem, units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
+    check_radii(problem, units, factors.max())
+    with units.quiet():
+        least = problem.with_radii(factors.min() * problem.radii)
+        values = read_Cs(Cs, [(least, units)])
     tol, max_iter, max_seconds, callback = limits
-    entries = problem.n * problem.rows.d
-    control = make_control(entries, tol, max_iter, max_seconds, callback, started)
+    entries, told = problem.n * problem.rows.d, units.callback(callback)
+    control = make_control(entries, tol, max_iter, max_seconds, told, started)
     name = choose_solver(problem) if solver == "auto" else solver
     found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
     sequence = Sequence(problem, control, name, screening, random_state, proofs)
-    return found, sequence, turn
+    return found, sequence, units
 
 
-def follow(found: Path, sequence: Sequence, turn) -> None:
+def follow(found: Path, sequence: Sequence, units: Units) -> None:
     """Solve every point once, in ascending order, and store it wherever it is asked."""
     Cs, which_C = np.unique(found.Cs, return_inverse=True)
     radii, which_radius = np.unique(found.radii, return_inverse=True)
-    for k, j, result in sequence.points(Cs, radii):
-        point = _point(float(Cs[j]), float(radii[k]), result, turn)
-        for row in np.flatnonzero(which_radius == k).tolist():
-            for column in np.flatnonzero(which_C == j).tolist():
-                found._store(row, column, point)
+    with units.quiet():
+        for k, j, result in sequence.points(Cs, radii):
+            point = _point(float(Cs[j]), float(radii[k]), result, units)
+            for row in np.flatnonzero(which_radius == k).tolist():
+                for column in np.flatnonzero(which_C == j).tolist():
+                    found._store(row, column, point)
 
 
-def _point(C: float, radius: float, found: Found, turn) -> PathPoint:
-    point, certificate = found.outcome.point, found.certificate
+def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
+    point, certificate = found.outcome.point, units.certificate(found.certificate)
     return PathPoint(
         C=C,
         radius=radius,
-        w=point.w if turn is None else turn @ point.w,
+        w=units.weights(point.w),
         b=point.b,
         objective=certificate.primal,
         gap=certificate.gap,
@@ -383,12 +392,21 @@ def _point(C: float, radius: float, found: Found, turn) -> PathPoint:
         undecided=found.undecided,
         removed=int(found.removed.sum()),
         saturated=int(found.saturated.sum()),
-        trace=found.trace,
-        alpha=found.outcome.dual.alpha,
+        trace=[units.entry(entry) for entry in found.trace],
+        alpha=units.value(found.outcome.dual.alpha),
     )
 
 
-def _notes(found: Path, reason: str, tol: float) -> list[Warning]:
+def _out_of_range(found: Path, sequence: Sequence, units: Units) -> str:
+    """Which quantity is to blame at the far end of the grid."""
+    problem = sequence.problem
+    with units.quiet():
+        problem = problem.with_radii(found.radii.max() * problem.radii)
+        problem = problem.with_weights(found.Cs.max() * problem.weights)
+        return out_of_range(problem, units)
+
+
+def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
     notes: list[Warning] = []
     if reason:
         notes.append(
@@ -403,8 +421,8 @@ def _notes(found: Path, reason: str, tol: float) -> list[Warning]:
         notes.append(
             convergence_warning(
                 f"Not converged: {open_ones.sum()} of {len(found)} points, relative "
-                f"gaps up to {worst:.2e} > tol={tol:.2e}; raise max_iter, or tol where "
-                "rounding forbids more. `converged` tells which."
+                f"gaps up to {worst:.2e} > tol={tol:.2e}; raise max_iter, or, where "
+                f"{remedy}. `converged` tells which."
             )
         )
     if found.null.any():

@@ -26,6 +26,15 @@ from functools import cached_property
 import numpy as np
 
 from wideberth._arrays import at_least, is_foreign, namespace
+from wideberth._rounding import (
+    OFF,
+    accurate_sum,
+    dual_rounding,
+    null_rounding,
+    primal_rounding,
+    sum_rounding,
+    well_inside,
+)
 from wideberth._validation import (
     check_data,
     check_intercept,
@@ -38,22 +47,8 @@ from wideberth.rows import Rows, as_rows, gamma
 
 __all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
 
-_SUM_BLOCK = 1 << 11
-#: How many times the rounding of a sum a balanced Σα_i y_i may be off.
-_OFF = 4
-
-
-def accurate_sum(values) -> float:
-    """Sum in two levels; relative error at most `sum_rounding(n)` of Σ|values|."""
-    xp, n = namespace(values), values.shape[0]
-    whole = n - n % _SUM_BLOCK
-    blocks = xp.sum(xp.reshape(values[:whole], (-1, _SUM_BLOCK)), axis=1)
-    return float(xp.sum(blocks) + xp.sum(values[whole:]))
-
-
-def sum_rounding(n: int) -> float:
-    """Relative error bound of `accurate_sum` over n products of two numbers."""
-    return gamma(min(n, _SUM_BLOCK) + n / _SUM_BLOCK + 4)
+#: Relative rounding that no tolerance, however small, forbids.
+_TRUSTED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -128,6 +123,15 @@ class Certificate:
         """The gap as a share of the primal value."""
         return self.gap / self.primal if self.primal > 0 else max(self.gap, 0.0)
 
+    def proves(self, tol: float) -> bool:
+        """Whether the gap is at most `tol` times the primal value, beyond doubt.
+
+        The bound on its rounding must be that small too, or 1e-9 where less is asked
+        for: it is a worst case, far above what rounding is.
+        """
+        doubt = max(tol, _TRUSTED) * self.primal
+        return self.gap <= tol * self.primal and self.rounding <= doubt
+
 
 @dataclass(frozen=True)
 class KKT:
@@ -158,7 +162,19 @@ class Problem:
         cls, X, y, *, C=1.0, radius=0.0, noise="l2", sample_weight=None, intercept=None
     ) -> Problem:
         """Validate user data and build the problem, c_i = C · sample_weight_i."""
-        X = check_data(X)
+        return cls.from_matrix(
+            check_data(X),
+            y,
+            C=C,
+            radius=radius,
+            noise=noise,
+            sample_weight=sample_weight,
+            intercept=intercept,
+        )
+
+    @classmethod
+    def from_matrix(cls, X, y, *, C, radius, noise, sample_weight, intercept):
+        """`from_data` for an X that `check_data` returned."""
         n, d = X.shape
         labels = check_labels(y, n)
         weights = np.broadcast_to(check_positive(C, "C"), (n,))
@@ -197,8 +213,14 @@ class Problem:
 
     # -- primal ----------------------------------------------------------------
 
-    def at(self, w: np.ndarray, b: float | None = None, margins=None) -> PrimalPoint:
-        """Evaluate the primal at (w, b); b=None takes the best intercept for w."""
+    def at(
+        self, w: np.ndarray, b: float | None = None, margins=None, sizes=None
+    ) -> PrimalPoint:
+        """Evaluate the primal at (w, b); b=None takes the best intercept for w.
+
+        `sizes`, as of `Rows.magnitudes`, sharpen the bound on the rounding where
+        features differ much in size; ‖w‖‖z_i‖ stand in for them.
+        """
         w = np.asarray(w, dtype=np.float64)
         margins = self.rows.margins(w) if margins is None else margins
         omega = self.noise.support(w)
@@ -210,7 +232,7 @@ class Problem:
             slack = slack - self.y * b
         hinge = accurate_sum(self.weights * at_least(0.0, slack))
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
-        rounding = self._primal_rounding(w, b, omega, slack, hinge)
+        rounding = primal_rounding(self, w, b, omega, slack, hinge, sizes)
         if self.folded is not None:
             fold = self.folded
             value += fold.total - float(fold.d @ w) - fold.balance * b + fold.s * omega
@@ -226,26 +248,6 @@ class Problem:
         if omega > 0:
             slack += self.radii * omega
         return slack
-
-    def _primal_rounding(self, w, b, omega, slack, hinge) -> float:
-        """Error of P: that of each active slack, weighted, plus that of the sums."""
-        norm_w = float(np.linalg.norm(w))
-        per_slack = norm_w * self.rows.norms()
-        per_slack += self.radii * omega
-        per_slack += 1.0 + abs(b)
-        per_slack *= self.rows.margin_rounding + gamma(8)
-        # Inactive ones, whatever the rounding, add nothing.
-        per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
-        per_slack *= self.weights
-        error = accurate_sum(per_slack) * (1 + gamma(64))
-        error += sum_rounding(self.n) * hinge
-        error += gamma(self.rows.d + 4) * (norm_w**2 + (self.intercept or 0.0) * b * b)
-        if self.folded is not None:
-            fold, g = self.folded, gamma(self.rows.d + 8)
-            error += norm_w * (fold.rounding + g * fold.mass)
-            g += sum_rounding(fold.n)
-            error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
-        return error
 
     def best_intercept(self, slack: np.ndarray) -> float:
         """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
@@ -267,11 +269,12 @@ class Problem:
 
     # -- dual ------------------------------------------------------------------
 
-    def dual_at(self, alpha: np.ndarray, combined=None) -> DualPoint:
+    def dual_at(self, alpha: np.ndarray, combined=None, sharp=False) -> DualPoint:
         """Evaluate the dual at α, repaired to be feasible first.
 
         Its value is −∞ where samples folded at their bound leave no feasible α.
         `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
+        `sharp` spends a pass on a closer bound of the rounding (`Rows.magnitudes`).
         """
         feasible = self.repair(alpha)
         if combined is None or feasible is not alpha:
@@ -288,34 +291,20 @@ class Problem:
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
-            b, penalty = balance / self.intercept, balance**2 / (2 * self.intercept)
+            b = balance / self.intercept
+            penalty = 0.5 * balance * b
         value = total - 0.5 * float(w @ w) - penalty
         if self.intercept == 0 and not self._balanced(feasible):
             value = -np.inf
-        errors = self._dual_rounding(w, b, s, total, d_error)
-        return DualPoint(feasible, d, s, w, b, value, *errors)
-
-    def _dual_rounding(self, w, b, s, total, d_error) -> tuple[float, float, float]:
-        """Errors of D, w(α) and s: ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
-        g, norm_w = sum_rounding(self.n + self._fold("n")), float(np.linalg.norm(w))
-        omega = self.noise.support(w)
-        lipschitz = self.noise.lipschitz(self.rows.d)
-        prox_error = gamma(8 * self.rows.d + 64) * (norm_w + s * lipschitz)
-        s_error = g * s
-        center = d_error + s_error * lipschitz + prox_error
-        error = g * (total * (1 + abs(b)) + s * omega)
-        error += (norm_w + center) * center + gamma(self.rows.d + 4) * norm_w**2
-        if self.intercept:
-            center = float(np.hypot(center, g * total / np.sqrt(self.intercept)))
-            error += (g * total) ** 2 / self.intercept + 4 * g * self.intercept * b * b
-        elif self.intercept is not None:
-            # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
-            moved = (_OFF + 1) * g * total
-            steepest = 1 + norm_w * self._largest_norm + omega * self._largest_radius
-            shift = moved * (self._largest_norm + lipschitz * self._largest_radius)
-            error, center = error + moved * steepest + shift**2, center + shift
-            s_error += moved * self._largest_radius
-        return error, center, s_error
+        sizes = None
+        if sharp and self.folded is None:  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
+            each = self.rows.magnitudes(w)
+            along = self.rows.combine_rounding * accurate_sum(feasible * each)
+            sizes = along, _largest(each)
+        error, *others = dual_rounding(self, w, b, s, total, d_error, sizes)
+        if not w.any() and well_inside(self, d, s, total, d_error):
+            error = null_rounding(self, b, total)
+        return DualPoint(feasible, d, s, w, b, value, error, *others)
 
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).
@@ -351,7 +340,7 @@ class Problem:
         fold, total = self._fold("balance"), self._fold("total")
         off = abs(accurate_sum(alpha * self.y) + fold)
         size = self.n + self._fold("n")
-        return off <= _OFF * sum_rounding(size) * (accurate_sum(alpha) + total)
+        return off <= OFF * sum_rounding(size) * (accurate_sum(alpha) + total)
 
     # -- both ------------------------------------------------------------------
 
@@ -395,11 +384,13 @@ class Problem:
         return 0.0 if self.folded is None else getattr(self.folded, name)
 
     @cached_property
-    def _largest_norm(self) -> float:
+    def largest_norm(self) -> float:
+        """The largest ‖z_i‖."""
         return _largest(self.rows.norms())
 
     @cached_property
-    def _largest_radius(self) -> float:
+    def largest_radius(self) -> float:
+        """The largest ρ_i."""
         return _largest(self.radii)
 
 

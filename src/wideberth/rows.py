@@ -174,6 +174,14 @@ class Rows(ABC):
         """‖z_i‖; computed once."""
         return self._norms
 
+    def magnitudes(self, w: np.ndarray) -> np.ndarray:
+        """Σ_j |w_j x_ij|: what the rounding of a margin is a share of."""
+        self.passes.add(self.n)
+        out, sizes = fill(self.y, self.n, 0.0), like(np.abs(w), self.y)
+        for rows, block in self._batches():
+            out[rows] = abs(block) @ sizes
+        return out
+
     def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
         """Σ_j weights_j z_ij²: squared norms in a diagonal metric."""
         self.passes.add(self.n)

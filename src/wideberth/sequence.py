@@ -26,8 +26,9 @@ from wideberth.noise import L2
 from wideberth.problem import Certificate, Problem
 from wideberth.rows import DenseRows
 from wideberth.screening import Partition, screen_points
-from wideberth.solve import carried_dual, null_if_optimal, proven, run_conic
+from wideberth.solve import carried_dual, finished, null_if_optimal, proven, run_conic
 from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.rescue import attempt
 from wideberth.solvers.walk import Place, Walk
 
 __all__ = ["Found", "Sequence", "carry"]
@@ -144,10 +145,18 @@ class Sequence:
         if outcome is not None:
             self.solver.skip(outcome, C)
         else:
-            outcome = self.solver.solve(problem, control, C, carried, decided)
+
+            def call(easier: Problem) -> Outcome:
+                known = carried, decided
+                if easier is not problem:  # what is known is about other weights
+                    known = None, None
+                return self.solver.solve(easier, control, C, *known)
+
+            outcome = attempt(problem, call)
             outcome = null_if_optimal(problem, outcome, control.tol)
             # Afresh: what was folded on the way has left its rounding in d.
             outcome = replace(outcome, dual=problem.dual_at(outcome.dual.alpha))
+        outcome = finished(problem, control, outcome)
         return self._found(problem, control, outcome, decided, passes)
 
     def _known(self, problem, control, carried, null) -> Outcome | None:
@@ -199,10 +208,11 @@ class Sequence:
             removed, saturated = proven(
                 problem, outcome.point, outcome.dual, self.screening
             )
+        certificate = problem.certificate(outcome.point, outcome.dual)
         return Found(
             outcome,
-            problem.certificate(outcome.point, outcome.dual),
-            outcome.meets(control.tol),
+            certificate,
+            certificate.proves(control.tol),
             decided,
             removed,
             saturated,

@@ -128,10 +128,13 @@ def not_converged(
     control: Control, certificate, seconds: float, remedy: str | None = None
 ) -> Warning:
     """The warning that the tolerance was not met, and what to do about it."""
+    gap = f"relative gap {certificate.relative_gap:.2e}"
+    if certificate.gap <= control.tol * certificate.primal:
+        doubt = certificate.rounding / certificate.primal
+        gap += f", which rounding may have put off by {doubt:.2e},"
     return convergence_warning(
-        f"Not converged: relative gap {certificate.relative_gap:.2e} > tol="
-        f"{control.tol:.2e} after {control.steps} iterations and {seconds:.2f} s; "
-        f"{remedy or _remedy(control)}."
+        f"Not converged: {gap} > tol={control.tol:.2e} after {control.steps} "
+        f"iterations and {seconds:.2f} s; {remedy or _remedy(control)}."
     )
 
 
@@ -142,11 +145,16 @@ def _remedy(control: Control) -> str:
         return "raise max_seconds"
     if control.stopped:
         return "the callback asked to stop"
-    return "rounding forbids more: raise tol, or scale the features"
+    return "rounding forbids more: raise tol, lower C, or scale the features of X"
 
 
-def null_model(size: str) -> Warning:
+def null_model(size: str, noisy: bool = True) -> Warning:
     """The warning that w = 0 is best; `size` says what the critical radius is."""
+    if not noisy:
+        return NullModelWarning(
+            "The best model is w = 0, a constant classifier: X says nothing about y. "
+            "Its rows are zero, or of no weight, or cancel out between the classes."
+        )
     return NullModelWarning(
         "The best robust model is w = 0, a constant classifier: the noise covers what "
         f"separates the classes. The critical uniform radius is {size}; choose a "

@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
+from wideberth._polish import polished
 from wideberth._thin import thinned
-from wideberth._validation import check_data, check_per_sample, check_positive
+from wideberth._units import Units, cut_radii, in_units, out_of_range
+from wideberth._validation import check_per_sample, check_positive, measured_data
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
 from wideberth.noise import L2, Correlated, as_shape
@@ -25,6 +26,7 @@ from wideberth.screening import Partition, Screener, carry_dual, screen_points
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.rescue import attempt, rescued
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
@@ -40,6 +42,8 @@ _SOLVERS = ("auto", "newton", "coordinate", "conic")
 #: for them: to the square of the tolerance, but no further than this.
 _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
+#: c_i‖z_i‖² up to which the conic solver is handed weights as they are.
+_CONIC_PULL = 1e10
 
 
 def solve(
@@ -160,20 +164,20 @@ def solve(
             verbose=verbose,
         )
         return _announced(solution, quiet)
-    problem, turn = build_problem(X, y, **asked)
-    entries = problem.n * problem.rows.d
-    control = make_control(entries, tol, max_iter, max_seconds, callback, started)
+    problem, units = cut_radii(*build_problem(X, y, **asked))
+    entries, told = problem.n * problem.rows.d, units.callback(callback)
+    control = make_control(entries, tol, max_iter, max_seconds, told, started)
     name = choose_solver(problem) if solver == "auto" else solver
-    if turn is not None and init is not None:
-        w, b, alpha = _read_init(problem, init)
-        init = turn.T @ w, b, alpha
-    outcome = _known(problem, control, init)
-    if outcome is None:
-        outcome = _run(problem, control, name, screening, init, random_state)
-    solution = _solution(problem, control, outcome, name, screening)
-    if turn is not None:
-        solution = replace(solution, w=turn @ solution.w)
-    return _announced(solution, quiet)
+    if not units.plain and init is not None:
+        init = units.inward(*_read_init(problem, init))
+    with units.quiet():
+        outcome = _known(problem, control, init)
+        if outcome is None:
+            outcome = _run(problem, control, name, screening, init, random_state)
+        outcome = finished(problem, control, outcome)
+        units.check_cut(outcome.point.omega)
+        solution = _solution(problem, control, outcome, name, screening, units)
+    return _announced(units.restore(solution), quiet)
 
 
 def _announced(solution: Solution, quiet: bool) -> Solution:
@@ -194,21 +198,22 @@ def check_choices(solver, screening) -> None:
 
 
 def build_problem(
-    X, y, *, noise, fit_intercept, intercept_penalty, **options
-) -> tuple[Problem, np.ndarray | None]:
-    """The problem of user data, and the axes it was turned to, if any.
+    X, y, *, noise, fit_intercept, intercept_penalty, factor=1.0, **options
+) -> tuple[Problem, Units]:
+    """The problem of user data, and the units and axes it is stated in.
 
-    Correlated noise is noise of one level per feature in its principal axes.
+    `factor` is what its weights will be multiplied by; see `in_units`. Correlated noise
+    is noise of one level per feature in its principal axes.
     """
     intercept = read_intercept(fit_intercept, intercept_penalty)
-    X = check_data(X)
-    shape, turn = as_shape(noise, X.shape[1]), None
+    X, size = measured_data(X)
+    shape, axes = as_shape(noise, X.shape[1]), None
     if isinstance(shape, Correlated):
-        turn, shape = shape.axes, shape.principal
-        X = X @ turn
+        axes, shape = shape.axes, shape.principal
+        X = X @ axes
     X = thinned(X)
-    problem = Problem.from_data(X, y, noise=shape, intercept=intercept, **options)
-    return problem, turn
+    problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
+    return in_units(problem, size, axes, factor)
 
 
 def read_intercept(fit_intercept, intercept_penalty) -> float | None:
@@ -275,10 +280,23 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
 
 
 def _run(problem, control, name, screening, init, random_state) -> Outcome:
-    if name != "conic":
-        found = _iterate(problem, control, name, screening, init, random_state)
-        return null_if_optimal(problem, found, control.tol)
-    return run_conic(problem, control)
+    def call(easier: Problem) -> Outcome:
+        if name == "conic":
+            return run_conic(easier, control)
+        return _iterate(easier, control, name, screening, init, random_state)
+
+    if name == "conic":
+        return attempt(problem, call, _CONIC_PULL)
+    return null_if_optimal(problem, attempt(problem, call), control.tol)
+
+
+def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
+    """What was found, its last digits mended, or a second attempt where none helps."""
+    found = polished(problem, found, control.tol)
+    proof = problem.certificate(found.point, found.dual)
+    if proof.proves(control.tol) or control.exhausted():
+        return found
+    return rescued(problem, control, found)
 
 
 def run_conic(
@@ -337,10 +355,10 @@ def carried_dual(problem: Problem, w, b, alpha) -> np.ndarray:
     return np.where(slack > _DOUBT, problem.weights, kept)
 
 
-def _solution(problem, control, outcome, name, screening) -> Solution:
+def _solution(problem, control, outcome, name, screening, units) -> Solution:
     point, dual = outcome.point, outcome.dual
     certificate = problem.certificate(point, dual)
-    converged = certificate.gap <= control.tol * point.value
+    converged = certificate.proves(control.tol)
     removed = saturated = np.zeros(problem.n, dtype=bool)
     passes = problem.rows.passes.count
     if screening is not None:
@@ -348,9 +366,10 @@ def _solution(problem, control, outcome, name, screening) -> Solution:
     seconds = time.perf_counter() - control.started
     notes = []
     if not converged:
-        notes.append(not_converged(control, certificate, seconds))
+        remedy = None if control.exhausted() else out_of_range(problem, units)
+        notes.append(not_converged(control, certificate, seconds, remedy))
     if not point.w.any():
-        notes.append(null_model(_critical(problem)))
+        notes.append(null_model(_critical(problem, units), problem.radii.any()))
     return Solution(
         point.w,
         point.b,
@@ -396,9 +415,8 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
     return w, b, alpha
 
 
-def _critical(problem: Problem) -> str:
+def _critical(problem: Problem, units: Units) -> str:
     """The critical uniform radius in words."""
     bracket = critical_radius(problem, max_iter=50)
-    if bracket.lower < bracket.upper:
-        return f"between {bracket.lower:.4g} and {bracket.upper:.4g}"
-    return f"{bracket.upper:.6g}"
+    lower, upper = units.radius(bracket.lower), units.radius(bracket.upper)
+    return f"between {lower:.4g} and {upper:.4g}" if lower < upper else f"{upper:.6g}"

@@ -104,7 +104,7 @@ def _terms(
 
 def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
     certificate, seconds = found.certificate, time.perf_counter() - control.started
-    converged = certificate.gap <= control.tol * certificate.primal
+    converged = certificate.proves(control.tol)
     notes = []
     if not converged:
         remedy = _MORE_MEMORY if found.tight else None

@@ -241,12 +241,17 @@ class InteriorPoint:
         target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
         cone = None if self.cone is None else self.cone.corrected(target)
         _, d_room, d_force, _ = ahead
-        move = self._direction(factor, weights, ratio, target - d_room * d_force, cone)
+        aims = self._aims(target) - d_room * d_force
+        move = self._direction(factor, weights, ratio, aims, cone)
         length = min(1.0, _TO_BOUNDARY * self._longest(move))
         if not (length > 1e-10 and np.isfinite(move[0]).all()):
             return False
         self._advance(length, move)
         return True
+
+    def _aims(self, target: float):
+        """What each product of room and force is to become, before correction."""
+        return target
 
     def _factor(self, weights: np.ndarray) -> np.ndarray | None:
         """Cholesky factor of Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""

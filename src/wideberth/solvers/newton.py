@@ -26,12 +26,13 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
 from wideberth.noise import L2
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
+from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.control import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
@@ -355,7 +356,11 @@ def ridge_start(problem: Problem) -> Start:
     if extras is not None:
         matrix[-1, -1] += problem.intercept
         right = np.append(right, float(weights @ problem.y))
-    solution = scipy.linalg.solve(matrix, right, assume_a="sym")
+    factor = cholesky(matrix)
+    if factor is None:  # weights or features out of all proportion: start from nothing
+        solution = np.zeros(len(matrix))
+    else:
+        solution = lapack.dpotrs(factor, right, lower=1)[0]
     w, b = solution[: rows.d], float(solution[-1]) if extras is not None else 0.0
     margins = rows.margins(w)
     return Start(w, b, margins, 0.5 * (1 - margins - problem.y * b))
