@@ -77,7 +77,9 @@ def test_thinned_data_has_the_answer_of_the_dense_one(radius):
 
 def test_dense_algebra_comes_first_only_where_it_is_quick():
     def choice(n, d):
-        return choose_solver(Problem.from_data(np.ones((n, d)), np.tile([-1, 1], n // 2)))
+        return choose_solver(
+            Problem.from_data(np.ones((n, d)), np.tile([-1, 1], n // 2))
+        )
 
     assert choice(2000, 20) == choice(40_000, 90) == choice(3000, 300) == "newton"
     assert choice(4000, 1000) == choice(500, 3000) == "coordinate"
