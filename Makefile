@@ -48,11 +48,11 @@ accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (ne
 regions: $(VENV)/installed-test         ## how much each region screens
 	$(BIN)/python -m wideberth.paper.regions
 
-bench: $(VENV)/installed-bench          ## beside other solvers, about ten minutes
-	$(BIN)/python -m benchmarks.run --readme
+bench: $(VENV)-bench/installed-bench    ## beside other solvers, about ten minutes
+	$(VENV)-bench/bin/python -m benchmarks.run --readme
 
-bench-full: $(VENV)/installed-bench-dro ## everything, some hours
-	$(BIN)/python -m benchmarks.run --plan full --readme
+bench-full: $(VENV)-bench/installed-bench-dro ## everything, some hours
+	$(VENV)-bench/bin/python -m benchmarks.run --plan full --readme
 
 bench-guard: $(VENV)/installed-test     ## passes and kernel calls against stored ones
 	$(BIN)/python -m benchmarks.guard
@@ -84,13 +84,21 @@ linkcheck-external: docs                ## the addresses outside; needs the netw
 
 clean:
 	rm -rf docs/_build docs/api docs/gallery
-	rm -rf $(VENV) $(VENV)-oldest dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-oldest benchmarks/.cache dist build
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+# Apart from the others: what the peers bring must not change what the tests see.
+$(VENV)-bench/installed-%: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable ".[$*]"
 	@touch $@
 
 $(VENV)-oldest/installed: pyproject.toml
