@@ -255,7 +255,8 @@ def test_auto_takes_the_solver_that_fits_the_shape():
     wide = sp.random_array((3000, 4000), density=0.02, format="csr", rng=rng)
     narrow = sp.random_array((3000, 90), density=0.2, format="csr", rng=rng)
     assert solve(wide, y, tol=1e-3).solver == "coordinate"
-    assert solve(narrow, y, tol=1e-3).solver == "newton"
+    assert solve(narrow, y, tol=1e-3).solver == "coordinate"
+    assert solve(narrow, y, C=100.0, tol=1e-3).solver == "newton"
     assert solve(wide[:100], y[:100], tol=1e-3).solver == "newton"
     assert solve(rng.normal(size=(3000, 40)), y, tol=1e-3).solver == "newton"
     assert solve(rng.normal(size=(300, 2000)), y[:300], tol=1e-3).solver == "coordinate"

@@ -76,10 +76,10 @@ def test_thinned_data_has_the_answer_of_the_dense_one(radius):
 
 
 def test_dense_algebra_comes_first_only_where_it_is_quick():
-    def choice(n, d):
-        return choose_solver(
-            Problem.from_data(np.ones((n, d)), np.tile([-1, 1], n // 2))
-        )
+    def choice(n, d, C=1.0):
+        y = np.tile([-1, 1], n // 2)
+        return choose_solver(Problem.from_data(np.ones((n, d)), y, C=C))
 
     assert choice(2000, 20) == choice(40_000, 90) == choice(3000, 300) == "newton"
     assert choice(4000, 1000) == choice(500, 3000) == "coordinate"
+    assert choice(40_000, 90, C=0.01) == choice(3000, 300, C=0.1) == "coordinate"

@@ -356,7 +356,10 @@ def prepare_path(
     tol, max_iter, max_seconds, callback = limits
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    name = choose_solver(problem) if solver == "auto" else solver
+    name = solver
+    if solver == "auto":
+        with units.quiet():
+            name = choose_solver(problem, float(values.max()))
     found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
     sequence = Sequence(problem, control, name, screening, random_state, proofs)
     return found, sequence, units

@@ -32,6 +32,8 @@ __all__ = ["NullModelWarning", "Solution", "solve"]
 
 #: Size of X, and rows or features, up to which Newton's method is quick.
 _QUICK, _NARROW = 100_000, 100
+#: Σc_i‖z_i‖² for each feature up to which the coordinate solver is the quicker one.
+_EASY = 1500.0
 #: Share of stored entries from which on sparse data is as good as dense, and the
 #: products of a Gram matrix up to which Newton's method takes about a second.
 _DENSE, _SECONDS = 0.3, 2_000_000_000
@@ -167,11 +169,11 @@ def solve(
     problem, units = cut_radii(*build_problem(X, y, **asked))
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    name = choose_solver(problem) if solver == "auto" else solver
     if not units.plain and init is not None:
         init = units.inward(*_read_init(problem, init))
     with units.quiet():
         outcome = _known(problem, control, init)
+        name = choose_solver(problem) if solver == "auto" else solver
         if outcome is None:
             outcome = _run(problem, control, name, screening, init, random_state)
         outcome = finished(problem, control, outcome)
@@ -247,22 +249,26 @@ def make_control(
     )
 
 
-def choose_solver(problem: Problem) -> str:
-    """The solver that "auto" stands for (`make bench-choice`).
+def choose_solver(problem: Problem, C: float = 1.0) -> str:
+    """The solver that "auto" stands for where weights are C times as large.
 
-    Newton's dense algebra grows with d³ and with rows × d², the coordinate solver with
-    the stored entries, and with how hard the problem is: where it turns out to be, it
-    hands over to Newton. So Newton comes first where it is quick, and spares the
-    compiler there; and on dense data until its algebra takes seconds.
+    Sweeps are cheap where single samples push w little, Σc_i‖z_i‖² says how much in
+    all, and the more rows there are the fewer of them Newton's method reads. Its dense
+    algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
+    coordinate solver hands over to it. Where Newton is quick anyhow it spares the
+    compiler. (`make bench-choice`)
     """
-    n, d, entries = problem.n, problem.rows.d, problem.rows.entries()
+    rows, n, d = problem.rows, problem.n, problem.rows.d
     if not problem.noise.smooth:
         return "conic"
-    quick = n * d <= _QUICK or min(n, d) <= _NARROW
-    if not isinstance(problem.noise, L2) or quick:
+    if not isinstance(problem.noise, L2) or n * d <= _QUICK or n <= _NARROW:
         return "newton"
-    dense = entries > _DENSE * n * d and d <= n
-    return "newton" if dense and n * d**2 <= _SECONDS else "coordinate"
+    norms = rows.norms()
+    if C * float(problem.weights @ (norms * norms)) <= _EASY * d:
+        return "coordinate"
+    dense = rows.entries() > _DENSE * n * d and d <= n
+    algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECONDS)
+    return "newton" if algebra_is_quick else "coordinate"
 
 
 def _known(problem: Problem, control: Control, init) -> Outcome | None:

@@ -37,8 +37,7 @@ class Control:
         return min(self.tol, self.aim)
 
     def rougher(self, tol: float) -> Control:
-        """The same limits for a helper problem that need not be exact, and silent."""
-        tol = max(tol, self.tol)
+        """The same limits for a helper problem of its own accuracy, and silent."""
         return Control(tol, self.max_iter, self.deadline, steps=self.steps)
 
     def exhausted(self) -> bool:
