@@ -214,7 +214,8 @@ def test_raw_features_of_very_different_size_converge_far(C):
 
 def test_small_data_is_solved_further_than_asked():
     X, y = load("breast_cancer")
-    assert solve(X, y, radius=0.05, tol=1e-2).relative_gap <= 1e-9
+    for tol, reached in ((1e-2, 1e-4), (1e-4, 1e-8), (1e-6, 1e-9)):
+        assert solve(X, y, radius=0.05, tol=tol).relative_gap <= reached
 
 
 def test_quiet_leaves_warnings_in_the_solution(tall):
