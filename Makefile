@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py model_selection.py)
 
-.PHONY: reproduce reproduce-full test test-oldest lint format safety accessibility
+.PHONY: reproduce reproduce-full test test-oldest lint format safety fuzz faults accessibility
 .PHONY: regions bench-newton bench-coordinate bench-screening bench-path bench-scale
 .PHONY: docs linkcheck linkcheck-external clean
 
@@ -32,6 +32,9 @@ format: $(VENV)/installed-lint
 
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
 	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
+
+fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/fuzz.py
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core

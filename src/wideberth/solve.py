@@ -387,6 +387,8 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
             f"init has w of shape {w.shape} and alpha of shape "
             f"{None if alpha is None else alpha.shape}; expected ({d},) and ({n},)."
         )
+    if not all(np.isfinite(part).all() for part in (w, b, alpha) if part is not None):
+        raise ValueError(f"init={init!r} must be finite.")
     return w, b, alpha
 
 

@@ -63,7 +63,7 @@ class TableSource(Source):
     def _count(self) -> int:
         try:
             return self.dataset.count_rows()
-        except (OSError, ValueError) as error:
+        except _troubles() as error:
             raise self._broken(error) from None
 
     def chunks(self):
@@ -89,7 +89,7 @@ class TableSource(Source):
                 for batch in batches:
                     yield self._chunk(batch, columns, number, str(fragment.path))
                     number += 1
-            except (OSError, ValueError) as error:
+            except _troubles() as error:
                 if isinstance(error, DataError):
                     raise
                 raise DataError(
@@ -118,7 +118,7 @@ class TableSource(Source):
         for fragment in self.dataset.get_fragments():
             try:
                 fragment.count_rows()
-            except (OSError, ValueError) as own:
+            except _troubles() as own:
                 return DataError(f"{fragment.path} cannot be read: {own}")
         return DataError(f"{self.path} cannot be read: {error}")
 
@@ -142,9 +142,19 @@ def _open(path: Path):
         )
         suffix = next((end for end in files if end in _FORMATS), ".parquet")
     try:
-        return dataset.dataset(path, format=_FORMATS[suffix])
-    except (OSError, ValueError) as error:
+        found = dataset.dataset(path, format=_FORMATS[suffix])
+        if found.schema.names:  # which decodes them
+            return found
+    except _troubles() as error:
         raise DataError(f"{path} cannot be read: {error}") from None
+    raise DataError(f"{path} has no columns.")
+
+
+def _troubles() -> tuple[type[Exception], ...]:
+    """What pyarrow raises where a file is not as it should be."""
+    from pyarrow import ArrowException
+
+    return OSError, ValueError, ArrowException
 
 
 _FORMATS = {
