@@ -36,6 +36,9 @@ safety: $(VENV)/installed-test          ## try to catch a screening rule being w
 fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
 	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/fuzz.py
 
+faults: $(VENV)/installed-test          ## interrupts, full disks, no home, crowds
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py
+
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -k "axe or audit_would" tests

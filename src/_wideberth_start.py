@@ -9,9 +9,10 @@ def main() -> int:
     """Load the command line and run it; returns the exit code."""
     try:
         from wideberth.cli import main
+
+        return main()
     except KeyboardInterrupt:
         import sys
 
         print("\nwideberth: interrupted.", file=sys.stderr)
         return 130
-    return main()

@@ -292,7 +292,7 @@ def test_a_path_without_weights_has_a_range_of_C():
 def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
     for estimator in (RobustLinearSVC(), RobustLinearSVCCV(Cs=[1])):
         with pytest.raises(
-            ValueError, match="n_jobs=.* must be None or a whole number"
+            ValueError, match=r"n_jobs=.* must be None or a whole number"
         ):
             estimator.set_params(n_jobs=n_jobs).fit(X, Y)
 

@@ -362,7 +362,7 @@ def _command_case(rng: Random):
     return command, words, content
 
 
-@target("commands", _command_case, (SystemExit,), share=0.01)
+@target("commands", _command_case, (SystemExit,), share=0.005)
 def run_command(case) -> None:
     """Whole commands, in this process: the exit code and one sentence, never a bug."""
     from fuzzing.binaries import _models

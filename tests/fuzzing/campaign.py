@@ -20,7 +20,7 @@ __all__ = ["LIMIT", "Tally", "make_case", "run_cases"]
 
 #: Kinds of ValueError that are no answer to a user.
 _SLIPS = (UnicodeError, LinAlgError)
-#: Seconds that a case may take, and bytes that the process may grow by.
+#: Seconds of work that a case may take, and bytes that the process may grow by.
 LIMIT, MEMORY = 20, 3 << 30
 
 
@@ -101,6 +101,7 @@ def _add(tally: Tally, part: Tally) -> None:
 
 def _work(name: str, start: int, stop: int, deadline: float, now, pipe) -> None:
     """In the worker: run cases and report every few hundred."""
+    signal.signal(signal.SIGPROF, _ring)
     signal.signal(signal.SIGALRM, _ring)
     _limit_memory()
     base = None
@@ -125,7 +126,8 @@ def _work(name: str, start: int, stop: int, deadline: float, now, pipe) -> None:
 def _one(name: str, number: int, tally: Tally) -> None:
     case, started = make_case(name, number), time.perf_counter()
     try:
-        signal.alarm(LIMIT)
+        signal.setitimer(signal.ITIMER_PROF, LIMIT)
+        signal.alarm(10 * LIMIT)  # waiting is no work, but must end, too
         TARGETS[name].run(case)
         tally.accepted += 1
     except _SLIPS as error:
@@ -137,6 +139,7 @@ def _one(name: str, number: int, tally: Tally) -> None:
     except BaseException as error:
         _find(tally, number, error)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     seconds = time.perf_counter() - started
     tally.slowest = max(tally.slowest, (seconds, number))

@@ -131,7 +131,7 @@ def _csv_case(rng: Random):
     return csv_content(rng), _request(rng, "y"), form
 
 
-@target("csv", _csv_case, (UserError,), share=0.33)
+@target("csv", _csv_case, (UserError,), share=0.335)
 def read_table(case) -> None:
     """The command line's reader of text tables (and, by other cases, of other files)."""
     content, request, form = case
