@@ -288,6 +288,24 @@ def test_a_path_without_weights_has_a_range_of_C():
     assert not found.coefs.any()
 
 
+@pytest.mark.parametrize("weight", [0.0, -0.0])
+def test_samples_without_weight_leave_nothing_to_learn_beside_an_intercept(weight):
+    y = np.where(Y == "sick", 1, -1)
+    options = {"sample_weight": weight, "fit_intercept": True, "quiet": True}
+    assert not solve(X, y, **options).w.any()
+    assert not path(X, y, Cs=2, **options).coefs.any()
+    start = np.ones(3), 1.0, np.ones(40)
+    for solver in ("newton", "coordinate"):
+        assert not solve(X, y, init=start, solver=solver, **options).w.any()
+
+
+def test_imaginary_weights_and_radii_are_refused():
+    y = np.where(Y == "sick", 1, -1)
+    for name in ("sample_weight", "radius"):
+        with pytest.raises(ValueError, match=rf"(?s){name}=.* is not a number"):
+            solve(X, y, **{name: np.full(40, 0.1 + 1j)})
+
+
 @pytest.mark.parametrize("n_jobs", [0, 1.5, np.inf, "2"])
 def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
     for estimator in (RobustLinearSVC(), RobustLinearSVCCV(Cs=[1])):
@@ -300,6 +318,8 @@ def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
 def test_rows_of_one_number_are_no_chunks():
     with pytest.raises(DataError, match=r"chunk 0: the rows have 0 dimension\(s\)"):
         RobustLinearSVC().fit([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(DataError, match="X is a memoryview, which yields no chunks"):
+        solve(memoryview(X))
 
 
 # -- reports -----------------------------------------------------------------------------

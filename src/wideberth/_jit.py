@@ -18,7 +18,7 @@ def jit(function: Callable) -> Callable:
     """Compile on first call and keep the result on disk, where a disk lets us."""
     compiled = numba.njit(function, nogil=True, error_model="numpy")
     with suppress(RuntimeError, OSError):  # no directory to write a cache to
-        compiled._cache = _Cache(function)
+        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
     return compiled
 
 

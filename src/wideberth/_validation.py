@@ -98,6 +98,8 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
     A number is broadcast without using memory.
     """
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(

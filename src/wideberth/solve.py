@@ -262,7 +262,8 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
             start = Outcome(problem.at(w, b), problem.dual_at(alpha))
             if start.point.value - start.dual.value <= control.tol * start.point.value:
                 return start
-    alpha = null_certificate(problem)
+    weightless = not problem.weights.any()
+    alpha = np.zeros(problem.n) if weightless else null_certificate(problem)
     if alpha is None:
         return None
     return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))

@@ -14,7 +14,7 @@ from pathlib import Path
 from trouble import TESTS, check, child, survivors
 
 #: Fits of several kinds, and a digest of each answer.
-_FITS = """
+FITS_SCRIPT = """
 import hashlib, multiprocessing, os, sys, threading, warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np, scipy.sparse as sp
@@ -44,7 +44,7 @@ def answer(name):
 """
 
 _PROCESSES = (
-    _FITS
+    FITS_SCRIPT
     + """
 if __name__ == "__main__":
     expected = {name: answer(name) for name in FITS}  # BLAS and numba are running
@@ -59,7 +59,7 @@ if __name__ == "__main__":
 )
 
 _THREADS = (
-    _FITS
+    FITS_SCRIPT
     + """
 warnings.simplefilter("ignore")
 expected = {name: answer(name) for name in FITS}
@@ -77,7 +77,7 @@ print(tries * len(names))
 )
 
 _FILTERS = (
-    _FITS
+    FITS_SCRIPT
     + """
 # Whoever sets filters within a thread must not be able to lose those of the program.
 fits = ("search", "conic", "classes")
@@ -98,7 +98,7 @@ assert warnings.showwarning is before[1]
 )
 
 _JOBS = (
-    _FITS
+    FITS_SCRIPT
     + """
 import joblib
 if __name__ == "__main__":
@@ -120,7 +120,7 @@ if __name__ == "__main__":
 )
 
 _NESTED = (
-    _FITS
+    FITS_SCRIPT
     + """
 import json, time
 from sklearn.metrics import accuracy_score

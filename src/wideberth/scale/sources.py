@@ -141,7 +141,7 @@ class ChunkSource(Source):
     def __init__(self, data: Iterable | Callable[[], Iterable], memory=None):
         super().__init__(memory)
         self._start = data if callable(data) else lambda: iter(data)
-        if not callable(data) and iter(data) is data:
+        if not callable(data) and _iterator(data) is data:
             raise DataError(
                 "X is an iterator, which can be read only once; give the function that "
                 "makes it, or an object that starts anew each time it is iterated."
@@ -174,6 +174,16 @@ class ChunkSource(Source):
             chunk = Chunk.of(X, vectors, number, "X")
             if chunk.n:
                 yield chunk
+
+
+def _iterator(data: Iterable) -> Iterator:
+    try:
+        return iter(data)
+    except (TypeError, NotImplementedError) as error:
+        raise DataError(
+            f"X is a {type(data).__name__}, which yields no chunks ({error}); give an "
+            "array with y beside it, or what yields (X, y)."
+        ) from None
 
 
 class NpySource(Source):

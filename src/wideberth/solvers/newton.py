@@ -354,6 +354,8 @@ def ridge_start(problem: Problem) -> Start:
         right = right + problem.folded.d
     if extras is not None:
         matrix[-1, -1] += problem.intercept
+        if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
+            matrix[-1, -1] = 1.0
         right = np.append(right, float(weights @ problem.y))
     solution = scipy.linalg.solve(matrix, right, assume_a="sym")
     w, b = solution[: rows.d], float(solution[-1]) if extras is not None else 0.0
