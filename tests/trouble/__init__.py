@@ -7,6 +7,7 @@ raises AssertionError at the first violation. `make faults` runs all of them.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +18,10 @@ __all__ = ["CHECKS", "Skipped", "check", "child", "survivors", "unshared"]
 
 #: Name of a check, the check, and the tries of a full run.
 CHECKS: dict[str, tuple[Callable[[int], str], int]] = {}
+
+# Jobs in the background of a shell ignore Ctrl-C, and hand that on.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).resolve().parents[1]
 
