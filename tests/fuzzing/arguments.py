@@ -201,7 +201,7 @@ def _solve_case(rng: Random):
     return "solve", _matrix(rng), _labels(rng), _bounded(_some(rng, _SOLVE))
 
 
-@target("solve", _solve_case, (ValueError, TypeError, FileNotFoundError), share=0.05)
+@target("solve", _solve_case, (ValueError, TypeError, FileNotFoundError), share=0.03)
 def call_solve(case) -> None:
     """`solve` and `path`, with arguments of any kind."""
     name, X, y, options = case
@@ -227,7 +227,7 @@ def _fit_case(rng: Random):
     return kind, options, _matrix(rng), _labels(rng), _some(rng, _FIT, 2)
 
 
-@target("fit", _fit_case, (ValueError, TypeError, FileNotFoundError), share=0.05)
+@target("fit", _fit_case, (ValueError, TypeError, FileNotFoundError), share=0.02)
 def call_fit(case) -> None:
     """The estimators: parameters and arguments of `fit` of any kind, then `predict`."""
     kind, options, X, y, beside = case
@@ -288,7 +288,7 @@ def _parser():
     return _parser()
 
 
-@target("options", _options_case, (SystemExit,), share=0.05)
+@target("options", _options_case, (SystemExit,), share=0.06)
 def parse_options(words) -> None:
     """The parser of the command line, up to where work would begin."""
     from wideberth.cli.training import check_together
@@ -362,7 +362,7 @@ def _command_case(rng: Random):
     return command, words, content
 
 
-@target("commands", _command_case, (SystemExit,), share=0.005)
+@target("commands", _command_case, (SystemExit,), share=0.002)
 def run_command(case) -> None:
     """Whole commands, in this process: the exit code and one sentence, never a bug."""
     from fuzzing.binaries import _models
