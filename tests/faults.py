@@ -37,9 +37,9 @@ def main() -> int:
             figures = check(options.tries or usual)
         except Skipped as why:
             figures = f"SKIPPED: {why}"
-        except AssertionError as error:
+        except Exception as error:
             violations += 1
-            figures = f"VIOLATED: {error}"
+            figures = f"VIOLATED: {error!r}"
         print(f"{name:48}{time.monotonic() - started:6.0f} s  {figures}", flush=True)
     print(f"\n{violations} violations")
     return 1 if violations else 0

@@ -24,7 +24,7 @@ from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.cli import main
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
-from wideberth.cli.sources import Format, Request, open_table, room
+from wideberth.cli.sources import Format, Request, open_table, parquet, room
 from wideberth.scale import DataError, open_data
 
 X, Y = two_classes(40)
@@ -254,6 +254,27 @@ def test_tables_that_arrow_cannot_read(here):
     )
     with pytest.raises(DataError, match="No row of the data"):
         solve("none.parquet", "y")
+
+
+def test_arrow_files_are_checked_before_they_are_used(here):
+    """Offsets that lead astray: this one ended in a segmentation fault, too."""
+    labels = pa.array(["left", "right"] * 50)
+    table = pa.table({"a": np.arange(100.0), "y": labels})
+    with pa.ipc.new_file("a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    whole = Path("a.arrow").read_bytes()
+    offsets = np.frombuffer(labels.buffers()[1], np.int32)[:101].tobytes()
+    at = whole.index(offsets)
+    astray = np.full(101, 2**30, np.int32).tobytes()
+    Path("a.arrow").write_bytes(whole[:at] + astray + whole[at + len(offsets) :])
+    with pytest.raises(DataError, match=r"a\.arrow, chunk 0: cannot be read"):
+        RobustLinearSVC().fit("a.arrow", "y")
+
+
+def test_columns_of_different_length_are_no_table(here, monkeypatch):
+    monkeypatch.setattr(parquet, "_objects", lambda column: np.array([None] * 3))
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": [1, 2]}), "a.parquet")
+    assert "its columns differ in length" in refused("a.parquet")
 
 
 def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(

@@ -109,7 +109,7 @@ def run(kind, tries):
     while len(own_threads()) > threads and time.monotonic() < end:
         time.sleep(0.05)
     assert len(own_threads()) <= threads, own_threads()
-    print(interrupted, finished, slowest)
+    print("found", interrupted, finished, slowest)
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
@@ -134,7 +134,7 @@ def interrupt(kinds: str, tries: int) -> str:
         out = child(_LIBRARY, kinds, tries, env=env, timeout=900)
         left = [name for name in os.listdir(env["TMPDIR"]) if "joblib" not in name]
         assert left == [], f"temporary files are left: {left}"
-    lines = [line.split() for line in out.splitlines()]
+    lines = [line.split()[1:] for line in out.splitlines() if line.startswith("found")]
     interrupted = sum(int(line[0]) for line in lines)
     finished = sum(int(line[1]) for line in lines)
     slowest = max(float(line[2]) for line in lines)

@@ -97,6 +97,7 @@ class TableSource(Source):
                 ) from None
 
     def _chunk(self, batch, columns, number: int, origin: str) -> Chunk:
+        batch.validate(full=True)  # Arrow files are used as they are, damaged or not
         X = np.empty((batch.num_rows, len(columns)))
         for k, name in enumerate(columns):
             column = batch.column(name)

@@ -41,12 +41,11 @@ def read_parquet(source: Source, request: Request, form: Format) -> Table:
             if j == 0:
                 X = np.empty((len(values), len(plan.features)))
             X[:, j] = values
-        return Table(
-            plan.features,
-            X,
-            {n: as_texts(_objects(read([n]).column(0))) for n in plan.texts},
-            {n: _numbers(read([n]).column(0)) for n in plan.numbers},
-        )
+        texts = {n: as_texts(_objects(read([n]).column(0))) for n in plan.texts}
+        numbers = {n: _numbers(read([n]).column(0)) for n in plan.numbers}
+        if {len(column) for column in (*texts.values(), *numbers.values())} - {len(X)}:
+            raise ValueError("its columns differ in length")
+        return Table(plan.features, X, texts, numbers)
     except (pa.ArrowException, ValueError, OSError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise UserError(f"{source.name} cannot be read as Parquet: {reason}.") from None
