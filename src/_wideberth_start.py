@@ -4,15 +4,26 @@ Loading the package takes a good part of a second, and whoever presses Ctrl-C du
 should see what they see at any other time.
 """
 
+import sys
+
 
 def main() -> int:
     """Load the command line and run it; returns the exit code."""
     try:
+        sys.unraisablehook = press_again
         from wideberth.cli import main
 
         return main()
     except KeyboardInterrupt:
-        import sys
-
         print("\nwideberth: interrupted.", file=sys.stderr)
         return 130
+
+
+def press_again(event) -> None:
+    """Repeat a Ctrl-C that came where Python ignores exceptions, during imports say."""
+    if event.exc_type is KeyboardInterrupt:
+        import _thread
+
+        _thread.interrupt_main()
+    else:
+        sys.__unraisablehook__(event)
