@@ -21,9 +21,14 @@ def main() -> int:
 
 def press_again(event) -> None:
     """Repeat a Ctrl-C that came where Python ignores exceptions, during imports say."""
-    if event.exc_type is KeyboardInterrupt:
-        import _thread
-
-        _thread.interrupt_main()
-    else:
+    if event.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(event)
+        return
+    import _thread
+    import time
+
+    def press() -> None:
+        time.sleep(0.001)  # until it is out of here, where exceptions are ignored, too
+        _thread.interrupt_main()
+
+    _thread.start_new_thread(press, ())
