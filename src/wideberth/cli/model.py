@@ -120,11 +120,18 @@ def _is_plain(data: bytes) -> bool:
 
 
 def _try_out(model: Model) -> None:
-    """Have it answer for one row, as it will have to for all."""
-    row = np.zeros((1, len(model.columns.features)))
-    model.pipeline.predict(row)
-    model.pipeline.decision_function(row)
-    model.pipeline.certified_radius(row)
+    """Have it answer for two rows, as it will have to for all."""
+    rows, count = np.zeros((2, len(model.columns.features))), len(model.classes)
+    scores = model.pipeline.decision_function(rows)
+    answers = model.pipeline.predict(rows), model.pipeline.certified_radius(rows)
+    one_each = all(answer.shape == (2,) for answer in answers)
+    offsets = model.pipeline[-1].intercept_.shape
+    if count == 2:
+        good = one_each and scores.shape == (2,) and offsets == (1,)
+    else:
+        good = one_each and scores.shape == (2, count) and offsets == (count,)
+    if not good:
+        raise ValueError
 
 
 def _read(content: dict) -> Model:
