@@ -98,9 +98,10 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
     A number is broadcast without using memory.
     """
     try:
-        if np.iscomplexobj(value):
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
             raise TypeError
-        array = np.asarray(value, dtype=np.float64)
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name}={value!r} is not a number or an array of {n} numbers."
