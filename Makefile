@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py model_selection.py \
-	cli_sources.py cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py)
+	cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format safety fuzz faults accessibility
 .PHONY: regions bench-newton bench-coordinate bench-screening bench-path bench-scale
