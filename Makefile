@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ESTIMATOR_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
-	certify.py radius.py interoperation.py plotting.py model_selection.py)
+OLDEST_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
+	certify.py radius.py interoperation.py plotting.py model_selection.py \
+	cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py)
 
 .PHONY: reproduce reproduce-full test test-oldest lint format accessibility
-.PHONY: safety torture mutants
+.PHONY: safety torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale
 .PHONY: docs linkcheck linkcheck-external clean
@@ -20,8 +21,8 @@ reproduce-full: $(VENV)/installed-paper ## all of them, under an hour
 test: $(VENV)/installed-test            ## run the test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-test-oldest: $(VENV)-oldest/installed   ## the estimators on the oldest versions allowed
-	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n 2 $(ESTIMATOR_TESTS)
+test-oldest: $(VENV)-oldest/installed   ## what meets dependencies, on the oldest allowed
+	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n 2 $(OLDEST_TESTS)
 
 lint: $(VENV)/installed-lint            ## check style, formatting and types
 	$(BIN)/ruff check .
@@ -40,6 +41,12 @@ torture: $(VENV)/installed-test         ## a thousand numerically awful problems
 
 mutants: $(VENV)/installed-test         ## break the package; the tests must notice
 	$(BIN)/python tools/mutants.py
+
+fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/fuzz.py
+
+faults: $(VENV)/installed-test          ## interrupts, full disks, no home, crowds
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core

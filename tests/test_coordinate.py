@@ -26,7 +26,7 @@ TOL = 1e-7
 def text_problem(seed=0, n=600, d=900, words=12, **options):
     """Sparse rows of very different norm, with near-copies of opposite label."""
     rng = np.random.default_rng(seed)
-    X = sp.random_array((n, d), density=words / d, format="csr", rng=rng)
+    X = sp.random_array((n, d), density=words / d, format="csr", random_state=rng)
     X.data = np.ceil(30 * X.data**4)
     X = X.tolil()
     X[1::20] = X[::20]
@@ -252,8 +252,8 @@ def test_second_order_steps_raise_the_dual(intercept, radius):
 def test_auto_takes_the_solver_that_fits_the_shape():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(3000) < 0.5, 1, -1)
-    wide = sp.random_array((3000, 4000), density=0.02, format="csr", rng=rng)
-    narrow = sp.random_array((3000, 90), density=0.2, format="csr", rng=rng)
+    wide = sp.random_array((3000, 4000), density=0.02, format="csr", random_state=rng)
+    narrow = sp.random_array((3000, 90), density=0.2, format="csr", random_state=rng)
     assert solve(wide, y, tol=1e-3).solver == "coordinate"
     assert solve(narrow, y, tol=1e-3).solver == "coordinate"
     assert solve(narrow, y, C=100.0, tol=1e-3).solver == "newton"
@@ -299,7 +299,7 @@ def test_interrupting_it_leaves_promptly():
     code = (
         "import numpy as np, scipy.sparse as sp\n"
         "from wideberth import solve\n"
-        "X = sp.random_array((4000, 3000), density=0.01, format='csr', rng=0)\n"
+        "X = sp.random_array((4000, 3000), density=0.01, format='csr', random_state=0)\n"
         "y = np.where(np.arange(4000) % 2, 1, -1)\n"
         "say = lambda entry: print('running', flush=True)\n"
         "solve(X, y, C=1e3, solver='coordinate', tol=1e-15, callback=say)\n"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
+import secrets
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["write_atomically"]
+__all__ = ["Staged", "uninterrupted", "write_atomically"]
 
 
 def write_atomically(path: Path, content: str | bytes, *, replace: bool = True) -> None:
@@ -18,36 +21,64 @@ def write_atomically(path: Path, content: str | bytes, *, replace: bool = True) 
     else behind. `replace=False` raises FileExistsError rather than take a name that is
     taken, without a moment in which someone else could have taken it.
     """
-    data = content.encode() if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    staged = Staged(path)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        staged.write(content)
+        staged.take_name(replace)
+    finally:
+        staged.discard()
+
+
+class Staged:
+    """A file that is written beside its target, and takes its name when told to."""
+
+    def __init__(self, path: Path):
+        # Named before it exists: an interrupt finds either nothing or a known name.
+        self.path = path
+        self.temporary = path.with_name(f".wideberth-{secrets.token_hex(8)}")
+
+    def write(self, content: str | bytes) -> None:
+        """Bring the content to disk."""
+        data = content.encode() if isinstance(content, str) else content
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(self.temporary, flags, 0o666), "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, _ordinary_mode())
-        if replace:
-            os.replace(temporary, path)
-        else:
-            _move_to_free_name(temporary, path)
-    finally:
         with suppress(FileNotFoundError):
-            os.unlink(temporary)
+            os.chmod(self.temporary, self.path.stat().st_mode & 0o777)
+
+    def take_name(self, replace: bool) -> None:
+        """Become the target."""
+        if replace:
+            os.replace(self.temporary, self.path)
+            return
+        try:
+            os.link(self.temporary, self.path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            with open(self.path, "xb"):
+                pass
+            os.replace(self.temporary, self.path)
+
+    def discard(self) -> None:
+        """Leave nothing but the target, whatever has happened."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.temporary)
 
 
-def _move_to_free_name(temporary: str, path: Path) -> None:
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait until a few quick steps are done that belong together."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[tuple] = []
+    before = signal.signal(signal.SIGINT, lambda *event: waiting.append(event))
     try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        with open(path, "xb"):
-            pass
-        os.replace(temporary, path)
-
-
-def _ordinary_mode() -> int:
-    """Permissions of a file that is simply opened for writing."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if waiting and callable(before):
+            before(*waiting[0])

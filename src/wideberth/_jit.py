@@ -6,15 +6,34 @@ Imported only where a compiled kernel is about to run: numba takes a third of a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import numba
+from numba.core.caching import FunctionCache
 
 __all__ = ["jit"]
 
 
 def jit(function: Callable) -> Callable:
     """Compile on first call and keep the result on disk, where a disk lets us."""
-    try:
-        return numba.njit(function, cache=True, nogil=True, error_model="numpy")
-    except RuntimeError:  # no directory to write a cache to
-        return numba.njit(function, nogil=True, error_model="numpy")
+    compiled = numba.njit(function, nogil=True, error_model="numpy")
+    with suppress(RuntimeError, OSError):  # no directory to write a cache to
+        compiled._cache = _Cache(function)  # type: ignore[attr-defined]
+    return compiled
+
+
+class _Cache(FunctionCache):
+    """Compiled functions on disk: a help, never a reason to fail.
+
+    The disk may be full, the directory may lose its permissions, the files may be
+    damaged. Then a function is compiled again.
+    """
+
+    def load_overload(self, sig, target_context):
+        with suppress(Exception):
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig, data):
+        with suppress(Exception):
+            super().save_overload(sig, data)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 __all__ = [
     "check_data",
     "check_intercept",
+    "check_jobs",
     "check_labels",
     "check_per_sample",
     "check_positive",
@@ -113,7 +114,10 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
     A number is broadcast without using memory.
     """
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            raise TypeError
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name}={value!r} is not a number or an array of {n} numbers."
@@ -137,6 +141,15 @@ def check_positive(value, name: str) -> float:
     if not isinstance(value, numbers.Real) or not 0 < float(value) < float("inf"):
         raise ValueError(f"{name}={value!r} must be a finite number > 0.")
     return float(value)
+
+
+def check_jobs(n_jobs) -> None:
+    """None, or a whole number as joblib counts them; 0 is none."""
+    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None or a whole number other than 0 (−1: all "
+            "cores)."
+        )
 
 
 def check_intercept(intercept) -> float | None:

@@ -29,7 +29,7 @@ from wideberth._linear import (
     notes_of,
     weighted_classes,
 )
-from wideberth._validation import check_positive
+from wideberth._validation import check_jobs, check_positive
 from wideberth.scale.opening import is_scaled
 from wideberth.solve import Solution, solve
 
@@ -215,6 +215,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         """Fit to data in NumPy or SciPy, or in what becomes that."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES)
         check_classification_targets(y)
+        check_jobs(self.n_jobs)
         weights = self._weights(y, sample_weight)
         classes, numbers = weighted_classes(y, weights)
         radii = self._radii(y, radius)

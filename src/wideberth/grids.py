@@ -26,7 +26,9 @@ def C_range(problem: Problem, units: Units) -> tuple[float, float]:
     where a single sample could move its own margin by 100: free of the data's scale.
     """
     start = saturation_scale(problem.with_weights(problem.repair(problem.weights)))
-    squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
+    squares = 0.0
+    if problem.weights.any():
+        squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
     end = units.value(_LARGEST_PUSH / squares) if squares > 0 else 1.0
     if not 0 < start < np.inf:
         start = end / _LEAST_SPAN**2

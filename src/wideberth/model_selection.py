@@ -30,7 +30,7 @@ from sklearn.utils.validation import validate_data
 
 from wideberth._folds import Data, Fold, binary_labels, robust_accuracy, run_fold
 from wideberth._linear import DTYPES, LinearClassifier, weighted_classes
-from wideberth._validation import check_per_sample
+from wideberth._validation import check_jobs, check_per_sample
 from wideberth.estimators import RobustLinearSVC
 from wideberth.grids import read_Cs, read_radii
 from wideberth.solution import convergence_warning
@@ -199,6 +199,7 @@ class RobustLinearSVCCV(LinearClassifier):
             unit = check_per_sample(self._radii(y, radius), len(y), "radius")
         seed = int(check_random_state(self.random_state).randint(2**31))
         data = Data(X, y, weights, unit, self._noise(), seed)
+        check_jobs(self.n_jobs)
         if self.selection not in _SELECTIONS:
             raise ValueError(
                 f"selection={self.selection!r} is not known; choose one of "
@@ -279,13 +280,12 @@ class RobustLinearSVCCV(LinearClassifier):
         """Fit the chosen model to all data."""
         model = self._model(data.noise).set_params(C=self.C_, radius=self.radius_)
         radius = None if data.unit is None else self.radius_ * data.unit
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model.fit(data.X, data.y, data.weights, radius)
+        # Not `fit`: to catch what it warns of would not be safe beside other threads.
+        notes = model._fit(data.X, data.y, data.weights, radius)
         self.best_estimator_ = model
         for name in _FITTED:
             setattr(self, name, getattr(model, name))
-        return [note.message for note in caught if isinstance(note.message, Warning)]
+        return notes
 
     def _model(self, noise) -> RobustLinearSVC:
         """The classifier to choose from, against this noise."""

@@ -279,7 +279,8 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
             start = Outcome(problem.at(w, b), problem.dual_at(alpha))
             if start.point.value - start.dual.value <= control.tol * start.point.value:
                 return start
-    alpha = null_certificate(problem)
+    weightless = not problem.weights.any()
+    alpha = np.zeros(problem.n) if weightless else null_certificate(problem)
     if alpha is None:
         return None
     return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
@@ -418,6 +419,8 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
             f"init has w of shape {w.shape} and alpha of shape "
             f"{None if alpha is None else alpha.shape}; expected ({d},) and ({n},)."
         )
+    if not all(np.isfinite(part).all() for part in (w, b, alpha) if part is not None):
+        raise ValueError(f"init={init!r} must be finite.")
     return w, b, alpha
 
 

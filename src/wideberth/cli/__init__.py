@@ -28,8 +28,9 @@ examples:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run what it asks for; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    options = argparse.Namespace()
     try:
+        options = _parser().parse_args(arguments)
         return options.run(options)
     except BrokenPipeError:
         return 141  # whoever read the output has had enough
@@ -40,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _complain(str(error), options)
     except MemoryError:
         return _complain("there is not enough memory for this.", options)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}.", options)
     except Exception as error:
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return _complain(f"this is a bug ({what}); --debug shows where.", options)

@@ -6,6 +6,8 @@ those that skops itself trusts, are ever built from it.
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +22,7 @@ __all__ = ["Model", "dump_model", "load_model"]
 #: Of the layout; raised when older versions of this package could not read it.
 _FORMAT = 1
 _TRUSTED = (
+    "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
     "wideberth.estimators.RobustLinearSVC",
     "wideberth.pipeline.RobustPipeline",
@@ -73,6 +76,8 @@ def load_model(path: str | Path) -> Model:
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
     foreign = UserError(f"{path} is not a model file written by wideberth fit.")
+    if not _is_plain(data):
+        raise foreign
     try:
         strange = set(skops.get_untrusted_types(data=data)) - set(_TRUSTED)
     except Exception:
@@ -93,9 +98,40 @@ def load_model(path: str | Path) -> Model:
             f"{path} was written by a newer version of wideberth; update this one."
         )
     try:
-        return _read(content)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        model = _read(content)
+        _try_out(model)
+    except Exception:  # whatever parts that do not belong together make of each other
         raise foreign from None
+    return model
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether this is an archive that is as large as it says, as skops writes them.
+
+    A compressed one could unpack to anything, and parts that overlap, too.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = archive.infolist()
+    except Exception:  # whatever damage makes of the reader
+        return False
+    stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+    return stored and sum(part.file_size for part in parts) <= len(data)
+
+
+def _try_out(model: Model) -> None:
+    """Have it answer for two rows, as it will have to for all."""
+    rows, count = np.zeros((2, len(model.columns.features))), len(model.classes)
+    scores = model.pipeline.decision_function(rows)
+    answers = model.pipeline.predict(rows), model.pipeline.certified_radius(rows)
+    one_each = all(answer.shape == (2,) for answer in answers)
+    offsets = model.pipeline[-1].intercept_.shape
+    if count == 2:
+        good = one_each and scores.shape == (2,) and offsets == (1,)
+    else:
+        good = one_each and scores.shape == (2, count) and offsets == (count,)
+    if not good:
+        raise ValueError
 
 
 def _read(content: dict) -> Model:

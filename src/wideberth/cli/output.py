@@ -9,11 +9,11 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from wideberth._files import write_atomically
+from wideberth._files import Staged, uninterrupted
 from wideberth.cli.errors import UserError
 
 __all__ = [
@@ -57,16 +57,49 @@ def check_free(paths: Iterable[str | None], force: bool) -> None:
 
 def write(path: str, content: str | bytes, force: bool) -> None:
     """Write a result as a whole."""
-    data = content.encode() if isinstance(content, str) else content
+    write_all([(path, content)], force)
+
+
+def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
+    """Write several results, or none.
+
+    All are brought to disk before the first takes its name.
+    """
+    staged: list[tuple[str, Staged]] = []
+    new: list[str] = []
     try:
-        if path == "-":
-            _print(data)
-        elif _is_special(path):
-            with open(path, "wb") as stream:
-                stream.write(data)
-        else:
-            # A link stays one: what it leads to is replaced.
-            write_atomically(Path(os.path.realpath(path)), data, replace=force)
+        for path, content in files:
+            data = _encoded(content)
+            with _complaints(path):
+                if path == "-":
+                    _print(data)
+                elif _is_special(path):
+                    with open(path, "wb") as stream:
+                        stream.write(data)
+                else:
+                    # A link stays one: what it leads to is replaced.
+                    staged.append((path, Staged(Path(os.path.realpath(path)))))
+                    staged[-1][1].write(data)
+        with uninterrupted():
+            for path, file in staged:
+                free = not os.path.lexists(path)
+                with _complaints(path):
+                    file.take_name(force)
+                new += [path] if free else []
+            new = []
+    finally:
+        for _, file in staged:
+            file.discard()
+        for path in new:  # a later one could not be written
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+@contextmanager
+def _complaints(path: str) -> Iterator[None]:
+    """Say in one sentence why a result cannot be written."""
+    try:
+        yield
     except FileExistsError:
         raise UserError(f"{path} is there already; --force overwrites it.") from None
     except BrokenPipeError:
@@ -76,6 +109,15 @@ def write(path: str, content: str | bytes, force: bool) -> None:
         why = "the disk is full" if full else error.strerror or str(error)
         name = "standard output" if path == "-" else path
         raise UserError(f"{name} cannot be written: {why}.") from None
+
+
+def _encoded(content: str | bytes) -> bytes:
+    """Text as UTF-8; a file name that is none keeps its bytes visible."""
+    return (
+        content.encode(errors="backslashreplace")
+        if isinstance(content, str)
+        else content
+    )
 
 
 def _print(data: bytes) -> None:
@@ -92,21 +134,6 @@ def _print(data: bytes) -> None:
 def discard_output() -> None:
     """Let go of what could not be printed, lest Python try once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
-    """Write several results, or none: what is new goes again if a later one fails."""
-    new = []
-    try:
-        for path, content in files:
-            if path != "-" and not os.path.lexists(path):
-                new.append(path)
-            write(path, content, force)
-    except BaseException:
-        for path in new:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-        raise
 
 
 def write_json(result: object) -> None:

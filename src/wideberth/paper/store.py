@@ -45,8 +45,14 @@ class Store:
         line = (json.dumps(entry, allow_nan=False) + "\n").encode()
         handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            os.write(handle, line)
-            os.fsync(handle)
+            size = os.fstat(handle).st_size
+            try:
+                while line:  # a disk that fills up takes a part first
+                    line = line[os.write(handle, line) :]
+                os.fsync(handle)
+            except OSError:
+                os.ftruncate(handle, size)
+                raise
         finally:
             os.close(handle)
 

@@ -16,6 +16,8 @@ __all__ = ["LibsvmSource"]
 
 #: Told to the parser, which asks for a number when it reads a part of a file.
 _MOST_FEATURES = 2**31 - 1
+#: Vectors as long as the features that solving takes at least.
+_VECTORS = 10
 
 
 class LibsvmSource(Source):
@@ -34,6 +36,12 @@ class LibsvmSource(Source):
         self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
         try:
             sizes, entries, self.d = self._convert()
+            if not self.spares(_VECTORS * 8 * self.d):
+                raise DataError(
+                    f"{self.path} has features up to number {self.d}; vectors as long "
+                    f"do not fit into {self.memory} bytes. Raise memory, or number the "
+                    "features anew."
+                )
         except BaseException:
             self._folder.cleanup()
             raise

@@ -6,11 +6,11 @@ import os
 import re
 import sys
 
-__all__ = ["default_memory", "parse_bytes", "resident"]
+__all__ = ["default_memory", "parse_bytes", "physical_memory", "resident"]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
-_SOME = 4 * 2**30
+_SOME = 16 * 2**30
 #: What the interpreter and its libraries take, where the system does not say.
 _INTERPRETER = 200 * 2**20
 
@@ -37,8 +37,13 @@ def parse_bytes(value) -> int:
 
 def default_memory() -> int:
     """A quarter of the machine's memory."""
+    return physical_memory() // 4
+
+
+def physical_memory() -> int:
+    """Bytes of memory that the machine has, or a guess."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return _SOME
 

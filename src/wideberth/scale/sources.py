@@ -141,14 +141,12 @@ class ChunkSource(Source):
     def __init__(self, data: Iterable | Callable[[], Iterable], memory=None):
         super().__init__(memory)
         self._start = data if callable(data) else lambda: iter(data)
-        if not callable(data) and iter(data) is data:
+        if not callable(data) and _iterator(data) is data:
             raise DataError(
                 "X is an iterator, which can be read only once; give the function that "
                 "makes it, or an object that starts anew each time it is iterated."
             )
         for chunk in self.chunks():
-            if chunk.X.ndim != 2:
-                raise chunk.error(f"X has {chunk.X.ndim} dimension(s), not two.")
             self.d = chunk.X.shape[1]
             size = chunk.X.data.nbytes if sp.issparse(chunk.X) else chunk.X.nbytes
             self.row_bytes = size / max(chunk.n, 1)
@@ -165,12 +163,27 @@ class ChunkSource(Source):
                 )
             X, *vectors = parts
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
+            if X.ndim != 2:
+                raise DataError(
+                    f"X, chunk {number}: the rows have {X.ndim} dimension(s); they "
+                    "must have two: samples × features."
+                )
             vectors = [
                 part if is_foreign(part) else np.asarray(part) for part in vectors
             ]
             chunk = Chunk.of(X, vectors, number, "X")
             if chunk.n:
                 yield chunk
+
+
+def _iterator(data: Iterable) -> Iterator:
+    try:
+        return iter(data)
+    except (TypeError, NotImplementedError) as error:
+        raise DataError(
+            f"X is a {type(data).__name__}, which yields no chunks ({error}); give an "
+            "array with y beside it, or what yields (X, y)."
+        ) from None
 
 
 class NpySource(Source):
@@ -191,6 +204,11 @@ class NpySource(Source):
                 "dimensions: samples × features."
             )
         self.n, self.d = shape
+        if self.n < 1 or self.d < 1:
+            raise DataError(
+                f"{self.path} holds an array of shape {shape}; it needs at least one "
+                "row and one column."
+            )
         self.row_bytes = self.d * self.dtype.itemsize
         size = self.path.stat().st_size - self.offset
         if size < self.n * self.row_bytes:
@@ -238,8 +256,8 @@ def _header(file: BinaryIO, path: Path):
         version = np.lib.format.read_magic(file)
         read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
         shape, fortran, dtype = read(file)
-    except (ValueError, AttributeError) as error:
-        raise DataError(f"{path} is not a .npy file: {error}.") from None
+    except Exception as error:  # whatever a damaged header makes of NumPy's parser
+        raise _not_npy(path, error) from None
     if fortran and len(shape) == 2 and min(shape) > 1:
         raise DataError(
             f"{path} is stored column by column; store it row by row: "
@@ -250,12 +268,26 @@ def _header(file: BinaryIO, path: Path):
     return shape, dtype, file.tell()
 
 
+def _not_npy(path: Path, error: Exception) -> DataError:
+    why = " ".join(str(error).split())
+    return DataError(f"{path} is not a .npy file: {why}.")
+
+
+def _mapped(path: Path):
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # whatever a damaged file makes of NumPy's reader
+        raise _not_npy(path, error) from None
+
+
 def read_vector(value, n: int, name: str):
     """One number per row, from an array or a .npy file; None if it is one for all."""
     if value is None:
         return None
     if isinstance(value, str | Path):
-        value = np.load(value, mmap_mode="r")
+        value = _mapped(Path(value))
     value = value if isinstance(value, np.ndarray) else np.asarray(value)
     if value.shape != (n,):
         raise DataError(

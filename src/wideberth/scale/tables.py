@@ -63,7 +63,7 @@ class TableSource(Source):
     def _count(self) -> int:
         try:
             return self.dataset.count_rows()
-        except (OSError, ValueError) as error:
+        except _troubles() as error:
             raise self._broken(error) from None
 
     def chunks(self):
@@ -89,7 +89,7 @@ class TableSource(Source):
                 for batch in batches:
                     yield self._chunk(batch, columns, number, str(fragment.path))
                     number += 1
-            except (OSError, ValueError) as error:
+            except _troubles() as error:
                 if isinstance(error, DataError):
                     raise
                 raise DataError(
@@ -97,6 +97,7 @@ class TableSource(Source):
                 ) from None
 
     def _chunk(self, batch, columns, number: int, origin: str) -> Chunk:
+        batch.validate(full=True)  # Arrow files are used as they are, damaged or not
         X = np.empty((batch.num_rows, len(columns)))
         for k, name in enumerate(columns):
             column = batch.column(name)
@@ -118,7 +119,7 @@ class TableSource(Source):
         for fragment in self.dataset.get_fragments():
             try:
                 fragment.count_rows()
-            except (OSError, ValueError) as own:
+            except _troubles() as own:
                 return DataError(f"{fragment.path} cannot be read: {own}")
         return DataError(f"{self.path} cannot be read: {error}")
 
@@ -142,9 +143,19 @@ def _open(path: Path):
         )
         suffix = next((end for end in files if end in _FORMATS), ".parquet")
     try:
-        return dataset.dataset(path, format=_FORMATS[suffix])
-    except (OSError, ValueError) as error:
+        found = dataset.dataset(path, format=_FORMATS[suffix])
+        if found.schema.names:  # which decodes them
+            return found
+    except _troubles() as error:
         raise DataError(f"{path} cannot be read: {error}") from None
+    raise DataError(f"{path} has no columns.")
+
+
+def _troubles() -> tuple[type[Exception], ...]:
+    """What pyarrow raises where a file is not as it should be."""
+    from pyarrow import ArrowException
+
+    return OSError, ValueError, ArrowException
 
 
 _FORMATS = {

@@ -103,7 +103,7 @@ class _Tall:
         """Rounds until the gap of the whole problem meets the tolerance."""
         w, b = np.zeros(self.terms.d), 0.0
         chance = 1.0
-        if self.source.n is not None:
+        if self.source.n:
             chance = min(1.0, self._sample_size(self.source.n) / self.source.n)
         work = self._look(Look(self.terms, w, b, chance=chance, first=True))
         self.n = work.n

@@ -9,7 +9,10 @@ of the paper. The multipliers of the hinge constraints are α. Needs the extra `
 
 from __future__ import annotations
 
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,9 +77,7 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
         options = _ACCURATE_OPTIONS | options
     program, w, b, hinge = _program(cp, problem)
     try:
-        with warnings.catch_warnings():
-            # CVXPY's word on accuracy; the certificate below says it exactly.
-            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        with _without_doubts():
             program.solve(solver=solvers[backend], **options)
     except cp.SolverError as error:
         raise RuntimeError(f"{backend} failed on this problem: {error}") from error
@@ -93,6 +94,20 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
         program.status,
         int(program.solver_stats.num_iters or 0),
     )
+
+
+@contextmanager
+def _without_doubts() -> Iterator[None]:
+    """Spare users CVXPY's word on accuracy; the certificate says it exactly.
+
+    Filters belong to all threads of a program, so others than the main one leave them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        yield
 
 
 def _import_cvxpy():

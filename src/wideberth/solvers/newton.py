@@ -355,6 +355,8 @@ def ridge_start(problem: Problem) -> Start:
         right = right + problem.folded.d
     if extras is not None:
         matrix[-1, -1] += problem.intercept
+        if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
+            matrix[-1, -1] = 1.0
         right = np.append(right, float(weights @ problem.y))
     factor = cholesky(matrix)
     if factor is None:  # weights or features out of all proportion: start from nothing

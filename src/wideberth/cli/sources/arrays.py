@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import (
     Format,
@@ -27,6 +28,8 @@ __all__ = ["read_npz"]
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NAMES = "feature_names"
+#: Most rows and columns of a sparse matrix: each takes memory, whether it is empty.
+_LARGEST = 1 << 24
 
 
 def read_npz(source: Source, request: Request, form: Format) -> Table:
@@ -60,16 +63,21 @@ def read_npz(source: Source, request: Request, form: Format) -> Table:
 
 
 def _load(source: Source) -> dict:
+    where = source.name
     try:
         with source.whole() as stream, np.load(stream, allow_pickle=False) as archive:
-            if not isinstance(archive, np.ndarray):
-                return {name: archive[name] for name in archive.files}
-            reason = "it is a single array"
-    except MemoryError:
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it is a single array")
+            check_room(sum(part.file_size for part in archive.zip.infolist()), where)
+            arrays = {name: archive[name] for name in archive.files}
+            if all(isinstance(array, np.ndarray) for array in arrays.values()):
+                return arrays
+            reason = "it holds other files"
+    except (MemoryError, UserError):
         raise
     except Exception as error:  # whatever a damaged archive makes of the reader
         reason = " ".join(str(error).split())
-    raise UserError(f"{source.name} is not an .npz archive of plain arrays ({reason}).")
+    raise UserError(f"{where} is not an .npz archive of plain arrays ({reason}).")
 
 
 def _matrix(arrays: dict, where: str):
@@ -77,8 +85,11 @@ def _matrix(arrays: dict, where: str):
         try:
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
             kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
-            return sp.csr_array(kind(parts, shape=arrays["shape"]), dtype=np.float64)
-        except (KeyError, ValueError, TypeError, IndexError) as error:
+            matrix = kind(parts, shape=tuple(arrays["shape"].tolist()))
+            matrix.check_format(full_check=True)  # SciPy's routines trust the indices
+            _check_shape(matrix.shape)
+            return sp.csr_array(matrix, dtype=np.float64)
+        except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise UserError(
                 f"{where} is not a sparse matrix in CSR or CSC form ({error})."
             ) from None
@@ -96,6 +107,12 @@ def _matrix(arrays: dict, where: str):
         )
     narrow = arrays[name].dtype == np.float32
     return arrays[name] if narrow else arrays[name].astype(np.float64, copy=False)
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    """What is stored bounds neither the rows of a CSC nor the columns of a CSR."""
+    if max(shape) > _LARGEST:
+        raise ValueError(f"its shape is {shape}, of at most {_LARGEST} each way")
 
 
 def _feature_names(arrays: dict, d: int, where: str) -> list[str]:

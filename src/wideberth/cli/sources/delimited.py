@@ -15,12 +15,14 @@ import numpy as np
 
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.sources.numbers import Numbers, looks_like_number
+from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import Format, Request, Table, check_names
 
 __all__ = ["read_delimited"]
 
-_BATCH = 4096
+#: Rows, and cells, from which on they are taken in.
+_BATCH, _CELLS = 4096, 1 << 20
 #: Characters of the start that the delimiter is found from, and of the longest line.
 _HEAD, _LONGEST = 1 << 16, 1 << 26
 _CANDIDATES = "\t;,|"
@@ -45,7 +47,7 @@ def read_delimited(source: Source, request: Request, form: Format) -> Table:
     body = _Body(source.name, names, request, form)
     if not form.header:
         rows = itertools.chain([first], rows)
-    while batch := list(itertools.islice(rows, _BATCH)):
+    for batch in _batches(rows):
         body.add(batch)
     table, decimal = body.finish()
     source.details["delimiter"] = _NAMES.get(delimiter, delimiter)
@@ -76,7 +78,13 @@ class _Lines:
 
     def __init__(self, stream: TextIO, where: str):
         self.stream, self.where = stream, where
-        self.head = list(itertools.islice(self._read(), 50))
+        self.head: list[str] = []
+        length = 0
+        for line in itertools.islice(self._read(), 50):
+            self.head.append(line)
+            length += len(line)
+            if length > _HEAD and len(self.head) > 2:
+                break
         if any("\0" in line for line in self.head):
             raise UserError(
                 f"{where} is not a table of text; say what it is with --format."
@@ -129,6 +137,20 @@ def _split(lines: _Lines, delimiter: str, where: str) -> Iterator[_Row]:
     except csv.Error as error:
         line = getattr(reader, "line_num", number)
         raise UserError(f"{where}, line {line}: {error}.") from None
+
+
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    """A few rows at a time, fewer where they are long."""
+    batch: list[_Row] = []
+    cells = 0
+    for row in rows:
+        batch.append(row)
+        cells += len(row[1])
+        if len(batch) == _BATCH or cells > _CELLS:
+            yield batch
+            batch, cells = [], 0
+    if batch:
+        yield batch
 
 
 def _names(line: int, first: list[str], where: str, header: bool) -> list[str]:
@@ -199,6 +221,7 @@ class _Body:
         self.blocks.append(block)
         self.lines.append(lines)
         self.n += len(rows)
+        check_room(8 * self.n * (len(self.features) + len(self.parts)), self.where)
 
     def _read_texts(self, name: str, cells, lines) -> np.ndarray:
         texts = np.empty(len(cells), dtype=object)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, quoted
+from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import Format, Request, Table
 
@@ -15,8 +17,9 @@ __all__ = ["LABEL", "read_libsvm"]
 
 _BATCH = 1024
 _LONGEST = 1 << 26
-#: Most features: each has a name and a weight.
-_LARGEST = 1 << 24
+#: Highest index, and up to where features that no row has get a name and a weight.
+_LARGEST, _FEW = (1 << 31) - 1, 1 << 20
+_DIGITS = re.compile(rb"\d{1,18}")
 #: What stands for the label where a name is needed.
 LABEL = "label"
 
@@ -49,6 +52,7 @@ class _Reader:
         self.indices: list[np.ndarray] = [np.zeros(0, dtype=np.int64)]
         self.values: list[np.ndarray] = [np.zeros(0)]
         self.counts: list[int] = []
+        self.entries = 0
 
     def add(self, batch: list[tuple[int, bytes]]) -> None:
         """Take a few lines; where something is wrong, find the first such place."""
@@ -77,26 +81,30 @@ class _Reader:
         self.indices.append(indices)
         self.values.append(values)
         self.counts += counts
+        self.entries += len(values)
+        check_room(16 * self.entries, self.where)
 
     def _check(self, place: str, pairs: list[bytes]) -> None:
         row, last = f"{self.where}, {place}", -1
         for pair in pairs:
-            index, _, value = pair.decode("utf-8", "replace").partition(":")
-            if not (index.isascii() and index.isdecimal()) or int(index) > _LARGEST:
+            # Bytes, as above: what text is a number depends on its type in Python.
+            digits, _, value = pair.partition(b":")
+            index = int(digits) if _DIGITS.fullmatch(digits) else _LARGEST + 1
+            if index > _LARGEST:
                 raise UserError(
-                    f"{row} holds {quoted(pair.decode('utf-8', 'replace'))}, which is "
-                    f"not index:value with a whole index from 0 to {_LARGEST}."
+                    f"{row} holds {_quoted(pair)}, which is not index:value with a "
+                    f"whole index from 0 to {_LARGEST}."
                 )
-            if int(index) <= last:
+            if index <= last:
                 raise UserError(
                     f"{row}, index {index} comes after {last}; indices must ascend."
                 )
             if not _is_finite(value):
                 raise UserError(
-                    f"{row}, column x{index} holds {quoted(value)}, which is not a "
+                    f"{row}, column x{index} holds {_quoted(value)}, which is not a "
                     "finite number."
                 )
-            last = int(index)
+            last = index
 
     def table(self, request: Request) -> Table:
         """Put the rows together, with the columns that were asked for."""
@@ -106,15 +114,18 @@ class _Reader:
         starts = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
         n, highest = len(self.labels), int(indices.max(initial=0))
         lowest = 0 if indices.size and indices.min() == 0 else 1
-        names = [LABEL, *(f"x{k}" for k in range(lowest, highest + 1))]
+        kept = np.arange(lowest, highest + 1) if highest < _FEW else np.unique(indices)
+        names = [LABEL, *(f"x{k}" for k in kept.tolist())]
         plan = request.plan(names, self.where, sparse=True)
-        at = {name: k for k, name in enumerate(names[1:], lowest)}
+        at = {name: k for k, name in enumerate(names[1:])}
         # One column more, of zeros, for features that do not occur here.
         X = sp.csc_array(
-            sp.csr_array((np.concatenate(self.values), indices, starts),
-                          shape=(n, highest + 2))
-        )  # fmt: skip
-        columns = [at.get(name, highest + 1) for name in plan.features]
+            sp.csr_array(
+                (np.concatenate(self.values), np.searchsorted(kept, indices), starts),
+                shape=(n, len(kept) + 1),
+            )
+        )
+        columns = [at.get(name, len(kept)) for name in plan.features]
         aside = {name: X[:, [at[name]]].toarray()[:, 0] for name in plan.numbers}
         labels = np.empty(n, dtype=object)
         labels[:] = self.labels
@@ -148,8 +159,12 @@ def _label(token: bytes) -> str:
     return str(int(value)) if value.is_integer() else text
 
 
-def _is_finite(text: str) -> bool:
+def _quoted(token: bytes) -> str:
+    return quoted(token.decode("utf-8", "replace"))
+
+
+def _is_finite(token: bytes) -> bool:
     try:
-        return "_" not in text and math.isfinite(float(text))
+        return b"_" not in token and math.isfinite(float(token))
     except ValueError:
         return False

@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from wideberth.cli.errors import UserError, listed, require
+from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import Format, Request, Table, as_texts, check_names
 
@@ -24,25 +25,27 @@ def read_parquet(source: Source, request: Request, form: Format) -> Table:
         if os.path.isdir(source.path):
             folder = ds.dataset(source.path, format="parquet")
             schema, read = folder.schema, lambda names: folder.to_table(columns=names)
+            rows = folder.count_rows()
         else:
             file = pq.ParquetFile(source.whole())
             schema, read = file.schema_arrow, lambda names: file.read(columns=names)
+            rows = file.metadata.num_rows
         check_names(schema.names, source.name, request.dropped)
         plan = request.plan(schema.names, source.name)
         wanted = [*plan.features, *plan.numbers]
         _refuse_text([n for n in wanted if not _numeric(schema.field(n).type)], source)
+        check_room(8 * rows * len([*wanted, *plan.texts]), source.name)
         X = np.empty((0, 0))
         for j, name in enumerate(plan.features):
             values = _numbers(read([name]).column(0))
             if j == 0:
                 X = np.empty((len(values), len(plan.features)))
             X[:, j] = values
-        return Table(
-            plan.features,
-            X,
-            {n: as_texts(_objects(read([n]).column(0))) for n in plan.texts},
-            {n: _numbers(read([n]).column(0)) for n in plan.numbers},
-        )
+        texts = {n: as_texts(_objects(read([n]).column(0))) for n in plan.texts}
+        numbers = {n: _numbers(read([n]).column(0)) for n in plan.numbers}
+        if {len(column) for column in (*texts.values(), *numbers.values())} - {len(X)}:
+            raise ValueError("its columns differ in length")
+        return Table(plan.features, X, texts, numbers)
     except (pa.ArrowException, ValueError, OSError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise UserError(f"{source.name} cannot be read as Parquet: {reason}.") from None

@@ -100,6 +100,11 @@ def open_source(path: str) -> Iterator[Source]:
             f"{name} is not {error.encoding} text ({error.reason}); say what it is, "
             "for example --encoding latin-1."
         ) from None
+    except UnicodeError as error:  # some codecs say no more than that
+        raise UserError(
+            f"{name} cannot be decoded ({error}); say what it is, for example "
+            "--encoding latin-1."
+        ) from None
     except BrokenPipeError:
         raise
     except OSError as error:

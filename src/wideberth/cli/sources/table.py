@@ -66,7 +66,8 @@ class Request:
         """
         known, aside = set(names), (*self.texts, *self.numbers)
         wanted = [*aside, *self.dropped, *(() if sparse else self.features or ())]
-        absent = [n for n in wanted if n not in known and n not in self.optional]
+        optional = self.optional.difference(self.features or ())
+        absent = [n for n in wanted if n not in known and n not in optional]
         if absent:
             raise UserError(
                 f"{where} has no column {listed(dict.fromkeys(absent))}; its columns "

@@ -1,0 +1,63 @@
+"""A first part of the fuzzing campaign (`make fuzz`), and that it would notice."""
+
+import os
+import signal
+
+import pytest
+
+from fuzzing import TARGETS, Target, Violation
+from fuzzing.campaign import Tally, load_targets, make_case, run_cases
+
+load_targets()
+#: Cases; what a case takes differs by a factor of a hundred.
+COUNTS = {
+    "csv": 1500,
+    "libsvm": 1500,
+    "commands": 40,
+    "model": 60,
+    "options": 150,
+    "fit": 100,
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_users_give_is_taken_or_refused_as_documented(name):
+    count = COUNTS.get(name, 200)
+    tally = Tally()
+    run_cases(name, tally, count, seconds=20)
+    assert tally.findings == []
+    assert tally.cases == tally.next > 20
+    # Neither a generator of rubbish nor a reader that takes everything.
+    assert 0 < tally.accepted < tally.cases
+
+
+def test_every_case_can_be_had_again():
+    for name in ("csv", "libsvm", "npz", "options"):
+        assert repr(make_case(name, 7)) == repr(make_case(name, 7))
+
+
+def crash(case):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def mistake(case):
+    raise KeyError(case)
+
+
+def lie(case):
+    raise Violation("an answer that is wrong")
+
+
+@pytest.mark.parametrize(
+    ("run", "found"),
+    [(crash, "ended with -9"), (mistake, "KeyError"), (lie, "Violation")],
+)
+def test_crashes_strange_exceptions_and_wrong_answers_are_findings(
+    monkeypatch, run, found
+):
+    broken = Target("broken", lambda rng: rng.random(), run, (ValueError,), 1.0)
+    monkeypatch.setitem(TARGETS, "broken", broken)
+    tally = Tally()
+    run_cases("broken", tally, 3, seconds=20)
+    assert [number for number, _ in tally.findings] == [0, 1, 2]
+    assert all(found in text for _, text in tally.findings)

@@ -1,0 +1,206 @@
+"""Full disks, read-only places and no home: said in a sentence, or done without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import wideberth
+from commands import EXECUTABLE, as_csv, two_classes
+from trouble import TESTS, check, child, unshared
+
+#: Takes a limit on the size of files, if one is given, and becomes the command.
+_LIMITED = """
+import os, resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+_COMMANDS = {
+    "model": "fit data.csv --target state --radius 0.2 --folds 0 --force --out model.skops",
+    "report": "fit data.csv --target state --radius 0.2 --folds 2 --force --report r.html",
+    "model and report": "fit data.csv --target state --radius 0.2 --folds 2 --force "
+    "--out model.skops --report r.html",
+    "predictions": "predict model.skops data.csv --scores --force --out p.csv",
+    "certificates": "certify model.skops data.csv --force --out p.csv --curve c.csv",
+    "path": "path data.csv --target state --points 3 --force --out p.csv",
+}
+
+
+def _prepare(folder: Path) -> dict[str, bytes]:
+    """A folder with data, and results of an earlier day."""
+    X, y = two_classes(400)
+    (folder / "data.csv").write_text(as_csv(X, y))
+    start = "fit data.csv --target state --radius 0.1 --folds 0 --out model.skops --report r.html"
+    subprocess.run(
+        [EXECUTABLE, *start.split()], cwd=folder, check=True, capture_output=True
+    )
+    for name in ("p.csv", "c.csv"):
+        (folder / name).write_text("of an earlier day\n")
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def _must_refuse(command: list, folder: Path, before: dict, words: str) -> None:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 1, (command, done)
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert words in done.stderr, done.stderr
+    after = {
+        file.name: file.read_bytes() for file in folder.iterdir() if file.name in before
+    }
+    assert after == before, "an old file has changed"
+
+
+@check(tries=2)
+def files_that_may_not_grow(tries: int) -> str:
+    """A limit on the size of files stands for a disk that fills up while writing."""
+    count = 0
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        before = _prepare(folder)
+        for words in _COMMANDS.values():
+            for size in (100, 200)[:tries]:
+                command = [
+                    sys.executable,
+                    "-c",
+                    _LIMITED,
+                    str(size),
+                    EXECUTABLE,
+                    *words.split(),
+                ]
+                _must_refuse(
+                    command, folder, before, "cannot be written: File too large."
+                )
+                assert len(list(folder.iterdir())) == len(before), (
+                    "a temporary file is left"
+                )
+                count += 1
+    return f"{count} results refused, {len(before)} old files intact"
+
+
+@check(tries=1)
+def a_full_disk(tries: int) -> str:
+    """A small file system in memory, filled up to where the second result no longer fits."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "small"
+        folder.mkdir()
+        source = Path(place) / "source"
+        source.mkdir()
+        before = _prepare(source)
+        script = (
+            "cp {source}/* . && head -c {room} /dev/zero > ballast; cat /dev/zero > rest 2>/dev/null;"
+            "rm ballast; {command} 2> ../said; echo $? > ../code; ls -A > ../listed;"
+            "for f in {names}; do cmp $f {source}/$f || echo $f >> ../changed; done"
+        )
+        count = 0
+        for name, words in _COMMANDS.items():
+            # Enough for the model, which comes first, and not for the report.
+            pages = len(before["model.skops"]) // 4096 + 2
+            room = 4096 * pages if name == "model and report" else 0
+            prefix = unshared(f"mount -t tmpfs -o size=512k none {folder}")
+            command = script.format(
+                source=source,
+                room=room,
+                command=f"{EXECUTABLE} {words}",
+                names=" ".join(before),
+            )
+            subprocess.run(
+                [*prefix, "sh", "-c", f"cd {folder} && {command}"],
+                capture_output=True,
+                check=False,
+            )
+            said = (Path(place) / "said").read_text()
+            assert (Path(place) / "code").read_text() == "1\n", (name, said)
+            assert said.count("\n") == 1, said
+            assert "cannot be written: the disk is full." in said, said
+            listed = set((Path(place) / "listed").read_text().split())
+            assert listed == {*before, "rest"}, listed
+            assert not (Path(place) / "changed").exists(), "an old file has changed"
+            count += 1
+    return f"{count} results refused, {len(before)} old files intact"
+
+
+#: Compiles, draws, and prints what it found.
+_EVERYTHING = """
+import os, sys, hashlib
+sys.path.insert(0, os.environ["PYTHONPATH"])
+import numpy as np
+from wideberth import solve
+from wideberth.cli import main
+from commands import as_csv, two_classes
+X, y = two_classes(60)
+found = solve(X, np.where(y == "sick", 1, -1), solver="coordinate", random_state=0)
+folder = sys.argv[1]
+open(f"{folder}/data.csv", "w").write(as_csv(X, y))
+code = main(["fit", f"{folder}/data.csv", "--target", "state", "--radius", "0.1",
+             "--out", f"{folder}/m.skops", "--report", f"{folder}/r.html", "--force"])
+assert code == 0, code
+assert os.path.getsize(f"{folder}/r.html") > 10_000
+print("answer", hashlib.sha256(found.w.tobytes()).hexdigest())
+"""
+
+
+def answer(folder: str, wrap=(), **env) -> str:
+    out = child(_EVERYTHING, folder, wrap=wrap, env=env, cwd=folder)
+    return out.split("answer ")[1].strip()
+
+
+@check(tries=1)
+def no_home_and_nowhere_to_keep_what_is_compiled(tries: int) -> str:
+    """No HOME, one that does not exist, one that is read-only; the package read-only."""
+    package = Path(wideberth.__file__).parent
+    site = Path(sys.executable).parents[1]
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place) / "home"
+        work = Path(place) / "work"
+        home.mkdir(), work.mkdir()
+        usual = answer(str(work))
+        frozen = [
+            f"mount --bind {path} {path} && mount -o remount,ro,bind {path}"
+            for path in (package, site, TESTS, home, Path.home())
+        ]
+        nowhere = {
+            "XDG_CACHE_HOME": None,
+            "XDG_CONFIG_HOME": None,
+            "NUMBA_CACHE_DIR": None,
+        }
+        nowhere |= {"MPLCONFIGDIR": None}
+        situations = {
+            "no HOME": ((), {"HOME": None}),
+            "HOME does not exist": ((), {"HOME": f"{place}/none"}),
+            "HOME read-only": (unshared(*frozen), {"HOME": str(home)}),
+            "no HOME, all read-only": (unshared(*frozen), {"HOME": None}),
+            "cache is a file": ((), {"NUMBA_CACHE_DIR": f"{work}/data.csv"}),
+        }
+        for name, (wrap, env) in situations.items():
+            assert answer(str(work), wrap, **nowhere | env) == usual, name
+        assert os.listdir(home) == []
+    return f"the same answers in {len(situations)} situations"
+
+
+@check(tries=1)
+def a_cache_that_is_full_or_damaged(tries: int) -> str:
+    """What is compiled cannot be kept, or what was kept is no longer whole."""
+    with tempfile.TemporaryDirectory() as place:
+        work, cache = Path(place) / "work", Path(place) / "cache"
+        work.mkdir(), cache.mkdir()
+        usual = answer(str(work), NUMBA_CACHE_DIR=str(cache))
+        kept = [file for file in cache.rglob("*") if file.is_file()]
+        assert kept, "nothing was kept"
+        for content in (b"", b"\x80", os.urandom(1000)):
+            for file in kept:
+                file.write_bytes(content)
+            assert answer(str(work), NUMBA_CACHE_DIR=str(cache)) == usual
+        full = unshared(
+            f"mount -t tmpfs -o size=16k none {cache}",
+            f"(cat /dev/zero > {cache}/rest; true)",
+        )
+        assert answer(str(work), full, NUMBA_CACHE_DIR=str(cache)) == usual
+    return (
+        f"the same answers with {len(kept)} files damaged in 3 ways, and on a full disk"
+    )
