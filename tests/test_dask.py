@@ -96,7 +96,7 @@ def test_a_cluster(data, client):
     expected = solve(X, y, sample_weight=weight, radius=radius, **OPTIONS)
     A, b, w, r = (part.persist() for part in collections(data))
     found = solve(A, b, sample_weight=w, radius=r, **OPTIONS)
-    assert found.primal == pytest.approx(expected.primal, rel=1e-10)
+    assert found.primal == pytest.approx(expected.primal, rel=OPTIONS["tol"])
 
 
 def test_a_scheduler_address_is_enough(data, client):

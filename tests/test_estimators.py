@@ -419,9 +419,11 @@ def test_limits_are_kept_and_said():
     X, y = digits()
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         RobustLinearSVC(max_iter=2).fit(X, y == 3)
-    with pytest.warns(ConvergenceWarning, match="raise max_seconds"):
+    with pytest.warns(ConvergenceWarning, match="raise max_seconds") as said:
         hasty = RobustLinearSVC(max_seconds=1e-6).fit(X, y)
     assert np.isfinite(hasty.coef_).all()
+    # w = 0 for want of time is not the best model.
+    assert not [note for note in said if note.category is NullModelWarning]
 
 
 def test_verbose_prints_certified_points(capsys):

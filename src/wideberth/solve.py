@@ -375,7 +375,7 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
     if not converged:
         remedy = None if control.exhausted() else out_of_range(problem, units)
         notes.append(not_converged(control, certificate, seconds, remedy))
-    if not point.w.any():
+    elif not point.w.any():
         notes.append(null_model(_critical(problem, units), problem.radii.any()))
     return Solution(
         point.w,

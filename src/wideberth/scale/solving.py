@@ -109,7 +109,7 @@ def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
     if not converged:
         remedy = _MORE_MEMORY if found.tight else None
         notes.append(not_converged(control, certificate, seconds, remedy))
-    if not found.w.any():
+    elif not found.w.any():
         notes.append(null_model("at most the one given"))
     return Solution(
         found.w if terms.turn is None else terms.turn @ found.w,
