@@ -33,7 +33,7 @@ _PACKAGE = Path(wideberth.__file__).parent
 #: Files whose private functions are steps of the kernel that calls them.
 _KERNELS = ("_arrays.py", "rows.py", "solvers/sweep.py")
 #: Functions that read rows without telling `Passes`, by file and name.
-_READERS = {("_validation.py", "check_data"), ("solvers/face.py", "_span")}
+_READERS = {("_validation.py", "_square"), ("solvers/face.py", "_span")}
 #: Share of a run from which on a function that reads no rows is pointed out.
 _TENTH = 0.1
 

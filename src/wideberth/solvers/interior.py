@@ -237,7 +237,7 @@ class InteriorPoint:
         if factor is None:
             return False
         mu = self.mu
-        ahead = self._direction(factor, weights, ratio, 0.0, None)
+        ahead = self._direction(factor, weights, ratio)
         target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
         cone = None if self.cone is None else self.cone.corrected(target)
         _, d_room, d_force, _ = ahead
@@ -261,12 +261,16 @@ class InteriorPoint:
             self.cone.add_curvature(matrix)
         return cholesky(matrix)
 
-    def _direction(self, factor, weights, ratio, target, cone):
-        """Newton direction for room·force → target, and the cone's product alike."""
-        wanted = target / self.room  # a number, or an array of the same shape
+    def _direction(self, factor, weights, ratio, aims=None, cone=None):
+        """Newton direction for room·force → aims, the cone's product alike; 0 if None.
+
+        Arrays of the size of the rows are written over where that is safe: memory that
+        is new costs more than what is computed in it.
+        """
         pull = self.slack
-        if cone is not None or not isinstance(target, float):
-            pull = pull - wanted[0, :] + wanted[1, :]
+        if aims is not None:
+            aims = aims / self.room
+            pull = pull - aims[0, :] + aims[1, :]
         right = self.combined - self.penalty * self.x
         right += self._lift(self.c * weights * pull)
         if self.cone is not None and cone is not None:
@@ -275,7 +279,13 @@ class InteriorPoint:
         change = self._change(dx)
         da = weights * (pull - change)
         d_room = self.xp.stack([-da, da])
-        d_force = wanted - self.force - ratio * d_room
+        d_force = ratio * d_room
+        d_force += self.force
+        if aims is None:
+            d_force *= -1.0
+        else:
+            aims -= d_force
+            d_force = aims
         if self.cone is not None:
             self.cone.move(dx, cone)
         return dx, d_room, d_force, change
@@ -285,17 +295,18 @@ class InteriorPoint:
         _, d_room, d_force, _ = move
         rate = 0.0
         if self.problem.n:
-            nearest = self.xp.minimum(d_room / self.room, d_force / self.force)
-            rate = max(-float(self.xp.min(nearest)), 0.0)
+            nearest = self.xp.min(d_room / self.room), self.xp.min(d_force / self.force)
+            rate = max(-float(nearest[0]), -float(nearest[1]), 0.0)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / _TO_BOUNDARY
         return longest if self.cone is None else min(longest, self.cone.longest())
 
     def _centering(self, move, length: float, mu: float) -> float:
         """Mehrotra's σ = (μ after the predictor / μ)³."""
         _, d_room, d_force, _ = move
-        ahead = _inner(self.room + length * d_room, self.force + length * d_force)
+        first = _inner(self.room, d_force) + _inner(d_room, self.force)
+        ahead = float(first + length * _inner(d_room, d_force)) * length
         pairs = max(2 * self.problem.n, 1)
-        return min(max(float(ahead) / (pairs * mu), 0.0), 1.0) ** 3
+        return min(max(1.0 + ahead / (pairs * mu), 0.0), 1.0) ** 3
 
     def _advance(self, t: float, move) -> None:
         dx, d_room, d_force, change = move
