@@ -51,15 +51,15 @@ class Sweeper:
         _sweep(
             seeds,
             np.arange(alpha.size) if self.chosen is None else self.chosen,
-            *_layout(self.rows),
+            alpha,
+            d,
+            state,
             self.rows.y,
             self.weights,
             self.radii,
             self.norms,
-            alpha,
-            d,
-            state,
             self.bend,
+            *_layout(self.rows),
         )
 
 
@@ -76,61 +76,29 @@ def _layout(rows: Rows) -> tuple:
 
 
 @jit
-def _sweep(
-    seeds,
-    chosen,
-    data,
-    indices,
-    indptr,
-    next_row,
-    next_column,
-    y,
-    weights,
-    radii,
-    norms,
-    alpha,
-    d,
-    state,
-    bend,
-):
+def _sweep(seeds, chosen, alpha, *others):
     for seed in seeds:
         order = _shuffled(alpha.size, _RUN, seed)
-        _epoch(
-            order,
-            chosen[order],
-            data,
-            indices,
-            indptr,
-            next_row,
-            next_column,
-            y,
-            weights,
-            radii,
-            norms,
-            alpha,
-            d,
-            state,
-            bend,
-        )
+        _epoch(order, chosen[order], alpha, *others)
 
 
 @jit
 def _epoch(
     order,
     places,
+    alpha,
+    d,
+    state,
+    y,
+    weights,
+    radii,
+    norms,
+    bend,
     data,
     indices,
     indptr,
     next_row,
     next_column,
-    y,
-    weights,
-    radii,
-    norms,
-    alpha,
-    d,
-    state,
-    bend,
 ):
     norm2 = _dot_dense(d, 0, 1, d)
     reach, balance = state[0], state[1]
