@@ -68,7 +68,8 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
         oracle; `PAPER_OPTIONS` are the paper's for SCS.
     """
     cp = _import_cvxpy()
-    solvers = {"clarabel": cp.CLARABEL, "scs": cp.SCS, "qoco": cp.QOCO}
+    # By name: older versions of CVXPY have no constant for QOCO.
+    solvers = {"clarabel": "CLARABEL", "scs": "SCS", "qoco": "QOCO"}
     if backend not in solvers:
         raise ValueError(
             f"backend={backend!r} is not known; choose one of {sorted(solvers)}."
