@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Problem, solve
+from wideberth import Problem, path, solve
 from wideberth._thin import thinned
 from wideberth.rows import SparseRows
 from wideberth.solve import choose_solver
@@ -83,3 +83,11 @@ def test_dense_algebra_comes_first_only_where_it_is_quick():
     assert choice(2000, 20) == choice(40_000, 90) == choice(3000, 300) == "newton"
     assert choice(4000, 1000) == choice(500, 3000) == "coordinate"
     assert choice(40_000, 90, C=0.01) == choice(3000, 300, C=0.1) == "coordinate"
+
+
+def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
+    X, y = mostly_zero(5000, 60, 0.9)
+    problem = Problem.from_data(X, y, C=0.01)
+    assert choose_solver(problem) == "coordinate"
+    assert choose_solver(problem, along_path=True) == "newton"
+    assert path(X, y, Cs=[0.001, 0.01], radii=[0.0]).solver == "newton"

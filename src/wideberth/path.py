@@ -356,10 +356,7 @@ def prepare_path(
     tol, max_iter, max_seconds, callback = limits
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    name = solver
-    if solver == "auto":
-        with units.quiet():
-            name = choose_solver(problem, float(values.max()))
+    name = choose_solver(problem, along_path=True) if solver == "auto" else solver
     found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
     sequence = Sequence(problem, control, name, screening, random_state, proofs)
     return found, sequence, units

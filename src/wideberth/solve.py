@@ -30,8 +30,8 @@ from wideberth.solvers.rescue import attempt, rescued
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
-#: Size of X, and rows or features, up to which Newton's method is quick.
-_QUICK, _NARROW = 100_000, 100
+#: Rows or features up to which Newton's method is quick.
+_NARROW = 100
 #: Σc_i‖z_i‖² for each feature up to which the coordinate solver is the quicker one.
 _EASY = 1500.0
 #: Share of stored entries from which on sparse data is as good as dense, and the
@@ -249,26 +249,27 @@ def make_control(
     )
 
 
-def choose_solver(problem: Problem, C: float = 1.0) -> str:
-    """The solver that "auto" stands for where weights are C times as large.
+def choose_solver(problem: Problem, along_path: bool = False) -> str:
+    """The solver that "auto" stands for.
 
     Sweeps are cheap where single samples push w little, Σc_i‖z_i‖² says how much in
     all, and the more rows there are the fewer of them Newton's method reads. Its dense
     algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
     coordinate solver hands over to it. Where Newton is quick anyhow it spares the
-    compiler. (`make bench-choice`)
+    compiler, and along a path it needs but a few steps from point to point.
+    (`make bench-choice`)
     """
     rows, n, d = problem.rows, problem.n, problem.rows.d
     if not problem.noise.smooth:
         return "conic"
-    if not isinstance(problem.noise, L2) or n * d <= _QUICK or n <= _NARROW:
+    if not isinstance(problem.noise, L2) or n * d <= _SMALL_ENTRIES or n <= _NARROW:
         return "newton"
-    norms = rows.norms()
-    if C * float(problem.weights @ (norms * norms)) <= _EASY * d:
-        return "coordinate"
     dense = rows.entries() > _DENSE * n * d and d <= n
     algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECONDS)
-    return "newton" if algebra_is_quick else "coordinate"
+    if along_path or not algebra_is_quick:
+        return "newton" if algebra_is_quick else "coordinate"
+    push = float(problem.weights @ rows.norms() ** 2)
+    return "coordinate" if push <= _EASY * d else "newton"
 
 
 def _known(problem: Problem, control: Control, init) -> Outcome | None:
