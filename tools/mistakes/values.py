@@ -1,0 +1,97 @@
+"""Mistakes in noise shapes, primal and dual values, units and rounding."""
+
+from mistakes.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "sample weights forgotten in the gap",
+        "problem.py",
+        "hinge = accurate_sum(self.weights * at_least(0.0, slack))",
+        "hinge = accurate_sum(at_least(0.0, slack))",
+        "test_problem.py::test_reported_rounding_covers_the_error_against_extended_precision",
+    ),
+    Mutant(
+        "intercept penalty dropped from the dual value",
+        "problem.py",
+        "value = total - 0.5 * float(w @ w) - penalty\n",
+        "value = total - 0.5 * float(w @ w)\n",
+        "test_problem.py::test_reported_rounding_covers_the_error_against_extended_precision",
+    ),
+    Mutant(
+        "α not clipped to its box",
+        "problem.py",
+        "            alpha = xp.clip(alpha, 0.0, self.weights)\n",
+        "            alpha = xp.clip(alpha, 0.0, np.inf)\n",
+        "test_problem.py::test_repair_satisfies_box_and_balance",
+    ),
+    Mutant(
+        "noise helps instead of hurting",
+        "problem.py",
+        "            slack += self.radii * omega\n",
+        "            slack -= self.radii * omega\n",
+        "test_problem.py::test_worst_case_perturbation_attains_the_robust_hinge",
+    ),
+    Mutant(
+        "noise of folded samples forgotten",
+        "problem.py",
+        "- fold.balance * b + fold.s * omega\n",
+        "- fold.balance * b\n",
+        "test_screening.py::test_reduced_problem_has_the_values_of_the_full_one",
+    ),
+    Mutant(
+        "unbalanced dual point accepted",
+        "problem.py",
+        "        if self.intercept == 0 and not self._balanced(feasible):\n",
+        "        if False:\n",
+        "test_solve.py::test_a_dual_point_that_cannot_be_balanced_has_no_value",
+    ),
+    Mutant(
+        "half the noise in w(α)",
+        "noise.py",
+        "        return d * (1 - s / norm) if norm > s else np.zeros_like(d)",
+        "        return d * (1 - 0.5 * s / norm) if norm > s else np.zeros_like(d)",
+        "test_noise.py",
+    ),
+    Mutant(
+        "rounding of margins forgotten",
+        "_rounding.py",
+        "    error = accurate_sum(per_slack) * (1 + gamma(64))\n",
+        "    error = 0.0\n",
+        "test_range.py::test_rounding_covers_cancellation_within_a_row",
+    ),
+    Mutant(
+        "certified though rounding drowns the gap",
+        "problem.py",
+        "return self.gap <= tol * self.primal and self.rounding <= doubt",
+        "return self.gap <= tol * self.primal",
+        "test_range.py::test_a_gap_that_rounding_drowns_proves_nothing",
+    ),
+    Mutant(
+        "units not undone in w",
+        "_units.py",
+        "        w = w if self.sigma == 1.0 else w / self.sigma\n",
+        "",
+        "test_range.py::test_units_are_changed_exactly",
+    ),
+    Mutant(
+        "units not undone in the values",
+        "_units.py",
+        "return value if self.sigma == 1.0 else value / self.sigma / self.sigma\n",
+        "return value\n",
+        "test_range.py::test_units_are_changed_exactly",
+    ),
+    Mutant(
+        "radii beyond the range cut without a word",
+        "_units.py",
+        "        if self.cut is not None and omega > 0:\n",
+        "        if False:\n",
+        "test_range.py::test_what_float64_cannot_hold_is_refused_by_name",
+    ),
+    Mutant(
+        "critical radius a tenth too small",
+        "endpoints.py",
+        '    return size / s if s > 0 else float("inf")\n',
+        '    return 0.9 * size / s if s > 0 else float("inf")\n',
+        "test_endpoints.py::test_model_dies_exactly_at_the_critical_radius",
+    ),
+]
