@@ -23,12 +23,12 @@ _ON_MARGIN = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 
 def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """The best pair on the two rays, where what was found proves less than `tol`."""
-    if problem.certificate(found.point, found.dual).proves(tol):
+    if found.certificate.proves(tol):
         return found
     point, dual = found.point, problem.dual_at(found.dual.alpha, sharp=True)
     sizes = problem.rows.magnitudes(point.w)
     sharp = problem.at(point.w, point.b, sizes=sizes)
-    if problem.certificate(sharp, dual).proves(tol):
+    if Outcome(sharp, dual).certificate.proves(tol):
         return Outcome(sharp, dual)
     points = [point, sharp, *_stretched(problem, sharp, sizes)]
     stretched = Outcome(sharp, _stretched_dual(problem, dual))

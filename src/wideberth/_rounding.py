@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 __all__ = [
     "OFF",
     "accurate_sum",
+    "chain",
     "dual_rounding",
     "null_rounding",
     "primal_rounding",
     "slack_rounding",
     "sum_rounding",
+    "totals_rounding",
     "well_inside",
 ]
 
@@ -40,9 +42,25 @@ def accurate_sum(values) -> float:
     return float(xp.sum(blocks) + xp.sum(values[whole:]))
 
 
+def chain(n: int, terms: int | None = None) -> float:
+    """Most roundings that a product of two numbers goes through in `accurate_sum`.
+
+    It sums n of them, of which `terms` (by default all) are not zero: adding zero is
+    exact. A block adds 2048 at most, then there are n/2048 blocks.
+    """
+    terms = n if terms is None else terms
+    return min(terms, _SUM_BLOCK + n / _SUM_BLOCK) + 4
+
+
 def sum_rounding(n: int) -> float:
     """Relative error bound of `accurate_sum` over n products of two numbers."""
-    return gamma(min(n, _SUM_BLOCK) + n / _SUM_BLOCK + 4)
+    return gamma(chain(n))
+
+
+def totals_rounding(problem: Problem) -> float:
+    """Relative error bound of sums over all samples of a problem, folded ones too."""
+    free, fold = chain(problem.n), problem.folded
+    return gamma(free if fold is None else max(free, fold.chain) + 1)
 
 
 def slack_rounding(problem: Problem, w, b, omega, sizes=None) -> np.ndarray:
@@ -69,14 +87,14 @@ def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float
     if problem.folded is not None:
         fold, g = problem.folded, gamma(problem.rows.d + 8)
         error += norm_w * (fold.rounding + g * fold.mass)
-        g += sum_rounding(fold.n)
+        g += gamma(fold.chain)
         error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
     return error
 
 
 def well_inside(problem: Problem, d, s, total, d_error) -> bool:
     """Whether d ∈ sU whatever the rounding of both, and of a balance Σα_i y_i."""
-    g = sum_rounding(problem.n + _folded(problem))
+    g = totals_rounding(problem)
     moved = (OFF + 1) * g * total if problem.intercept == 0 else 0.0
     inscribed = problem.noise.inscribed(problem.rows.d)
     if not inscribed > 0:
@@ -88,7 +106,7 @@ def well_inside(problem: Problem, d, s, total, d_error) -> bool:
 
 def null_rounding(problem: Problem, b, total) -> float:
     """Error of D where w(α) = 0 for certain: that of Σα_i and of the penalty."""
-    g = sum_rounding(problem.n + _folded(problem))
+    g = totals_rounding(problem)
     error = (OFF + 2) * g * total * (1 + abs(b))
     if problem.intercept:
         error += g * total / problem.intercept * (g * total)
@@ -100,7 +118,7 @@ def dual_rounding(
     problem: Problem, w, b, s, total, d_error, sizes=None
 ) -> tuple[float, float, float]:
     """Errors of D, w(α) and s: ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
-    g, norm_w = sum_rounding(problem.n + _folded(problem)), float(np.linalg.norm(w))
+    g, norm_w = totals_rounding(problem), float(np.linalg.norm(w))
     omega = problem.noise.support(w)
     lipschitz = problem.noise.lipschitz(problem.rows.d)
     prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + s * lipschitz)
@@ -122,7 +140,3 @@ def dual_rounding(
         error, center = error + moved * steepest + shift * shift, center + shift
         s_error += moved * problem.largest_radius
     return error, center, s_error
-
-
-def _folded(problem: Problem) -> int:
-    return 0 if problem.folded is None else problem.folded.n

@@ -33,6 +33,7 @@ from wideberth._rounding import (
     null_rounding,
     primal_rounding,
     sum_rounding,
+    totals_rounding,
     well_inside,
 )
 from wideberth._validation import (
@@ -45,10 +46,22 @@ from wideberth._validation import (
 from wideberth.noise import Noise, as_noise
 from wideberth.rows import Rows, as_rows, gamma
 
-__all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
+__all__ = [
+    "KKT",
+    "PROVABLE",
+    "Certificate",
+    "DualPoint",
+    "Folded",
+    "PrimalPoint",
+    "Problem",
+]
 
-#: Relative rounding that no tolerance, however small, forbids.
-_TRUSTED = 1e-9
+#: Least relative gap that `Certificate.proves` asks a proof of. The bounds on rounding
+#: count every operation at its worst: γ of a block of 2¹⁴ rows is 2·10⁻¹² (`rows.py`),
+#: of numbers that may be hundreds of times the objective before they cancel.
+PROVABLE = 1e-9
+#: Share of a tolerance at which a gap leaves the rest of it to rounding.
+_LITTLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,11 @@ class Folded:
     n: int
     mass: float
     rounding: float
+    #: Most roundings that a term of these sums went through (`_rounding.chain`).
+    chain: float = 0.0
+    #: The largest ‖z_i‖ and ρ_i.
+    largest_norm: float = 0.0
+    largest_radius: float = 0.0
 
     def __add__(self, other: Folded) -> Folded:
         return Folded(
@@ -73,6 +91,9 @@ class Folded:
             self.n + other.n,
             self.mass + other.mass,
             self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
+            max(self.chain, other.chain) + 1,
+            max(self.largest_norm, other.largest_norm),
+            max(self.largest_radius, other.largest_radius),
         )
 
 
@@ -113,6 +134,11 @@ class Certificate:
     dual: float
     rounding: float
 
+    @classmethod
+    def of(cls, point: PrimalPoint, dual: DualPoint) -> Certificate:
+        """Pair a primal and a dual value."""
+        return cls(point.value, dual.value, point.rounding + dual.rounding)
+
     @property
     def gap(self) -> float:
         """Duality gap P(w,b) − D(α)."""
@@ -123,14 +149,27 @@ class Certificate:
         """The gap as a share of the primal value."""
         return self.gap / self.primal if self.primal > 0 else max(self.gap, 0.0)
 
-    def proves(self, tol: float) -> bool:
-        """Whether the gap is at most `tol` times the primal value, beyond doubt.
+    @property
+    def bound(self) -> float:
+        """What the gap is at most in exact arithmetic: the gap and its rounding."""
+        return max(self.gap, 0.0) + self.rounding
 
-        The bound on its rounding must be that small too, or 1e-9 where less is asked
-        for: it is a worst case, far above what rounding is.
+    def proves(self, tol: float) -> bool:
+        """Whether gap plus rounding is at most `tol` times the primal value.
+
+        Below `PROVABLE` = 1e-9 it is the gap as computed that must be within `tol`,
+        and gap plus rounding within 1e-9: float64 does not prove less.
         """
-        doubt = max(tol, _TRUSTED) * self.primal
-        return self.gap <= tol * self.primal and self.rounding <= doubt
+        proven = self.bound <= max(tol, PROVABLE) * self.primal
+        return proven and self.gap <= tol * self.primal
+
+    def meets(self, tol: float) -> bool:
+        """Whether a solver may stop: `tol` is proven, or rounding alone forbids it.
+
+        No step lowers the rounding. A gap of a tenth of `tol` leaves the rest of it to
+        that, and to those who can bound it more sharply (`_polish.py`).
+        """
+        return self.proves(tol) or self.gap <= _LITTLE * tol * self.primal
 
 
 @dataclass(frozen=True)
@@ -339,14 +378,13 @@ class Problem:
         """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
         fold, total = self._fold("balance"), self._fold("total")
         off = abs(accurate_sum(alpha * self.y) + fold)
-        size = self.n + self._fold("n")
-        return off <= OFF * sum_rounding(size) * (accurate_sum(alpha) + total)
+        return off <= OFF * totals_rounding(self) * (accurate_sum(alpha) + total)
 
     # -- both ------------------------------------------------------------------
 
     def certificate(self, point: PrimalPoint, dual: DualPoint) -> Certificate:
         """Pair a primal and a dual value."""
-        return Certificate(point.value, dual.value, point.rounding + dual.rounding)
+        return Certificate.of(point, dual)
 
     def gap(self, w: np.ndarray, b: float | None, alpha: np.ndarray) -> float:
         """P(w,b) − D(α), with α repaired if need be."""
@@ -385,13 +423,13 @@ class Problem:
 
     @cached_property
     def largest_norm(self) -> float:
-        """The largest ‖z_i‖."""
-        return _largest(self.rows.norms())
+        """The largest ‖z_i‖, folded samples included."""
+        return max(_largest(self.rows.norms()), self._fold("largest_norm"))
 
     @cached_property
     def largest_radius(self) -> float:
-        """The largest ρ_i."""
-        return _largest(self.radii)
+        """The largest ρ_i, folded samples included."""
+        return max(_largest(self.radii), self._fold("largest_radius"))
 
 
 def _largest(values) -> float:

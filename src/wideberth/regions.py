@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.noise import L2, Ellipsoid
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
 from wideberth.rows import gamma
 
 __all__ = ["REGIONS", "Curvature", "Region", "build_region"]
@@ -68,7 +68,7 @@ class Region:
 
 def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     """Ball about the primal point (theory §4.1)."""
-    gap = _safe_gap(problem, point, dual)
+    gap = Certificate.of(point, dual).bound
     radius = np.sqrt(2 * gap) * (1 + gamma(4))
     reach = float(np.linalg.norm(point.w)) + radius
     return Region(point.w, point.b, point.margins, radius, gap, reach)
@@ -76,7 +76,7 @@ def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
 
 def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     """Ball about the midpoint of w and w(α) (theory §4.2)."""
-    gap = _safe_gap(problem, point, dual)
+    gap = Certificate.of(point, dual).bound
     same = point.w is dual.w or np.array_equal(point.w, dual.w)
     anchor_margins = point.margins if same else problem.rows.margins(dual.w)
     apart = float(np.linalg.norm(point.w - dual.w))
@@ -142,11 +142,6 @@ def build_region(
 def has_ellipsoid(problem: Problem) -> bool:
     """Whether the curved region contains an ellipsoid in closed form."""
     return isinstance(problem.noise, L2 | Ellipsoid)
-
-
-def _safe_gap(problem, point, dual) -> float:
-    certificate = problem.certificate(point, dual)
-    return max(certificate.gap, 0.0) + certificate.rounding
 
 
 def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:

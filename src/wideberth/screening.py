@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth._arrays import namespace
+from wideberth._rounding import accurate_sum, chain, totals_rounding
 from wideberth.bounds import (
     TESTS,
     Bounds,
@@ -33,10 +34,9 @@ from wideberth.problem import (
     Folded,
     PrimalPoint,
     Problem,
-    accurate_sum,
-    sum_rounding,
 )
 from wideberth.regions import Region, build_region
+from wideberth.rows import gamma
 
 __all__ = [
     "Partition",
@@ -256,12 +256,11 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     y, positive = problem.y, problem.y > 0
     earliest = y * (1 - np.where(positive, upper, lower))
     latest = y * (1 - np.where(positive, lower, upper))
-    balance, mass, n = 0.0, accurate_sum(problem.weights), problem.n
+    balance, mass = 0.0, accurate_sum(problem.weights)
     if problem.folded is not None:
-        balance = problem.folded.balance
-        mass, n = mass + problem.folded.total, n + problem.folded.n
+        balance, mass = problem.folded.balance, mass + problem.folded.total
     start = -balance - accurate_sum(problem.weights * positive)
-    slack = 4 * (sum_rounding(n) + problem.n * 2.0**-53) * mass
+    slack = 4 * (totals_rounding(problem) + gamma(problem.n)) * mass
 
     def jumps(at):
         order = np.argsort(at)
@@ -332,8 +331,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
     xp, count = namespace(chosen), int(namespace(chosen).count_nonzero(chosen))
     if count == 0:
         return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-    weights = xp.where(chosen, problem.weights, 0.0)
-    mass = accurate_sum(weights * problem.rows.norms())
+    weights, norms = xp.where(chosen, problem.weights, 0.0), problem.rows.norms()
+    mass = accurate_sum(weights * norms)
     return Folded(
         problem.rows.combine(weights),
         accurate_sum(weights * problem.radii),
@@ -342,6 +341,9 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         count,
         mass,
         problem.rows.combine_rounding * mass,
+        chain(problem.n, count),
+        float(xp.max(xp.where(chosen, norms, 0.0))),
+        float(xp.max(xp.where(chosen, problem.radii, 0.0))),
     )
 
 

@@ -208,7 +208,7 @@ class Sequence:
             removed, saturated = proven(
                 problem, outcome.point, outcome.dual, self.screening
             )
-        certificate = problem.certificate(outcome.point, outcome.dual)
+        certificate = outcome.certificate
         return Found(
             outcome,
             certificate,

@@ -278,7 +278,9 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
         w, b, alpha = _read_init(problem, init)
         if alpha is not None:
             start = Outcome(problem.at(w, b), problem.dual_at(alpha))
-            if start.point.value - start.dual.value <= control.tol * start.point.value:
+            if start.gap <= control.tol * start.point.value:
+                start = polished(problem, start, control.tol)
+            if start.meets(control.tol):
                 return start
     weightless = not problem.weights.any()
     alpha = np.zeros(problem.n) if weightless else null_certificate(problem)
@@ -301,8 +303,7 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
 def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
     """What was found, its last digits mended, or a second attempt where none helps."""
     found = polished(problem, found, control.tol)
-    proof = problem.certificate(found.point, found.dual)
-    if proof.proves(control.tol) or control.exhausted():
+    if found.certificate.proves(control.tol) or control.exhausted():
         return found
     return rescued(problem, control, found)
 
@@ -318,17 +319,17 @@ def run_conic(
     control.steps = result.n_iter
     alpha = screener.reduction.unfold(result.alpha)
     outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
-    certificate = problem.certificate(outcome.point, outcome.dual)
-    control.record(problem.rows.passes.count, certificate, screener.counts)
+    passes = problem.rows.passes.count
+    control.record(passes, outcome.certificate, screener.counts)
     return outcome
 
 
 def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """The null model in place of w ≈ 0, if w(α) = 0 and its gap agrees (theory §2)."""
     if problem.radii.any() and not found.dual.w.any():
-        null = problem.at(np.zeros(problem.rows.d))
-        if null.value - found.dual.value <= tol * null.value:
-            return Outcome(null, found.dual)
+        null = Outcome(problem.at(np.zeros(problem.rows.d)), found.dual)
+        if null.meets(tol):
+            return null
     return found
 
 
@@ -365,7 +366,7 @@ def carried_dual(problem: Problem, w, b, alpha) -> np.ndarray:
 
 def _solution(problem, control, outcome, name, screening, units) -> Solution:
     point, dual = outcome.point, outcome.dual
-    certificate = problem.certificate(point, dual)
+    certificate = outcome.certificate
     converged = certificate.proves(control.tol)
     removed = saturated = np.zeros(problem.n, dtype=bool)
     passes = problem.rows.passes.count

@@ -47,9 +47,9 @@ MUTANTS = [
     ),
     Mutant(
         "rounding not allowed for in regions",
-        "regions.py",
-        "    return max(certificate.gap, 0.0) + certificate.rounding\n",
-        "    return max(certificate.gap, 0.0)\n",
+        "problem.py",
+        "        return max(self.gap, 0.0) + self.rounding\n",
+        "        return max(self.gap, 0.0)\n",
         "test_range.py::test_regions_allow_for_the_rounding_of_the_gap",
     ),
     Mutant(

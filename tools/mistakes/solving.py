@@ -20,8 +20,8 @@ MUTANTS = [
     Mutant(
         "warm start taken for the solution",
         "solve.py",
-        "if start.point.value - start.dual.value <= control.tol * start.point.value:",
-        "if True:",
+        "            if start.meets(control.tol):\n",
+        "            if True:\n",
         "test_solve.py::test_a_poor_warm_start_is_only_a_start",
     ),
     Mutant(

@@ -62,8 +62,8 @@ MUTANTS = [
     Mutant(
         "certified though rounding drowns the gap",
         "problem.py",
-        "return self.gap <= tol * self.primal and self.rounding <= doubt",
-        "return self.gap <= tol * self.primal",
+        "        return proven and self.gap <= tol * self.primal\n",
+        "        return self.gap <= tol * self.primal\n",
         "test_range.py::test_a_gap_that_rounding_drowns_proves_nothing",
     ),
     Mutant(

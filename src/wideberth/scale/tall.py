@@ -120,9 +120,10 @@ class _Tall:
             exact, full = look.band is None, not work.exact and look.chance == 1.0
             narrow = 0.3 * narrow if full else 1.0
             self._note(work, w, b)
-            gap = self._certificate().gap
-            if gap <= self.control.tol * self.point.value or self.control.exhausted():
+            proof = self._certificate()
+            if proof.meets(self.control.tol) or self.control.exhausted():
                 return self._finish(screen)
+            gap = proof.gap
             if solved:
                 idle = 0 if gap < 0.9 * smallest else idle + 1
                 smallest = min(smallest, gap)
@@ -252,15 +253,16 @@ class _Tall:
             return False
         zero, none = np.zeros(self.terms.d), np.empty(0)
         value = hinge + 0.5 * (penalty or 0.0) * b * b
-        error = gamma(self.n + 16) * (1 + abs(b)) * 2 * fold.total
+        mass = sum(side.total for side in work.sides)
+        error = gamma(fold.chain + 16) * (1 + abs(b)) * mass
         self.point = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
         dual = self._empty(fold).dual_at(none)
         self.proof = _Proof(dual, (zero, 0.0), {}, shares)
-        gap = self._certificate()
-        if gap.gap > self.control.tol * value:
+        proof = self._certificate()
+        if not proof.meets(self.control.tol):
             self.point, self.proof = None, None  # type: ignore[assignment]
             return False
-        self.control.record(float(self.reads), gap, (0, self.n, 0))
+        self.control.record(float(self.reads), proof, (0, self.n, 0))
         return True
 
     def _empty(self, fold: Folded) -> Problem:
@@ -355,4 +357,5 @@ def _scaled(fold: Folded, share: float) -> Folded:
         balance=share * fold.balance,
         mass=share * fold.mass,
         rounding=share * fold.rounding + gamma(2) * share * fold.mass,
+        chain=fold.chain + 1,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint
+from wideberth.problem import Certificate, DualPoint, PrimalPoint
 from wideberth.screening import Screener
 
 __all__ = ["Best", "Control", "Outcome"]
@@ -74,13 +74,18 @@ class Outcome:
     dual: DualPoint
 
     @property
+    def certificate(self) -> Certificate:
+        """What the two points prove."""
+        return Certificate.of(self.point, self.dual)
+
+    @property
     def gap(self) -> float:
         """P − D of the two points."""
         return self.point.value - self.dual.value
 
     def meets(self, tol: float) -> bool:
-        """Whether the gap is at most `tol` times the objective."""
-        return self.gap <= tol * self.point.value
+        """Whether a solver may stop here; see `Certificate.meets`."""
+        return self.certificate.meets(tol)
 
 
 class Best:

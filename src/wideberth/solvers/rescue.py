@@ -103,7 +103,7 @@ def rescued(problem: Problem, control: Control, found: Outcome) -> Outcome:
         return found
     for attempt in _attempts(problem, control):
         found = best_of([found, polished(problem, attempt, control.tol)])
-        if problem.certificate(found.point, found.dual).proves(control.tol):
+        if found.certificate.proves(control.tol):
             break
     return found
 
