@@ -77,7 +77,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     screening : {"ellipsoid", "midpoint", "gap"} or None, default="ellipsoid"
         Safe region that decides which samples cannot matter.
     tol : float, default=1e-4
-        Stop when the duality gap is at most `tol` times the objective.
+        Stop when the duality gap plus its rounding is at most `tol` times the
+        objective; see `wideberth.solve`.
     max_iter : int, default=10000
         Most iterations for each binary problem.
     max_seconds : float, default=None
@@ -110,7 +111,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     n_iter_ : array of shape (1,) or (n_classes,)
     screening_ : list of dict
         For each binary problem the shares of samples proven irrelevant ("removed") and
-        proven at full weight ("saturated"), and the "trace" of its certified points.
+        proven at full weight ("saturated"), the "trace" of its certified points, and
+        whether it "converged", as `wideberth.Solution` defines it.
     noise_ : str or array
         The shape trained against, in units of the X that `fit` saw.
     n_features_in_ : int
@@ -282,6 +284,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
                 "removed": float(solution.removed.mean()),
                 "saturated": float(solution.saturated.mean()),
                 "trace": solution.trace,
+                "converged": solution.converged,
             }
             for solution in solutions
         ]

@@ -358,15 +358,15 @@ def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:
 
 
 def _open_points(folds: list[Fold], tol: float) -> list[Warning]:
-    """One warning for all models that did not meet the tolerance."""
+    """One warning for all models of which the tolerance was not proven."""
     left = np.array([~fold.converged for fold in folds])
     if not left.any():
         return []
     worst = np.array([fold.gaps for fold in folds])[left].max()
     return [
         convergence_warning(
-            f"Not converged: {left.sum()} of {left.size} models, relative gaps up to "
-            f"{worst:.2e} > tol={tol:.2e}; raise max_iter, or tol where rounding "
-            "forbids more."
+            f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of "
+            f"{left.size} models, relative gaps up to {worst:.2e} without their "
+            "rounding; raise max_iter, or tol where rounding forbids more."
         )
     ]

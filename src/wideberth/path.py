@@ -93,7 +93,7 @@ class Path:
         Samples left to the solver by the solution before (sequential screening), and
         those that the final certificate proves to have α_i = 0 and α_i = c_i.
     null, converged, done : bool arrays
-        Whether the model is w = 0, met the tolerance, was reached.
+        Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
     traces : list of list of list of dict
         The certified points of every solve, as in `Solution.trace`.
     alphas : array of shape (n_radii, n_Cs, n_samples) or None
@@ -259,7 +259,7 @@ def path(
         As in `solve`. "linf" and "l1" noise go to the conic solver, which gains from
         sequential screening alone.
     tol : float
-        Relative gap of every point, on all samples.
+        As in `solve`, for every point.
     max_iter : int
         Most iterations of one point.
     max_seconds : float, optional
@@ -283,7 +283,7 @@ def path(
     Warns
     -----
     ConvergenceWarning
-        Once, if points did not meet the tolerance or were not reached.
+        Once, if `tol` was not proven of some points, or some were not reached.
     NullModelWarning
         Once, if the noise leaves no better model than w = 0 at some points.
 
@@ -420,9 +420,10 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
         worst = found.relative_gaps[open_ones].max()
         notes.append(
             convergence_warning(
-                f"Not converged: {open_ones.sum()} of {len(found)} points, relative "
-                f"gaps up to {worst:.2e} > tol={tol:.2e}; raise max_iter, or, where "
-                f"{remedy}. `converged` tells which."
+                f"Not converged: tol={tol:.2e} is not proven of {open_ones.sum()} of "
+                f"{len(found)} points, relative gaps up to {worst:.2e} without their "
+                f"rounding; raise max_iter, or, where {remedy}. `converged` tells "
+                "which."
             )
         )
     if found.null.any():

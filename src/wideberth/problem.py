@@ -122,7 +122,7 @@ class DualPoint:
     b: float  # Σα_i y_i / λ_b; 0 without an intercept or with a free one
     value: float
     rounding: float
-    center_rounding: float  # bound on the error of (w, √λ_b b)
+    center_rounding: float  # of (w, √λ_b b); what an error of s does to w is in it
     s_rounding: float
 
 

@@ -84,7 +84,7 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
         apart = float(np.hypot(apart, np.sqrt(problem.intercept) * (point.b - dual.b)))
     apart = max(apart * (1 - gamma(problem.rows.d + 8)) - dual.center_rounding, 0.0)
     radius = np.sqrt(max(gap - 0.25 * apart**2, 0.0)) * (1 + gamma(8))
-    radius += dual.center_rounding + gamma(4) * float(np.linalg.norm(dual.w))
+    radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
     norms = np.linalg.norm(point.w), np.linalg.norm(dual.w)
     return Region(
         point.w if same else 0.5 * (point.w + dual.w),
@@ -109,8 +109,7 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     if not np.isfinite(size):
         return ball
     v, factor = v / max(size, 1.0), factor / max(size, 1.0)
-    v_error = 2 * dual.center_rounding / s + gamma(8 * problem.rows.d + 64) * lipschitz
-    v_error += max(size - 1.0, 0.0) * lipschitz
+    v_error = 2 * dual.center_rounding / s + max(size - 1.0, 0.0) * lipschitz
     radius = np.sqrt(ball.radius**2 + s * v_error * ball.reach) * (1 + gamma(8))
     reach = ball.reach + radius - ball.radius
     return Region(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wideberth._arrays import namespace
-from wideberth.problem import Certificate
+from wideberth.problem import PROVABLE, Certificate
 from wideberth.solvers.control import Control
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "convergence_warning",
     "not_converged",
     "null_model",
+    "shortfall",
 ]
 
 
@@ -41,7 +42,8 @@ class Solution:
     certificate : Certificate
         Primal and dual values with a bound on their rounding.
     converged : bool
-        Whether `relative_gap` is at most `tol`.
+        Whether gap plus rounding is at most `tol` times the objective. Below 1e-9 the
+        gap as computed is within `tol`, and gap plus rounding within 1e-9.
     solver : str
         The one that ran.
     n_iter, passes, seconds : int, float, float
@@ -128,13 +130,21 @@ def not_converged(
     control: Control, certificate, seconds: float, remedy: str | None = None
 ) -> Warning:
     """The warning that the tolerance was not met, and what to do about it."""
-    gap = f"relative gap {certificate.relative_gap:.2e}"
-    if certificate.gap <= control.tol * certificate.primal:
-        doubt = certificate.rounding / certificate.primal
-        gap += f", which rounding may have put off by {doubt:.2e},"
     return convergence_warning(
-        f"Not converged: {gap} > tol={control.tol:.2e} after {control.steps} "
+        f"Not converged: {shortfall(certificate, control.tol)} after {control.steps} "
         f"iterations and {seconds:.2f} s; {remedy or _remedy(control)}."
+    )
+
+
+def shortfall(certificate: Certificate, tol: float) -> str:
+    """What a certificate that does not prove `tol` lacks, in words."""
+    gap = f"relative gap {certificate.relative_gap:.2e}"
+    if not certificate.gap <= tol * certificate.primal:
+        return f"{gap} > tol={tol:.2e}"
+    doubt = certificate.rounding / certificate.primal
+    gap += f", which rounding may have put off by {doubt:.2e}, > tol={tol:.2e}"
+    return (
+        gap if tol >= PROVABLE else f"{gap}, of which {PROVABLE:.0e} has to be proven"
     )
 
 

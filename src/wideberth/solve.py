@@ -104,7 +104,9 @@ def solve(
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
     tol : float
-        Stop when gap ≤ tol · objective, on the full problem. On data that fits a cache
+        Stop when gap plus rounding is at most `tol` times the objective, on the full
+        problem. Below 1e-9 the gap as computed must be within `tol`, and gap plus
+        rounding within 1e-9: float64 does not prove less. On data that fits a cache
         Newton goes on to tol², at most to 1e-9: its last digits cost next to nothing.
     max_iter : int
         Most Newton steps, those on subsamples included, or epochs of the coordinate
@@ -133,7 +135,7 @@ def solve(
     Warns
     -----
     ConvergenceWarning
-        If the tolerance was not met.
+        If `tol` was not proven: gap plus rounding is larger.
     NullModelWarning
         If the noise leaves no better model than w = 0.
     """

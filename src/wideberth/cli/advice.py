@@ -67,7 +67,7 @@ def _optimality(result: dict) -> Iterator[Advice]:
                 "which on noise covers everything that separates the classes. The "
                 "model leans on very little; consider a smaller radius.",
             )
-        if problem["relative_gap"] > training["tol"]:
+        if not problem["converged"]:
             yield Advice(
                 "not-converged",
                 f"Training{which} stopped before the tolerance was proven: the "

@@ -122,6 +122,7 @@ def training_facts(
                 "objective": objective,
                 "gap": gap,
                 "relative_gap": gap / objective if objective > 0 else gap,
+                "converged": found["converged"],
                 "iterations": int(svc.n_iter_[k]),
                 "removed": found["removed"],
                 "saturated": found["saturated"],

@@ -135,6 +135,7 @@ def _facts(classifier: RobustLinearSVC, seconds: float) -> dict:
                 "objective": last["primal"],
                 "gap": gap,
                 "relative_gap": gap / last["primal"] if last["primal"] > 0 else gap,
+                "converged": classifier.screening_[k]["converged"],
                 "iterations": int(classifier.n_iter_[k]),
                 "reads": last["passes"],
             }

@@ -122,7 +122,8 @@ def add_preparation(group) -> None:
         "--tol",
         type=positive,
         default=1e-4,
-        help="proven relative distance from the optimum (default: %(default)s)",
+        help="proven relative distance from the optimum, rounding included "
+        "(default: %(default)s)",
     )
     group.add_argument(
         "--seed", type=natural, default=0, help="for the folds (default: %(default)s)"

@@ -148,7 +148,8 @@ def _keep(model, solutions: list[Solution], labels, X, y) -> None:
         free, saturated, removed = found.counts
         n = free + saturated + removed
         shares = {"removed": removed / n, "saturated": saturated / n}
-        model.screening_.append(shares | {"trace": found.trace})
+        ended = {"trace": found.trace, "converged": found.converged}
+        model.screening_.append(shares | ended)
     if is_foreign(X):
         _keep_support(model, solutions, y)
 
