@@ -116,14 +116,13 @@ def null_rounding(problem: Problem, b, total) -> float:
 
 def dual_rounding(
     problem: Problem, w, b, s, total, d_error, sizes=None
-) -> tuple[float, float, float]:
-    """Errors of D, w(α) and s: ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
+) -> tuple[float, float]:
+    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
     g, norm_w = totals_rounding(problem), float(np.linalg.norm(w))
     omega = problem.noise.support(w)
     lipschitz = problem.noise.lipschitz(problem.rows.d)
     prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + s * lipschitz)
-    s_error = g * s
-    center = d_error + s_error * lipschitz + prox_error
+    center = d_error + g * s * lipschitz + prox_error
     error = g * (total * (1 + abs(b)) + s * omega)
     along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
     error += along + norm_w * (center - d_error) + center * center
@@ -138,5 +137,4 @@ def dual_rounding(
         steepest = 1 + largest + omega * problem.largest_radius
         shift = moved * (problem.largest_norm + lipschitz * problem.largest_radius)
         error, center = error + moved * steepest + shift * shift, center + shift
-        s_error += moved * problem.largest_radius
-    return error, center, s_error
+    return error, center

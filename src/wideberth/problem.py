@@ -122,8 +122,9 @@ class DualPoint:
     b: float  # Σα_i y_i / λ_b; 0 without an intercept or with a free one
     value: float
     rounding: float
-    center_rounding: float  # of (w, √λ_b b); what an error of s does to w is in it
-    s_rounding: float
+    center_rounding: (
+        float  # bound on the error of (w, √λ_b b), and on κ_Ω times that of s
+    )
 
 
 @dataclass(frozen=True)
@@ -340,10 +341,10 @@ class Problem:
             each = self.rows.magnitudes(w)
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
             sizes = along, _largest(each)
-        error, *others = dual_rounding(self, w, b, s, total, d_error, sizes)
+        error, center = dual_rounding(self, w, b, s, total, d_error, sizes)
         if not w.any() and well_inside(self, d, s, total, d_error):
             error = null_rounding(self, b, total)
-        return DualPoint(feasible, d, s, w, b, value, error, *others)
+        return DualPoint(feasible, d, s, w, b, value, error, center)
 
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).

@@ -19,7 +19,7 @@ A penalised intercept is one more coordinate √λ_b b that Ω does not see; a f
 leaves all of this untouched, since L_α does not depend on b when Σα_i y_i = 0 (§4.4).
 
 Rounding. G is inflated by the error bound of both values, r by that of w_α; v is
-scaled into U and r² enlarged by s·‖δv‖·max‖w‖ for the error δv of v. So each region
+scaled into U, and r² enlarged by max‖w‖ times the errors of sv and s. So each region
 contains w* in exact arithmetic, for the data as stored.
 """
 
@@ -100,7 +100,7 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
 def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     """The midpoint ball narrowed by the noise term (theory §4.3); the ball if s = 0."""
     ball = midpoint_ball(problem, point, dual)
-    s = (dual.s - dual.s_rounding) * (1 - gamma(8))
+    s = dual.s
     if s <= 0 or not np.isfinite(1 / s):
         return ball
     lipschitz = problem.noise.lipschitz(problem.rows.d)
@@ -109,8 +109,9 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     if not np.isfinite(size):
         return ball
     v, factor = v / max(size, 1.0), factor / max(size, 1.0)
-    v_error = 2 * dual.center_rounding / s + max(size - 1.0, 0.0) * lipschitz
-    radius = np.sqrt(ball.radius**2 + s * v_error * ball.reach) * (1 + gamma(8))
+    # s(Ω(w) − ⟨v,w⟩) is off by ‖w‖ times that of sv = d − w_α, of s and of scaling v.
+    error = 2 * dual.center_rounding + s * max(size - 1.0, 0.0) * lipschitz
+    radius = np.sqrt(ball.radius**2 + error * ball.reach) * (1 + gamma(8))
     reach = ball.reach + radius - ball.radius
     return Region(
         ball.w,
