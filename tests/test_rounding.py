@@ -19,8 +19,9 @@ from problems import make_problem
 from torture_oracle import support
 from wideberth import solve
 from wideberth._rounding import accurate_sum, chain, sum_rounding, well_inside
+from wideberth.certificate import Certificate
 from wideberth.noise import L1, L2, Ellipsoid, Linf
-from wideberth.problem import Certificate, Folded, Problem
+from wideberth.problem import Folded, Problem
 from wideberth.regions import build_region
 from wideberth.rows import gamma
 from wideberth.scale.chunks import Terms

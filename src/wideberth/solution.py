@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wideberth._arrays import namespace
-from wideberth.problem import PROVABLE, Certificate
+from wideberth.certificate import PROVABLE, Certificate
 from wideberth.solvers.control import Control
 
 __all__ = [

@@ -5,28 +5,28 @@ from mistakes.mutant import Mutant
 MUTANTS = [
     Mutant(
         "gap and rounding within tol one by one",
-        "problem.py",
+        "certificate.py",
         "        proven = self.bound <= max(tol, PROVABLE) * self.primal\n",
         "        proven = self.rounding <= max(tol, PROVABLE) * self.primal\n",
         "test_rounding.py::test_gap_and_rounding_together_must_be_within_the_tolerance",
     ),
     Mutant(
         "nothing has to be proven below the floor",
-        "problem.py",
+        "certificate.py",
         "        proven = self.bound <= max(tol, PROVABLE) * self.primal\n",
         "        proven = tol < PROVABLE or self.bound <= tol * self.primal\n",
         "test_rounding.py::test_below_the_floor_the_gap_is_within_tol_and_the_proof_within_the_floor",
     ),
     Mutant(
         "solvers stop without room for rounding",
-        "problem.py",
+        "certificate.py",
         "self.gap <= _LITTLE * tol * self.primal",
         "self.gap <= tol * self.primal",
         "test_rounding.py::test_solvers_leave_room_for_rounding_and_do_not_chase_it",
     ),
     Mutant(
         "solvers chase rounding",
-        "problem.py",
+        "certificate.py",
         "        return self.proves(tol) or self.gap <= _LITTLE * tol * self.primal\n",
         "        return self.proves(tol)\n",
         "test_rounding.py::test_solvers_leave_room_for_rounding_and_do_not_chase_it",

@@ -47,7 +47,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounding not allowed for in regions",
-        "problem.py",
+        "certificate.py",
         "        return max(self.gap, 0.0) + self.rounding\n",
         "        return max(self.gap, 0.0)\n",
         "test_range.py::test_regions_allow_for_the_rounding_of_the_gap",

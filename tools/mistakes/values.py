@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "certified though rounding drowns the gap",
-        "problem.py",
+        "certificate.py",
         "        return proven and self.gap <= tol * self.primal\n",
         "        return self.gap <= tol * self.primal\n",
         "test_range.py::test_a_gap_that_rounding_drowns_proves_nothing",
