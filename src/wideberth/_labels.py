@@ -15,6 +15,7 @@ from wideberth._validation import as_array, is_missing
 
 __all__ = [
     "check_labels",
+    "class_labels",
     "class_numbers",
     "distinct",
     "label_vector",
@@ -147,21 +148,24 @@ def two_classes(labels: list) -> np.ndarray:
     )
 
 
-def class_numbers(y, classes, n: int) -> np.ndarray:
-    """Places of n labels among the sorted `classes`, −1 for labels not among them.
+def class_labels(y, classes, n: int) -> np.ndarray:
+    """True labels of n samples, for a model that knows `classes`.
 
     Text beside classes that are numbers, or the reverse, is refused: all would be
     unknown, and that is hardly what is meant.
     """
-    y = uniform(label_vector(y, n))
-    known = host(classes).tolist()
-    labels, numbers = np.unique(y, return_inverse=True)
-    own = labels.tolist()
-    if own and _kind(own[0]) != _kind(known[0]):
+    y, known = uniform(label_vector(y, n)), host(classes).tolist()
+    if n and _kind(first := y[:1].tolist()[0]) != _kind(known[0]):
         raise ValueError(
-            f"y holds {_kind(own[0])} such as {own[0]!r}, but the classes of this "
-            f"model are {_kind(known[0])}: {known}. Give labels as they were given to "
-            "fit."
+            f"y holds {_kind(first)} such as {first!r}, but the classes of this model "
+            f"are {_kind(known[0])}: {known}. Give labels as they were given to fit."
         )
-    places = {label: place for place, label in enumerate(known)}
-    return np.array([places.get(label, -1) for label in own], dtype=int)[numbers]
+    return y
+
+
+def class_numbers(y, classes, n: int) -> np.ndarray:
+    """Places of n labels among the sorted `classes`, −1 for labels not among them."""
+    labels, numbers = np.unique(class_labels(y, classes, n), return_inverse=True)
+    places = {label: place for place, label in enumerate(host(classes).tolist())}
+    found = [places.get(label, -1) for label in labels.tolist()]
+    return np.array(found, dtype=int)[numbers]

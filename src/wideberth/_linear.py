@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from wideberth import certify
 from wideberth._arrays import host, is_dask, is_foreign, like, namespace, pick
 from wideberth._certified import CertifiedMixin
-from wideberth._labels import class_numbers, uniform
+from wideberth._labels import class_labels, class_numbers, uniform
 from wideberth._validation import (
     as_array,
     check_per_sample,
@@ -95,7 +95,7 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         if not is_foreign(y):
-            self._numbers(y, _num_samples(X))
+            y = class_labels(y, self.classes_, _num_samples(X))
         return super().score(X, y, sample_weight)
 
     def _robust_model(self):

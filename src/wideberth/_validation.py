@@ -22,6 +22,7 @@ __all__ = [
     "check_jobs",
     "check_per_sample",
     "check_positive",
+    "check_size",
     "check_vector",
     "check_whole",
     "is_missing",
@@ -301,17 +302,12 @@ def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
 def check_vector(value, length: int, name: str) -> np.ndarray:
     """Return a finite float64 vector of this length."""
     array = real_array(value, name).astype(np.float64, copy=False)
+    wanted = f"{name} must be a finite array of shape ({length},)"
     if array.shape != (length,):
-        raise ValueError(
-            f"{name} has shape {array.shape}; it must be a finite array of shape "
-            f"({length},)."
-        )
+        raise ValueError(f"{wanted}; received shape {array.shape}.")
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:
-        raise ValueError(
-            f"{name} is {array[bad[0]]} at place {bad[0]}; it must be a finite array "
-            f"of shape ({length},)."
-        )
+        raise ValueError(f"{wanted}; entry {bad[0]} is {array[bad[0]]}.")
     return array
 
 
@@ -320,6 +316,13 @@ def check_positive(value, name: str) -> float:
     if not _is_number(value) or not 0 < float(value) < float("inf"):
         raise ValueError(f"{name}={_short(value)} must be a finite number > 0.")
     return float(value)
+
+
+def check_size(value, name: str) -> float:
+    """Return one finite number ≥ 0 as float."""
+    if np.ndim(value) > 0:
+        raise ValueError(f"{name}={_short(value)} must be one number ≥ 0.")
+    return float(check_per_sample(value, 1, name)[0])
 
 
 def check_whole(value, name: str) -> int:

@@ -28,7 +28,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth._folds import Data, Fold, binary_labels, robust_accuracy, run_fold
 from wideberth._linear import LinearClassifier, read_data, weighted_classes
-from wideberth._validation import check_jobs, check_per_sample
+from wideberth._validation import check_jobs, check_per_sample, check_size
 from wideberth.estimators import RobustLinearSVC
 from wideberth.grids import read_Cs, read_radii
 from wideberth.solution import convergence_warning
@@ -230,7 +230,7 @@ class RobustLinearSVCCV(LinearClassifier):
                 f"scoring={self.scoring!r} and scoring_radius={self.scoring_radius!r} "
                 "exclude each other; scoring_radius scores by accuracy under noise."
             )
-        check_per_sample(self.scoring_radius, 1, "scoring_radius")
+        check_size(self.scoring_radius, "scoring_radius")
         return partial(robust_accuracy, self.scoring_radius)
 
     def _grid(self, data: Data) -> np.ndarray:

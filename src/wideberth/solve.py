@@ -19,8 +19,8 @@ from wideberth._thin import thinned
 from wideberth._units import Units, cut_radii, in_units, out_of_range
 from wideberth._validation import (
     check_flag,
-    check_per_sample,
     check_positive,
+    check_size,
     check_vector,
     check_whole,
     measured_data,
@@ -237,16 +237,12 @@ def build_problem(
 def read_intercept(fit_intercept, intercept_penalty) -> float | None:
     """None, 0 or λ_b from what the user says about the intercept."""
     fit_intercept = check_flag(fit_intercept, "fit_intercept")
-    if np.ndim(intercept_penalty) > 0:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} must be one number ≥ 0."
-        )
-    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
+    penalty = check_size(intercept_penalty, "intercept_penalty")
     if not fit_intercept and penalty:
         raise ValueError(
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
-    return float(penalty) if fit_intercept else None
+    return penalty if fit_intercept else None
 
 
 def make_control(

@@ -71,7 +71,7 @@ class Classes:
         """The chunk with labels −1 and +1, weights and radii by class applied."""
         if tuple(chunk.y.shape) != (chunk.n,):
             raise _wrong_length(chunk)
-        if isinstance(chunk.y, np.ndarray) and chunk.y.dtype.kind == "O":
+        if not is_foreign(chunk.y):
             chunk = replace(chunk, y=_unboxed(chunk))
         xp, beside = namespace(chunk.y), chunk.y
         masks = [chunk.y == label for label in self.labels.tolist()]
@@ -181,7 +181,7 @@ def _labels(chunk: Chunk, check: bool):
     if is_foreign(y):
         y = float64(y)
     else:
-        y = np.asarray(y)
+        y = _unboxed(chunk)
         if y.dtype.kind not in "if":
             raise chunk.error(
                 f"has labels of dtype {y.dtype}; those before were −1 and +1. Labels "
@@ -204,9 +204,12 @@ def _wrong_length(chunk: Chunk) -> DataError:
 
 
 def _unboxed(chunk: Chunk) -> np.ndarray:
-    """Labels that are objects, as an array of what they are."""
+    """Labels that are objects, as an array of what they are; others as they are."""
+    y = np.asarray(chunk.y)
+    if y.dtype.kind != "O":
+        return y
     try:
-        return uniform(chunk.y)
+        return uniform(y)
     except ValueError as error:
         raise chunk.error(str(error)) from None
 
@@ -215,8 +218,9 @@ def _third_class(chunk: Chunk, place: int, labels: np.ndarray) -> DataError:
     label, (first, second) = host(chunk.y)[place], labels.tolist()
     if is_missing(label):
         return chunk.error(f"row {place} has no label ({label!s}); drop such rows.")
+    shown = f"{label:g}" if isinstance(label, float) else str(label)
     return chunk.error(
-        f"row {place} has the label {label!s}; solve needs exactly two "
+        f"row {place} has the label {shown}; solve needs exactly two "
         f"classes, and {first!r} and {second!r} came before. RobustLinearSVC takes "
         "any number of classes."
     )

@@ -14,9 +14,9 @@ from sklearn.utils.validation import validate_data
 from wideberth._arrays import host, is_foreign, like, namespace, pick
 from wideberth._labels import distinct, refuse_mixture, uniform
 from wideberth._linear import notes_of, per_class
-from wideberth._validation import check_per_sample, check_positive, refuse_masked
+from wideberth._validation import check_positive, check_size, refuse_masked
 from wideberth.scale.chunks import Classes
-from wideberth.scale.opening import is_small, open_data
+from wideberth.scale.opening import is_small, names_values, open_data
 from wideberth.scale.solving import solve_source
 from wideberth.scale.sources import Source
 from wideberth.solution import Solution
@@ -48,9 +48,10 @@ def fit_elsewhere(model, X, y, sample_weight, radius) -> list[Warning]:
 
 def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     """Fit in place, one class against the rest after the other."""
-    each = isinstance(radius, str) or np.ndim(radius) > 0
-    if radius is not None and not each and not isinstance(radius, dict):
-        check_per_sample(radius, 1, "radius")
+    each = np.ndim(radius) > 0 or names_values(X, radius)
+    own = model._own_radius() if radius is None else radius
+    if not each and not isinstance(own, dict):  # before anything is read
+        check_size(own, "radius")
     source = open_data(
         X,
         y,
@@ -59,7 +60,7 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     )
     if not is_foreign(X):
         _note_features(model, source)
-    radius = model._own_radius() if radius is None else radius
+    radius = own
     labels, totals = _labels(source.labels())
     notes = model._unknown_classes(labels, radius)
     weights = model._class_factors(labels, totals)

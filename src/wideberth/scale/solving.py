@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from wideberth._labels import distinct, two_classes
-from wideberth._validation import check_per_sample, check_positive
+from wideberth._validation import check_positive, check_size
 from wideberth.noise import Correlated, as_shape
 from wideberth.scale.chunks import Classes, DataError, Terms
 from wideberth.scale.opening import names_values, open_data
@@ -29,7 +29,7 @@ def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
     """Open the data and train on it; the parameters are those of `solve`."""
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
-        check_per_sample(radius, 1, "radius")
+        radius = check_size(radius, "radius")
     source = open_data(
         X,
         y,
@@ -125,7 +125,7 @@ def _terms(
     return Terms(
         source.d,
         check_positive(C, "C"),
-        float(check_per_sample(radius, 1, "radius")[0]),
+        check_size(radius, "radius"),
         shape,
         read_intercept(fit_intercept, intercept_penalty),
         classes,
