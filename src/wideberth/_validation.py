@@ -31,6 +31,7 @@ __all__ = [
     "refuse_chunks",
     "refuse_masked",
     "refuse_text",
+    "short",
 ]
 
 
@@ -295,7 +296,7 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
 def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
     many = "" if n == 1 else f" or an array of {n} numbers"
     return ValueError(
-        f"{name}={_short(value)} is not a number{many}; it must be finite and ≥ 0.{why}"
+        f"{name}={short(value)} is not a number{many}; it must be finite and ≥ 0.{why}"
     )
 
 
@@ -314,28 +315,28 @@ def check_vector(value, length: int, name: str) -> np.ndarray:
 def check_positive(value, name: str) -> float:
     """Return a finite number > 0 as float."""
     if not _is_number(value) or not 0 < float(value) < float("inf"):
-        raise ValueError(f"{name}={_short(value)} must be a finite number > 0.")
+        raise ValueError(f"{name}={short(value)} must be a finite number > 0.")
     return float(value)
 
 
 def check_size(value, name: str) -> float:
     """Return one finite number ≥ 0 as float."""
     if np.ndim(value) > 0:
-        raise ValueError(f"{name}={_short(value)} must be one number ≥ 0.")
+        raise ValueError(f"{name}={short(value)} must be one number ≥ 0.")
     return float(check_per_sample(value, 1, name)[0])
 
 
 def check_whole(value, name: str) -> int:
     """Return a whole number ≥ 1 as int."""
     if not _is_number(value) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}={_short(value)} must be a whole number ≥ 1.")
+        raise ValueError(f"{name}={short(value)} must be a whole number ≥ 1.")
     return int(value)
 
 
 def check_flag(value, name: str) -> bool:
     """Return True or False; text such as "no" would count as True."""
     if not isinstance(value, bool | np.bool_ | numbers.Integral) or value not in (0, 1):
-        raise ValueError(f"{name}={_short(value)} must be True or False.")
+        raise ValueError(f"{name}={short(value)} must be True or False.")
     return bool(value)
 
 
@@ -344,7 +345,7 @@ def _is_number(value) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
-def _short(value) -> str:
+def short(value) -> str:
     """A value in words, cut where it would fill a screen."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

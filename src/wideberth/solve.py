@@ -24,6 +24,7 @@ from wideberth._validation import (
     check_vector,
     check_whole,
     measured_data,
+    short,
 )
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
@@ -429,8 +430,7 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
         init = init.w, init.b, init.alpha
     if not isinstance(init, tuple | list) or len(init) != 3:
         raise ValueError(
-            f"init is a {type(init).__name__}; it must be a Solution or a tuple "
-            "(w, b, alpha or None)."
+            f"init={short(init)} must be a Solution or a tuple (w, b, alpha or None)."
         )
     w, b, alpha = init
     w = check_vector(w, problem.rows.d, "w of init")
