@@ -97,10 +97,13 @@ def test_arrays_that_are_not_finite_are_refused(xp):
         solve(xp.asarray(X), xp.asarray(y))
 
 
-def test_whole_numbers_are_refused_with_advice(xp):
-    X, y = tall_data(400)
-    with pytest.raises(ValueError, match="float32 or float64"):
-        solve(xp.asarray(X.astype(int)), xp.asarray(y))
+@pytest.mark.parametrize("n", [400, 60_000])
+def test_whole_numbers_are_taken_for_what_they_are(xp, n):
+    X, y = tall_data(n)
+    X = (4 * X).astype(int)
+    found = solve(xp.asarray(X), xp.asarray(y), **OPTIONS)
+    expected = solve(X, y, **OPTIONS)
+    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
 
 
 def test_scatter_writes_in_place(xp):

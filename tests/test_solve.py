@@ -288,7 +288,7 @@ def test_a_callback_can_stop_the_work():
         ({"max_iter": 0}, "max_iter=0"),
         ({"max_seconds": -1}, "max_seconds=-1"),
         ({"init": 3}, "init=3 must be"),
-        ({"init": (np.zeros(2), 0.0, None)}, r"init has w of shape \(2,\)"),
+        ({"init": (np.zeros(2), 0.0, None)}, r"w of init .* received shape \(2,\)"),
         (
             {"fit_intercept": False, "intercept_penalty": 1.0},
             "needs fit_intercept=True",

@@ -299,7 +299,7 @@ def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(
 def test_a_start_that_is_not_finite_is_refused():
     y = np.where(Y == "sick", 1, -1)
     for start in (np.full(3, np.nan), 0.0, None), (np.zeros(3), np.inf, None):
-        with pytest.raises(ValueError, match="must be finite"):
+        with pytest.raises(ValueError, match="must be a finite array"):
             solve(X, y, init=start)
 
 

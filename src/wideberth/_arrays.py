@@ -19,6 +19,7 @@ __all__ = [
     "fill",
     "float64",
     "host",
+    "is_dask",
     "is_foreign",
     "like",
     "namespace",
@@ -28,9 +29,17 @@ __all__ = [
 ]
 
 
+def is_dask(data) -> bool:
+    """Whether this is a Dask collection, an array or a frame."""
+    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 def is_foreign(array) -> bool:
-    """Whether this is an array of another library that follows the array API."""
-    if isinstance(array, np.ndarray):
+    """Whether this is an array of another library that follows the array API.
+
+    Dask's arrays, which follow it too, are collections of chunks here.
+    """
+    if isinstance(array, np.ndarray) or is_dask(array):
         return False
     return bool(array_api_compat.is_array_api_obj(array))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from wideberth import certify
 from wideberth._arrays import host
+from wideberth._validation import check_per_sample
 
 if TYPE_CHECKING:
     from wideberth.estimators import RobustLinearSVC
@@ -48,6 +49,7 @@ class CertifiedMixin:
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         y : array of shape (n_samples,)
+            True labels; those that are not in `classes_` count as wrong.
         radius : float, dict or array of shape (n_samples,), optional
             How far samples may be off; by default the parameter `radius`.
         sample_weight : array of shape (n_samples,), optional
@@ -59,10 +61,16 @@ class CertifiedMixin:
         """
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
-        labels, radii = classifier._numbers(y), classifier._radii(y, radius)
+        labels = classifier._numbers(y, len(values))
+        radii = classifier._radii(y, radius)
         known = np.maximum(labels, 0)
         right = certify.robust_correct(values, known, coef, radii, noise)
-        return float(np.average(right & (labels >= 0), weights=sample_weight))
+        weights = None
+        if sample_weight is not None:
+            weights = check_per_sample(sample_weight, len(values), "sample_weight")
+            if not weights.any():
+                raise ValueError("sample_weight is 0 for every sample; give some > 0.")
+        return float(np.average(right & (labels >= 0), weights=weights))
 
     def worst_case(self, X, y, radius=None) -> np.ndarray:
         """Return the perturbation of each sample that hurts most.
@@ -82,9 +90,9 @@ class CertifiedMixin:
         """
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
-        labels = classifier._numbers(y)
+        labels = classifier._numbers(y, len(values))
         if labels.min(initial=0) < 0:
-            unknown = np.asarray(y)[labels < 0][0]
+            unknown = host(y)[labels < 0][0]
             raise ValueError(
                 f"y holds the label {unknown!s}, unknown to this model; its classes "
                 f"are {classifier.classes_.tolist()}."

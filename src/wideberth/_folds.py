@@ -102,7 +102,7 @@ def _scores(search, paths, classes, rest: Data, params) -> Iterator:
     model = search._model(rest.noise)
     model.classes_, model.noise_ = classes, rest.noise
     model.n_features_in_ = rest.X.shape[1]  # type: ignore[attr-defined]
-    labels = model._numbers(rest.y)
+    labels = model._numbers(rest.y, len(rest.y))
     plain = search.scoring in (None, "accuracy") and not params
     for k in range(len(search.radii_)):
         for j, values in enumerate(_decisions(paths, k, rest.X)):

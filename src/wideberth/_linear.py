@@ -5,12 +5,19 @@ from __future__ import annotations
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
-from wideberth._arrays import host, is_foreign, like, namespace, pick
+from wideberth._arrays import host, is_dask, is_foreign, like, namespace, pick
 from wideberth._certified import CertifiedMixin
-from wideberth._validation import check_per_sample
+from wideberth._labels import class_labels, class_numbers, uniform
+from wideberth._validation import (
+    as_array,
+    check_per_sample,
+    refuse_chunks,
+    refuse_text,
+)
 
 __all__ = [
     "DTYPES",
@@ -18,6 +25,7 @@ __all__ = [
     "dispatched",
     "notes_of",
     "per_class",
+    "read_data",
     "weighted_classes",
 ]
 
@@ -40,7 +48,10 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         _check_same_place(X, self, "decision_function")
-        dtypes = DTYPES if not dispatched(X) else [namespace(X).float64, X.dtype]
+        if dispatched(X):
+            dtypes = [namespace(X).float64, X.dtype]
+        else:
+            X, dtypes = _read_rows(X), DTYPES
         X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
@@ -68,15 +79,31 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             return classes[host(numbers)]
         return pick(like(classes, values), numbers)
 
+    def score(self, X, y, sample_weight=None):
+        """Return the accuracy on samples with labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            True labels; those that are not in `classes_` count as wrong.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self, "coef_")
+        if not is_foreign(y):
+            y = class_labels(y, self.classes_, _num_samples(X))
+        return super().score(X, y, sample_weight)
+
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
 
-    def _numbers(self, y) -> np.ndarray:
-        """Class numbers of labels, −1 for labels the model does not know."""
-        y, classes = host(y), host(self.classes_)
-        numbers = np.searchsorted(classes, y)
-        found = classes[np.minimum(numbers, len(classes) - 1)] == y
-        return np.where(found, numbers, -1)
+    def _numbers(self, y, n: int) -> np.ndarray:
+        """Class numbers of n labels, −1 for labels the model does not know."""
+        return class_numbers(y, self.classes_, n)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -115,6 +142,16 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             "'balanced' or a dict of class label to weight."
         )
 
+    def _unknown_classes(self, labels, radius) -> list[Warning]:
+        """What to say of `class_weight` and `radius` for labels that do not occur."""
+        tables = {"class_weight": self.class_weight, "radius": radius}
+        notes = [
+            note_unknown(table, labels, name)
+            for name, table in tables.items()
+            if isinstance(table, dict)
+        ]
+        return [note for note in notes if note is not None]
+
     def _radii(self, y, radius):
         """What `solve` takes for `radius`: one number or one per sample."""
         if radius is None:
@@ -137,6 +174,26 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     def _noise(self):
         """The noise to train against; a pipeline may carry it here from raw units."""
         return self._carried_noise() if hasattr(self, "_carried_noise") else self.noise
+
+
+def note_unknown(table: dict, labels, name: str) -> Warning | None:
+    """Refuse, or else note, entries of a dict for labels that do not occur.
+
+    As in scikit-learn they are an error where a class has no entry: then one of them is
+    probably meant for it. Where every class has one they may be for classes that a fold
+    of a cross-validation happens to lack, and a warning says so.
+    """
+    known = host(labels).tolist()
+    unknown = [label for label in table if label not in known]
+    if not unknown:
+        return None
+    said = f"{name} has entries for {unknown!r}, which do not occur in y"
+    if any(label not in table for label in known):
+        raise ValueError(
+            f"{said}; its classes are {known!r}. Name classes as y does; where folds "
+            "may lack a class, give every class an entry."
+        )
+    return UserWarning(f"{said}; its classes are {known!r}.")
 
 
 def notes_of(solutions: list, labels) -> list[Warning]:
@@ -165,6 +222,39 @@ def _check_same_place(X, model, method: str) -> None:
         check_same_namespace(X, model, attribute="coef_", method=method)
 
 
+def _read_rows(X):
+    """Rows to predict, less what scikit-learn would misread: paths, masks, text."""
+    if is_dask(X):
+        return X
+    refuse_chunks(X, "prediction")
+    X = host(X) if is_foreign(X) else X
+    refuse_text(X)
+    return X
+
+
+def read_data(model, X, y) -> tuple:
+    """X and y in memory as scikit-learn checks them, after what it lets pass.
+
+    Masks, text and dates that it would turn into numbers are refused, and labels that
+    are objects become what they are.
+    """
+    refuse_chunks(X, type(model).__name__)
+    X = host(X) if is_foreign(X) else X
+    refuse_text(X)
+    if y is not None:
+        labels, n = as_array(y, "y"), _num_samples(X)
+        if labels.shape[:1] != (n,):
+            raise ValueError(
+                f"y has shape {labels.shape}; it must be one label per row of X, "
+                f"shape ({n},)."
+            )
+        y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
+        y = labels if is_foreign(y) else y
+    X, y = validate_data(model, X, y, accept_sparse="csr", dtype=DTYPES)
+    check_classification_targets(y)
+    return X, y
+
+
 def weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
     """Labels of positive weight, and the number of each sample's (−1 for others)."""
     labels, numbers = np.unique(y, return_inverse=True)
@@ -183,8 +273,8 @@ def weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
 def per_class(table: dict, labels, name: str, default=None) -> np.ndarray:
     """Read a dict of class label to number as an array in the order of `labels`."""
     values = [table.get(label, default) for label in labels.tolist()]
-    if None in values:
-        missing = labels[values.index(None)]
+    if any(value is None for value in values):
+        missing = labels[[value is None for value in values].index(True)]
         raise ValueError(
             f"{name}={table!r} has no entry for the class {missing!s}; give one for "
             "every class."

@@ -52,6 +52,11 @@ class Bracket:
 
 def critical_radius(problem: Problem, *, tol=1e-3, max_iter=200) -> Bracket:
     """Return the uniform radius from which on w* = 0, whatever the radii are now."""
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"problem is a {type(problem).__name__}; critical_radius takes a Problem, "
+            "which Problem.from_data(X, y) makes of data in memory."
+        )
     return critical_scale(problem.with_radii(1.0), tol=tol, max_iter=max_iter)
 
 

@@ -16,17 +16,15 @@ from functools import partial
 import numpy as np
 import scipy
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
 
 from wideberth._arrays import is_foreign
 from wideberth._callbacks import CallbackSupport, Progress, with_callbacks
 from wideberth._linear import (
-    DTYPES,
     LinearClassifier,
     dispatched,
     notes_of,
+    read_data,
     weighted_classes,
 )
 from wideberth._validation import check_jobs, check_positive
@@ -56,7 +54,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         Weight of the losses; smaller values regularise more.
     radius : float or dict, default=0.0
         How far a sample may be off, in units of `noise`: one number, or one per class
-        label. Radii that differ from sample to sample are given to `fit`.
+        label, where every class needs one. Radii that differ from sample to sample are
+        given to `fit`.
     noise : {"l2", "linf", "l1"} or array of shape (n_features,) or \
             (n_features, n_features), default="l2"
         Shape of the noise: a Euclidean ball; a box, every feature off by up to ρ; a
@@ -71,7 +70,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         λ_b = 1 / intercept_scaling².
     class_weight : dict or "balanced", default=None
         Factors on C per class label (1 where none is given), or "balanced": inversely
-        proportional to the total sample weight of each class.
+        proportional to the total sample weight of each class. A label that does not
+        occur in y is an error if some class has no factor, and a warning otherwise: a
+        fold of a cross-validation may lack a class.
     solver : str, default="auto"
         See `wideberth.solve`.
     screening : {"ellipsoid", "midpoint", "gap"} or None, default="ellipsoid"
@@ -181,8 +182,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             float32 is used as it is, without a float64 copy. Or data that is read in
-            chunks, as `wideberth.scale.open_data` takes it or returned by it; arrays
-            of other libraries under `array_api_dispatch`.
+            chunks, as `wideberth.scale.open_data` takes it or returned by it. Arrays
+            of other libraries stay where they are under `array_api_dispatch`, and are
+            copied to NumPy without.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -207,7 +209,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             from wideberth.scale.fitting import fit_elsewhere
 
             return fit_elsewhere(self, X, y, sample_weight, radius)
-        if is_scaled(X, y) and not is_foreign(X):
+        if not is_foreign(X) and is_scaled(X, y):
             from wideberth.scale.fitting import fit_source
 
             return fit_source(self, X, y, sample_weight, radius)
@@ -215,9 +217,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     def _fit_here(self, X, y, sample_weight, radius) -> list[Warning]:
         """Fit to data in NumPy or SciPy, or in what becomes that."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES)
-        check_classification_targets(y)
+        X, y = read_data(self, X, y)
         check_jobs(self.n_jobs)
+        own = self._own_radius() if radius is None else radius
+        notes = self._unknown_classes(np.unique(y), own)
         weights = self._weights(y, sample_weight)
         classes, numbers = weighted_classes(y, weights)
         radii = self._radii(y, radius)
@@ -251,7 +254,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.classes_, self.noise_ = classes, noise
         self._keep(solutions, np.array(positives), numbers)
         progress.end(**{name: getattr(self, name) for name in _PREDICTIVE})
-        return notes_of(solutions, classes)
+        return notes + notes_of(solutions, classes)
 
     def _options(self) -> dict:
         """Parameters that `solve` takes as they are, and checks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth._units import Units
-from wideberth._validation import check_per_sample, check_positive
+from wideberth._validation import check_per_sample, check_positive, refuse_masked
 from wideberth.endpoints import saturation_scale
 from wideberth.problem import Problem
 
@@ -39,6 +39,7 @@ def read_radii(radii, radius) -> np.ndarray:
     """Check factors on `radius`, or radii where there is none."""
     if radii is None:
         radii = (0.0,) if radius is None else (1.0,)
+    refuse_masked(radii, "radii")
     values = np.atleast_1d(np.asarray(radii))
     if values.ndim != 1 or not values.size:
         raise ValueError(
@@ -55,9 +56,11 @@ def read_Cs(Cs, problems: list[tuple[Problem, Units]]) -> np.ndarray:
             raise ValueError(f"Cs={Cs!r} must be a whole number ≥ 1, or values of C.")
         ranges = np.array([C_range(*stated) for stated in problems])
         return np.geomspace(ranges[:, 0].min(), ranges[:, 1].max(), int(Cs))
-    values = np.atleast_1d(np.asarray(Cs))
+    refuse_masked(Cs, "Cs")
+    values = np.asarray(Cs)
     if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
         raise ValueError(
-            f"Cs={Cs!r} must be a whole number ≥ 1, or a list of numbers > 0."
+            f"Cs={Cs!r} must be a whole number ≥ 1, how many values, or a list of "
+            "numbers > 0, the values."
         )
     return np.array([check_positive(value, "Cs") for value in values.tolist()])

@@ -24,13 +24,11 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
 
 from wideberth._folds import Data, Fold, binary_labels, robust_accuracy, run_fold
-from wideberth._linear import DTYPES, LinearClassifier, weighted_classes
-from wideberth._validation import check_jobs, check_per_sample
+from wideberth._linear import LinearClassifier, read_data, weighted_classes
+from wideberth._validation import check_jobs, check_per_sample, check_size
 from wideberth.estimators import RobustLinearSVC
 from wideberth.grids import read_Cs, read_radii
 from wideberth.solution import convergence_warning
@@ -163,6 +161,7 @@ class RobustLinearSVCCV(LinearClassifier):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            In memory; Dask collections, paths and chunks are refused.
         y : array of shape (n_samples,)
             Labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -187,8 +186,8 @@ class RobustLinearSVCCV(LinearClassifier):
 
     def _fit(self, X, y, sample_weight, radius, params) -> list[Warning]:
         """Fit in place; return the warnings to issue."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=DTYPES)
-        check_classification_targets(y)
+        X, y = read_data(self, X, y)
+        notes = self._unknown_classes(np.unique(y), radius)
         routed = self._route(sample_weight, radius, params)
         if "scorer" not in routed:
             routed.scorer = Bunch(score={})
@@ -218,10 +217,10 @@ class RobustLinearSVCCV(LinearClassifier):
             for k, split in enumerate(splits)
         )
         self._choose(folds)
-        notes = _open_points(folds, self.tol)
+        notes += _open_points(folds, self.tol)
         if self.refit:
             notes += self._train(data)
-        return notes
+        return list({str(note): note for note in notes}.values())
 
     def _scorer(self):
         if self.scoring_radius is None:
@@ -231,7 +230,7 @@ class RobustLinearSVCCV(LinearClassifier):
                 f"scoring={self.scoring!r} and scoring_radius={self.scoring_radius!r} "
                 "exclude each other; scoring_radius scores by accuracy under noise."
             )
-        check_per_sample(self.scoring_radius, 1, "scoring_radius")
+        check_size(self.scoring_radius, "scoring_radius")
         return partial(robust_accuracy, self.scoring_radius)
 
     def _grid(self, data: Data) -> np.ndarray:

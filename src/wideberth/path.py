@@ -98,6 +98,8 @@ class Path:
         The certified points of every solve, as in `Solution.trace`.
     alphas : array of shape (n_radii, n_Cs, n_samples) or None
     n_samples : int
+    classes : array of shape (2,)
+        The labels of y, sorted; positive decision values speak for the second.
     solver : str
     notes : tuple of Warning
     """
@@ -116,9 +118,16 @@ class Path:
     converged: np.ndarray
 
     def __init__(
-        self, Cs, radii, n_samples: int, n_features: int, solver: str, alphas=False
+        self,
+        Cs,
+        radii,
+        n_samples: int,
+        n_features: int,
+        solver: str,
+        alphas=False,
+        classes=(-1, 1),
     ):
-        self.Cs, self.radii = Cs, radii
+        self.Cs, self.radii, self.classes = Cs, radii, np.asarray(classes)
         self.n_samples, self.solver = n_samples, solver
         self.notes: tuple[Warning, ...] = ()
         grid = len(radii), len(Cs)
@@ -242,8 +251,9 @@ def path(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
+        In memory; arrays of other libraries are copied there.
     y : array of shape (n,)
-        Labels −1 and +1.
+        Labels of two classes, as in `solve`.
     Cs : int or array
         How many values of C, or the values, in any order. A number is spaced evenly in
         log C, from where every sample is saturated at the smallest radius, α_i = C, to
@@ -357,7 +367,8 @@ def prepare_path(
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
     name = choose_solver(problem, along_path=True) if solver == "auto" else solver
-    found = Path(values, factors, problem.n, problem.rows.d, name, keep_alphas)
+    shape = problem.n, problem.rows.d
+    found = Path(values, factors, *shape, name, keep_alphas, problem.classes)
     sequence = Sequence(problem, control, name, screening, random_state, proofs)
     return found, sequence, units
 

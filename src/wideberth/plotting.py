@@ -392,11 +392,10 @@ def _problem_number(model, label) -> tuple[int, str]:
     """Which binary problem a label stands for, and a title for it."""
     if len(model.screening_) == 1:
         return 0, ""
-    k = 0 if label is None else int(model._numbers([label])[0])
+    known = model.classes_.tolist()
+    k = 0 if label is None else known.index(label) if label in known else -1
     if k < 0:
-        raise ValueError(
-            f"label={label!r} is not one of the classes {model.classes_.tolist()}."
-        )
+        raise ValueError(f"label={label!r} is not one of the classes {known}.")
     return k, f"{model.classes_[k]} against the rest"
 
 

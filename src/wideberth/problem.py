@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from wideberth._arrays import at_least, is_foreign, namespace
+from wideberth._labels import check_labels
 from wideberth._rounding import (
     OFF,
     accurate_sum,
@@ -39,9 +40,10 @@ from wideberth._rounding import (
 from wideberth._validation import (
     check_data,
     check_intercept,
-    check_labels,
     check_per_sample,
     check_positive,
+    check_vector,
+    real_array,
 )
 from wideberth.certificate import Certificate
 from wideberth.noise import Noise, as_noise
@@ -127,7 +129,8 @@ class Problem:
     """A robust SVM on given rows: its primal, dual, gap and optimality conditions.
 
     Built by `from_data`; reduced ones carry what saturated samples left behind in
-    `folded`. `intercept` is None (no b), 0 (free) or its penalty λ_b > 0.
+    `folded`. `intercept` is None (no b), 0 (free) or its penalty λ_b > 0. `classes` are
+    the two labels that −1 and +1 stand for, where they are known.
     """
 
     rows: Rows
@@ -136,12 +139,16 @@ class Problem:
     noise: Noise
     intercept: float | None = None
     folded: Folded | None = None
+    classes: np.ndarray | None = None
 
     @classmethod
     def from_data(
         cls, X, y, *, C=1.0, radius=0.0, noise="l2", sample_weight=None, intercept=None
     ) -> Problem:
-        """Validate user data and build the problem, c_i = C · sample_weight_i."""
+        """Validate user data and build the problem, c_i = C · sample_weight_i.
+
+        y holds two classes of any kind; sorted, the second stands for +1.
+        """
         return cls.from_matrix(
             check_data(X),
             y,
@@ -156,7 +163,7 @@ class Problem:
     def from_matrix(cls, X, y, *, C, radius, noise, sample_weight, intercept):
         """`from_data` for an X that `check_data` returned."""
         n, d = X.shape
-        labels = check_labels(y, n)
+        labels, classes = check_labels(y, n)
         weights = np.broadcast_to(check_positive(C, "C"), (n,))
         if sample_weight is not None:
             with np.errstate(over="ignore"):
@@ -171,6 +178,7 @@ class Problem:
             check_per_sample(radius, n, "radius"),
             as_noise(noise, d),
             check_intercept(intercept),
+            classes=classes,
         )
 
     @property
@@ -201,7 +209,7 @@ class Problem:
         `sizes`, as of `Rows.magnitudes`, sharpen the bound on the rounding where
         features differ much in size; ‖w‖‖z_i‖ stand in for them.
         """
-        w = np.asarray(w, dtype=np.float64)
+        w = self._read(w, self.rows.d, "w")
         margins = self.rows.margins(w) if margins is None else margins
         omega = self.noise.support(w)
         slack = self._slack(margins, omega)
@@ -293,9 +301,11 @@ class Problem:
         and the lighter one up where folded samples leave no other way.
         """
         if not is_foreign(alpha):
-            alpha = np.asarray(alpha, dtype=np.float64)
+            alpha = self._read(alpha, self.n, "alpha")
         xp = namespace(alpha)
-        if xp.any((alpha < 0) | (alpha > self.weights)):
+        if not xp.all((alpha >= 0) & (alpha <= self.weights)):
+            if not xp.all(xp.isfinite(alpha)):
+                check_vector(alpha, self.n, "alpha")
             alpha = xp.clip(alpha, 0.0, self.weights)
         if self.intercept != 0:
             return alpha
@@ -358,6 +368,17 @@ class Problem:
         """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
         direction = self.noise.maximizer(np.asarray(w, dtype=np.float64))
         return np.outer(-self.y * self.radii, direction)
+
+    @staticmethod
+    def _read(values, length: int, name: str) -> np.ndarray:
+        """A float64 vector of this length, as it is where it is one already."""
+        if type(values) is not np.ndarray or values.dtype != np.float64:
+            values = real_array(values, name).astype(np.float64, copy=False)
+        if values.shape != (length,):
+            raise ValueError(
+                f"{name} has shape {values.shape}; this problem takes ({length},)."
+            )
+        return values
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)

@@ -20,6 +20,7 @@ import numpy as np
 
 from wideberth._arrays import namespace
 from wideberth._rounding import accurate_sum, chain, totals_rounding
+from wideberth._validation import check_vector
 from wideberth.bounds import (
     TESTS,
     Bounds,
@@ -112,7 +113,7 @@ def screen(
 
     Parameters
     ----------
-    X, y : array or CSR matrix of shape (n, d); labels −1 and +1
+    X, y : array or CSR matrix of shape (n, d); labels of two classes
     w, alpha : arrays of shape (d,) and (n,)
         Any primal point and any dual point (repaired if not feasible). The closer they
         are to the optimum, the more is decided; decisions are right whatever they are.
@@ -139,8 +140,9 @@ def screen(
         sample_weight=sample_weight,
         intercept=intercept,
     )
-    w = _check_shape(w, problem.rows.d, "w")
-    alpha = _check_shape(alpha, problem.n, "alpha")
+    w = check_vector(w, problem.rows.d, "w")
+    alpha = check_vector(alpha, problem.n, "alpha")
+    b = None if b is None else float(check_vector([b], 1, "b")[0])
     return screen_points(
         problem, problem.at(w, b), problem.dual_at(alpha), region=region, test=test
     )
@@ -402,13 +404,3 @@ class Screener:
         saturated = 0 if self.problem.folded is None else self.problem.folded.n
         n, free = reduction.full.n, self.problem.n
         return free, saturated, n - free - saturated
-
-
-def _check_shape(value, length: int, name: str) -> np.ndarray:
-    value = np.asarray(value, dtype=np.float64)
-    if value.shape != (length,) or not np.isfinite(value).all():
-        raise ValueError(
-            f"{name} must be a finite array of shape ({length},); received shape "
-            f"{value.shape}."
-        )
-    return value

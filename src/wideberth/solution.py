@@ -55,6 +55,8 @@ class Solution:
         One entry for every certified point of the run.
     notes : tuple of Warning
         The warnings that came with it.
+    classes : array of shape (2,)
+        The labels of y, sorted: where ⟨w,x⟩ + b is positive it speaks for the second.
 
     Notes
     -----
@@ -75,6 +77,7 @@ class Solution:
     saturated: Any
     trace: list[dict] = field(repr=False, default_factory=list)
     notes: tuple[Warning, ...] = ()
+    classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
 
     @property
     def primal(self) -> float:

@@ -9,19 +9,29 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from wideberth._arrays import host, like
 from wideberth._polish import polished
 from wideberth._thin import thinned
 from wideberth._units import Units, cut_radii, in_units, out_of_range
-from wideberth._validation import check_per_sample, check_positive, measured_data
+from wideberth._validation import (
+    check_flag,
+    check_positive,
+    check_size,
+    check_vector,
+    check_whole,
+    measured_data,
+    short,
+)
 from wideberth.bounds import available_tests
 from wideberth.endpoints import critical_radius, null_certificate
 from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
-from wideberth.scale.opening import is_scaled
+from wideberth.scale.opening import is_scaled, is_small
 from wideberth.screening import Partition, Screener, carry_dual, screen_points
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
@@ -82,7 +92,8 @@ def solve(
         arrays of other libraries and iterables of chunks are described in
         `wideberth.scale.open_data`.
     y : array of shape (n,)
-        Labels −1 and +1.
+        Labels of two classes, of any kind; sorted, the second is the positive one, as
+        in scikit-learn. `Solution.classes` holds them.
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,)
@@ -149,24 +160,23 @@ def solve(
         "intercept_penalty": intercept_penalty,
         "sample_weight": sample_weight,
     }
+    how = {
+        "solver": solver,
+        "screening": screening,
+        "tol": tol,
+        "max_iter": max_iter,
+        "max_seconds": max_seconds,
+        "init": init,
+        "callback": callback,
+        "random_state": random_state,
+    }
+    if is_small(X):
+        solution = solve(host(X), y, **asked, **how, quiet=True)
+        return _announced(_moved_to(solution, X), quiet)
     if is_scaled(X, y, memory):
         from wideberth.scale.solving import solve_data
 
-        solution = solve_data(
-            X,
-            y,
-            **asked,
-            solver=solver,
-            screening=screening,
-            tol=tol,
-            max_iter=max_iter,
-            max_seconds=max_seconds,
-            init=init,
-            callback=callback,
-            random_state=random_state,
-            memory=memory,
-            verbose=verbose,
-        )
+        solution = solve_data(X, y, **asked, **how, memory=memory, verbose=verbose)
         return _announced(solution, quiet)
     problem, units = cut_radii(*build_problem(X, y, **asked))
     entries, told = problem.n * problem.rows.d, units.callback(callback)
@@ -184,6 +194,12 @@ def solve(
     return _announced(units.restore(solution), quiet)
 
 
+def _moved_to(solution: Solution, X) -> Solution:
+    """The solution with what is as long as the data beside X."""
+    own = {name: getattr(solution, name) for name in ("alpha", "removed", "saturated")}
+    return replace(solution, **{name: like(part, X) for name, part in own.items()})
+
+
 def _announced(solution: Solution, quiet: bool) -> Solution:
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=3)
@@ -194,7 +210,8 @@ def check_choices(solver, screening) -> None:
     """Check the names of a solver and of a region."""
     if solver not in _SOLVERS:
         raise ValueError(f"solver={solver!r} is not known; choose one of {_SOLVERS}.")
-    if screening is not None and screening not in REGIONS:
+    known = isinstance(screening, str) and screening in REGIONS
+    if screening is not None and not known:
         raise ValueError(
             f"screening={screening!r} is not known; choose None or one of "
             f"{sorted(REGIONS)}."
@@ -222,20 +239,24 @@ def build_problem(
 
 def read_intercept(fit_intercept, intercept_penalty) -> float | None:
     """None, 0 or λ_b from what the user says about the intercept."""
-    penalty = check_per_sample(intercept_penalty, 1, "intercept_penalty")[0]
+    fit_intercept = check_flag(fit_intercept, "fit_intercept")
+    penalty = check_size(intercept_penalty, "intercept_penalty")
     if not fit_intercept and penalty:
         raise ValueError(
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
-    return float(penalty) if fit_intercept else None
+    return penalty if fit_intercept else None
 
 
 def make_control(
     entries: float, tol, max_iter, max_seconds, callback, started: float
 ) -> Control:
     """Check the limits of a run; on small data it aims beyond its tolerance."""
-    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be a whole number ≥ 1.")
+    max_iter = check_whole(max_iter, "max_iter")
+    if callback is not None and not callable(callback):
+        raise ValueError(
+            f"callback={callback!r} must be a function of one dict, or None."
+        )
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_positive(max_seconds, "max_seconds")
@@ -243,7 +264,7 @@ def make_control(
     small = entries <= _SMALL_ENTRIES
     return Control(
         tol,
-        int(max_iter),
+        max_iter,
         deadline,
         callback,
         started=started,
@@ -395,6 +416,7 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
         saturated,
         control.trace,
         tuple(notes),
+        problem.classes,
     )
 
 
@@ -406,25 +428,20 @@ def proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
 
 
 def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | None]:
+    """A start as a point of the problem; where it comes from makes no difference."""
     if isinstance(init, Solution):
-        return init.w, init.b, init.alpha
-    try:
-        w, b, alpha = init
-        w = np.asarray(w, dtype=np.float64)
-        alpha = None if alpha is None else np.asarray(alpha, dtype=np.float64)
-        b = float(b)
-    except (TypeError, ValueError):
+        init = init.w, init.b, init.alpha
+    if not isinstance(init, tuple | list) or len(init) != 3:
         raise ValueError(
-            f"init={init!r} must be a Solution or a tuple (w, b, alpha or None)."
-        ) from None
-    n, d = problem.n, problem.rows.d
-    if w.shape != (d,) or (alpha is not None and alpha.shape != (n,)):
-        raise ValueError(
-            f"init has w of shape {w.shape} and alpha of shape "
-            f"{None if alpha is None else alpha.shape}; expected ({d},) and ({n},)."
+            f"init={short(init)} must be a Solution or a tuple (w, b, alpha or None)."
         )
-    if not all(np.isfinite(part).all() for part in (w, b, alpha) if part is not None):
-        raise ValueError(f"init={init!r} must be finite.")
+    w, b, alpha = init
+    w = check_vector(w, problem.rows.d, "w of init")
+    if np.ndim(b) > 0:
+        raise ValueError(f"b of init has shape {np.shape(b)}; it must be one number.")
+    b = float(check_vector([b], 1, "b of init")[0])
+    if alpha is not None:
+        alpha = check_vector(alpha, problem.n, "alpha of init")
     return w, b, alpha
 
 

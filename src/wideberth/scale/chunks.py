@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth._arrays import fill, float64, host, is_foreign, like, namespace
-from wideberth._validation import check_data, check_per_sample
+from wideberth._labels import uniform
+from wideberth._validation import check_data, check_per_sample, is_missing
 from wideberth.noise import Noise
 from wideberth.problem import Problem
 from wideberth.rows import as_rows
@@ -61,16 +62,24 @@ class Classes:
 
     labels: np.ndarray
     positive: int
-    weights: np.ndarray
+    weights: np.ndarray | None = None
     radii: np.ndarray | None = None
+    #: Whether all labels were read, so that no other one can come.
+    complete: bool = True
 
     def read(self, chunk: Chunk) -> Chunk:
         """The chunk with labels −1 and +1, weights and radii by class applied."""
+        if tuple(chunk.y.shape) != (chunk.n,):
+            raise _wrong_length(chunk)
+        if not is_foreign(chunk.y):
+            chunk = replace(chunk, y=_unboxed(chunk))
         xp, beside = namespace(chunk.y), chunk.y
         masks = [chunk.y == label for label in self.labels.tolist()]
         strange = ~functools.reduce(operator.or_, masks)
         if xp.any(strange):
             place = int(np.flatnonzero(host(strange))[0])
+            if not self.complete:
+                raise _third_class(chunk, place, self.labels)
             raise chunk.error(
                 f"row {place} has the label {chunk.y[place]!s}, which was not there "
                 "when the labels were first read; the data must not change."
@@ -83,9 +92,10 @@ class Classes:
             return out
 
         signs = np.where(np.arange(len(masks)) == self.positive, 1.0, -1.0)
-        weight = by_class(self.weights)
-        if chunk.weight is not None:
-            weight = weight * chunk.weight
+        weight = chunk.weight
+        if self.weights is not None:
+            own = by_class(self.weights)
+            weight = own if weight is None else own * weight
         radius = chunk.radius if self.radii is None else by_class(self.radii)
         return replace(chunk, y=by_class(signs), weight=weight, radius=radius)
 
@@ -143,10 +153,10 @@ class Terms:
         """Features as the products take them."""
         if is_foreign(X):
             xp = namespace(X)
-            if X.dtype not in (xp.float32, xp.float64):
+            if xp.isdtype(X.dtype, "complex floating"):
                 raise ValueError(
-                    f"X has dtype {X.dtype}; arrays of other libraries must be float32 "
-                    "or float64. Convert it there."
+                    f"X has dtype {X.dtype}; its entries must be real numbers. Take "
+                    "the real part or the modulus, whichever is meant."
                 )
             X = float64(X)  # once for all products
         elif check or not (sp.issparse(X) or X.dtype in (np.float32, np.float64)):
@@ -167,25 +177,53 @@ def _labels(chunk: Chunk, check: bool):
     """−1 and +1 as float64, beside the rows; a chunk may hold one class only."""
     y = chunk.y
     if tuple(y.shape) != (chunk.n,):
-        raise chunk.error(f"has labels of shape {tuple(y.shape)} for {chunk.n} rows.")
+        raise _wrong_length(chunk)
     if is_foreign(y):
         y = float64(y)
     else:
-        y = np.asarray(y)
+        y = _unboxed(chunk)
         if y.dtype.kind not in "if":
             raise chunk.error(
-                f"has labels of dtype {y.dtype}; they must be −1 and +1. "
-                "RobustLinearSVC takes labels of any kind."
+                f"has labels of dtype {y.dtype}; those before were −1 and +1. Labels "
+                "must be all of one type."
             )
         y = y.astype(np.float64, copy=False)
     xp = namespace(y)
     if check and not xp.all(xp.abs(y) == 1):
         wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
-        raise chunk.error(
-            f"row {wrong} has the label {host(y)[wrong]:g}; solve needs exactly "
-            "−1 and +1. RobustLinearSVC takes labels of any kind."
-        )
+        raise _third_class(chunk, wrong, np.array([-1, 1]))
     return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+
+
+def _wrong_length(chunk: Chunk) -> DataError:
+    shape = tuple(chunk.y.shape)
+    return chunk.error(
+        f"has labels of shape {shape} for {chunk.n} rows; there must be one per row, "
+        f"shape ({chunk.n},)."
+    )
+
+
+def _unboxed(chunk: Chunk) -> np.ndarray:
+    """Labels that are objects, as an array of what they are; others as they are."""
+    y = np.asarray(chunk.y)
+    if y.dtype.kind != "O":
+        return y
+    try:
+        return uniform(y)
+    except ValueError as error:
+        raise chunk.error(str(error)) from None
+
+
+def _third_class(chunk: Chunk, place: int, labels: np.ndarray) -> DataError:
+    label, (first, second) = host(chunk.y)[place], labels.tolist()
+    if is_missing(label):
+        return chunk.error(f"row {place} has no label ({label!s}); drop such rows.")
+    shown = f"{label:g}" if isinstance(label, float) else str(label)
+    return chunk.error(
+        f"row {place} has the label {shown}; solve needs exactly two "
+        f"classes, and {first!r} and {second!r} came before. RobustLinearSVC takes "
+        "any number of classes."
+    )
 
 
 def _per_row(chunk: Chunk, name: str, default: float):

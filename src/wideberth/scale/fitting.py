@@ -12,10 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from wideberth._arrays import host, is_foreign, like, namespace, pick
+from wideberth._labels import distinct, refuse_mixture, uniform
 from wideberth._linear import notes_of, per_class
-from wideberth._validation import check_positive
+from wideberth._validation import check_positive, check_size, refuse_masked
 from wideberth.scale.chunks import Classes
-from wideberth.scale.opening import open_data
+from wideberth.scale.opening import is_small, names_values, open_data
 from wideberth.scale.solving import solve_source
 from wideberth.scale.sources import Source
 from wideberth.solution import Solution
@@ -23,20 +24,18 @@ from wideberth.solution import Solution
 __all__ = ["fit_elsewhere", "fit_source"]
 
 
-#: Entries up to which an array is no more than the few rows that may leave a device.
-_SMALL_ENTRIES = 1 << 18
-
-
 def fit_elsewhere(model, X, y, sample_weight, radius) -> list[Warning]:
     """Fit in place to an array of another library; what is fitted lies beside it."""
     xp = namespace(X)
     if y is None:
-        raise ValueError("requires y to be passed, but the target y is None.")
+        raise ValueError(
+            "y is None; RobustLinearSVC requires y to be passed, one label per row."
+        )
     y = _moved_to(y, X)
     X, y = validate_data(model, X, y, dtype=[xp.float64, xp.float32])
     check_classification_targets(y)
     rest = (_moved_to(sample_weight, X), _moved_to(radius, X))
-    if X.shape[0] * X.shape[1] > _SMALL_ENTRIES:
+    if not is_small(X):
         return fit_source(model, X, y, *rest)
     here = [host(part) if is_foreign(part) else part for part in rest]
     notes = model._fit_here(host(X), host(y), *here)
@@ -49,7 +48,10 @@ def fit_elsewhere(model, X, y, sample_weight, radius) -> list[Warning]:
 
 def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     """Fit in place, one class against the rest after the other."""
-    each = radius is not None and not isinstance(radius, numbers.Real | dict)
+    each = np.ndim(radius) > 0 or names_values(X, radius)
+    own = model._own_radius() if radius is None else radius
+    if not each and not isinstance(own, dict):  # before anything is read
+        check_size(own, "radius")
     source = open_data(
         X,
         y,
@@ -58,8 +60,9 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     )
     if not is_foreign(X):
         _note_features(model, source)
-    radius = model.radius if radius is None else radius
+    radius = own
     labels, totals = _labels(source.labels())
+    notes = model._unknown_classes(labels, radius)
     weights = model._class_factors(labels, totals)
     radii = None
     if isinstance(radius, dict):
@@ -86,13 +89,14 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
         solutions.append(found)
     _keep(model, solutions, labels, X, y)
     model.noise_ = noise
-    return notes_of(solutions, labels)
+    return notes + notes_of(solutions, labels)
 
 
 def _moved_to(values, X):
     """Per-row values where the rows are; numbers and text stay as they are."""
-    if values is None or isinstance(values, numbers.Real | dict):
+    if values is None or isinstance(values, str | numbers.Real | dict):
         return values
+    refuse_masked(values, "an array beside X")
     values = values if is_foreign(values) else np.asarray(values)
     if not is_foreign(values) and values.dtype.kind not in "biuf":
         return values
@@ -110,14 +114,14 @@ def _labels(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:
     """All labels that occur with a weight, and the weight of each."""
     totals: dict = {}
     for y, weight in parts:
-        xp = namespace(y) if is_foreign(y) else np
-        y = y if is_foreign(y) else np.asarray(y)
-        for label in xp.unique_values(y):
+        y = y if is_foreign(y) else uniform(np.asarray(y))
+        xp = namespace(y)
+        for label in distinct(y):
             mask = y == label
             share = mask if weight is None else xp.where(mask, weight, 0.0)
             total = xp.count_nonzero(share) if weight is None else xp.sum(share)
-            name = host(label).item()
-            totals[name] = totals.get(name, 0.0) + float(total)
+            totals[label] = totals.get(label, 0.0) + float(total)
+    refuse_mixture(list(totals))
     present = sorted(name for name, total in totals.items() if total > 0)
     if len(present) < 2:
         shown = ", ".join(map(str, list(totals)[:5]))

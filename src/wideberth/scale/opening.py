@@ -8,26 +8,44 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._arrays import is_foreign
+from wideberth._arrays import is_dask, is_foreign
+from wideberth._validation import refuse_masked
 from wideberth.scale.chunks import DataError
 from wideberth.scale.memory import parse_bytes
 from wideberth.scale.sources import ArraySource, ChunkSource, NpySource, Source
 
-__all__ = ["is_scaled", "open_data"]
+__all__ = ["is_scaled", "is_small", "names_values", "open_data"]
 
 _TABLES = {".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv"}
 _TEXTS = {".svm", ".libsvm", ".svmlight", ".txt", ".dat"}
+#: Entries up to which an array of another library is copied to NumPy and solved there:
+#: no more than the few rows that leave a device while a large one is solved.
+_SMALL_ENTRIES = 1 << 18
+
+
+def is_small(X) -> bool:
+    """Whether an array of another library is solved as a NumPy copy of it."""
+    return is_foreign(X) and (X.ndim != 2 or X.shape[0] * X.shape[1] <= _SMALL_ENTRIES)
 
 
 def is_scaled(X, y=None, memory=None) -> bool:
-    """Whether data is for this package: not one NumPy array, SciPy matrix or frame."""
+    """Whether data is read in chunks: not one NumPy array, SciPy matrix or frame."""
     if isinstance(X, np.memmap):
         return memory is not None and X.nbytes > parse_bytes(memory)
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return False
-    if isinstance(X, str | PathLike | Source) or _is_dask(X) or is_foreign(X):
+    if isinstance(X, str | PathLike | Source) or is_dask(X):
         return True
-    return y is None and (callable(X) or hasattr(X, "__iter__"))
+    if is_foreign(X):
+        return not is_small(X)
+    if y is not None or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
+        return False  # rows; without y that will be an error
+    return callable(X) or hasattr(X, "__iter__")
+
+
+def names_values(X, value) -> bool:
+    """Whether a value beside X is the name of a column or a file, not a number."""
+    return isinstance(X, str | PathLike) and isinstance(value, str | PathLike)
 
 
 def open_data(
@@ -56,22 +74,27 @@ def open_data(
     -------
     Source
     """
-    if isinstance(X, Source):
-        return X
     beside = {"y": y, "weight": sample_weight, "radius": radius}
+    given = [name for name, value in beside.items() if value is not None]
+    if isinstance(X, Source):
+        if given:
+            raise DataError(
+                f"X is open already, so {' and '.join(given)} must have been given to "
+                "open_data with it."
+            )
+        return X
     if isinstance(X, np.memmap) and X.filename is not None:
         return NpySource.of_memmap(X, **beside, memory=memory)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns)
-    if _is_dask(X):
+    if is_dask(X):
         from wideberth.scale.dask import DaskSource
 
         return DaskSource(X, **beside, memory=memory)
     if is_foreign(X):
         if y is None:
             raise DataError("y is missing; give one label per row of X.")
-        return ArraySource(X, **beside)
-    given = [name for name, value in beside.items() if value is not None]
+        return ArraySource(X, **{k: _beside(v, k) for k, v in beside.items()})
     if given:
         raise DataError(
             f"X yields chunks, so {' and '.join(given)} must come with them: "
@@ -103,5 +126,9 @@ def _open_path(path: Path, beside: dict, memory, columns) -> Source:
     )
 
 
-def _is_dask(X) -> bool:
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+def _beside(values, name: str):
+    """Values per row beside an array: an array too, of whatever library."""
+    if values is None or is_foreign(values):
+        return values
+    refuse_masked(values, name)
+    return np.asarray(values)

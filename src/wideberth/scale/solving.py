@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
 import sys
 import time
 
-from wideberth._validation import check_per_sample, check_positive
+import numpy as np
+
+from wideberth._labels import distinct, two_classes
+from wideberth._validation import check_positive, check_size
 from wideberth.noise import Correlated, as_shape
-from wideberth.scale.chunks import Classes, Terms
-from wideberth.scale.opening import open_data
+from wideberth.scale.chunks import Classes, DataError, Terms
+from wideberth.scale.opening import names_values, open_data
 from wideberth.scale.sources import Source
 from wideberth.scale.tall import TallOutcome, solve_tall
 from wideberth.solution import Solution, not_converged, null_model
@@ -18,12 +20,16 @@ from wideberth.solvers.control import Control
 
 __all__ = ["solve_data", "solve_source"]
 
+#: Labels looked at in one go; the first few tell both classes, unless they are sorted.
+_LOOK = 1 << 16
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
 def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
     """Open the data and train on it; the parameters are those of `solve`."""
-    one = isinstance(radius, numbers.Real)
+    one = np.ndim(radius) == 0 and not names_values(X, radius)
+    if one:  # before anything is read
+        radius = check_size(radius, "radius")
     source = open_data(
         X,
         y,
@@ -31,7 +37,33 @@ def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
         radius=None if one else radius,
         memory=memory,
     )
-    return solve_source(source, radius=radius if one else 0.0, **options)
+    classes = _binary(source)
+    return solve_source(
+        source, radius=radius if one else 0.0, classes=classes, **options
+    )
+
+
+def _binary(source: Source) -> Classes | None:
+    """The two classes of the data; None where they are −1 and +1 already.
+
+    Labels are read until two have been found; a third is noticed when its chunk is.
+    """
+    found: set = set()
+    for y in source.some_labels():
+        for start in range(0, y.shape[0], _LOOK):
+            found.update(distinct(y[start : min(start + _LOOK, y.shape[0])]))
+            if len(found) >= 2:
+                break
+        if len(found) >= 2:
+            break
+    if not found:
+        raise DataError("No row of the data has a label; there are no rows.")
+    try:
+        labels = two_classes(list(found))
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    signs = labels.dtype.kind in "if" and labels.tolist() == [-1, 1]
+    return None if signs else Classes(labels, 1, complete=False)
 
 
 def solve_source(
@@ -93,7 +125,7 @@ def _terms(
     return Terms(
         source.d,
         check_positive(C, "C"),
-        float(check_per_sample(radius, 1, "radius")[0]),
+        check_size(radius, "radius"),
         shape,
         read_intercept(fit_intercept, intercept_penalty),
         classes,
@@ -105,6 +137,9 @@ def _terms(
 def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
     certificate, seconds = found.certificate, time.perf_counter() - control.started
     converged = certificate.proves(control.tol)
+    classes = np.array([-1, 1])
+    if terms.classes is not None and len(terms.classes.labels) == 2:
+        classes = terms.classes.labels
     notes = []
     if not converged:
         remedy = _MORE_MEMORY if found.tight else None
@@ -125,6 +160,7 @@ def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
         found.saturated,
         control.trace,
         tuple(notes),
+        classes,
     )
 
 

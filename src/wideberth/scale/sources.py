@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth._arrays import is_foreign
+from wideberth._validation import refuse_masked
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.memory import parse_bytes, resident
 
@@ -58,6 +59,11 @@ class Source(ABC):
         """Labels and weights of all chunks, read without the features if possible."""
         for chunk in self.chunks():
             yield chunk.y, chunk.weight
+
+    def some_labels(self) -> Iterator[Any]:
+        """Labels alone, for who may stop before the end."""
+        for y, _ in self.labels():
+            yield y
 
     def capacity(self) -> int:
         """How many rows may be held in memory, with what solving on them takes."""
@@ -162,11 +168,14 @@ class ChunkSource(Source):
                     f"or (X, y, weight, radius); received {type(parts).__name__}."
                 )
             X, *vectors = parts
+            for name, part in zip(("X", "y", "weight", "radius"), parts, strict=False):
+                refuse_masked(part, name)
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
             if X.ndim != 2:
                 raise DataError(
                     f"X, chunk {number}: the rows have {X.ndim} dimension(s); they "
-                    "must have two: samples × features."
+                    "must have two: samples × features. If X holds rows, not chunks "
+                    "(X, y), give y beside it."
                 )
             vectors = [
                 part if is_foreign(part) else np.asarray(part) for part in vectors
@@ -286,6 +295,7 @@ def read_vector(value, n: int, name: str):
     """One number per row, from an array or a .npy file; None if it is one for all."""
     if value is None:
         return None
+    refuse_masked(value, name)
     if isinstance(value, str | Path):
         value = _mapped(Path(value))
     value = value if isinstance(value, np.ndarray) else np.asarray(value)
