@@ -11,6 +11,7 @@ from wideberth import certify
 from wideberth._arrays import host, is_foreign, like, namespace, pick
 from wideberth._certified import CertifiedMixin
 from wideberth._validation import check_per_sample
+from wideberth.noise import align_noise
 
 __all__ = [
     "DTYPES",
@@ -136,7 +137,9 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
     def _noise(self):
         """The noise to train against; a pipeline may carry it here from raw units."""
-        return self._carried_noise() if hasattr(self, "_carried_noise") else self.noise
+        if hasattr(self, "_carried_noise"):
+            return self._carried_noise()
+        return align_noise(self.noise, getattr(self, "feature_names_in_", None))
 
 
 def notes_of(solutions: list, labels) -> list[Warning]:

@@ -230,7 +230,12 @@ def _usual_noise(noise: Noise) -> tuple[Noise, float]:
     if largest == 0 or 1 / _USUAL_NOISE <= largest <= _USUAL_NOISE:
         return noise, 1.0
     stretch = _power_of_two(largest)
-    return Ellipsoid(noise.scales / stretch), stretch
+    usual = Ellipsoid(
+        noise.scales / stretch,
+        turn_error=noise.turn_error,
+        support_error=noise.support_error / stretch,
+    )
+    return usual, stretch
 
 
 def _sigma(X, heaviest: float) -> float:

@@ -341,7 +341,7 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         accurate_sum(weights * problem.y),
         count,
         mass,
-        problem.rows.combine_rounding * mass,
+        (problem.rows.combine_rounding + problem.noise.turn_error) * mass,
     )
 
 

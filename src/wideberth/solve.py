@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wideberth._labels import feature_names
 from wideberth._polish import polished
 from wideberth._thin import thinned
 from wideberth._units import Units, cut_radii, in_units, out_of_range
@@ -205,11 +206,13 @@ def build_problem(
     """The problem of user data, and the units and axes it is stated in.
 
     `factor` is what its weights will be multiplied by; see `in_units`. Correlated noise
-    is noise of one level per feature in its principal axes.
+    is noise of one level per feature in its principal axes; how far those are from
+    exact is part of every certificate (`_covariance`).
     """
     intercept = read_intercept(fit_intercept, intercept_penalty)
+    names = feature_names(X)
     X, size = measured_data(X)
-    shape, axes = as_shape(noise, X.shape[1]), None
+    shape, axes = as_shape(noise, X.shape[1], names), None
     if isinstance(shape, Correlated):
         axes, shape = shape.axes, shape.principal
         X = X @ axes

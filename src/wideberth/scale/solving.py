@@ -82,7 +82,7 @@ def _terms(
     source: Source, C, radius, noise, fit_intercept, intercept_penalty, classes
 ) -> Terms:
     """Check what the problem is made of, but for its rows."""
-    shape, turn = as_shape(noise, source.d), None
+    shape, turn = as_shape(noise, source.d, source.names), None
     if isinstance(shape, Correlated):
         turn, shape = shape.axes, shape.principal
     if not shape.smooth:

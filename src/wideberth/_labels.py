@@ -1,0 +1,108 @@
+"""Numbers that come labelled by feature names: Series, dicts, frames.
+
+What is given per feature is used by name, never by position, where both sides have
+names: `labelled_rows` and `labelled_covariance` take names and numbers apart, `matched`
+finds the order, and `feature_names` says what the columns of X are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = [
+    "feature_names",
+    "labelled_covariance",
+    "labelled_rows",
+    "matched",
+    "real_array",
+]
+
+#: How many names an error lists.
+_SHOWN = 10
+
+
+def feature_names(X) -> list | None:
+    """Names of the columns of a frame; None where X has none."""
+    columns = getattr(X, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = list(columns)
+    return names if any(isinstance(name, str) for name in names) else None
+
+
+def labelled_rows(values) -> tuple[list | None, np.ndarray]:
+    """Names and numbers of a Series, a dict or a frame's rows; no names for others."""
+    if isinstance(values, dict):
+        return list(values), real_array(list(values.values()), "noise")
+    return _labels(getattr(values, "index", None)), real_array(values, "noise")
+
+
+def labelled_covariance(values) -> tuple[list | None, np.ndarray]:
+    """Names and numbers of a covariance, in one order of rows and columns.
+
+    A frame without an index has its rows in the order of its columns.
+    """
+    matrix, names = real_array(values, "noise"), feature_names(values)
+    rows = _labels(getattr(values, "index", None))
+    if rows is None or names is None:
+        return names or rows, matrix
+    return names, matrix[matched(rows, names)]
+
+
+def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
+    """Places at which `labels` hold each of the feature `names`."""
+    if names is None:
+        raise ValueError(
+            f"noise is labelled by feature names ({_listed(labels)}), but X has none to "
+            "compare them with. Give X as a frame with these columns, or noise as an "
+            "array in the order of the features."
+        )
+    places = {label: place for place, label in enumerate(labels)}
+    missing = [name for name in names if name not in places]
+    known = set(names)
+    unknown = [label for label in labels if label not in known]
+    if missing or unknown:
+        parts = [f"has none for {_listed(missing)}"] if missing else []
+        parts += [f"names {_listed(unknown)}, not in X"] if unknown else []
+        raise ValueError(
+            f"noise {' and '.join(parts)}; give one for every feature of X, "
+            f"{_listed(names)}, and no other (0 for a feature without noise)."
+        )
+    if len(places) < len(labels):
+        twice = [label for place, label in enumerate(labels) if places[label] != place]
+        raise ValueError(f"noise names {_listed(twice)} more than once; give one each.")
+    return np.array([places[name] for name in names], dtype=np.intp)
+
+
+def real_array(values, name: str) -> np.ndarray:
+    """Real numbers as a float64 array; missing ones are NaN."""
+    try:
+        if hasattr(values, "to_numpy") and hasattr(values, "index"):
+            values = values.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError
+        if np.ma.is_masked(values):
+            raise ValueError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}={values!r} is not an array of real numbers, nor one of the names "
+            "'l1', 'l2', 'linf'."
+        ) from None
+
+
+def _labels(index) -> list | None:
+    """Labels of a pandas index; None where it only counts, or is something else."""
+    if index is None or callable(index):
+        return None
+    labels = list(index)
+    return None if labels == list(range(len(labels))) else labels
+
+
+def _listed(names: Sequence) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN]))
+    left = len(names) - _SHOWN
+    return f"{shown} and {left} more" if left > 0 else shown
