@@ -160,7 +160,10 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
             lambda: radius_from_imputations(np.ones((3, 2, 2))),
             "quantile=0.9 needs more",
         ),
-        (lambda: radius_from_imputations(np.ones((3, 2))), "imputations has shape"),
+        (
+            lambda: radius_from_imputations(np.ones((3, 2))),
+            "imputations has tables of shape",
+        ),
     ],
 )
 def test_bad_arguments_are_named(call, said):

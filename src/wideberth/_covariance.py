@@ -7,7 +7,7 @@ square of a small number is never formed, and rounding F by a share ε of itself
 `factor_of` finds F. Features are first measured in units (powers of two) in which all
 variances are about 1. *Rank rule*: eigenvalues of that matrix at or below 4·d·ε times
 the largest, ε = 2⁻⁵², count as none. What eigh leaves is then mended: with B the factor
-found, R the matrix, E = R − BBᵀ computed without rounding errors to speak of, and any δ,
+found, R the matrix, E = R − BBᵀ computed to twice the usual digits, and any δ,
 
     R = (B+δ)(B+δ)ᵀ − δδᵀ + N,   N = E − Bδᵀ − δBᵀ,
     |√(uᵀRu) − ‖Bᵀu‖| ≤ (2‖δ‖ + √‖N‖) ‖u‖ ,
@@ -47,7 +47,7 @@ class Axes:
 
     directions: np.ndarray
     scales: np.ndarray
-    #: Bound T: rows turned by Q are off by at most T‖x‖ in all, weights turned back too.
+    #: Bound T: turning rows to Q and weights back changes ⟨w,x⟩ by at most T‖w‖‖x‖.
     turn_error: float
     #: Bound H: |‖τ∘v‖ − Ω(w)| ≤ H‖v‖ for the weights w that v is turned back to.
     support_error: float
@@ -66,10 +66,10 @@ def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
     largest = max(float(values[-1]), 0.0)
     if not values[0] >= -_INDEFINITE * largest:
         raise ValueError(
-            "noise is not a covariance: with features scaled to variance 1 it has the "
-            f"eigenvalue {values[0]:.3g} beside {values[-1]:.3g}. A covariance is "
-            "positive semidefinite; give a factor of it (Correlated.from_factor) if "
-            "rounding made it so."
+            f"noise has the negative eigenvalue {values[0]:.3g} beside "
+            f"{values[-1]:.3g}, with features scaled to a variance of about 1; as a "
+            "matrix it must be a covariance, positive semidefinite. If rounding made it "
+            "so, give a factor of it (wideberth.noise.Correlated.from_factor)."
         )
     kept = values > _RANK * d * _EPS * largest
     lengths = np.sqrt(values[kept])
@@ -179,7 +179,8 @@ def principal_axes(factor: np.ndarray, error: float) -> Axes:
     support += once * (float(lengths[0]) + support)
     # Rows and the weights turned back are each off once; half as much again on top
     # leaves room for the second order, and for the rounding of these bounds.
-    return Axes(Q, unit * scales, 2.5 * once, 1.25 * (unit * float(support) + error))
+    support = 1.25 * (unit * float(support) + error)
+    return Axes(Q, unit * scales, 2.5 * float(once), support)
 
 
 def _departure(Q: np.ndarray) -> float:

@@ -16,6 +16,7 @@ __all__ = [
     "labelled_covariance",
     "labelled_rows",
     "matched",
+    "own_names",
     "real_array",
 ]
 
@@ -30,6 +31,15 @@ def feature_names(X) -> list | None:
         return None
     names = list(columns)
     return names if any(isinstance(name, str) for name in names) else None
+
+
+def own_names(noise) -> list | None:
+    """The names that noise brings along, for those who need no order of features."""
+    if isinstance(noise, dict):
+        return list(noise)
+    names = getattr(noise, "feature_names", None)  # of correlated noise
+    rows = None if isinstance(noise, str) else _labels(getattr(noise, "index", None))
+    return names or feature_names(noise) or rows
 
 
 def labelled_rows(values) -> tuple[list | None, np.ndarray]:
@@ -55,9 +65,9 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
     """Places at which `labels` hold each of the feature `names`."""
     if names is None:
         raise ValueError(
-            f"noise is labelled by feature names ({_listed(labels)}), but X has none to "
-            "compare them with. Give X as a frame with these columns, or noise as an "
-            "array in the order of the features."
+            f"noise is labelled by feature names ({_listed(labels)}), but X has no "
+            "column names to compare them with. Give X as a frame with these columns, "
+            "or noise as an array in the order of the features."
         )
     places = {label: place for place, label in enumerate(labels)}
     missing = [name for name in names if name not in places]
@@ -78,6 +88,7 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
 
 def real_array(values, name: str) -> np.ndarray:
     """Real numbers as a float64 array; missing ones are NaN."""
+    given = values
     try:
         if hasattr(values, "to_numpy") and hasattr(values, "index"):
             values = values.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas
@@ -88,9 +99,9 @@ def real_array(values, name: str) -> np.ndarray:
             raise ValueError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
+        kind = "neither a name of a shape nor" if name == "noise" else "not"
         raise ValueError(
-            f"{name}={values!r} is not an array of real numbers, nor one of the names "
-            "'l1', 'l2', 'linf'."
+            f"{name}={given!r} is {kind} an array of real numbers."
         ) from None
 
 

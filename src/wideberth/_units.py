@@ -290,6 +290,8 @@ def out_of_range(problem: Problem, units: Units) -> str:
     largest = float(columns.max()) * sigma if columns.size else 0.0
     widest = float(problem.radii.max()) if units.cut is None else np.inf
     faint = float(weights.sum()) / problem.intercept if problem.intercept else 0.0
+    noise = problem.noise
+    blurred = noise.support_error / (noise.lipschitz(problem.rows.d) or 1.0)
     causes = [
         (
             spread / 1e6,
@@ -310,6 +312,12 @@ def out_of_range(problem: Problem, units: Units) -> str:
             faint / 1e6,
             f"intercept_penalty is {faint:.1e} times smaller than the weights: choose "
             "0, a free intercept",
+        ),
+        (
+            # Where Σ determines its factor this is about d^1.5 times 1e-16, else 1e-8.
+            blurred * 1e10,
+            "noise is a covariance whose own rounding blurs the directions without "
+            "noise: give a factor of it (wideberth.noise.Correlated.from_factor)",
         ),
         (
             pull / 1e6,

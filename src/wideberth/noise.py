@@ -6,8 +6,8 @@ any δ ∈ ρU. Everything the library needs of U follows from its support funct
 gives the primal point of a dual one: prox_{sΩ}(d) = d − Proj_{sU}(d) (theory §2).
 
 Public: `Noise`, its shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`, `as_noise`
-for the shapes a `Problem` can hold, `as_shape` for all of them, and `align_noise`, which
-puts what is labelled by feature names in the order of the features.
+for the shapes a `Problem` can hold, `as_shape` for all of them, and `align_noise` for
+what is labelled by feature names.
 """
 
 from __future__ import annotations
@@ -400,8 +400,9 @@ def as_noise(noise: object, n_features: int, names=None) -> Noise:
         )
     if isinstance(shape, Correlated) and len(shape.factor) != n_features:
         raise ValueError(
-            f"noise is correlated noise of {len(shape.factor)} features, but X has "
-            f"{n_features}; give one row of the covariance or of its factor for each."
+            f"noise is a covariance of shape {shape.axes.shape}, but X has "
+            f"{n_features} features; give one row and one column per feature, or one "
+            "row of a factor."
         )
     return shape
 

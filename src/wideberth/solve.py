@@ -88,10 +88,12 @@ def solve(
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,)
         ρ_i, how far each sample may be off.
-    noise : {"l2", "linf", "l1"}, array of shape (d,) or array of shape (d, d)
+    noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
         Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
-        one noise level per feature, or one given by a covariance. The last is solved
-        and certified in its principal axes, on a dense float64 copy of X.
+        one noise level per feature, or one given by a covariance or its factor
+        (`wideberth.noise.Correlated`). The last is solved in its principal axes, on a
+        dense float64 copy of X; the certificate is that of X and the covariance as
+        given. A Series, dict or frame is aligned with the columns of X by name.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
