@@ -68,8 +68,8 @@ def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
         raise ValueError(
             f"noise has the negative eigenvalue {values[0]:.3g} beside "
             f"{values[-1]:.3g}, with features scaled to a variance of about 1; as a "
-            "matrix it must be a covariance, positive semidefinite. If rounding made it "
-            "so, give a factor of it (wideberth.noise.Correlated.from_factor)."
+            "matrix it must be a covariance, positive semidefinite. If rounding made "
+            "it so, give a factor of it (wideberth.noise.Correlated.from_factor)."
         )
     kept = values > _RANK * d * _EPS * largest
     lengths = np.sqrt(values[kept])
@@ -104,11 +104,10 @@ def _mended(matrix, factor, inverse) -> tuple[np.ndarray, float]:
         residual, rest = _residual(matrix, factor)
         step = residual @ inverse
         step -= 0.5 * factor @ (inverse.T @ step)
-        size, moved = np.linalg.norm(factor), np.linalg.norm(step)
+        size, moved = _norm(factor), _norm(step)
         left = residual - factor @ step.T - step @ factor.T
-        rest += gamma(2 * factor.shape[1] + 4) * (
-            np.linalg.norm(residual) + 2 * size * moved
-        )
+        width = 2 * factor.shape[1] + 4
+        rest += gamma(width) * (_norm(residual) + 2 * size * moved)
         error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))
         if error < bound:
             best, bound = factor, error
@@ -141,11 +140,13 @@ def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float
                 low += error
     kept = factor - rest
     low -= kept @ rest.T + rest @ factor.T
-    size, tiny = np.linalg.norm(factor), np.linalg.norm(rest)
     result = total + low
-    error = gamma(1) * np.linalg.norm(result) + gamma(2 * k + 4) * 2 * size * tiny
+    bound = gamma(1) * _norm(result) + 2 * gamma(2 * k + 4) * _norm(factor) * _norm(
+        rest
+    )
+    # At most 9 errors of sums of this size are summed in `low`, each rounded by u.
     largest = float(np.abs(matrix).max(initial=0.0)) + 4 * k * unit * unit
-    return result, float(error + 256 * len(matrix) * (0.5 * _EPS) ** 2 * largest)
+    return result, bound + 256 * len(matrix) * (0.5 * _EPS) ** 2 * largest
 
 
 def _two_sum(a, b) -> tuple[np.ndarray, np.ndarray]:
@@ -171,27 +172,31 @@ def principal_axes(factor: np.ndarray, error: float) -> Axes:
     scales[: len(lengths)] = lengths
     image = np.zeros((k, d))
     image[:, : len(lengths)] = other.T[:, : len(lengths)] * lengths
-    off, size = _departure(Q), np.linalg.norm(scaled)
-    turned = gamma(d + 2) * np.linalg.norm(Q)
-    support = np.linalg.norm(scaled.T @ Q - image) + turned * size
+    off, size = _departure(Q), _norm(scaled)
+    turned = gamma(d + 2) * _norm(Q)
+    support = _norm(scaled.T @ Q - image) + turned * size
     support += gamma(4) * size + float(lengths[0]) * _departure(other.T) + size * off
     once = turned + off
     support += once * (float(lengths[0]) + support)
     # Rows and the weights turned back are each off once; half as much again on top
     # leaves room for the second order, and for the rounding of these bounds.
-    support = 1.25 * (unit * float(support) + error)
-    return Axes(Q, unit * scales, 2.5 * float(once), support)
+    return Axes(Q, unit * scales, 2.5 * once, 1.25 * (unit * support + error))
 
 
 def _departure(Q: np.ndarray) -> float:
     """Bound on the distance of Q from the nearest matrix with orthonormal columns."""
     residual, rest = _residual(np.eye(Q.shape[1]), Q.T)
-    return float(np.linalg.norm(residual)) + rest
+    return _norm(residual) + rest
+
+
+def _norm(matrix: np.ndarray) -> float:
+    """Frobenius norm, which bounds ‖·‖₂."""
+    return float(np.linalg.norm(matrix))
 
 
 def _spectral_bound(symmetric: np.ndarray) -> float:
     """Bound on ‖·‖₂ of a matrix that is symmetric up to rounding."""
-    size = float(np.linalg.norm(symmetric))
+    size = _norm(symmetric)
     values = np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))
     largest = float(np.abs(values).max(initial=0.0))
     return min(size, largest + gamma(8 * len(symmetric)) * size)

@@ -1,8 +1,8 @@
-"""Numbers that come labelled by feature names: Series, dicts, frames.
+"""What users give per feature: numbers, perhaps labelled by the names of the features.
 
-What is given per feature is used by name, never by position, where both sides have
-names: `labelled_rows` and `labelled_covariance` take names and numbers apart, `matched`
-finds the order, and `feature_names` says what the columns of X are called.
+Series, dicts and frames are used by name, never by position: `labelled_rows` and
+`labelled_covariance` take names and numbers apart, `matched` finds the order, `aligned`
+does it all, and `feature_names` says what the columns of X are called.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 __all__ = [
+    "aligned",
+    "check_covariance",
+    "check_scales",
     "feature_names",
     "labelled_covariance",
     "labelled_rows",
@@ -61,6 +64,16 @@ def labelled_covariance(values) -> tuple[list | None, np.ndarray]:
     return names, matrix[matched(rows, names)]
 
 
+def aligned(values, names: Sequence | None) -> np.ndarray:
+    """Scales, or a covariance, in the order of the features `names`."""
+    labelled = labelled_covariance if hasattr(values, "columns") else labelled_rows
+    labels, array = labelled(values)
+    if labels is None:
+        return array
+    order = matched(labels, names)
+    return array[np.ix_(order, order)] if array.ndim == 2 else array[order]
+
+
 def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
     """Places at which `labels` hold each of the feature `names`."""
     if names is None:
@@ -103,6 +116,32 @@ def real_array(values, name: str) -> np.ndarray:
         raise ValueError(
             f"{name}={given!r} is {kind} an array of real numbers."
         ) from None
+
+
+def check_scales(noise) -> np.ndarray:
+    """Noise scales: finite and non-negative."""
+    scales = real_array(noise, "noise")
+    bad = np.flatnonzero(~(np.isfinite(scales) & (scales >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"noise scales must be finite and non-negative; scale {bad[0]} is "
+            f"{scales.flat[bad[0]]}."
+        )
+    return scales
+
+
+def check_covariance(noise: np.ndarray) -> np.ndarray:
+    """A finite, square matrix, symmetric up to rounding, made symmetric."""
+    square = noise.ndim == 2 and noise.shape[0] == noise.shape[1]
+    if not square or not np.isfinite(noise).all():
+        raise ValueError(
+            f"noise has shape {noise.shape}; as a matrix it must be a finite "
+            "covariance, one row and one column per feature."
+        )
+    largest = float(np.abs(noise).max(initial=0.0))
+    if not np.abs(noise - noise.T).max(initial=0.0) <= 1e-8 * largest:
+        raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
+    return 0.5 * noise + 0.5 * noise.T
 
 
 def _labels(index) -> list | None:

@@ -20,7 +20,14 @@ import numpy as np
 from scipy.linalg import blas
 
 from wideberth._covariance import factor_of, principal_axes
-from wideberth._labels import labelled_covariance, labelled_rows, matched, real_array
+from wideberth._labels import (
+    aligned,
+    check_covariance,
+    check_scales,
+    labelled_covariance,
+    labelled_rows,
+    matched,
+)
 
 __all__ = [
     "L1",
@@ -91,7 +98,7 @@ class Ellipsoid(Noise):
     smooth = True
 
     def __init__(self, scales: np.ndarray, *, turn_error=0.0, support_error=0.0):
-        self.scales = as_scales(scales)
+        self.scales = check_scales(scales)
         self._squares = self.scales**2
         self.turn_error, self.support_error = turn_error, support_error
 
@@ -154,7 +161,7 @@ class Correlated(Noise):
 
     def __init__(self, covariance):
         names, matrix = labelled_covariance(covariance)
-        self._set(*factor_of(_as_covariance(matrix)), names)
+        self._set(*factor_of(check_covariance(matrix)), names)
 
     @classmethod
     def from_factor(cls, factor) -> Correlated:
@@ -379,11 +386,22 @@ _BY_NAME: dict[str, Callable[[], Noise]] = {"l2": L2, "linf": Linf, "l1": L1}
 
 
 def as_noise(noise: object, n_features: int, names=None) -> Noise:
-    """Read what a user may give for `noise`: a name, per-feature scales, or a shape.
+    """`as_shape` for a `Problem`, which takes no correlated noise."""
+    shape = as_shape(noise, n_features, names)
+    if isinstance(shape, Correlated):
+        raise ValueError(
+            "noise is a covariance; a Problem takes such noise in its principal axes "
+            "only. Use solve, which turns X to them, or with shape = wideberth.noise."
+            "Correlated(covariance) give X @ shape.axes and noise=shape.principal."
+        )
+    return shape
+
+
+def as_shape(noise: object, n_features: int, names=None) -> Noise:
+    """Read what a user may give for `noise`: a name, scales, a covariance or a shape.
 
     `names` are those of the features, where they have any; see `align_noise`.
     """
-    noise = align_noise(noise, names)
     if isinstance(noise, str):
         if noise not in _BY_NAME:
             raise ValueError(
@@ -392,7 +410,9 @@ def as_noise(noise: object, n_features: int, names=None) -> Noise:
                 "noise scales, one per feature."
             )
         return _BY_NAME[noise]()
-    shape = noise if isinstance(noise, Noise) else Ellipsoid(noise)  # type: ignore[arg-type]
+    shape = align_noise(noise, names)
+    if not isinstance(shape, Noise):
+        shape = Correlated(shape) if shape.ndim == 2 else Ellipsoid(shape)
     if isinstance(shape, Ellipsoid) and shape.scales.shape != (n_features,):
         raise ValueError(
             f"noise gives scales of shape {shape.scales.shape}, but X has {n_features} "
@@ -407,14 +427,6 @@ def as_noise(noise: object, n_features: int, names=None) -> Noise:
     return shape
 
 
-def as_shape(noise: object, n_features: int, names=None) -> Noise:
-    """Like `as_noise`; a square array is read as the noise's covariance besides."""
-    noise = align_noise(noise, names)
-    if not isinstance(noise, str | Noise) and np.ndim(noise) == 2:  # type: ignore[arg-type]
-        noise = Correlated(noise)
-    return as_noise(noise, n_features)
-
-
 def align_noise(noise, names):
     """`noise` in the order of the features `names`, without names of its own.
 
@@ -422,42 +434,6 @@ def align_noise(noise, names):
     have no labels, are in the order of the features already. Labels are compared with
     `names`, and refused where there are none to compare with.
     """
-    if isinstance(noise, Correlated):
-        if noise.feature_names is None:
-            return noise
+    if isinstance(noise, Correlated) and noise.feature_names is not None:
         return noise.reordered(matched(noise.feature_names, names))
-    if isinstance(noise, str | Noise):
-        return noise
-    if hasattr(noise, "columns"):
-        labels, values = labelled_covariance(noise)
-    else:
-        labels, values = labelled_rows(noise)
-    if labels is None:
-        return values
-    order = matched(labels, names)
-    return values[np.ix_(order, order)] if values.ndim == 2 else values[order]
-
-
-def _as_covariance(noise: np.ndarray) -> np.ndarray:
-    square = noise.ndim == 2 and noise.shape[0] == noise.shape[1]
-    if not square or not np.isfinite(noise).all():
-        raise ValueError(
-            f"noise has shape {noise.shape}; as a matrix it must be a finite "
-            "covariance, one row and one column per feature."
-        )
-    largest = float(np.abs(noise).max(initial=0.0))
-    if np.abs(noise - noise.T).max(initial=0.0) > 1e-8 * largest:
-        raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
-    return 0.5 * noise + 0.5 * noise.T
-
-
-def as_scales(noise: object) -> np.ndarray:
-    """Noise scales as finite, non-negative float64."""
-    scales = real_array(noise, "noise")
-    bad = np.flatnonzero(~(np.isfinite(scales) & (scales >= 0)))
-    if bad.size:
-        raise ValueError(
-            f"noise scales must be finite and non-negative; scale {bad[0]} is "
-            f"{scales.flat[bad[0]]}."
-        )
-    return scales
+    return noise if isinstance(noise, str | Noise) else aligned(noise, names)
