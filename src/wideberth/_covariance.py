@@ -12,7 +12,7 @@ found, R the matrix, E = R − BBᵀ computed to twice the usual digits, and any
     R = (B+δ)(B+δ)ᵀ − δδᵀ + N,   N = E − Bδᵀ − δBᵀ,
     |√(uᵀRu) − ‖Bᵀu‖| ≤ (2‖δ‖ + √‖N‖) ‖u‖ ,
 
-and δ is chosen to make N small: N is what of E lies off the range of B.
+and the δ chosen leaves of E in N what lies off the range of B.
 
 `principal_axes` turns F into axes Q and scales τ, F ≈ Q diag(τ) Pᵀ. Let Q₀ be the
 orthogonal matrix nearest to Q. Rows turned by Q are near Q₀ᵀx, weights turned back near
@@ -72,9 +72,7 @@ def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
             "it so, give a factor of it (wideberth.noise.Correlated.from_factor)."
         )
     kept = values > _RANK * d * _EPS * largest
-    lengths = np.sqrt(values[kept])
-    inverse = vectors[:, kept] / lengths
-    factor, error = _mended(matrix, vectors[:, kept] * lengths, inverse)
+    factor, error = _mended(matrix, np.where(kept, values, 0.0), vectors)
     if values[0] < -_RANK * d * _EPS * largest:
         error = 0.0
     return units[:, None] * factor, error * float(units.max(initial=0.0))
@@ -94,16 +92,19 @@ def _feature_units(covariance: np.ndarray) -> np.ndarray:
     return np.ldexp(1.0, np.where(deviations > 0, exponents, largest))
 
 
-def _mended(matrix, factor, inverse) -> tuple[np.ndarray, float]:
-    """The factor without eigh's errors, and the bound of the module's first formula.
+def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
+    """B of eigh, without eigh's errors, and the bound of the module's first formula.
 
-    `inverse` is about B(BᵀB)⁻¹, which makes δ = E·inverse less half its part along B.
+    In the basis of the eigenvectors, Bδᵀ + δBᵀ = E has the smallest solution
+    δ_ij = E_ij √λ_j/(λ_i+λ_j), but for E between directions without noise.
     """
+    basis, lengths = vectors[:, values > 0], np.sqrt(values[values > 0])
+    gains = lengths / (values[:, None] + lengths**2)
+    factor = basis * lengths
     best, bound = factor, np.inf
     for _ in range(_MENDING_STEPS + 1):
         residual, rest = _residual(matrix, factor)
-        step = residual @ inverse
-        step -= 0.5 * factor @ (inverse.T @ step)
+        step = vectors @ (gains * (vectors.T @ residual @ basis))
         size, moved = _norm(factor), _norm(step)
         left = residual - factor @ step.T - step @ factor.T
         width = 2 * factor.shape[1] + 4
@@ -111,7 +112,7 @@ def _mended(matrix, factor, inverse) -> tuple[np.ndarray, float]:
         error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))
         if error < bound:
             best, bound = factor, error
-        if moved <= len(matrix) * _EPS * size:
+        if moved <= 4 * _EPS * size:
             break
         factor = factor + step
     return best, bound
@@ -132,21 +133,19 @@ def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float
         slices.append(np.round(rest / step) * step)
         rest = rest - slices[-1]
     total, low = matrix.copy(), np.zeros_like(matrix)
+    spread = np.zeros_like(matrix)
     for i, left in enumerate(slices):
         for j, right in enumerate(slices[: i + 1]):
             product = left @ right.T
             for term in (product,) if i == j else (product, product.T):
                 total, error = _two_sum(total, -term)
                 low += error
+                spread += np.abs(error)
     kept = factor - rest
     low -= kept @ rest.T + rest @ factor.T
     result = total + low
-    bound = gamma(1) * _norm(result) + 2 * gamma(2 * k + 4) * _norm(factor) * _norm(
-        rest
-    )
-    # At most 9 errors of sums of this size are summed in `low`, each rounded by u.
-    largest = float(np.abs(matrix).max(initial=0.0)) + 4 * k * unit * unit
-    return result, bound + 256 * len(matrix) * (0.5 * _EPS) ** 2 * largest
+    bound = gamma(1) * _norm(result) + gamma(12) * _norm(spread)
+    return result, bound + 2 * gamma(2 * k + 16) * _norm(factor) * _norm(rest)
 
 
 def _two_sum(a, b) -> tuple[np.ndarray, np.ndarray]:
