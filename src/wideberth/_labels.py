@@ -61,6 +61,11 @@ def labelled_covariance(values) -> tuple[list | None, np.ndarray]:
     rows = _labels(getattr(values, "index", None))
     if rows is None or names is None:
         return names or rows, matrix
+    if sorted(map(str, rows)) != sorted(map(str, names)):
+        raise ValueError(
+            f"noise is a frame whose rows ({_listed(rows)}) and columns "
+            f"({_listed(names)}) have other names; a covariance has the same for both."
+        )
     return names, matrix[matched(rows, names)]
 
 
@@ -71,7 +76,11 @@ def aligned(values, names: Sequence | None) -> np.ndarray:
     if labels is None:
         return array
     order = matched(labels, names)
-    return array[np.ix_(order, order)] if array.ndim == 2 else array[order]
+    return (
+        check_covariance(array)[np.ix_(order, order)]
+        if array.ndim == 2
+        else array[order]
+    )
 
 
 def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
@@ -101,20 +110,17 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
 
 def real_array(values, name: str) -> np.ndarray:
     """Real numbers as a float64 array; missing ones are NaN."""
-    given = values
     try:
-        if hasattr(values, "to_numpy") and hasattr(values, "index"):
-            values = values.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas
         array = np.asarray(values)
-        if array.dtype.kind == "c":
+        if array.dtype.kind == "O" and hasattr(values, "index"):
+            array = values.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas
+        if array.dtype.kind == "c" or np.ma.is_masked(values):
             raise TypeError
-        if np.ma.is_masked(values):
-            raise ValueError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         kind = "neither a name of a shape nor" if name == "noise" else "not"
         raise ValueError(
-            f"{name}={given!r} is {kind} an array of real numbers."
+            f"{name}={values!r} is {kind} an array of real numbers."
         ) from None
 
 

@@ -98,7 +98,13 @@ class Ellipsoid(Noise):
     smooth = True
 
     def __init__(self, scales: np.ndarray, *, turn_error=0.0, support_error=0.0):
-        self.scales = check_scales(scales)
+        names, values = labelled_rows(scales)
+        if names is not None:
+            raise ValueError(
+                "scales are labelled by feature names, which an Ellipsoid does not "
+                "know; give them as noise= itself, where X has these columns."
+            )
+        self.scales = check_scales(values)
         self._squares = self.scales**2
         self.turn_error, self.support_error = turn_error, support_error
 

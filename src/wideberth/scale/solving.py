@@ -6,6 +6,7 @@ import numbers
 import sys
 import time
 
+from wideberth._units import BLURRED, blur
 from wideberth._validation import check_per_sample, check_positive
 from wideberth.noise import Correlated, as_shape
 from wideberth.scale.chunks import Classes, Terms
@@ -108,6 +109,8 @@ def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
     notes = []
     if not converged:
         remedy = _MORE_MEMORY if found.tight else None
+        if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
+            remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not found.w.any():
         notes.append(null_model("at most the one given"))
