@@ -7,18 +7,22 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from wideberth import RobustLinearSVC, make_robust_pipeline, solve
+from wideberth.bounds import TESTS
 from wideberth.certify import certified_radius
 from wideberth.endpoints import null_certificate
 from wideberth.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem import Problem
 from wideberth.radius import radius_from_std
+from wideberth.regions import Region
 from wideberth.rows import gamma
 from wideberth.scale import open_data
 from wideberth.scale.chunks import Terms
+from wideberth.scale.passes import Settle
 from wideberth.scale.tall import solve_tall
 from wideberth.screening import fold_samples, screen_points
-from wideberth.solve import make_control
+from wideberth.solve import build_problem, make_control
 
+#: Digits of the exact values.
 mp.dps = 80
 D, N = 6, 30
 RADII = (1e-3, 1.0, 10.0, 1e3, 1e6)
@@ -251,68 +255,88 @@ def test_a_pipeline_carries_the_factor_so_that_nothing_is_lost():
 
 
 # What a solver works on is off by T and H from what the user gave. With errors as
-# large as these every allowance for them shows.
-OFF = 0.02
+# large as these every allowance for them shows, to first order and to second.
+ERRORS = (2e-2, 1e-4)
 SIGNS = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1)]
 
 
-def shifted(seed, rows, support, **options):
+def shifted(seed, signs, off, **options):
     """A problem, and the same one off by what its noise says it may be off."""
     X, y = samples(seed, n=40, d=3)
     scales = np.random.default_rng(seed).uniform(0.5, 2, size=3)
+    rows, support = signs
     shape = Ellipsoid(
-        scales + OFF * support, turn_error=OFF * abs(rows), support_error=OFF
+        scales + off * support,
+        turn_error=off * abs(rows),
+        support_error=off * abs(support),
     )
     options = {"C": 1.0, "radius": 0.3} | options
     true = Problem.from_data(X, y, noise=scales, **options)
-    return true, Problem.from_data(
-        X * (1 + 0.98 * OFF * rows), y, noise=shape, **options
-    )
+    X = X * (1 + 0.98 * off * rows)
+    return true, Problem.from_data(X, y, noise=shape, **options)
 
 
-def optimum(problem, **options):
+def optimum(problem):
     y, scales = problem.y, problem.noise.scales
     return solve(
         problem.rows.X, y, radius=problem.radii, noise=scales, tol=1e-10, quiet=True
     )
 
 
+@pytest.mark.parametrize("off", ERRORS)
 @pytest.mark.parametrize("signs", SIGNS)
-def test_values_cover_what_the_axes_are_off_by(signs):
-    for seed in range(4):
-        true, given = shifted(seed, *signs)
+def test_values_cover_what_the_axes_are_off_by(signs, off):
+    for seed in range(3):
+        true, given = shifted(seed, signs, off)
         best, near = optimum(true), optimum(given)
+        top = best.primal + 1e-9
         for w, alpha in ((best.w, best.alpha), (near.w, near.alpha)):
             here, there = true.at(w), given.at(w)
             assert abs(here.value - there.value) <= there.rounding
             for sharp in (False, True):
                 dual = given.dual_at(alpha, sharp=sharp)
-                assert dual.value - dual.rounding <= best.primal
-        fold = fold_samples(given, near.saturated)
+                assert dual.value - dual.rounding <= top
+        full = np.flatnonzero(near.saturated)
         kept = np.flatnonzero(~near.saturated)
         reduced = Problem(
             given.rows.take(kept),
             given.weights[kept],
             given.radii[kept],
             given.noise,
-            folded=fold,
+            folded=fold_samples(given, near.saturated),
         )
-        point = reduced.at(best.w)
         dual = reduced.dual_at(near.alpha[kept])
-        assert dual.value - dual.rounding <= best.primal
-        settled = float(
-            true.weights[near.saturated] @ true.at(best.w).slack[near.saturated]
-        )
-        hinge = true.weights[kept] @ np.maximum(true.at(best.w).slack[kept], 0)
-        exact_value = 0.5 * best.w @ best.w + settled + hinge
-        assert abs(point.value - exact_value) <= point.rounding
+        assert dual.value - dual.rounding <= top
+        point, slack = reduced.at(best.w), true.at(best.w).slack
+        loss = slack[full].sum() + np.maximum(slack[kept], 0).sum()
+        assert abs(point.value - loss - 0.5 * best.w @ best.w) <= point.rounding
+
+
+@pytest.mark.parametrize("signs", SIGNS)
+def test_bounds_cover_what_the_axes_are_off_by(signs):
+    """Over a region that is nearly a point they hold its true robust margins."""
+    for seed in range(3):
+        true, given = shifted(seed, signs, 1e-4)
+        w = optimum(true).w
+        margins, norm = true.robust_margins(w), float(np.linalg.norm(w))
+        center = given.rows.margins(w)
+        region = Region(w, 0.0, center, 1e-9, 1e-18, norm, anchor=(w, center))
+        terms = Terms(3, 1.0, 0.3, given.noise, None, None, None, None)
+        settle = Settle(terms, region, 1e-9, (w, 0.0), (1.0, 1.0), {}, True)
+        for lower, upper in (
+            TESTS["separable"](given, region)(slice(None)),
+            settle._bounds(given),
+        ):
+            assert np.all(lower <= margins)
+            assert np.all(margins <= upper)
+            assert np.all(upper - lower < 1e-2)
 
 
 @pytest.mark.parametrize("signs", SIGNS)
 def test_decisions_hold_whatever_the_axes_are_off_by(signs):
     decided = 0
     for seed in range(6):
-        true, given = shifted(seed, *signs)
+        true, given = shifted(seed, signs, ERRORS[0])
         best, near = optimum(true), optimum(given)
         slack = true.at(best.w).slack
         for region in ("gap", "midpoint", "ellipsoid"):
@@ -328,9 +352,9 @@ def test_decisions_hold_whatever_the_axes_are_off_by(signs):
 @pytest.mark.parametrize("signs", [(1, 1), (-1, -1)])
 def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
     for seed in range(4):
-        true, given = shifted(seed, *signs)
+        true, given = shifted(seed, signs, ERRORS[0])
         best, (X, y) = optimum(true), samples(seed, n=40, d=3)
-        turn = (1 + 0.98 * OFF * signs[0]) * np.eye(3)
+        turn = (1 + 0.98 * ERRORS[0] * signs[0]) * np.eye(3)
         terms = Terms(3, 1.0, 0.3, given.noise, None, None, turn, {})
         control = make_control(1e3, 1e-9, 100, None, None, 0.0)
         found = solve_tall(open_data([(X, y)]), terms, control)
@@ -344,7 +368,7 @@ def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
 def test_the_null_model_is_proven_only_where_the_true_noise_allows_it():
     proven = 0
     for seed in range(6):
-        true, given = shifted(seed, 0, 1)
+        true, given = shifted(seed, (0, 1), ERRORS[0])
         # Radii between those that the two noises need: null for `given` alone.
         d = true.rows.combine(true.weights)
         least, most = (problem.noise.dual_norm(d) / true.n for problem in (given, true))
@@ -363,3 +387,22 @@ def test_a_problem_takes_no_covariance_and_says_what_to_do():
         as_noise(np.eye(3), 3)
     with pytest.raises(ValueError, match="principal axes"):
         Problem.from_data(*samples(), noise=Correlated(np.eye(D)))
+
+
+def test_other_units_keep_the_errors_of_the_axes():
+    X, y = samples()
+    shape = Correlated.from_factor(1e40 * whole_factor(3))
+    problem, units = build_problem(
+        X,
+        y,
+        C=1.0,
+        radius=1e-40,
+        noise=shape,
+        fit_intercept=False,
+        intercept_penalty=0.0,
+        sample_weight=None,
+    )
+    assert units.stretch > 1
+    assert problem.noise.turn_error == shape.turn_error
+    restored = problem.noise.support_error * units.stretch
+    assert restored == pytest.approx(shape.support_error)

@@ -76,11 +76,9 @@ def aligned(values, names: Sequence | None) -> np.ndarray:
     if labels is None:
         return array
     order = matched(labels, names)
-    return (
-        check_covariance(array)[np.ix_(order, order)]
-        if array.ndim == 2
-        else array[order]
-    )
+    if array.ndim == 2:
+        return check_covariance(array)[np.ix_(order, order)]
+    return array[order]
 
 
 def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
