@@ -312,6 +312,19 @@ def test_values_cover_what_the_axes_are_off_by(signs, off):
         assert abs(point.value - loss - 0.5 * best.w @ best.w) <= point.rounding
 
 
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_values_hold_for_the_weights_that_are_returned(size):
+    """Turned back they are a little longer or shorter, even where no sample costs."""
+    X, y = samples(0, n=40, d=3)
+    w, off = np.array([size, 0.0, 0.0]), 1e-4
+    y = np.sign(X[:, 0])
+    turned = Problem.from_data(X, y, noise=Ellipsoid(np.ones(3), turn_error=off))
+    there = turned.at(w)
+    for factor in (1 + off / 2.5, 1 - off / 2.5):
+        here = Problem.from_data(X, y, noise=np.ones(3)).at(factor * w)
+        assert abs(here.value - there.value) <= there.rounding
+
+
 @pytest.mark.parametrize("signs", SIGNS)
 def test_bounds_cover_what_the_axes_are_off_by(signs):
     """Over a region that is nearly a point they hold its true robust margins."""

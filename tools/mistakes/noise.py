@@ -5,6 +5,10 @@ from mistakes.mutant import Mutant
 _VALUES = "test_covariance.py::test_values_cover_what_the_axes_are_off_by"
 _DECISIONS = "test_covariance.py::test_bounds_cover_what_the_axes_are_off_by"
 _BOUNDS = "test_covariance.py::test_axes_and_scales_keep_within_their_bounds"
+_DIGITS = (
+    "test_covariance.py::"
+    "test_covariances_that_determine_their_factor_have_it_to_the_last_digits"
+)
 _FACTOR = "test_covariance.py::test_a_factor_is_the_covariance_it_stands_for"
 _NAMES = "test_noise.py::test_labelled_noise_is_that_of_its_features"
 
@@ -42,15 +46,14 @@ MUTANTS = [
         "_covariance.py",
         ") // 2 - 1\n",
         ") // 2 + 8\n",
-        _BOUNDS,
+        _DIGITS,
     ),
     Mutant(
         "factor of a covariance not mended",
         "_covariance.py",
         "_MENDING_STEPS = 3\n",
         "_MENDING_STEPS = 0\n",
-        "test_covariance.py::"
-        "test_covariances_that_determine_their_factor_have_it_to_the_last_digits",
+        _DIGITS,
     ),
     Mutant(
         "rows turned without an allowance for it",
@@ -86,6 +89,13 @@ MUTANTS = [
         "along += self.noise.turn_error * float(np.linalg.norm(w)) * mass",
         "along += 0.0",
         _VALUES,
+    ),
+    Mutant(
+        "weights turned back without an allowance for their length",
+        "_rounding.py",
+        "    error += problem.noise.turn_error * norm_w * norm_w\n",
+        "",
+        "test_covariance.py::test_values_hold_for_the_weights_that_are_returned",
     ),
     Mutant(
         "turned rows forgotten in folded samples",
