@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp, mpf
 
 from wideberth import certify
-from wideberth.noise import as_shape
+from wideberth.noise import Correlated, as_shape
 
 SHAPES = ("l2", "linf", "l1", "scales", "covariance")
 
@@ -118,3 +119,20 @@ def test_scores_of_float32_data_are_float64_sums():
 def test_a_bad_radius_is_named():
     with pytest.raises(ValueError, match=r"radius is -1\.0"):
         certify.robust_correct(np.zeros(3), [0, 0, 1], np.ones((1, 2)), -1.0)
+
+
+def test_no_certified_radius_exceeds_what_a_covariance_allows():
+    """Moves across a rounded, nearly singular covariance are small, but not none."""
+    open_directions = 0
+    for seed in range(10):
+        root = np.random.default_rng(seed).normal(size=(5, 2))
+        covariance = root @ root.T
+        for w in Correlated(covariance).axes.T:
+            found = certify.certified_radius(np.array([0.5]), w[None], covariance)[0]
+            with mp.workdps(60):
+                exact = mp.matrix(w.tolist())
+                square = (exact.T * mp.matrix(covariance.tolist()) * exact)[0]
+                if square > 0:
+                    assert mpf(found) * mp.sqrt(square) <= mpf(0.5) * (1 + mpf(1e-12))
+                    open_directions += square < 1e-10
+    assert open_directions > 5

@@ -160,7 +160,56 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
             lambda: radius_from_imputations(np.ones((3, 2, 2))),
             "quantile=0.9 needs more",
         ),
-        (lambda: radius_from_imputations(np.ones((3, 2))), "imputations has shape"),
+        (
+            lambda: radius_from_imputations(np.ones((3, 2))),
+            "imputations has tables of shape",
+        ),
+        (lambda: radius_from_std(0.1, 0), "n_features=0"),
+        (lambda: radius_from_std(0.1, -3), "n_features=-3"),
+        (lambda: radius_from_std(0.1, 2.5), "n_features=2.5"),
+        (lambda: radius_from_std(0.1, True), "n_features=True"),
+        (lambda: radius_from_std(0.1, "4"), "n_features='4'"),
+        (lambda: radius_from_std(np.nan, 4), "std is nan"),
+        (lambda: radius_from_std(0.1, 3, confidence=np.nan), "confidence=nan"),
+        (lambda: radius_from_std(0.1, 2, noise=np.array([1, 1j])), "noise="),
+        (
+            lambda: radius_from_replicates(np.ones((1, 2, 3)), between=["us"]),
+            "between=",
+        ),
+        (
+            lambda: radius_from_replicates(np.ones((1, 2, 2)), noise=np.ones((2, 2))),
+            "rank 1",
+        ),
+        (
+            lambda: radius_from_replicates([np.ones((2, 3)), np.ones((2, 4))]),
+            "sample 1 have shape",
+        ),
+        (lambda: radius_from_replicates(np.ones((1, 2, 3)) * 1j), "sample 0"),
+        (lambda: radius_from_imputations([]), "imputations is empty"),
+        (
+            lambda: radius_from_imputations(
+                [np.ones((2, 2))] * 8 + [np.full((2, 2), np.nan)]
+            ),
+            r"imputation 8: the entry \[0, 0\] is nan",
+        ),
+        (
+            lambda: radius_from_imputations(
+                np.ones((9, 2, 2)), center=np.array([[0.0, 1], [np.nan, 2]])
+            ),
+            r"center: the entry \[1, 0\] is nan",
+        ),
+        (
+            lambda: radius_from_imputations(np.ones((9, 2, 2)), center=np.ones(2)),
+            r"center has shape \(2,\)",
+        ),
+        (
+            lambda: radius_from_imputations(np.ones((9, 2, 2)), center=np.ones((1, 2))),
+            r"center has shape \(1, 2\)",
+        ),
+        (
+            lambda: radius_from_imputations(np.ones((9, 2, 2)), quantile=np.nan),
+            "quantile=nan",
+        ),
     ],
 )
 def test_bad_arguments_are_named(call, said):

@@ -18,6 +18,7 @@ from wideberth._validation import (
     refuse_chunks,
     refuse_text,
 )
+from wideberth.noise import align_noise
 
 __all__ = [
     "DTYPES",
@@ -173,7 +174,9 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
     def _noise(self):
         """The noise to train against; a pipeline may carry it here from raw units."""
-        return self._carried_noise() if hasattr(self, "_carried_noise") else self.noise
+        if hasattr(self, "_carried_noise"):
+            return self._carried_noise()
+        return align_noise(self.noise, getattr(self, "feature_names_in_", None))
 
 
 def note_unknown(table: dict, labels, name: str) -> Warning | None:

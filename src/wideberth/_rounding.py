@@ -65,12 +65,13 @@ def totals_rounding(problem: Problem) -> float:
 
 def slack_rounding(problem: Problem, w, b, omega, sizes=None) -> np.ndarray:
     """Error of each slack."""
+    norm_w = float(np.linalg.norm(w))
     if sizes is None:
-        sizes = float(np.linalg.norm(w)) * problem.rows.norms()
+        sizes = norm_w * problem.rows.norms()
     per_slack = sizes + problem.radii * omega
     per_slack += 1.0 + abs(b)
     per_slack *= problem.rows.margin_rounding + gamma(8)
-    return per_slack
+    return per_slack + norm_w * problem.axes_error()
 
 
 def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float:
@@ -84,11 +85,13 @@ def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float
     error += sum_rounding(problem.n) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares
+    error += problem.noise.turn_error * norm_w * norm_w
     if problem.folded is not None:
         fold, g = problem.folded, gamma(problem.rows.d + 8)
         error += norm_w * (fold.rounding + g * fold.mass)
         g += gamma(fold.chain)
         error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
+        error += fold.s * problem.noise.support_error * norm_w
     return error
 
 
@@ -101,6 +104,7 @@ def well_inside(problem: Problem, d, s, total, d_error) -> bool:
         return False
     size = problem.noise.dual_norm(d) * (1 + gamma(4 * problem.rows.d + 8))
     size += (d_error + moved * problem.largest_norm) / inscribed
+    size += s * problem.noise.support_error / inscribed
     return size <= s * (1 - 4 * g) - moved * problem.largest_radius
 
 
@@ -122,7 +126,10 @@ def dual_rounding(
     omega = problem.noise.support(w)
     lipschitz = problem.noise.lipschitz(problem.rows.d)
     prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + s * lipschitz)
-    center = d_error + g * s * lipschitz + prox_error
+    # L_α of the user's axes differs by at most sH‖w‖: its minimum by what moving the
+    # centre by sH would change.
+    axes_error = s * problem.noise.support_error
+    center = d_error + g * s * lipschitz + prox_error + axes_error
     error = g * (total * (1 + abs(b)) + s * omega)
     along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
     error += along + norm_w * (center - d_error) + center * center

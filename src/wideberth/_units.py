@@ -27,8 +27,10 @@ from wideberth.rows import as_rows
 from wideberth.solution import Solution
 
 __all__ = [
+    "BLURRED",
     "USUAL",
     "Units",
+    "blur",
     "check_radii",
     "cut_radii",
     "in_units",
@@ -45,6 +47,13 @@ _FAINT = -300
 _MOST_WEIGHT = 1e306
 #: Radius in units of the largest entry of X from which on only w = 0 is sought.
 _LARGEST_RADIUS = 2.0**200
+
+
+#: What to do where a covariance leaves its directions without noise open.
+BLURRED = (
+    "noise is a covariance whose own rounding blurs the directions without noise: give "
+    "a factor of it (wideberth.noise.Correlated.from_factor)"
+)
 
 
 @dataclass(frozen=True)
@@ -230,7 +239,12 @@ def _usual_noise(noise: Noise) -> tuple[Noise, float]:
     if largest == 0 or 1 / _USUAL_NOISE <= largest <= _USUAL_NOISE:
         return noise, 1.0
     stretch = _power_of_two(largest)
-    return Ellipsoid(noise.scales / stretch), stretch
+    usual = Ellipsoid(
+        noise.scales / stretch,
+        turn_error=noise.turn_error,
+        support_error=noise.support_error / stretch,
+    )
+    return usual, stretch
 
 
 def _sigma(X, heaviest: float) -> float:
@@ -306,6 +320,7 @@ def out_of_range(problem: Problem, units: Units) -> str:
             f"intercept_penalty is {faint:.1e} times smaller than the weights: choose "
             "0, a free intercept",
         ),
+        (blur(problem.noise) / 1e6, BLURRED),
         (
             pull / 1e6,
             f"C·sample_weight·‖x‖² reaches {pull:.1e}: lower C, or scale X down",
@@ -315,6 +330,13 @@ def out_of_range(problem: Problem, units: Units) -> str:
     if size < 1:
         words = "raise tol, or scale the features of X"
     return f"rounding forbids more: {words}"
+
+
+def blur(noise: Noise) -> float:
+    """Roundings by which Ω may be off: about d^1.5, or 10⁸ where Σ leaves it open."""
+    if not isinstance(noise, Ellipsoid) or not noise.scales.any():
+        return 1.0
+    return noise.support_error / noise.lipschitz(noise.scales.size) / 2.0**-53
 
 
 def _column_sizes(X) -> np.ndarray:

@@ -79,7 +79,8 @@ class Sample:
             norms * norms + extra,
             radii,
             extra,
-            g * (region.reach * size + b_slack),
+            g * (region.reach * size + b_slack)
+            + region.reach * problem.axes_error(rows),
             g * (size * size + extra),
         )
 

@@ -63,7 +63,7 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     """r(x_i): how far each sample may move before its prediction can change.
 
     Infinite where no move of this noise shape can change it; 0 on a tie that a move can
-    break.
+    break. For correlated noise it is rounded down by what a covariance leaves open.
     """
     values, coef = _every_class(values, coef)
     winner = values.argmax(axis=1)
@@ -111,7 +111,10 @@ def _reach(coef, noise) -> np.ndarray:
     reach = np.zeros((n_classes, n_classes))
     for p in range(n_classes):
         for k in range(p):
-            reach[p, k] = reach[k, p] = shape.support(coef[p] - coef[k])
+            w = coef[p] - coef[k]
+            # Never too little: what rounding leaves open of Ω counts as noise.
+            open_part = shape.support_error * float(np.linalg.norm(w))
+            reach[p, k] = reach[k, p] = shape.support(w) + open_part
     return reach
 
 

@@ -56,11 +56,13 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         How far a sample may be off, in units of `noise`: one number, or one per class
         label, where every class needs one. Radii that differ from sample to sample are
         given to `fit`.
-    noise : {"l2", "linf", "l1"} or array of shape (n_features,) or \
-            (n_features, n_features), default="l2"
+    noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
+            (n_features, n_features), Series, dict, frame or Correlated, default="l2"
         Shape of the noise: a Euclidean ball; a box, every feature off by up to ρ; a
         cross-polytope, absolute errors summing to at most ρ; one noise scale per
-        feature; or a covariance. "linf" and "l1" need the extra `conic`. Scales are in
+        feature; or a covariance, which `wideberth.noise.Correlated.from_factor` takes
+        as a factor besides. "linf" and "l1" need the extra `conic`. A pandas Series, a
+        dict or a frame is aligned with the columns of X by name. Scales are in
         units of the X that this estimator sees: behind a scaler use
         `make_robust_pipeline`, which takes them in the units of the raw data.
     fit_intercept : bool, default=True
@@ -114,8 +116,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         For each binary problem the shares of samples proven irrelevant ("removed") and
         proven at full weight ("saturated"), the "trace" of its certified points, and
         whether it "converged", as `wideberth.Solution` defines it.
-    noise_ : str or array
-        The shape trained against, in units of the X that `fit` saw.
+    noise_ : str, array or Correlated
+        The shape trained against, in units of the X that `fit` saw and in the order of
+        its features.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.

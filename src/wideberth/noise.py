@@ -6,7 +6,8 @@ any δ ∈ ρU. Everything the library needs of U follows from its support funct
 gives the primal point of a dual one: prox_{sΩ}(d) = d − Proj_{sU}(d) (theory §2).
 
 Public: `Noise`, its shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`, `as_noise`
-for the shapes a `Problem` can hold, and `as_shape` for all of them.
+for the shapes a `Problem` can hold, `as_shape` for all of them, and `align_noise` for
+what is labelled by feature names.
 """
 
 from __future__ import annotations
@@ -18,6 +19,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import blas
 
+from wideberth._covariance import factor_of, principal_axes
+from wideberth._feature_names import (
+    aligned,
+    check_covariance,
+    check_scales,
+    labelled_covariance,
+    labelled_rows,
+    matched,
+)
+
 __all__ = [
     "L1",
     "L2",
@@ -25,6 +36,7 @@ __all__ = [
     "Ellipsoid",
     "Linf",
     "Noise",
+    "align_noise",
     "as_noise",
     "as_shape",
 ]
@@ -36,6 +48,9 @@ class Noise(ABC):
     name: str
     #: Whether Ω is differentiable wherever it is positive.
     smooth: bool = False
+    #: T and H of `_covariance.Axes`, where rows were turned to the axes of the noise.
+    turn_error: float = 0.0
+    support_error: float = 0.0
 
     @abstractmethod
     def support(self, w: np.ndarray) -> float:
@@ -82,9 +97,16 @@ class Ellipsoid(Noise):
     name = "ellipsoid"
     smooth = True
 
-    def __init__(self, scales: np.ndarray):
-        self.scales = np.asarray(scales, dtype=np.float64)
+    def __init__(self, scales: np.ndarray, *, turn_error=0.0, support_error=0.0):
+        names, values = labelled_rows(scales)
+        if names is not None:
+            raise ValueError(
+                "scales are labelled by feature names, which an Ellipsoid does not "
+                "know; give them as noise= itself, where X has these columns."
+            )
+        self.scales = check_scales(values)
         self._squares = self.scales**2
+        self.turn_error, self.support_error = turn_error, support_error
 
     @property
     def squares(self):
@@ -125,35 +147,113 @@ class Ellipsoid(Noise):
 class Correlated(Noise):
     """Ellipsoid of any orientation, given by a covariance Σ; Ω(w) = √(wᵀΣw).
 
-    U = {δ : δᵀΣ⁻¹δ ≤ 1}. With Σ = Q diag(τ²) Qᵀ it is the axis-aligned ellipsoid of
-    scales τ in the coordinates Qᵀx, and since ‖Qᵀw‖ = ‖w‖ the robust SVM is the same
-    problem there: whoever has to solve it turns the data by Q = `axes`.
+    U = {Fp : ‖p‖ ≤ 1} for any factor F of shape (d, k) with Σ = FFᵀ, so that Ω(w) =
+    ‖Fᵀw‖. With F = Q diag(τ) Pᵀ it is the axis-aligned ellipsoid of scales τ in the
+    coordinates Qᵀx, and since ‖Qᵀw‖ = ‖w‖ the robust SVM is the same problem there:
+    whoever has to solve it turns the data by Q = `axes` to `principal` noise, which
+    knows how far the two are from exact.
+
+    Parameters
+    ----------
+    covariance : array or frame of shape (d, d)
+        A frame is aligned with the columns of X by its names. Directions without noise
+        are those in which a covariance is 0 up to rounding: with features scaled to
+        variance 1, eigenvalues at or below 4·d·ε times the largest (ε = 2⁻⁵²).
+        Where such directions matter, `from_factor` is more exact.
     """
 
     name = "correlated"
     smooth = True
 
-    def __init__(self, covariance: np.ndarray):
-        variances, self.axes = np.linalg.eigh(_as_covariance(covariance))
-        self.principal = Ellipsoid(np.sqrt(np.maximum(variances, 0.0)))
+    def __init__(self, covariance):
+        names, matrix = labelled_covariance(covariance)
+        self._set(*factor_of(check_covariance(matrix)), names)
+
+    @classmethod
+    def from_factor(cls, factor) -> Correlated:
+        """Noise of covariance FFᵀ, such as centred replicates or principal components.
+
+        Parameters
+        ----------
+        factor : array or frame of shape (d, k)
+            F, one row per feature; a frame's index is aligned with the columns of X.
+            For k replicates in the rows of an array R it is
+            ``(R - R.mean(axis=0)).T / sqrt(k - 1)``.
+
+        Returns
+        -------
+        Correlated
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from wideberth.noise import Correlated
+        >>> shape = Correlated.from_factor([[3.0], [4.0]])  # all errors along (3, 4)
+        >>> round(shape.support(np.array([1.0, 0.0])), 12)
+        3.0
+        """
+        names, matrix = labelled_rows(factor)
+        if matrix.ndim != 2 or not np.isfinite(matrix).all():
+            raise ValueError(
+                f"factor has shape {matrix.shape}; it must be finite, with one row per "
+                "feature and any number of columns."
+            )
+        shape = cls.__new__(cls)
+        shape._set(matrix, 0.0, names)
+        return shape
+
+    def _set(self, factor: np.ndarray, error: float, names) -> None:
+        axes = principal_axes(factor, error)
+        self.factor, self.axes, self.feature_names = factor, axes.directions, names
+        self.turn_error, self.support_error = axes.turn_error, axes.support_error
+        self.principal = Ellipsoid(
+            axes.scales,
+            turn_error=axes.turn_error,
+            support_error=axes.support_error,
+        )
+
+    def reordered(self, order: np.ndarray) -> Correlated:
+        """The same noise with its features in another order, and without names."""
+        shape = Correlated.__new__(Correlated)
+        shape.__dict__ = dict(vars(self))
+        shape.factor, shape.axes = self.factor[order], self.axes[order]
+        shape.feature_names = None
+        return shape
+
+    @property
+    def rank(self) -> int:
+        """In how many directions there is noise."""
+        return int(np.count_nonzero(self.principal.scales))
 
     def support(self, w):
-        return self.principal.support(self.axes.T @ w)
+        return safe_norm(self.factor.T @ w)
 
     def maximizer(self, w):
-        return self.axes @ self.principal.maximizer(self.axes.T @ w)
+        image = self.factor.T @ w
+        omega = safe_norm(image)
+        return self.factor @ (image / omega) if omega > 0 else np.zeros_like(w)
 
     def prox(self, d, s):
         return self.axes @ self.principal.prox(self.axes.T @ d, s)
 
     def dual_norm(self, d):
-        return self.principal.dual_norm(self.axes.T @ d)
+        """Ω°(d); components outside the range of Σ count where rounding allows none."""
+        turned = self.axes.T @ d
+        noisy = self.principal.scales > 0
+        outside = safe_norm(turned[~noisy])
+        if outside > self.turn_error * safe_norm(turned):
+            return float("inf")
+        return self.principal.dual_norm(np.where(noisy, turned, 0.0))
 
     def lipschitz(self, n_features):
         return self.principal.lipschitz(n_features)
 
     def inscribed(self, n_features):
         return self.principal.inscribed(n_features)
+
+    def __repr__(self):
+        d, k = self.factor.shape
+        return f"Correlated(factor of shape ({d}, {k}), rank={self.rank})"
 
 
 def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
@@ -291,8 +391,23 @@ def safe_norm(v: np.ndarray) -> float:
 _BY_NAME: dict[str, Callable[[], Noise]] = {"l2": L2, "linf": Linf, "l1": L1}
 
 
-def as_noise(noise: object, n_features: int) -> Noise:
-    """Read what a user may give for `noise`: a name, per-feature scales, or a shape."""
+def as_noise(noise: object, n_features: int, names=None) -> Noise:
+    """`as_shape` for a `Problem`, which takes no correlated noise."""
+    shape = as_shape(noise, n_features, names)
+    if isinstance(shape, Correlated):
+        raise ValueError(
+            "noise is a covariance; a Problem takes such noise in its principal axes "
+            "only. Use solve, which turns X to them, or with shape = wideberth.noise."
+            "Correlated(covariance) give X @ shape.axes and noise=shape.principal."
+        )
+    return shape
+
+
+def as_shape(noise: object, n_features: int, names=None) -> Noise:
+    """Read what a user may give for `noise`: a name, scales, a covariance or a shape.
+
+    `names` are those of the features, where they have any; see `align_noise`.
+    """
     if isinstance(noise, str):
         if noise not in _BY_NAME:
             raise ValueError(
@@ -301,59 +416,30 @@ def as_noise(noise: object, n_features: int) -> Noise:
                 "noise scales, one per feature."
             )
         return _BY_NAME[noise]()
-    shape = noise if isinstance(noise, Noise) else Ellipsoid(_as_scales(noise))
+    shape = align_noise(noise, names)
+    if not isinstance(shape, Noise):
+        shape = Correlated(shape) if shape.ndim == 2 else Ellipsoid(shape)
     if isinstance(shape, Ellipsoid) and shape.scales.shape != (n_features,):
         raise ValueError(
             f"noise gives scales of shape {shape.scales.shape}, but X has {n_features} "
             "features; give one non-negative scale per feature."
         )
+    if isinstance(shape, Correlated) and len(shape.factor) != n_features:
+        raise ValueError(
+            f"noise is a covariance of shape {shape.axes.shape}, but X has "
+            f"{n_features} features; give one row and one column per feature, or one "
+            "row of a factor."
+        )
     return shape
 
 
-def as_shape(noise: object, n_features: int) -> Noise:
-    """Like `as_noise`; a square array is read as the noise's covariance besides."""
-    if not isinstance(noise, str | Noise) and np.ndim(noise) == 2:  # type: ignore[arg-type]
-        noise = Correlated(np.asarray(noise, dtype=np.float64))
-    if isinstance(noise, Correlated):
-        if noise.axes.shape[0] != n_features:
-            raise ValueError(
-                f"noise is a covariance of shape {noise.axes.shape}, but X has "
-                f"{n_features} features; give one row and one column per feature."
-            )
-        return noise
-    return as_noise(noise, n_features)
+def align_noise(noise, names):
+    """`noise` in the order of the features `names`, without names of its own.
 
-
-def _as_covariance(noise: np.ndarray) -> np.ndarray:
-    if noise.shape[0] != noise.shape[1] or not np.isfinite(noise).all():
-        raise ValueError(
-            f"noise has shape {noise.shape}; as a matrix it must be a finite "
-            "covariance, one row and one column per feature."
-        )
-    largest = float(np.abs(noise).max(initial=0.0))
-    if np.abs(noise - noise.T).max(initial=0.0) > 1e-8 * largest:
-        raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
-    lowest = float(np.linalg.eigvalsh(noise)[0]) if noise.size else 0.0
-    if lowest < -1e-8 * largest:
-        raise ValueError(
-            f"noise has the negative eigenvalue {lowest:.3g}; as a matrix it must be a "
-            "covariance, positive semidefinite."
-        )
-    return 0.5 * (noise + noise.T)
-
-
-def _as_scales(noise: object) -> np.ndarray:
-    try:
-        scales = np.asarray(noise, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"noise={noise!r} is neither a name ({sorted(_BY_NAME)}) nor an array of "
-            "per-feature noise scales."
-        ) from None
-    bad = np.flatnonzero(~(np.isfinite(scales) & (scales >= 0)))
-    if bad.size:
-        raise ValueError(
-            f"noise scales must be finite and non-negative; scale {bad[0]} is "
-            f"{scales.flat[bad[0]]}."
-        )
-    return scales
+    Series, dicts and frames are labelled; arrays, lists and Series of polars, which
+    have no labels, are in the order of the features already. Labels are compared with
+    `names`, and refused where there are none to compare with.
+    """
+    if isinstance(noise, Correlated) and noise.feature_names is not None:
+        return noise.reordered(matched(noise.feature_names, names))
+    return noise if isinstance(noise, str | Noise) else aligned(noise, names)

@@ -8,8 +8,8 @@ has Σ = I, scales τ have Σ = diag τ²) that is again an ellipsoid,
     Ω'(w)² = wᵀ(AΣAᵀ)w ,
 
 of scales √diag(AΣAᵀ) where AΣAᵀ is diagonal (scalers; PCA of isotropic noise, truncated
-or whitened too) and of covariance AΣAᵀ otherwise. Nothing is lost either way, and radii
-keep their numbers, because they count units of the noise shape.
+or whitened too) and of factor AF otherwise, Σ = FFᵀ. Nothing is lost either way, and
+radii keep their numbers, because they count units of the noise shape.
 
 A is read off the fitted steps themselves by transforming unit moves, and whether they
 are affine is tested on rows of the data, so steps need not be known by name.
@@ -27,8 +27,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from wideberth._certified import CertifiedMixin
+from wideberth._feature_names import feature_names
 from wideberth._linear import LinearClassifier
-from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, as_shape
+from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, align_noise, as_shape
 
 __all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
 
@@ -93,8 +94,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features)
         What the steps before the classifier do to a move of the raw data.
-    noise_ : str or array
-        The noise shape trained against, in raw units.
+    noise_ : str, array or Noise
+        The noise shape trained against, in raw units and in the order of the features.
     """
 
     steps: list[tuple[str, Any]]
@@ -121,10 +122,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "sklearn.pipeline.Pipeline for other estimators."
             )
 
+        raw_noise = align_noise(classifier.noise, feature_names(X))
+
         def carried_noise():  # called once the steps before have been fitted
             ahead = self[:-1] if len(steps) > 1 else FunctionTransformer()
             maps.append(linear_map(ahead, X))
-            return _carry(classifier.noise, maps[0])
+            return _carry(raw_noise, maps[0])
 
         before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
         classifier._carried_noise = carried_noise
@@ -137,7 +140,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 step.__dict__ = state
             raise
         del classifier._carried_noise
-        self.linear_map_, self.noise_ = maps[0], classifier.noise
+        self.linear_map_, self.noise_ = maps[0], raw_noise
         return self
 
     @classmethod
@@ -155,7 +158,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         """
         made = cls([(type(classifier).__name__.lower(), classifier)])
         made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
-        made.noise_ = classifier.noise
+        made.noise_ = classifier.noise_
         return made
 
     def _robust_model(self):
@@ -167,8 +170,8 @@ def carry_noise(noise, transformer, X):
 
     Parameters
     ----------
-    noise : {"l2", "linf", "l1"} or array of scales or covariance
-        As for `RobustLinearSVC`, in the units of X.
+    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated
+        As for `RobustLinearSVC`, in the units of X; aligned with its column names.
     transformer : fitted transformer or pipeline of transformers
         Must be affine; a ValueError says so where it is not.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
@@ -176,10 +179,10 @@ def carry_noise(noise, transformer, X):
 
     Returns
     -------
-    str or array of shape (n_transformed,) or (n_transformed, n_transformed)
+    str, array of shape (n_transformed,) or Correlated
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
-    return _carry(noise, linear_map(transformer, X))
+    return _carry(align_noise(noise, feature_names(X)), linear_map(transformer, X))
 
 
 def linear_map(transformer, X) -> sp.csr_array:
@@ -219,7 +222,7 @@ def _carry(noise, linear: sp.csr_array):
         )
     root = linear
     if isinstance(shape, Correlated):
-        root, shape = linear @ shape.axes, shape.principal
+        root = sp.csr_array(linear @ shape.factor)
     if isinstance(shape, Ellipsoid):
         root = root @ sp.diags_array(shape.scales)
     covariance = sp.csr_array(root @ root.T)
@@ -229,7 +232,7 @@ def _carry(noise, linear: sp.csr_array):
     rest = (covariance - sp.diags_array(variances)).tocoo()
     allowed = _NOTHING * scales[rest.coords[0]] * scales[rest.coords[1]]
     if np.any(np.abs(rest.data) > allowed):
-        return covariance.toarray()
+        return Correlated.from_factor(root.toarray())
     if isinstance(noise, str) and np.all(np.abs(scales - 1) <= _NOTHING):
         return noise
     return scales

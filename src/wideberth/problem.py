@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from wideberth._arrays import at_least, is_foreign, namespace
+from wideberth._feature_names import feature_names
 from wideberth._labels import check_labels
 from wideberth._rounding import (
     OFF,
@@ -149,12 +150,13 @@ class Problem:
 
         y holds two classes of any kind; sorted, the second stands for +1.
         """
+        names, X = feature_names(X), check_data(X)
         return cls.from_matrix(
-            check_data(X),
+            X,
             y,
             C=C,
             radius=radius,
-            noise=noise,
+            noise=as_noise(noise, X.shape[1], names),
             sample_weight=sample_weight,
             intercept=intercept,
         )
@@ -268,7 +270,7 @@ class Problem:
         if combined is None or feasible is not alpha:
             combined = self.rows.combine(feasible)
         mass = accurate_sum(feasible * self.rows.norms())
-        d_error = self.rows.combine_rounding * mass
+        d_error = (self.rows.combine_rounding + self.noise.turn_error) * mass
         d, s = combined, accurate_sum(feasible * self.radii)
         total = accurate_sum(feasible)
         if self.folded is not None:
@@ -288,6 +290,7 @@ class Problem:
         if sharp and self.folded is None:  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
+            along += self.noise.turn_error * float(np.linalg.norm(w)) * mass
             sizes = along, _largest(each)
         error, center = dual_rounding(self, w, b, s, total, d_error, sizes)
         if not w.any() and well_inside(self, d, s, total, d_error):
@@ -382,6 +385,17 @@ class Problem:
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)
+
+    def axes_error(self, rows=slice(None)):
+        """How far ψ_i(w) may be from its value in the user's axes, per unit of ‖w‖.
+
+        0 but for noise in its principal axes, to which the rows were turned: T‖z_i‖ +
+        Hρ_i (see `_covariance`).
+        """
+        turned, support = self.noise.turn_error, self.noise.support_error
+        if turned == support == 0.0:
+            return 0.0
+        return turned * self.rows.norms()[rows] + support * self.radii[rows]
 
     @cached_property
     def largest_norm(self) -> float:

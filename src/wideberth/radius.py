@@ -12,7 +12,8 @@ What a radius ρ promises is one of two things:
   noise falls below the one trained on no more often. No price in d.
 
 With q the quantile of the standard normal distribution at the confidence κ, q_d that of
-the χ distribution with d degrees of freedom (d noisy features), and σ known::
+the χ distribution with d degrees of freedom (d noisy features, or the rank of Σ), and σ
+known::
 
     noise            covers="sample"                          covers="margin"
     "l2", τ, Σ       σ q_d                    exact           σ q     exact
@@ -30,6 +31,7 @@ import numbers
 import numpy as np
 from scipy import stats
 
+from wideberth._feature_names import feature_names, float_array, own_names
 from wideberth._validation import check_per_sample
 from wideberth.noise import L1, Correlated, Ellipsoid, Linf, Noise, as_shape
 
@@ -63,8 +65,9 @@ def radius_from_std(
     n_features : int
     confidence : float, default=0.95
         Probability with which the promise holds for a sample.
-    noise : {"l2", "linf", "l1"} or array, default="l2"
-        Shape of the noise, as for `RobustLinearSVC`.
+    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated, default="l2"
+        Shape of the noise, as for `RobustLinearSVC`. A covariance counts with as many
+        degrees of freedom as its rank.
     covers : {"sample", "margin"}, default="sample"
         What is promised; see the module's documentation.
 
@@ -81,7 +84,8 @@ def radius_from_std(
     """
     confidence = _check_confidence(confidence)
     std = check_per_sample(std, np.size(std), "std").reshape(np.shape(std))
-    shape = as_shape(noise, n_features)
+    n_features = _check_features(n_features)
+    shape = as_shape(noise, n_features, own_names(noise))
     if _check_covers(covers) == "margin":
         quantile = max(stats.norm.ppf(confidence), 0.0)
     elif isinstance(shape, Linf):
@@ -131,13 +135,13 @@ def radius_from_replicates(
     array of shape (n_samples,)
     """
     confidence, covers = _check_confidence(confidence), _check_covers(covers)
-    if between not in _VARIANCES:
+    if not isinstance(between, str) or between not in _VARIANCES:
         raise ValueError(
             f"between={between!r} is not known; choose one of {sorted(_VARIANCES)}."
         )
-    groups = _read_replicates(replicates)
+    groups, names = _read_replicates(replicates)
     d = groups[0].shape[1]
-    shape = as_shape(noise, d)
+    shape = as_shape(noise, d, names)
     factor = _euclidean_factor(shape, d)
     counts = [len(group) for group in groups]
     quantiles = {
@@ -177,7 +181,7 @@ def scales_from_replicates(replicates, *, confidence=None) -> np.ndarray:
     array of shape (n_features,)
         For `noise=`, with a radius from `radius_from_std(1.0, n_features)`.
     """
-    groups = _read_replicates(replicates)
+    groups, _ = _read_replicates(replicates)
     freedom = sum(len(group) - 1 for group in groups)
     squares = sum(((group - group.mean(axis=0)) ** 2).sum(axis=0) for group in groups)
     divisor = float(freedom)
@@ -213,13 +217,8 @@ def radius_from_imputations(
     array of shape (n_samples,)
         0 for samples in which nothing was missing.
     """
-    tables = np.stack([np.asarray(table, dtype=np.float64) for table in imputations])
-    if tables.ndim != 3:
-        raise ValueError(
-            f"imputations has shape {tables.shape}; give m tables of the same shape "
-            "(n_samples, n_features)."
-        )
-    m, _, d = tables.shape
+    tables, names = _read_imputations(imputations)
+    m, n, d = tables.shape
     k = int(np.ceil(_check_confidence(quantile, "quantile") * (m + 1) - 1e-9))
     if k > m:
         raise ValueError(
@@ -227,8 +226,14 @@ def radius_from_imputations(
             f"{int(np.ceil(quantile / (1 - quantile)))} or more of them, or a quantile "
             f"of at most {m / (m + 1):.3f}."
         )
-    shape = as_shape(noise, d)
-    middle = tables.mean(axis=0) if center is None else np.asarray(center, float)
+    shape, middle = as_shape(noise, d, names), tables.mean(axis=0)
+    if center is not None:
+        middle = _check_table(center, names, "center")
+        if middle.shape != (n, d):
+            raise ValueError(
+                f"center has shape {middle.shape}; give the rows trained on, one per "
+                f"sample: shape {(n, d)}, like each imputation."
+            )
     norm = {Linf: np.inf, L1: 1}.get(type(shape), 2)
     distances = np.linalg.norm(_standardised(tables - middle, shape), norm, axis=2)
     return np.partition(distances, k - 1, axis=0)[k - 1]
@@ -237,6 +242,12 @@ def radius_from_imputations(
 def _standardised(rows: np.ndarray, shape: Noise) -> np.ndarray:
     """Rows in coordinates where the noise is alike in all directions."""
     if isinstance(shape, Correlated):
+        if shape.rank < len(shape.factor):
+            raise ValueError(
+                f"noise is a covariance of rank {shape.rank} for {len(shape.factor)} "
+                "features: off its range there is no noise, in units of which nothing "
+                "can be measured. Give a covariance of full rank, or scales."
+            )
         rows, shape = rows @ shape.axes, shape.principal
     if not isinstance(shape, Ellipsoid):
         return rows
@@ -251,7 +262,7 @@ def _standardised(rows: np.ndarray, shape: Noise) -> np.ndarray:
 def _degrees(shape: Noise, n_features: int) -> int:
     """In how many directions the noise moves a sample."""
     if isinstance(shape, Correlated):
-        shape = shape.principal
+        return shape.rank
     if isinstance(shape, Ellipsoid):
         return int(np.count_nonzero(shape.scales))
     return n_features
@@ -262,23 +273,75 @@ def _euclidean_factor(shape: Noise, n_features: int) -> float:
     return float(np.sqrt(n_features)) if isinstance(shape, L1) else 1.0
 
 
-def _read_replicates(replicates) -> list[np.ndarray]:
-    groups = [np.asarray(group, dtype=np.float64) for group in replicates]
-    if not groups:
+def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:
+    """Measurements of each sample, and the names of the features, if any."""
+    given = list(replicates)
+    if not given:
         raise ValueError("replicates is empty; give the measurements of each sample.")
-    for i, group in enumerate(groups):
-        if group.ndim != 2 or len(group) < 2 or group.shape[1] != groups[0].shape[-1]:
+    names, groups = feature_names(given[0]), []
+    for i, group in enumerate(given):
+        table = _check_table(group, names, f"replicates of sample {i}")
+        if table.ndim != 2 or len(table) < 2 or table.shape[1] != _columns(given[0]):
             raise ValueError(
-                f"replicates of sample {i} have shape {group.shape}; give at least two "
+                f"replicates of sample {i} have shape {table.shape}; give at least two "
                 "measurements of all features, shape (r, n_features). A sample "
                 "measured once says nothing of its noise."
             )
-        if not np.isfinite(group).all():
+        groups.append(table)
+    return groups, names
+
+
+def _read_imputations(imputations) -> tuple[np.ndarray, list | None]:
+    """Completed tables as one array, and the names of the features."""
+    given = list(imputations)
+    if not given:
+        raise ValueError("imputations is empty; give m completed tables.")
+    names = feature_names(given[0])
+    tables = [_check_table(t, names, f"imputation {k}") for k, t in enumerate(given)]
+    shapes = sorted({table.shape for table in tables})
+    if len(shapes) > 1 or len(shapes[0]) != 2:
+        raise ValueError(
+            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
+            "tables of the same shape (n_samples, n_features)."
+        )
+    return np.stack(tables), names
+
+
+def _columns(table) -> int:
+    return np.shape(table)[-1] if np.ndim(table) else 0
+
+
+def _check_table(table, names: list | None, what: str) -> np.ndarray:
+    """Finite numbers; the columns of a frame in the order of `names`."""
+    own = feature_names(table)
+    if own is not None and own != names:
+        if names is None or sorted(map(str, own)) != sorted(map(str, names)):
             raise ValueError(
-                f"replicates of sample {i} hold a value that is not finite; leave that "
-                "measurement out."
+                f"{what} has the columns {own}, not those of the first table, {names}; "
+                "give the same features everywhere."
             )
-    return groups
+        table = table[names]
+    values = float_array(table, what)
+    bad = np.argwhere(~np.isfinite(values))
+    if bad.size:
+        place = ", ".join(map(str, bad[0].tolist()))
+        raise ValueError(
+            f"{what}: the entry [{place}] is {values[tuple(bad[0])]}, not finite; "
+            "leave that measurement out, or complete it first."
+        )
+    return values
+
+
+def _check_features(n_features) -> int:
+    whole = isinstance(n_features, numbers.Integral) and not isinstance(
+        n_features, bool
+    )
+    if not whole or n_features < 1:
+        raise ValueError(
+            f"n_features={n_features!r} must be a whole number ≥ 1: how many features "
+            "carry noise."
+        )
+    return int(n_features)
 
 
 def _check_confidence(value, name="confidence") -> float:

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth._arrays import host, like
+from wideberth._feature_names import feature_names
 from wideberth._polish import polished
 from wideberth._thin import thinned
 from wideberth._units import Units, cut_radii, in_units, out_of_range
@@ -98,10 +99,12 @@ def solve(
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,)
         ρ_i, how far each sample may be off.
-    noise : {"l2", "linf", "l1"}, array of shape (d,) or array of shape (d, d)
+    noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
         Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
-        one noise level per feature, or one given by a covariance. The last is solved
-        and certified in its principal axes, on a dense float64 copy of X.
+        one noise level per feature, or one given by a covariance or its factor
+        (`wideberth.noise.Correlated`). The last is solved in its principal axes, on a
+        dense float64 copy of X; the certificate is that of X and the covariance as
+        given. A Series, dict or frame is aligned with the columns of X by name.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -224,11 +227,13 @@ def build_problem(
     """The problem of user data, and the units and axes it is stated in.
 
     `factor` is what its weights will be multiplied by; see `in_units`. Correlated noise
-    is noise of one level per feature in its principal axes.
+    is noise of one level per feature in its principal axes; how far those are from
+    exact is part of every certificate (`_covariance`).
     """
     intercept = read_intercept(fit_intercept, intercept_penalty)
+    names = feature_names(X)
     X, size = measured_data(X)
-    shape, axes = as_shape(noise, X.shape[1]), None
+    shape, axes = as_shape(noise, X.shape[1], names), None
     if isinstance(shape, Correlated):
         axes, shape = shape.axes, shape.principal
         X = X @ axes

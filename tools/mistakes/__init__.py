@@ -1,12 +1,15 @@
 """The mistakes that the tests must notice, a module for each part of the package."""
 
-from mistakes import estimators, rounding, scale, screening, solving, values
+import importlib
+import pkgutil
+
 from mistakes.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant"]
 
+_PARTS = sorted(part.name for part in pkgutil.iter_modules(__path__))
 MUTANTS = [
     mutant
-    for part in (values, rounding, screening, solving, scale, estimators)
-    for mutant in part.MUTANTS
+    for name in _PARTS
+    for mutant in getattr(importlib.import_module(f"mistakes.{name}"), "MUTANTS", [])
 ]

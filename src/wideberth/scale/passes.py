@@ -293,6 +293,7 @@ class Settle:
         swing += gamma(4 * rows.d + 64) * (
             float(ball.reach) * (norms + problem.radii * lipschitz) + shift
         )
+        swing += float(ball.reach) * problem.axes_error()
         return (
             margins - swing - problem.radii * (omega + spread),
             margins + swing - problem.radii * max(omega - spread, 0.0),

@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from wideberth._labels import distinct, two_classes
+from wideberth._units import BLURRED, blur
 from wideberth._validation import check_positive, check_size
 from wideberth.noise import Correlated, as_shape
 from wideberth.scale.chunks import Classes, DataError, Terms
@@ -114,7 +115,7 @@ def _terms(
     source: Source, C, radius, noise, fit_intercept, intercept_penalty, classes
 ) -> Terms:
     """Check what the problem is made of, but for its rows."""
-    shape, turn = as_shape(noise, source.d), None
+    shape, turn = as_shape(noise, source.d, source.names), None
     if isinstance(shape, Correlated):
         turn, shape = shape.axes, shape.principal
     if not shape.smooth:
@@ -143,6 +144,8 @@ def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
     notes = []
     if not converged:
         remedy = _MORE_MEMORY if found.tight else None
+        if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
+            remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not found.w.any():
         notes.append(null_model("at most the one given"))
