@@ -96,6 +96,7 @@ def problems(
     max_n=40,
     max_d=6,
     log_C=(-4, 4),
+    units=(1.0, 1.0, 1e-3, 1e3),
 ):
     """Strategy over `make_problem`."""
     return st.builds(
@@ -116,7 +117,7 @@ def problems(
         sparse=st.booleans(),
         dtype=st.sampled_from([np.float32, np.float64]),
         separation=st.sampled_from([0.0, 0.5, 3.0]),
-        unit=st.sampled_from([1.0, 1.0, 1e-3, 1e3]),
+        unit=st.sampled_from(units),
     )
 
 

@@ -64,7 +64,7 @@ class Sample:
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
         """Gather the samples `rows` (a slice or indices) of a problem."""
         norms, radii = problem.rows.norms()[rows], problem.radii[rows]
-        one = getattr(problem.radii, "strides", None) == (0,)
+        one = isinstance(radii, np.ndarray) and problem.radii.strides == (0,)
         if one and problem.n:  # one radius for all
             radii = np.float64(problem.radii[0])
         plain = region.margins[rows]
