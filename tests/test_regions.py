@@ -14,7 +14,12 @@ from wideberth.bounds import TESTS, nameable_tests
 from wideberth.noise import L2
 from wideberth.regions import REGIONS, build_region
 from wideberth.rows import as_rows
-from wideberth.screening import _intercept_bracket, screen_points
+from wideberth.screening import (
+    Partition,
+    Reduction,
+    _intercept_bracket,
+    screen_points,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 EVERY = slice(None)
@@ -296,6 +301,20 @@ def test_the_bracket_of_a_free_intercept_is_exact(seed):
     ends = np.where(positive, above, below), np.where(positive, below, above)
     values = [problem.best_intercept(1 - end) for end in ends]
     assert values == pytest.approx([low, high], abs=1e-6)
+
+
+@given(seeds)
+@settings(max_examples=40)
+def test_folded_samples_keep_the_bracket_where_it_is(seed):
+    solved = make_solved(seed, n=15, intercept=0.0, at_margin=0.3)
+    problem = solved.problem
+    one_class = (solved.alpha >= problem.weights) & (problem.y > 0)
+    nothing = np.zeros(problem.n)
+    partition = Partition(one_class & False, one_class, nothing, nothing)
+    small = Reduction.of(problem).shrink(partition).problem
+    margins = 1 - small.at(solved.w, 0.0).slack
+    bracket = _intercept_bracket(small, margins, margins)
+    assert bracket == pytest.approx((solved.b, solved.b), abs=1e-6)
 
 
 @given(solved_problems(intercepts=(0.0,)), seeds)

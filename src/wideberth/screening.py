@@ -251,9 +251,9 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
 
     The slope of P in b jumps by c_i at y_i(1−ψ_i); it is largest where all jumps come
-    earliest, and then first reaches 0 at a lower bound of b*; likewise above. Where it is
-    0 from −∞ on, or up to ∞, as folded samples or a class without weight may make it, b*
-    has no bound on that side.
+    earliest, and then first reaches 0 at a lower bound of b*; likewise above. Where it
+    is 0 from −∞ on, or up to ∞, as folded samples or a class without weight may make
+    it, b* has no bound on that side.
     """
     y, positive = problem.y, problem.y > 0
     earliest = y * (1 - np.where(positive, upper, lower))
