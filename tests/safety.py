@@ -57,7 +57,7 @@ from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.control import Outcome
 
-NOISE_LEVELS = (1.0, 0.1, 1e-2, 1e-3, 1e-5, 0.0)
+NOISE_LEVELS = (1.0, 0.1, 1e-2, 1e-4, 0.0)
 
 
 class Reference:
@@ -181,8 +181,10 @@ def iterates(reference: Reference, rng):
         dual = problem.dual_at(alpha)
         yield problem.at(w), dual
         yield problem.at(dual.w, dual.b if problem.intercept else None), dual
+        if level == 0:
+            return
         yield reference.point, problem.dual_at(moved_at_margin(reference, level, rng))
-        if problem.intercept is not None and level:
+        if problem.intercept is not None:
             optimal = problem.dual_at(reference.alpha)
             yield problem.at(reference.w, b + level * spread * rng.normal()), optimal
 
@@ -367,7 +369,7 @@ def report(title: str, total, columns) -> None:
 def main() -> int:
     """Run the campaign; exit code 1 if anything is wrong or nothing was decided."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", type=int, default=20_500)
+    parser.add_argument("--problems", type=int, default=15_000)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     started, total = time.perf_counter(), {}

@@ -74,7 +74,8 @@ def test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on(
         radius_decades=3, weights="random",
     )  # fmt: skip
     bracket = critical_scale(problem, tol=1e-4, max_iter=500)
-    for t, null in ((0.9 * bracket.lower, False), (1.001 * bracket.upper, True)):
+    beyond = ((1.001 * bracket.upper, True), (5 * bracket.upper, True))
+    for t, null in ((0.9 * bracket.lower, False), *beyond):
         there = problem.with_radii(t * problem.radii)
         found = solve(there.rows.X, there.y, quiet=True, tol=1e-9, **parameters(there))
         nothing = there.at(np.zeros(2)).value

@@ -368,10 +368,10 @@ MUTANTS = [
         "test_endpoints.py::test_beyond_the_saturation_scale_some_sample_does_not",
     ),
     Mutant(
-        "null model's multipliers not grown with C",
+        "carried multipliers without their factor",
         "sequence.py",
-        "null if null is None else C * null",
-        "null",
-        "test_path.py::test_null_models_are_flagged_and_reported_once",
+        "np.minimum(ratio * dual.alpha, problem.weights)",
+        "np.minimum(dual.alpha, problem.weights)",
+        "test_path.py::test_a_carried_solution_has_the_gap_of_the_theory",
     ),
 ]
