@@ -9,7 +9,8 @@ from wideberth.problem import Problem
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
 
 
-@given(problems(log_C=(-3, 2), max_n=25))
+# The program as it stands: `solve` brings data of other units to size 1 first.
+@given(problems(log_C=(-3, 2), max_n=25, units=(1.0,), intercepts=INTERCEPTS))
 @settings(max_examples=60, deadline=None)
 def test_oracle_certifies_every_shape_and_intercept(problem):
     result = solve_conic(problem)

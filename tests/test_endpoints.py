@@ -1,15 +1,21 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import INTERCEPTS, SHAPES, make_problem, problems
+from safety import parameters
+from wideberth import solve
 from wideberth.endpoints import (
     critical_radius,
     critical_scale,
     is_null,
+    null_certificate,
     saturation_scale,
 )
+from wideberth.rows import as_rows
 from wideberth.solvers.conic import solve_conic
 
 
@@ -52,6 +58,57 @@ def test_the_oracle_agrees_on_both_sides(shape, intercept):
     dead = solve_conic(problem.with_radii(1.02 * bracket.upper))
     assert np.linalg.norm(dead.w) < 1e-4 * np.linalg.norm(alive.w)
     assert alive.certificate.relative_gap < 1e-7
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((*INTERCEPTS, 5.0)),
+    st.sampled_from([None, "tiny class", "duplicates"]),
+)
+@settings(max_examples=40)
+def test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on(
+    seed, intercept, oddity
+):
+    problem = make_problem(
+        seed, n=15, d=2, intercept=intercept, oddity=oddity,
+        radius_decades=3, weights="random",
+    )  # fmt: skip
+    bracket = critical_scale(problem, tol=1e-4, max_iter=500)
+    beyond = ((1.001 * bracket.upper, True), (5 * bracket.upper, True))
+    for t, null in ((0.9 * bracket.lower, False), *beyond):
+        there = problem.with_radii(t * problem.radii)
+        found = solve(there.rows.X, there.y, quiet=True, tol=1e-9, **parameters(there))
+        nothing = there.at(np.zeros(2)).value
+        assert found.primal <= nothing * (1 + 1e-9)
+        if null:
+            assert found.primal >= nothing * (1 - 1e-8)
+            alpha = null_certificate(there)
+            if alpha is not None:
+                assert there.dual_at(alpha).value == pytest.approx(nothing, rel=1e-9)
+        elif t > 0:
+            assert found.primal < nothing * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_samples_without_weight_do_not_bear_on_the_ends(intercept):
+    problem = make_problem(5, intercept=intercept, n=30, radius=0.02)
+    balanced = np.where(
+        problem.y > 0, 1 / (problem.y > 0).sum(), 1 / (problem.y < 0).sum()
+    )
+    problem = problem.with_weights(balanced)
+    far = replace(
+        problem,
+        rows=as_rows(
+            np.vstack([problem.rows.X, 1e3 * np.ones((2, 4))]),
+            np.concatenate([problem.y, [1.0, -1.0]]),
+        ),
+        weights=np.concatenate([problem.weights, [0.0, 0.0]]),
+        radii=np.concatenate([problem.radii, [0.0, 0.0]]),
+    )
+    assert saturation_scale(far) == pytest.approx(saturation_scale(problem))
+    here, there = critical_scale(problem), critical_scale(far)
+    assert there.lower == pytest.approx(here.lower, rel=1e-2)
+    assert there.upper == pytest.approx(here.upper, rel=1e-2)
 
 
 @pytest.mark.parametrize("intercept", [None, 1.0])

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +16,17 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
+from problems import EXTREME_PENALTIES, make_solved
+from safety import Reference, examine_chunks
 from tall import INTERCEPTS, tall_data
 from wideberth import NullModelWarning, Problem, RobustLinearSVC, solve
-from wideberth.noise import L2
+from wideberth.endpoints import critical_scale
+from wideberth.noise import L2, as_noise
+from wideberth.regions import Region
 from wideberth.scale import DataError, Source, open_data
 from wideberth.scale.chunks import Chunk, Terms
 from wideberth.scale.memory import parse_bytes
-from wideberth.scale.passes import draw
+from wideberth.scale.passes import Settle, draw
 from wideberth.scale.tall import solve_tall
 from wideberth.solvers.control import Control
 
@@ -173,6 +178,104 @@ def test_what_is_proven_of_rows_is_true(intercept, data):
     assert found.saturated.mean() > 0.2
     assert np.all(exact.alpha[found.removed] <= 1e-6 * c[found.removed])
     assert np.all(exact.alpha[found.saturated] >= (1 - 1e-6) * c[found.saturated])
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0, *EXTREME_PENALTIES])
+@pytest.mark.parametrize("shape", ["l2", "ellipsoid"])
+def test_decisions_about_rows_in_chunks_are_right(intercept, shape):
+    count = Counter()
+    for seed in range(15):
+        solved = make_solved(
+            seed, n=24, shape=shape, intercept=intercept, duplicates=True,
+            radius_decades=3 * (seed % 2), at_margin=0.2,
+        )  # fmt: skip
+        reference = Reference(solved.problem, solved)
+        for part in examine_chunks(reference, np.random.default_rng(seed)).values():
+            count.update(part)
+    assert count["problems"] == 15
+    assert count["wrong"] == 0
+    # No ball bounds a free intercept.
+    assert (count["decisions"] > 0) == (intercept != 0)
+
+
+@pytest.mark.parametrize("penalty", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("shape", ["l2", "ellipsoid"])
+def test_a_row_is_decided_iff_its_margin_keeps_to_one_side_all_over_the_ball(
+    penalty, shape
+):
+    rng = np.random.default_rng(0)
+    d, n = 3, 4_000
+    noise = as_noise("l2" if shape == "l2" else np.array([0.0, 0.5, 2.0]), d)
+    w, b, radius = rng.normal(size=d), rng.normal(), 0.2
+    X = rng.normal(size=(n, d)) * 10 ** rng.uniform(-1, 1, size=(n, 1))
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    rho = rng.choice([0.0, 0.1, 1.0], size=n)
+    reach = float(np.linalg.norm(w)) + radius
+    ball = Region(w, b, np.empty(0), radius, 0.0, reach)
+    terms = Terms(d, 1.0, 0.0, noise, penalty)
+    settle = Settle(terms, ball, (np.zeros(d), 0.0), (1.0, 1.0), {}, True)
+    settled = settle(Chunk(X, y, radius=rho))
+    # The extremes of the margin, and of the noise, over the ball in (w, √λ_b b).
+    level = y * (X @ w + b)
+    swing = radius * np.sqrt(np.sum(X**2, axis=1) + 1 / penalty)
+    omega, spread = noise.support(w), radius * noise.lipschitz(d)
+    lower = level - swing - rho * (omega + spread)
+    upper = level + swing - rho * max(omega - spread, 0.0)
+    np.testing.assert_array_equal(settled.removed, lower > 1)
+    np.testing.assert_array_equal(settled.saturated, upper < 1)
+    assert settled.counts == (settled.saturated.sum(), settled.removed.sum())
+    if penalty > 1e-4:  # where b may be anything next to nothing is decided
+        assert settled.removed.any()
+        assert settled.saturated.any()
+
+
+def test_rows_settled_at_a_share_of_their_weight_have_that_dual_weight():
+    X, y = tall_data(40, 2)
+    terms = Terms(2, 0.5, 0.0, L2(), 1.0)
+    members = {0: (np.array([3, 7]), np.array([0.125, 0.25])), 1: None}
+    settle = Settle(terms, None, (np.zeros(2), 0.0), (0.5, 1.0), members, True)
+    settled = settle.part(0)(Chunk(X, y))
+    expected = np.where(y > 0, 0.25, 0.5)
+    expected[[3, 7]] = 0.125, 0.25
+    np.testing.assert_array_equal(settled.alpha, expected)
+    assert settled.counts == (0, 0)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0, 30.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_null_model_out_of_core_has_the_value_of_the_null_model(intercept, seed):
+    rng = np.random.default_rng(seed)
+    X, y = tall_data(200, 3, seed, shift=rng.normal())
+    weight = rng.exponential(size=200)
+    options = {"fit_intercept": intercept is not None, "radius": 20.0}
+    with pytest.warns(NullModelWarning):
+        found = solve(
+            slices(60, X, y, weight), **options, intercept_penalty=intercept or 0.0
+        )
+    problem = Problem.from_data(
+        X, y, radius=20.0, sample_weight=weight, intercept=intercept
+    )
+    assert not found.w.any()
+    assert found.primal == pytest.approx(problem.at(found.w).value, rel=1e-12)
+    assert found.dual == pytest.approx(problem.dual_at(found.alpha).value, rel=1e-12)
+    assert found.primal == pytest.approx(found.dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_null_model_out_of_core_is_proven(intercept, seed):
+    rng = np.random.default_rng(seed)
+    X, y = tall_data(200, 3, seed, shift=1.0)  # one class much heavier
+    weight, radii = rng.exponential(size=200), rng.uniform(0.5, 1.5, size=200)
+    problem = Problem.from_data(
+        X, y, radius=radii, sample_weight=weight, intercept=intercept
+    )
+    alive = 0.9 * critical_scale(problem).lower * radii
+    options = {"fit_intercept": intercept is not None, "quiet": True}
+    options["intercept_penalty"] = intercept or 0.0
+    found = solve(slices(60, X, y, weight, alive), **options)
+    assert found.w.any()
+    assert found.dual <= problem.with_radii(alive).at(found.w, found.b).value
 
 
 class Counting(Source):

@@ -109,12 +109,7 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
 
 
 def float_array(values, name: str) -> np.ndarray:
-    """Real numbers as a float64 array; missing ones of a nullable frame are NaN."""
-    if hasattr(values, "to_numpy") and hasattr(values, "index"):  # pandas
-        try:
-            return values.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError):
-            values = values.to_numpy()
+    """Real numbers as a float64 array."""
     return real_array(values, name).astype(np.float64, copy=False)
 
 

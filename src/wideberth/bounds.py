@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth._arrays import namespace
 from wideberth.noise import L2
 from wideberth.problem import Problem
 from wideberth.regions import Curvature, Region, has_ellipsoid
@@ -63,14 +64,15 @@ class Sample:
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
         """Gather the samples `rows` (a slice or indices) of a problem."""
         norms, radii = problem.rows.norms()[rows], problem.radii[rows]
-        if problem.radii.strides == (0,):  # one radius for all
+        one = isinstance(radii, np.ndarray) and problem.radii.strides == (0,)
+        if one and problem.n:  # one radius for all
             radii = np.float64(problem.radii[0])
         plain = region.margins[rows]
         margins, extra, b_slack = plain, 0.0, 0.0
         if problem.intercept:
             extra = 1 / problem.intercept
             margins = plain + problem.y[rows] * region.b
-            b_slack = abs(region.b) + region.radius * np.sqrt(extra)
+            b_slack = abs(region.b) + region.radius * extra**0.5
         g = gamma(4 * problem.rows.d + 64)
         size = norms + radii * problem.noise.lipschitz(problem.rows.d)
         return cls(
@@ -92,7 +94,8 @@ def separable(problem: Problem, region: Region) -> Test:
 
     def bounds(rows: Selection) -> Bounds:
         sample = Sample.of(problem, region, rows)
-        swing = region.radius * np.sqrt(sample.squares) + sample.slack
+        xp = namespace(sample.squares)  # chunks bring arrays of any library
+        swing = region.radius * xp.sqrt(sample.squares) + sample.slack
         return (
             sample.margins - swing - sample.radii * (omega + spread),
             sample.margins + swing - sample.radii * max(omega - spread, 0.0),

@@ -71,7 +71,7 @@ def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     gap = Certificate.of(point, dual).bound
     radius = np.sqrt(2 * gap) * (1 + gamma(4))
     reach = float(np.linalg.norm(point.w)) + radius
-    return Region(point.w, point.b, point.margins, radius, gap, reach)
+    return Region(point.w, point.b, point.margins, float(radius), gap, float(reach))
 
 
 def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
@@ -90,9 +90,9 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
         point.w if same else 0.5 * (point.w + dual.w),
         0.5 * (point.b + dual.b) if problem.intercept else point.b,
         point.margins if same else 0.5 * (point.margins + anchor_margins),
-        radius,
+        float(radius),
         gap,
-        float(max(norms)) + radius,
+        float(max(norms) + radius),
         anchor=(dual.w, anchor_margins),
     )
 
@@ -117,9 +117,9 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
         ball.w,
         ball.b,
         ball.margins,
-        radius,
+        float(radius),
         ball.gap,
-        reach,
+        float(reach),
         Curvature(s, v, along, factor),
         ball.anchor,
     )

@@ -253,7 +253,9 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
 
     The slope of P in b jumps by c_i at y_i(1−ψ_i); it is largest where all jumps come
-    earliest, and then first reaches 0 at a lower bound of b*; likewise above.
+    earliest, and then first reaches 0 at a lower bound of b*; likewise above. Where it
+    is 0 from −∞ on, or up to ∞, as folded samples or a class without weight may make
+    it, b* has no bound on that side.
     """
     y, positive = problem.y, problem.y > 0
     earliest = y * (1 - np.where(positive, upper, lower))
@@ -270,11 +272,12 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
 
     at, slope = jumps(earliest)
     reached = np.flatnonzero(slope >= -slack)
-    b_low = at[reached[0]] if reached.size else -np.inf
+    b_low = at[reached[0]] if start < -slack and reached.size else -np.inf
     at, slope = jumps(latest)
     before = np.concatenate(([start], slope[:-1]))
     reached = np.flatnonzero(before <= slack)
-    b_high = at[reached[-1]] if reached.size else np.inf
+    end = start + accurate_sum(problem.weights)
+    b_high = at[reached[-1]] if end > slack and reached.size else np.inf
     wiggle = 2.0**-50
     return b_low - wiggle * (1 + abs(b_low)), b_high + wiggle * (1 + abs(b_high))
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from wideberth._arrays import fill, like, namespace, pick, scatter
+from wideberth.bounds import separable
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.regions import Region
-from wideberth.rows import as_rows, gamma
+from wideberth.rows import as_rows
 from wideberth.scale.chunks import Chunk, Terms
 from wideberth.screening import fold_samples
 
@@ -241,14 +242,13 @@ class Settle:
     """Say what the final certificate proves of every row, and what its α is.
 
     The optimum lies in a ball; a row is decided if its robust margin keeps to one side
-    of 1 all over it (theory §5, the separable test). The radius is infinite with a free
-    intercept, which no ball bounds. Rows were settled at the point `rule`, at these
-    `shares` of their weight where y > 0 and y < 0, but for `members`, whose α is given.
+    of 1 all over it (theory §5, the separable test). Without a ball nothing is decided.
+    Rows were settled at the point `rule`, at these `shares` of their weight where y > 0
+    and y < 0, but for `members`, whose α is given.
     """
 
     terms: Terms
-    ball: Region
-    radius: float
+    ball: Region | None
     rule: tuple[np.ndarray, float]
     shares: tuple[float, float]
     members: dict[int, tuple[Any, Any]]
@@ -259,8 +259,9 @@ class Settle:
         problem = self.terms.problem(chunk)
         xp = namespace(problem.weights)
         removed = saturated = problem.weights != problem.weights  # nothing is proven
-        if self.radius < np.inf:
-            lower, upper = self._bounds(problem)
+        if self.ball is not None:
+            ball = replace(self.ball, margins=problem.rows.margins(self.ball.w))
+            lower, upper = separable(problem, ball)(slice(None))
             removed = (lower > 1) | (problem.weights == 0)
             saturated = (upper < 1) & ~removed
         counts = int(xp.count_nonzero(saturated)), int(xp.count_nonzero(removed))
@@ -277,24 +278,3 @@ class Settle:
         """What of this question concerns one chunk."""
         own = {k: pair for k, pair in self.members.items() if k == number}
         return replace(self, members=own)
-
-    def _bounds(self, problem: Problem):
-        """Range of each robust margin over the ball, rounding included."""
-        noise, rows, xp = problem.noise, problem.rows, namespace(problem.weights)
-        ball, radius, extra = self.ball, self.radius, 0.0
-        lipschitz, omega = noise.lipschitz(rows.d), noise.support(ball.w)
-        norms, spread = rows.norms(), radius * lipschitz
-        margins = rows.margins(ball.w)
-        if problem.intercept:
-            margins = margins + problem.y * ball.b
-            extra = 1 / problem.intercept
-        shift = abs(ball.b) + radius * math.sqrt(extra)
-        swing = radius * xp.sqrt(norms * norms + extra)
-        swing += gamma(4 * rows.d + 64) * (
-            float(ball.reach) * (norms + problem.radii * lipschitz) + shift
-        )
-        swing += float(ball.reach) * problem.axes_error()
-        return (
-            margins - swing - problem.radii * (omega + spread),
-            margins + swing - problem.radii * max(omega - spread, 0.0),
-        )

@@ -25,7 +25,7 @@ from scipy.special import ndtr
 
 from wideberth._arrays import concat, host, is_foreign, like, namespace
 from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
-from wideberth.regions import build_region
+from wideberth.regions import Region, build_region
 from wideberth.rows import as_rows, gamma
 from wideberth.scale.chunks import DataError, Terms
 from wideberth.scale.passes import Look, Settle
@@ -275,14 +275,9 @@ class _Tall:
         """Say what the certificate proves of the rows, where there is room for it."""
         arrays, proof, parts = self.source.spares(10 * self.n), self.proof, []
         if proof is not None and (screen or arrays):
-            nothing = np.zeros(self.terms.d)
-            empty = self._empty(Folded(nothing, 0.0, 0.0, 0.0, 0, 0.0, 0.0))
-            ball = build_region("midpoint", empty, self.point, proof.dual)
-            bounded = screen and self.terms.intercept != 0
             settle = Settle(
                 self.terms,
-                ball,
-                float(ball.radius) if bounded else np.inf,
+                self._ball(proof.dual) if screen else None,
                 proof.rule,
                 proof.shares,
                 proof.members,
@@ -309,6 +304,13 @@ class _Tall:
             removed,
             saturated,
         )
+
+    def _ball(self, dual: DualPoint) -> Region | None:
+        """Where the optimum lies; None with a free b, which no ball bounds (§4.4)."""
+        if self.terms.intercept == 0:
+            return None
+        nothing = Folded(np.zeros(self.terms.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+        return build_region("midpoint", self._empty(nothing), self.point, dual)
 
 
 class _Poll:
