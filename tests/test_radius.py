@@ -171,7 +171,7 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
         (lambda: radius_from_std(0.1, "4"), "n_features='4'"),
         (lambda: radius_from_std(np.nan, 4), "std is nan"),
         (lambda: radius_from_std(0.1, 3, confidence=np.nan), "confidence=nan"),
-        (lambda: radius_from_std(0.1, 2, noise=np.array([1, 1j])), "noise="),
+        (lambda: radius_from_std(0.1, 2, noise=np.array([1, 1j])), "noise"),
         (
             lambda: radius_from_replicates(np.ones((1, 2, 3)), between=["us"]),
             "between=",

@@ -62,15 +62,15 @@ MUTANTS = [
     Mutant(
         "noise term of the curved region doubled",
         "regions.py",
-        "s = (dual.s - dual.s_rounding)",
-        "s = 2 * (dual.s - dual.s_rounding)",
+        "    s = dual.s\n",
+        "    s = 2 * dual.s\n",
         "test_regions.py::test_no_term_of_the_curved_region_is_wasted",
     ),
     Mutant(
         "noise term of the curved region halved",
         "regions.py",
-        "s = (dual.s - dual.s_rounding)",
-        "s = 0.5 * (dual.s - dual.s_rounding)",
+        "    s = dual.s\n",
+        "    s = 0.5 * dual.s\n",
         "test_regions.py::test_no_term_of_the_curved_region_is_wasted",
     ),
     Mutant(
