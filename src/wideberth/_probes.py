@@ -68,14 +68,16 @@ class Sample:
         return type(self.frame)(points, **{names: list(self.frame.columns)})
 
     def origin(self):
-        """The row of zeros."""
-        zeros = np.zeros((1, self.n_features))
+        """Two rows of zeros; a few transformers drop the axis of a single row."""
+        zeros = np.zeros((2, self.n_features))
         return sp.csr_array(zeros) if self.sparse else zeros
 
     def units(self, steps: np.ndarray, start: int, stop: int):
-        """The rows step_j·e_j for j from start to stop."""
-        every = sp.diags_array(steps, format="csr")[start:stop]
-        return every if self.sparse else every.toarray()
+        """The rows step_j·e_j for j from start to stop, below two rows of zeros."""
+        below = sp.csr_array(sp.diags_array(steps, format="csr")[start:stop])
+        if self.sparse:
+            return sp.vstack([self.origin(), below], format="csr")
+        return np.vstack([self.origin(), below.toarray()])
 
     def points(self, special: list[float]) -> Iterator:
         """Rows without missing cells, one batch of each kind.
@@ -95,7 +97,7 @@ class Sample:
             yield self._with_value(rng, data, value)
 
     def with_missing(self):
-        """Rows with missing cells, `PER_PATTERN` in a row with the same ones missing."""
+        """Rows with missing cells, the same ones in `PER_PATTERN` rows at a time."""
         rng, d = np.random.default_rng(1), self.n_features
         missing = self._patterns(rng)[: max(2, min(_PATTERNS, _ENTRIES // d))]
         holes = np.where(missing, np.nan, 0.0).repeat(PER_PATTERN, axis=0)

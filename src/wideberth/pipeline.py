@@ -241,7 +241,7 @@ def _check_missing(X, noise) -> None:
     if not np.any(np.isnan(values)):
         return
     raise ValueError(
-        "X has missing values and noise is a covariance. What is certified for complete "
-        "rows need not hold where correlated features are missing. Give one noise scale "
-        "per feature, or complete the rows before this pipeline."
+        "X has missing values and noise is a covariance. What is certified for "
+        "complete rows need not hold where one of two correlated features is missing. "
+        "Give one noise scale per feature, or complete the rows before this pipeline."
     )
