@@ -83,6 +83,21 @@ def test_rotations_and_truncated_ones_keep_the_euclidean_ball():
     assert carry_noise("l2", PCA(3).fit(X), X) == "l2"
 
 
+def test_small_features_beside_large_offsets_are_read_exactly():
+    beside = np.column_stack([X[:, :2], 1e9 + 1e3 * X[:, 2]])
+    pca = PCA().fit(beside)
+    linear = linear_map(pca, beside).toarray()
+    np.testing.assert_allclose(linear, pca.components_, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (5, 1), (2, 2)])
+def test_little_data_is_enough_to_read_a_scaler(shape):
+    few = RNG.normal(size=shape)
+    scaler = MinMaxScaler().fit(few)
+    linear = linear_map(scaler, few).toarray()
+    np.testing.assert_allclose(linear, np.diag(scaler.scale_), rtol=1e-12)
+
+
 def test_scaled_pca_of_sparse_data_and_wide_sparse_scalers():
     S = sp.csr_array(RNG.normal(size=(200, 3000)) * (RNG.random((200, 3000)) < 0.01))
     scaler = MaxAbsScaler().fit(S)

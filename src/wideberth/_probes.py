@@ -10,6 +10,7 @@ does not grow with the data: with many features each is probed less often.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -74,10 +75,10 @@ class Sample:
 
     def units(self, steps: np.ndarray, start: int, stop: int):
         """The rows step_j·e_j for j from start to stop, below two rows of zeros."""
-        below = sp.csr_array(sp.diags_array(steps, format="csr")[start:stop])
-        if self.sparse:
-            return sp.vstack([self.origin(), below], format="csr")
-        return np.vstack([self.origin(), below.toarray()])
+        entries = 2 + np.arange(stop - start), np.arange(start, stop)
+        shape = 2 + stop - start, self.n_features
+        rows = sp.coo_array((steps[start:stop], entries), shape=shape)
+        return rows.tocsr() if self.sparse else rows.toarray()
 
     def points(self, special: list[float]) -> Iterator:
         """Rows without missing cells, one batch of each kind.
@@ -87,7 +88,7 @@ class Sample:
         special : list of float
             Values that the transformer treats apart, such as a sign for "missing".
         """
-        rng, data = np.random.default_rng(0), self._complete()
+        rng, data = np.random.default_rng(0), self.complete
         n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, _MOST))
         yield data[_spread(data.shape[0], n)]
         yield self._together(rng, n)
@@ -116,12 +117,11 @@ class Sample:
         found += [*(rng.random((_PATTERNS // 4, d)) < 0.5)]
         return np.array(found)
 
-    def _complete(self):
+    @cached_property
+    def complete(self):
         """The rows, a missing cell at the middle of its feature."""
         if self.sparse:
-            rows = self.rows.copy()
-            rows.data[np.isnan(rows.data)] = 0.0
-            return rows
+            return _filled(self.rows)
         return np.where(np.isnan(self.rows), (self.low + self.high) / 2, self.rows)
 
     def _together(self, rng, n: int):
@@ -157,13 +157,13 @@ class Sample:
         return points.tocsr() if self.sparse else points
 
     def _with_value(self, rng, data, value: float):
-        """Rows of the data with that value in half of the cells of each."""
-        rows = data[:_FEWEST]
-        chosen = rng.random(rows.shape) < 0.5
-        if self.sparse:
-            chosen &= rng.random(rows.shape) < _MOST / self.n_features
-            return sp.csr_array(rows + sp.csr_array(np.where(chosen, value, 0.0)))
-        return np.where(chosen, value, rows)
+        """That value in half of the cells, or in many where X is sparse."""
+        if not self.sparse:
+            rows = data[:_FEWEST]
+            return np.where(rng.random(rows.shape) < 0.5, value, rows)
+        rows = self._together(rng, _FEWEST)
+        rows.data[:] = value
+        return rows
 
     def _places(self, rng, columns: np.ndarray) -> np.ndarray:
         """A value for each of the features named: about, beyond or amid the data."""
@@ -181,7 +181,7 @@ class Sample:
         near_zero = sign * np.maximum(size, width) * 10 ** (-6 * u)
         amid = low + u * width
         if not self.sparse:
-            data = self._complete()
+            data = self.complete
             first, second = rng.integers(len(data), size=(2, *columns.shape))
             amid = u * data[first, columns] + (1 - u) * data[second, columns]
         return np.choose(kind, [about, beyond, near_zero, amid])
@@ -203,11 +203,14 @@ def _spread(n_rows: int, most: int) -> np.ndarray:
 def _extremes(rows) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest value of each feature; 0 where there is none."""
     if sp.issparse(rows):
-        filled = rows.copy()
-        filled.data[np.isnan(filled.data)] = 0.0
-        return filled.min(axis=0).toarray().ravel(), filled.max(
-            axis=0
-        ).toarray().ravel()
-    low = np.fmin.reduce(rows, axis=0)
-    high = np.fmax.reduce(rows, axis=0)
+        rows = _filled(rows)
+        return rows.min(axis=0).toarray().ravel(), rows.max(axis=0).toarray().ravel()
+    low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
     return np.nan_to_num(low), np.nan_to_num(high)
+
+
+def _filled(rows: sp.csr_array) -> sp.csr_array:
+    """Zeros for missing cells."""
+    filled = rows.copy()
+    filled.data[np.isnan(filled.data)] = 0.0
+    return filled
