@@ -411,6 +411,15 @@ def test_the_step_that_bends_is_named():
         linear_map(model, X)
 
 
+def test_signs_for_missing_values_are_found_however_rare():
+    long = np.tile(X, (100, 1))
+    long[[1234, 4321], 2] = -999
+    step = FunctionTransformer(_sentinel_replaced).fit(long)
+    for given in (long, pd.DataFrame(long)):
+        with pytest.raises(ValueError, match="'functiontransformer'"):
+            linear_map(step, given)
+
+
 def test_sums_with_missing_cells_are_not_filled_in():
     sums = FunctionTransformer(np.cumsum, kw_args={"axis": 1})
     model = make_pipeline(sums, SimpleImputer()).fit(WITH_HOLES)

@@ -19,6 +19,8 @@ __all__ = ["PER_PATTERN", "Sample"]
 
 #: Rows of the data that are looked at, spread evenly over it.
 _ROWS = 1024
+#: Features whose least and largest values are looked for in all rows.
+_FEATURES = 128
 #: Entries of the points of one kind, where features are many: 2 MB of float64.
 _ENTRIES = 1 << 18
 #: Fewest points of one kind, however many the features are.
@@ -90,7 +92,7 @@ class Sample:
         """
         rng, data = np.random.default_rng(0), self.complete
         n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, _MOST))
-        yield data[_spread(data.shape[0], n)]
+        yield data
         yield self._together(rng, n)
         yield self._lines(rng, data, n)
         yield self._singles(rng, data, n)
@@ -188,16 +190,31 @@ class Sample:
 
 
 def _some_rows(X):
-    """Rows spread over the data, as float64, with NaN where a cell is missing."""
-    rows = _spread(X.shape[0], _ROWS)
+    """Rows spread over the data and those of extremes; NaN where a cell is missing."""
+    n, d = X.shape
     if sp.issparse(X):
-        return sp.csr_array(X.tocsr()[rows], dtype=np.float64)
+        return sp.csr_array(X.tocsr()[_spread(n, _ROWS)], dtype=np.float64)
+    most = int(np.clip(4 * _ENTRIES // d, _FEWEST, _ROWS))
+    rows = np.unique([*_rows_of_extremes(X), *_spread(n, most)])
     chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    return np.array(chosen, dtype=np.float64, ndmin=2)
+    return np.array(chosen, dtype=np.float64)
 
 
 def _spread(n_rows: int, most: int) -> np.ndarray:
     return np.linspace(0, n_rows - 1, min(most, n_rows)).astype(int)
+
+
+def _rows_of_extremes(X) -> list[int]:
+    """Where the first features are least and largest: a sign for "missing" is there."""
+    values, found = np.asarray(X), []
+    if values.dtype.kind not in "fiu":
+        return []
+    for column in values.T[:_FEATURES]:
+        present = np.flatnonzero(column == column)
+        if len(present):
+            found += [present[column[present].argmin()]]
+            found += [present[column[present].argmax()]]
+    return found
 
 
 def _extremes(rows) -> tuple[np.ndarray, np.ndarray]:

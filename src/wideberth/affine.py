@@ -12,10 +12,10 @@ where the m_j stand for offsets that the step may subtract. A missing cell stays
 when noise moves the others. There the step must do to the cells that are left what A
 does: T(x + δ) − T(x) = Aδ for moves δ of them.
 
-What probing cannot see: a bump narrower than the distance of the points (a
-hundredth of the range where features are few), and a bend more than a million ranges
-away. Known by their construction to have neither are all transformers of scikit-learn
-that pass.
+What probing cannot see: a bump narrower than the distance of the points, about a
+fiftieth of the range where features are few, and a bend more than a million ranges
+away. Scalers, projections and selections have neither by construction; for a function
+of the user's own it is the user who knows.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["linear_map"]
 
 #: Unit vectors transformed at a time.
 _BATCH = 1024
-#: A is read from moves of this many times the largest value of a feature: so far away
-#: the rounding of offsets does not count, and it is as far as the points go.
+#: Length of the moves that A is read from, in largest values of the feature: so far
+#: away the rounding of offsets does not count, and the points go no farther.
 _READING = 2.0**20
 #: Relative rounding granted to a transform in float64. Most stay below 1e-14; a kernel
 #: PCA, whose sums nearly cancel, needs 4e-11 where offsets are a hundred ranges.
@@ -157,8 +157,8 @@ class _AffineStep:
         rounding = _rounding(np.nan_to_num(out))
         if _beyond(off, terms, self.level, rounding) is not None:
             self.refuse(
-                "in rows with missing values it does not do to the others what it does "
-                "in complete rows"
+                "in rows with missing values, moves of the others have other effects "
+                "than in complete rows"
             )
         uses_missing = missing @ self.absolute.T > 0
         uses_present = np.abs(moves) @ self.absolute.T > 0
@@ -205,7 +205,7 @@ def _beyond(off, terms, level: np.ndarray, rounding: np.ndarray):
     """Where |off| exceeds its rounding first, as (row, column), or None."""
     if sp.issparse(off):
         left = sp.coo_array(off - terms @ sp.diags_array(rounding))
-        rows, columns, values = *left.coords, left.data
+        (rows, columns), values = left.coords, left.data
     else:
         values = off - terms * rounding
         rows, columns = np.indices(values.shape)

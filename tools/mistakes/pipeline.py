@@ -55,6 +55,13 @@ MUTANTS = [
         _STEPS,
     ),
     Mutant(
+        "extremes of the data not probed",
+        "_probes.py",
+        "np.unique([*_rows_of_extremes(X), *_spread(n, most)])",
+        "_spread(n, most)",
+        "test_transformers.py::test_signs_for_missing_values_are_found_however_rare",
+    ),
+    Mutant(
         "sums with missing cells filled in",
         "affine.py",
         "        lost |= affine.loses_present\n",
@@ -81,7 +88,7 @@ MUTANTS = [
         "affine.py",
         "        linear = affine.linear @ linear\n",
         "        linear = affine.linear\n",
-        "test_pipeline.py::test_promises_are_made_in_raw_units",
+        "test_pipeline.py::test_carried_noise_has_the_support_function_of_the_raw_one",
     ),
     Mutant(
         "the last step blamed for one before it",
