@@ -413,7 +413,7 @@ def test_the_step_that_bends_is_named():
 
 def test_signs_for_missing_values_are_found_however_rare():
     long = np.tile(X, (100, 1))
-    long[[1234, 4321], 2] = -999
+    long[[1234, 4323], 2] = -999  # not among rows spread evenly
     step = FunctionTransformer(_sentinel_replaced).fit(long)
     for given in (long, pd.DataFrame(long)):
         with pytest.raises(ValueError, match="'functiontransformer'"):
