@@ -68,10 +68,11 @@ def test_carried_noise_has_the_support_function_of_the_raw_one(name, noise):
         assert isinstance(carried, Correlated) != diagonal
     d = chain.transform(X).shape[1]
     raw, behind = as_shape(noise, 13), as_shape(carried, d)
+    linear = linear_map(chain, X)
     for _ in range(20):
         w = RNG.normal(size=d)
         # The most that a raw move of size 1 changes ⟨w, T(x)⟩, found on T itself.
-        move = raw.maximizer(linear_map(chain, X).T @ w)
+        move = raw.maximizer(linear.T @ w)
         assert raw.dual_norm(move) <= 1 + 1e-9
         gain = (chain.transform(X[:5] + move) - chain.transform(X[:5])) @ w
         np.testing.assert_allclose(gain, behind.support(w), rtol=1e-7)
@@ -80,6 +81,21 @@ def test_carried_noise_has_the_support_function_of_the_raw_one(name, noise):
 def test_rotations_and_truncated_ones_keep_the_euclidean_ball():
     assert carry_noise("l2", PCA().fit(X), X) == "l2"
     assert carry_noise("l2", PCA(3).fit(X), X) == "l2"
+
+
+def test_small_features_beside_large_offsets_are_read_exactly():
+    beside = np.column_stack([X[:, :2], 1e9 + 1e3 * X[:, 2]])
+    pca = PCA().fit(beside)
+    linear = linear_map(pca, beside).toarray()
+    np.testing.assert_allclose(linear, pca.components_, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (5, 1), (2, 2)])
+def test_little_data_is_enough_to_read_a_scaler(shape):
+    few = RNG.normal(size=shape)
+    scaler = MinMaxScaler().fit(few)
+    linear = linear_map(scaler, few).toarray()
+    np.testing.assert_allclose(linear, np.diag(scaler.scale_), rtol=1e-12)
 
 
 def test_scaled_pca_of_sparse_data_and_wide_sparse_scalers():
@@ -197,7 +213,7 @@ def test_a_pipeline_of_the_classifier_alone_changes_nothing():
 def test_steps_that_are_not_affine_are_refused_by_name(step):
     model = make_robust_pipeline(step, RobustLinearSVC(noise=TAU))
     with pytest.raises(
-        ValueError, match=f"{type(step).__name__.lower()} is not affine"
+        ValueError, match=rf"{type(step).__name__.lower()}' \(.*\) is not affine"
     ):
         model.fit(X, Y)
     assert not hasattr(model, "linear_map_")

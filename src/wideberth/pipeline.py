@@ -11,8 +11,13 @@ of scales √diag(AΣAᵀ) where AΣAᵀ is diagonal (scalers; PCA of isotropic 
 or whitened too) and of factor AF otherwise, Σ = FFᵀ. Nothing is lost either way, and
 radii keep their numbers, because they count units of the noise shape.
 
-A is read off the fitted steps themselves by transforming unit moves, and whether they
-are affine is tested on rows of the data, so steps need not be known by name.
+A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
+
+Cells may be missing where a step before the classifier fills them in. A missing cell
+stays missing when noise moves the others, so such a row moves in fewer directions. If
+U treats features apart (every shape but a covariance), Ω of the weights that are left
+is at most Ω of all of them, and what is certified for a complete row holds for it.
+With correlated noise it need not: there, missing cells are refused.
 
 Public: `RobustPipeline`, `make_robust_pipeline`, and `carry_noise` beneath them.
 """
@@ -24,20 +29,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from wideberth._certified import CertifiedMixin
 from wideberth._feature_names import feature_names
 from wideberth._linear import LinearClassifier
+from wideberth.affine import linear_map
 from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, align_noise, as_shape
 
 __all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
 
-#: Rows transformed at a time, and rows on which the steps must prove to be affine.
-_BATCH = 1024
-_TRIALS = 16
-#: What counts as rounding of a transform, and of a product of two.
-_ROUNDING = 1e-6
+#: What counts as rounding in a product of two transforms, relative to its terms.
 _NOTHING = 1e-10
 
 
@@ -125,8 +126,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         raw_noise = align_noise(classifier.noise, feature_names(X))
 
         def carried_noise():  # called once the steps before have been fitted
-            ahead = self[:-1] if len(steps) > 1 else FunctionTransformer()
+            ahead = self[:-1] if len(steps) > 1 else None
             maps.append(linear_map(ahead, X))
+            _check_missing(X, raw_noise)
             return _carry(raw_noise, maps[0])
 
         before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
@@ -161,6 +163,18 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made.noise_ = classifier.noise_
         return made
 
+    def certified_radius(self, X):
+        _check_missing(X, self.noise_)
+        return super().certified_radius(X)
+
+    def robust_score(self, X, y, radius=None, sample_weight=None):
+        _check_missing(X, self.noise_)
+        return super().robust_score(X, y, radius, sample_weight)
+
+    def worst_case(self, X, y, radius=None):
+        _check_missing(X, self.noise_)
+        return super().worst_case(X, y, radius)
+
     def _robust_model(self):
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
 
@@ -183,30 +197,6 @@ def carry_noise(noise, transformer, X):
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
     return _carry(align_noise(noise, feature_names(X)), linear_map(transformer, X))
-
-
-def linear_map(transformer, X) -> sp.csr_array:
-    """A of a fitted affine transformer x' = Ax + c, read off its transform of moves.
-
-    Parameters
-    ----------
-    transformer : fitted transformer
-    X : array, sparse matrix or frame of shape (n_samples, n_features)
-        Rows of it are where the transformer is shown to be affine.
-
-    Returns
-    -------
-    CSR matrix of shape (n_transformed, n_features)
-    """
-    probe = _Probe(transformer, X)
-    units = sp.diags_array(probe.steps, format="csr")
-    moved = [
-        probe.change(probe.base, units[start : start + _BATCH])
-        for start in range(0, units.shape[0], _BATCH)
-    ]
-    linear = (sp.diags_array(1 / probe.steps) @ sp.vstack(moved)).T.tocsr()
-    probe.require_affine(linear)
-    return linear
 
 
 def _carry(noise, linear: sp.csr_array):
@@ -246,65 +236,16 @@ def _only_selects(linear: sp.csr_array) -> bool:
     return bool(ones and np.all(rows > 0.5) and np.all(columns < 1.5))
 
 
-class _Probe:
-    """Moves a transformer's input about rows of its data and watches the output."""
-
-    def __init__(self, transformer, X):
-        self.transformer, self.frame = transformer, X if hasattr(X, "columns") else None
-        self.sparse, self.rows = sp.issparse(X), _some_rows(X)
-        size = abs(self.rows).max(axis=0)
-        size = np.ravel(size.toarray() if self.sparse else size)
-        #: Moves of about the size of the data keep rounding relative to it.
-        self.steps = np.where(size > 0, size, 1.0)
-        self.base = 0 * self.rows[[0]] if self.sparse else self.rows[[0]]
-
-    def change(self, rows, moves: sp.csr_array) -> sp.csr_array:
-        """T(x + δ) − T(x), for as many rows x as moves δ, or one row."""
-        if rows.shape[0] == 1:
-            before = self._transform(rows)[[0] * moves.shape[0]]
-            rows = rows[[0] * moves.shape[0]]
-        else:
-            before = self._transform(rows)
-        after = self._transform(rows + (moves if self.sparse else moves.toarray()))
-        return sp.csr_array(after - before)
-
-    def require_affine(self, linear: sp.csr_array) -> None:
-        """Compare A with what random moves do at rows of the data."""
-        rng = np.random.default_rng(0)
-        moves = sp.csr_array(0.1 * rng.normal(size=self.rows.shape) * self.steps)
-        change, expected = self.change(self.rows, moves), moves @ linear.T
-        if abs(change - expected).max() > _ROUNDING * abs(expected).max():
-            raise ValueError(
-                f"{self._describe()} is not affine on the data: the same move does not "
-                "have the same effect everywhere, so noise in raw units has no one "
-                "shape behind it. Use scalers, PCA or feature selection, or give noise "
-                "in transformed units to a plain Pipeline."
-            )
-
-    def _describe(self) -> str:
-        steps = getattr(self.transformer, "steps", [(str(self.transformer), None)])
-        return " → ".join(name for name, _ in steps)
-
-    def _transform(self, rows):
-        if self.frame is not None:
-            names = {"columns" if hasattr(self.frame, "iloc") else "schema"}
-            rows = type(self.frame)(rows, **dict.fromkeys(names, self.frame.columns))
-        out = self.transformer.transform(rows)
-        return out.tocsr() if sp.issparse(out) else np.asarray(out, dtype=np.float64)
-
-
-def _some_rows(X):
-    """Rows spread over the data, as float64; a missing entry might be any: 0."""
-    if not sp.issparse(X) and not hasattr(X, "shape"):
-        X = np.asarray(X)
-    rows = np.linspace(0, X.shape[0] - 1, min(_TRIALS, X.shape[0])).astype(int)
-    if sp.issparse(X):
-        return sp.csr_array(X.tocsr()[rows], dtype=np.float64)
-    chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    try:
-        return np.nan_to_num(np.asarray(chosen, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "X holds entries that are not numbers, for which noise in raw units means "
-            f"nothing ({error}). Encode them before this pipeline."
-        ) from None
+def _check_missing(X, noise) -> None:
+    """Refuse missing cells where noise is correlated; see the head of this file."""
+    correlated = isinstance(noise, Correlated)
+    if not correlated and (isinstance(noise, str) or np.ndim(noise) < 2):
+        return
+    values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if not np.any(np.isnan(values)):
+        return
+    raise ValueError(
+        "X has missing values and noise is a covariance. What is certified for "
+        "complete rows need not hold where one of two correlated features is missing. "
+        "Give one noise scale per feature, or complete the rows before this pipeline."
+    )

@@ -1,0 +1,233 @@
+"""Points at which a fitted transformer has to show that it is affine.
+
+Noise moves rows anywhere, so the points are of many sizes and in many places, with a
+fixed seed: rows of the data, places between them, far beyond them and close to zero;
+one feature moved alone, all of them at once, and lines through pairs of rows. Sizes
+run from a thousandth to a million times the range of a feature. The number of points
+does not grow with the data: with many features each is probed less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["PER_PATTERN", "Sample"]
+
+#: Rows of the data that are looked at, spread evenly over it.
+_ROWS = 1024
+#: Features whose least and largest values are looked for in all rows.
+_FEATURES = 128
+#: Entries of the points of one kind, where features are many: 2 MB of float64.
+_ENTRIES = 1 << 18
+#: Fewest points of one kind, however many the features are.
+_FEWEST = 16
+#: Most points of one kind, and most features moved in one of them where X is sparse.
+_MOST = 1024
+#: Patterns of missing cells that are tried.
+_PATTERNS = 24
+#: Points tried with each pattern of missing cells.
+PER_PATTERN = 6
+#: Power of ten of the shortest move beyond the data, in ranges of the feature.
+_NEAREST = -3.0
+#: Power of ten of the farthest move beyond the data, in ranges of the feature.
+_FARTHEST = 6.0
+
+
+class Sample:
+    """Rows at the entry of a transformer, and points around them.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+
+    Attributes
+    ----------
+    rows : array or CSR array of float64
+        A few rows of X, with NaN where a cell is missing.
+    size : array of shape (n_features,)
+        The largest absolute value of each feature in `rows`.
+    """
+
+    def __init__(self, X):
+        if not sp.issparse(X) and not hasattr(X, "shape"):
+            X = np.asarray(X)
+        self.frame = X if hasattr(X, "columns") else None
+        self.rows = _some_rows(X)
+        self.sparse, self.n_features = sp.issparse(self.rows), self.rows.shape[1]
+        self.low, self.high = _extremes(self.rows)
+        self.size = np.maximum(np.abs(self.low), np.abs(self.high))
+        width = self.high - self.low
+        self.width = np.where(width > 0, width, np.where(self.size > 0, self.size, 1.0))
+
+    def given(self, points):
+        """Points in the kind of container that X is."""
+        if self.frame is None:
+            return points
+        names = "columns" if hasattr(self.frame, "iloc") else "schema"
+        return type(self.frame)(points, **{names: list(self.frame.columns)})
+
+    def origin(self):
+        """Two rows of zeros; a few transformers drop the axis of a single row."""
+        zeros = np.zeros((2, self.n_features))
+        return sp.csr_array(zeros) if self.sparse else zeros
+
+    def units(self, steps: np.ndarray, start: int, stop: int):
+        """The rows step_j·e_j for j from start to stop, below two rows of zeros."""
+        entries = 2 + np.arange(stop - start), np.arange(start, stop)
+        shape = 2 + stop - start, self.n_features
+        rows = sp.coo_array((steps[start:stop], entries), shape=shape)
+        return rows.tocsr() if self.sparse else rows.toarray()
+
+    def points(self, special: list[float]) -> Iterator:
+        """Rows without missing cells, one batch of each kind.
+
+        Parameters
+        ----------
+        special : list of float
+            Values that the transformer treats apart, such as a sign for "missing".
+        """
+        rng, data = np.random.default_rng(0), self.complete
+        n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, _MOST))
+        yield data
+        yield self._together(rng, n)
+        yield self._lines(rng, data, n)
+        yield self._singles(rng, data, n)
+        for value in special:
+            yield self._with_value(rng, data, value)
+
+    def with_missing(self):
+        """Rows with missing cells, the same ones in `PER_PATTERN` rows at a time."""
+        rng, d = np.random.default_rng(1), self.n_features
+        missing = self._patterns(rng)[: max(2, min(_PATTERNS, _ENTRIES // d))]
+        holes = np.where(missing, np.nan, 0.0).repeat(PER_PATTERN, axis=0)
+        points = self._together(rng, len(holes))
+        if self.sparse:
+            return sp.csr_array(points + sp.csr_array(holes))
+        return points + holes
+
+    def _patterns(self, rng) -> np.ndarray:
+        """Patterns of missing cells: some of the data, single cells, random ones."""
+        d, found = self.n_features, []
+        if not self.sparse:
+            here = np.isnan(self.rows)
+            found += [*here[here.any(axis=1)][: _PATTERNS // 2]]
+        found += [np.arange(d) == j for j in rng.permutation(d)[: _PATTERNS // 3]]
+        found += [*(rng.random((_PATTERNS // 4, d)) < 0.5)]
+        return np.array(found)
+
+    @cached_property
+    def complete(self):
+        """The rows, a missing cell at the middle of its feature."""
+        if self.sparse:
+            return _filled(self.rows)
+        return np.where(np.isnan(self.rows), (self.low + self.high) / 2, self.rows)
+
+    def _together(self, rng, n: int):
+        """Every feature moved, or many of them where X is sparse."""
+        d = self.n_features
+        if not self.sparse:
+            return self._places(rng, np.broadcast_to(np.arange(d), (n, d)))
+        columns = rng.integers(d, size=(n, min(d, _MOST)))
+        entries = np.ravel(np.indices(columns.shape)[0]), np.ravel(columns)
+        values = np.ravel(self._places(rng, columns))
+        return sp.coo_array((values, entries), shape=(n, d)).tocsr()
+
+    def _singles(self, rng, data, n: int):
+        """One feature moved: by itself, or from a row of the data."""
+        columns = np.resize(rng.permutation(self.n_features), n)
+        values = self._places(rng, columns)
+        if self.sparse:
+            entries = np.arange(n), columns
+            return sp.coo_array((values, entries), shape=(n, self.n_features)).tocsr()
+        points = data[rng.integers(len(data), size=n)]
+        points[rng.random(n) < 0.5] = 0.0
+        points[np.arange(n), columns] = values
+        return points
+
+    def _lines(self, rng, data, n: int):
+        """Lines through two rows of the data, between them and beyond on both sides."""
+        first, second = rng.integers(data.shape[0], size=(2, n))
+        far = 10 ** rng.uniform(_NEAREST, _FARTHEST, size=n)
+        share = np.where(rng.random(n) < 0.5, rng.uniform(-2, 3, size=n), far)
+        share *= rng.choice([-1.0, 1.0], size=n)
+        points = sp.diags_array(1 - share) @ data[first]
+        points = points + sp.diags_array(share) @ data[second]
+        return points.tocsr() if self.sparse else points
+
+    def _with_value(self, rng, data, value: float):
+        """That value in half of the cells, or in many where X is sparse."""
+        if not self.sparse:
+            rows = data[:_FEWEST]
+            return np.where(rng.random(rows.shape) < 0.5, value, rows)
+        rows = self._together(rng, _FEWEST)
+        rows.data[:] = value
+        return rows
+
+    def _places(self, rng, columns: np.ndarray) -> np.ndarray:
+        """A value for each of the features named: about, beyond or amid the data."""
+        kind, u = rng.integers(4, size=columns.shape), rng.random(columns.shape)
+        if columns.ndim == 2:
+            # In every other row all features are moved alike, by comparable amounts:
+            # a large move of one must not hide what another does.
+            kind[1::2], u[1::2] = kind[1::2, :1], u[1::2, :1]
+        sign = rng.choice([-1.0, 1.0], size=columns.shape)
+        low, high = self.low[columns], self.high[columns]
+        width, size = self.width[columns], self.size[columns]
+        power = 10 ** (_NEAREST + (_FARTHEST - _NEAREST) * u)
+        about = low + (3 * u - 1) * width
+        beyond = np.where(sign > 0, high, low) + sign * width * power
+        near_zero = sign * np.maximum(size, width) * 10 ** (-6 * u)
+        amid = low + u * width
+        if not self.sparse:
+            data = self.complete
+            first, second = rng.integers(len(data), size=(2, *columns.shape))
+            amid = u * data[first, columns] + (1 - u) * data[second, columns]
+        return np.choose(kind, [about, beyond, near_zero, amid])
+
+
+def _some_rows(X):
+    """Rows spread over the data and those of extremes; NaN where a cell is missing."""
+    n, d = X.shape
+    if sp.issparse(X):
+        return sp.csr_array(X.tocsr()[_spread(n, _ROWS)], dtype=np.float64)
+    most = int(np.clip(4 * _ENTRIES // d, _FEWEST, _ROWS))
+    rows = np.unique([*_rows_of_extremes(X), *_spread(n, most)])
+    chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    return np.array(chosen, dtype=np.float64)
+
+
+def _spread(n_rows: int, most: int) -> np.ndarray:
+    return np.linspace(0, n_rows - 1, min(most, n_rows)).astype(int)
+
+
+def _rows_of_extremes(X) -> list[int]:
+    """Where the first features are least and largest: a sign for "missing" is there."""
+    values, found = np.asarray(X), []
+    if values.dtype.kind not in "fiu":
+        return []
+    for column in values.T[:_FEATURES]:
+        present = np.flatnonzero(column == column)
+        if len(present):
+            found += [present[column[present].argmin()]]
+            found += [present[column[present].argmax()]]
+    return found
+
+
+def _extremes(rows) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest value of each feature; 0 where there is none."""
+    if sp.issparse(rows):
+        rows = _filled(rows)
+        return rows.min(axis=0).toarray().ravel(), rows.max(axis=0).toarray().ravel()
+    low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
+    return np.nan_to_num(low), np.nan_to_num(high)
+
+
+def _filled(rows: sp.csr_array) -> sp.csr_array:
+    """Zeros for missing cells."""
+    filled = rows.copy()
+    filled.data[np.isnan(filled.data)] = 0.0
+    return filled
