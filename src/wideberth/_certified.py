@@ -49,7 +49,8 @@ class CertifiedMixin:
         X : array, sparse matrix or frame of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         radius : float, dict or array of shape (n_samples,), optional
-            How far samples may be off; by default the parameter `radius`.
+            How far samples may be off; by default as far as in training. A model
+            that was trained with one radius per sample asks for them.
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -73,7 +74,8 @@ class CertifiedMixin:
         y : array of shape (n_samples,)
             True labels, all of them in `classes_`.
         radius : float, dict or array of shape (n_samples,), optional
-            How far samples may be off; by default the parameter `radius`.
+            How far samples may be off; by default as far as in training. A model
+            that was trained with one radius per sample asks for them.
 
         Returns
         -------

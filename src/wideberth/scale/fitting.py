@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from wideberth._arrays import host, is_foreign, like, namespace, pick
-from wideberth._linear import notes_of, per_class
+from wideberth._linear import notes_of, per_class, remembered_radius
 from wideberth._validation import check_positive
 from wideberth.scale.chunks import Classes
 from wideberth.scale.opening import open_data
@@ -58,10 +58,10 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     )
     if not is_foreign(X):
         _note_features(model, source)
-    radius = model.radius if radius is None else radius
+    radius = model._radius_to_train_with(radius)
     labels, totals = _labels(source.labels())
     weights = model._class_factors(labels, totals)
-    radii = None
+    radii, given = None, radius
     if isinstance(radius, dict):
         radii, radius = per_class(radius, labels, "radius"), 0.0
     noise, seconds = model._noise(), model.max_seconds
@@ -86,6 +86,8 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
         solutions.append(found)
     _keep(model, solutions, labels, X, y)
     model.noise_ = noise
+    own = each or (source.brings_radii and radii is None)
+    model.radius_ = None if own else remembered_radius(given)
     return notes_of(solutions, labels)
 
 

@@ -48,6 +48,7 @@ class LibsvmSource(Source):
         self.sizes, self.n = sizes, sum(sizes)
         self.row_bytes = 12 * entries / max(self.n, 1) + 8
         self.vectors = [read_vector(value, self.n, name) for name, value in named]
+        self.brings_radii = radius is not None
 
     def _convert(self) -> tuple[list[int], int, int]:
         """Parse the text; rows of each piece, stored entries and columns in all."""

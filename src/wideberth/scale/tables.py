@@ -26,6 +26,7 @@ class TableSource(Source):
                 f"labels; there are {_listed(names)}."
             )
         self.special = [y, weight, radius]
+        self.brings_radii = radius is not None
         for role, name in zip(
             ("y", "sample_weight", "radius"), self.special, strict=True
         ):
