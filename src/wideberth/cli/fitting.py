@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from wideberth._kinds import LABEL
 from wideberth.cli.advice import advise
 from wideberth.cli.analysis import (
     describe_data,
@@ -22,7 +23,6 @@ from wideberth.cli.prepare import Rows, training_rows
 from wideberth.cli.progress import Progress
 from wideberth.cli.recipe import Fitted, Recipe
 from wideberth.cli.sources import Request, Source, open_table
-from wideberth.cli.sources.libsvm import LABEL
 from wideberth.cli.uncertainty import Uncertainty, find_uncertainty
 from wideberth.report.environment import machine, versions
 
