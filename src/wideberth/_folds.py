@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -30,7 +31,7 @@ class Data:
     y: np.ndarray
     weights: np.ndarray
     unit: np.ndarray | None
-    radius: object
+    radius: Any
     noise: object
     seed: int
 
@@ -42,6 +43,7 @@ class Data:
             return {label: factor * size for label, size in self.radius.items()}
         if np.ndim(self.radius) == 0:
             return factor * self.radius
+        assert self.unit is not None
         return factor * self.unit
 
     def take(self, rows: np.ndarray) -> Data:

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 __all__ = ["ENDINGS", "KINDS", "LABEL", "decompressed", "feature_names", "kind_of"]
 
@@ -95,9 +95,9 @@ def _is_libsvm(path: str | PathLike) -> bool:
     return pairs and all(_SPARSE_LINE.fullmatch(line) for line in lines)
 
 
-def decompressed(raw: io.RawIOBase | BinaryIO) -> BinaryIO:
+def decompressed(raw: Any) -> BinaryIO:
     """The bytes of a stream, decompressed if it starts like a compressed file."""
-    buffered = io.BufferedReader(raw, 1 << 20)  # type: ignore[arg-type]
+    buffered = io.BufferedReader(raw, 1 << 20)
     start = buffered.peek(8)[:8]
     for magic, opener in _OPENERS.items():
         if start.startswith(magic):

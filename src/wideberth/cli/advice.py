@@ -79,8 +79,8 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 
 def _share_of_critical(problem: dict) -> float:
-    factor = problem.get("critical_factor")
-    return 1 / factor[1] if factor and factor[1] > 0 else 0.0
+    factor = problem["critical_factor"]
+    return 1 / factor[1] if factor and factor[1] else 0.0
 
 
 def _noise(result: dict) -> Iterator[Advice]:

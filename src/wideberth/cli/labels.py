@@ -9,7 +9,7 @@ values where all of them are, as text otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -27,9 +27,9 @@ _TRUTH = {"true": True, "false": False}
 Label = int | bool | str
 
 
-def as_labels(texts: Sequence[str], target: str) -> np.ndarray:
+def as_labels(texts: np.ndarray, target: str) -> np.ndarray:
     """Labels of rows to train on, as values."""
-    values = label_values(set(texts))
+    values = label_values(set(texts.tolist()))
     check_classes(values, len(texts), target)
     return np.array([values[text] for text in texts])
 

@@ -16,7 +16,7 @@ from wideberth.cli.labels import as_labels
 from wideberth.cli.sources import Table
 from wideberth.cli.sources.table import check_names
 
-__all__ = ["Columns", "Rows", "incomplete", "moments", "training_rows"]
+__all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
 
 #: Different values from which on a column names rows rather than categories.
 _MANY = 20
@@ -178,6 +178,13 @@ def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:
         f"{table.where(row)}, column {quoted(name)} has no value; --missing drop "
         "leaves such rows out, --missing median fills them in."
     )
+
+
+def extremes(X) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest value of every feature, of the values there are."""
+    if sp.issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return np.nanmin(X, axis=0), np.nanmax(X, axis=0)
 
 
 def moments(X) -> tuple[np.ndarray, np.ndarray]:

@@ -40,9 +40,9 @@ def open_data(
     ----------
     X : path, array, Dask collection, iterable or function
         A .npy file; a Parquet, Arrow, Feather, CSV or TSV file, or a folder of them;
-        a LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask array
-        or frame; or whatever yields (X, y), (X, y, weight) or (X, y, weight, radius)
-        from the start each time it is iterated or called.
+        a LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask
+        array or frame; or whatever yields (X, y), (X, y, weight) or (X, y, weight,
+        radius) from the start each time it is iterated or called.
     y, sample_weight, radius : optional
         One value per row of X: an array or another .npy file beside a .npy file; the
         name of a column of a table; an array or frame like X beside an array. LIBSVM

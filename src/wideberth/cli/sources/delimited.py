@@ -9,6 +9,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TextIO
 
 import numpy as np
@@ -16,10 +17,10 @@ import numpy as np
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.sources.numbers import Numbers, looks_like_number
 from wideberth.cli.sources.room import check_room
-from wideberth.cli.sources.streams import Source
+from wideberth.cli.sources.streams import Source, open_source
 from wideberth.cli.sources.table import Format, Request, Table, check_names
 
-__all__ = ["read_delimited"]
+__all__ = ["Header", "read_delimited", "read_header"]
 
 #: Rows, and cells, from which on they are taken in.
 _BATCH, _CELLS = 4096, 1 << 20
@@ -33,8 +34,41 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _Row = tuple[int, list[str]]
 
 
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns, the line they end in, and what is between cells."""
+
+    names: list[str]
+    line: int
+    delimiter: str
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What a report says about it."""
+        return {"delimiter": _NAMES.get(self.delimiter, self.delimiter)}
+
+
+def read_header(path: str, kind: str) -> Header:
+    """What the first lines of a file say, for others to read the rest by."""
+    with open_source(path) as source:
+        source.kind = kind
+        return _begin(source, Format())[0]
+
+
 def read_delimited(source: Source, request: Request, form: Format) -> Table:
     """Read a table of text."""
+    header, rows = _begin(source, form)
+    check_names(header.names, source.name, request.dropped)
+    body = _Body(source.name, header.names, request, form)
+    for batch in _batches(rows):
+        body.add(batch)
+    table, decimal = body.finish()
+    source.details |= header.details | {"decimal sign": _NAMES[decimal]}
+    return table
+
+
+def _begin(source: Source, form: Format) -> tuple[Header, Iterator[_Row]]:
+    """The header, and the rows below it."""
     lines = _Lines(_decoded(source, form), source.name)
     delimiter = form.delimiter or ("\t" if source.kind == "tsv" else None)
     delimiter = delimiter or _find_delimiter(lines.head)
@@ -43,16 +77,8 @@ def read_delimited(source: Source, request: Request, form: Format) -> Table:
     if first is None:
         raise UserError(f"{source.name} is empty.")
     names = _names(*first, source.name, form.header)
-    check_names(names, source.name, request.dropped)
-    body = _Body(source.name, names, request, form)
-    if not form.header:
-        rows = itertools.chain([first], rows)
-    for batch in _batches(rows):
-        body.add(batch)
-    table, decimal = body.finish()
-    source.details["delimiter"] = _NAMES.get(delimiter, delimiter)
-    source.details["decimal sign"] = _NAMES[decimal]
-    return table
+    rows = rows if form.header else itertools.chain([first], rows)
+    return Header(names, first[0], delimiter), rows
 
 
 def _decoded(source: Source, form: Format) -> TextIO:
