@@ -18,7 +18,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["ENDINGS", "KINDS", "LABEL", "decompressed", "feature_names", "kind_of"]
+__all__ = [
+    "ENDINGS",
+    "KINDS",
+    "LABEL",
+    "decompressed",
+    "feature_names",
+    "is_compressed",
+    "kind_of",
+]
 
 #: The kinds of files that hold tables; "arrow" includes Feather, which is the same.
 KINDS = ("csv", "tsv", "parquet", "arrow", "libsvm", "npz", "npy")
@@ -93,6 +101,15 @@ def _is_libsvm(path: str | PathLike) -> bool:
     lines = [line for line in lines if line]
     pairs = any(re.search(rb"\s\d+:", line) for line in lines)
     return pairs and all(_SPARSE_LINE.fullmatch(line) for line in lines)
+
+
+def is_compressed(path: str | PathLike) -> bool:
+    """Whether a file starts like a compressed one; such are only read whole."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as raw:
+        start = raw.read(8)
+    return any(start.startswith(magic) for magic in _OPENERS)
 
 
 def decompressed(raw: Any) -> BinaryIO:

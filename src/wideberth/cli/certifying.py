@@ -101,7 +101,7 @@ def _judged_by(
 ) -> _Judged:
     """The radii to certify at: those of a column, the one trained with, or none."""
     if column in applied.table.numbers:
-        radii = row_radii(applied.table, column)  # type: ignore[arg-type]
+        radii = row_radii(applied.table, column)
         # A column named here holds the radii themselves; that of training, what was
         # multiplied there.
         factor = model.radius_factor if column == model.radius_column else 1.0

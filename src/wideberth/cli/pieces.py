@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._kinds import LABEL, feature_names
+from wideberth._kinds import LABEL, feature_names, is_compressed
 from wideberth.cli.errors import UserError, listed, quoted, require
 from wideberth.cli.labels import Label, check_classes, label_values
 from wideberth.cli.prepare import extremes, moments
@@ -25,7 +25,7 @@ from wideberth.cli.sources.table import Plan, as_texts, check_names
 from wideberth.scale.chunks import Chunk
 from wideberth.scale.libsvm import LibsvmSource
 from wideberth.scale.sources import NpySource, Source
-from wideberth.scale.tables import TableSource, column_names, is_number
+from wideberth.scale.tables import TableSource, is_number, table_schema
 
 __all__ = ["Pieces", "Survey", "open_pieces"]
 
@@ -170,6 +170,11 @@ def open_pieces(options: Namespace) -> tuple[Pieces, dict[str, str]]:
     kind = options.format or kind_of(options.data)
     if not os.path.exists(options.data):
         raise UserError(f"{options.data}: there is no such file.")
+    if is_compressed(options.data):
+        raise UserError(
+            f"{options.data} is compressed, and such files are not read in pieces; "
+            "decompress it first, or leave out --memory."
+        )
     if kind == "npz":
         raise UserError(
             f"{options.data} is an archive, which is not read in pieces; leave out "
@@ -193,12 +198,14 @@ def _open_columns(options, request: Request, kind: str):
     path, form, details = options.data, _PYARROW.get(kind), {}
     if kind in ("csv", "tsv"):
         header = _same_header(Path(path), kind)
-        form, details = _csv_form(header, {options.target: "string"}), header.details
-    names = column_names(Path(path), form)
-    check_names(names, path, request.dropped)
+        names, details = header.names, header.details
+    else:
+        names = list(table_schema(Path(path), form).names)
+    check_names(names, path, ())
     plan = request.plan(names, path)
     if kind in ("csv", "tsv"):
-        form = _typed(path, form, header, plan)
+        header.refuse_nameless(plan.features, path)
+        form = _csv_form(path, header, plan)
     inner = TableSource(
         path,
         options.target,
@@ -222,6 +229,11 @@ def _same_header(path: Path, kind: str) -> Header:
                 f"{file} has other columns, or another sign between them, than "
                 f"{files[0]}; files of one table must have the same first line."
             )
+    if header.encoding == "utf-16":
+        raise UserError(
+            f"{path} is UTF-16 text, and only a whole table can be read so; leave out "
+            "--memory, or store it as UTF-8."
+        )
     if header.delimiter == " ":
         raise UserError(
             f"{path} has blanks between its cells, and only a whole table can be read "
@@ -230,28 +242,23 @@ def _same_header(path: Path, kind: str) -> Header:
     return header
 
 
-def _csv_form(header: Header, types: dict):
-    """How pyarrow is to read it: with these names, and these columns of these types."""
+def _csv_form(path: str, header: Header, plan: Plan):
+    """How pyarrow is to read it: numbers as such, whatever the first rows look like."""
+    import pyarrow as pa
     import pyarrow.csv as csv
     from pyarrow.dataset import CsvFileFormat
 
-    return CsvFileFormat(
-        csv.ParseOptions(delimiter=header.delimiter),
-        read_options=csv.ReadOptions(
-            column_names=header.names, skip_rows=header.line, use_threads=False
-        ),
-        convert_options=csv.ConvertOptions(
-            column_types=types, strings_can_be_null=False
-        ),
-    )
+    def form(types: dict) -> CsvFileFormat:
+        return CsvFileFormat(
+            csv.ParseOptions(delimiter=header.delimiter),
+            read_options=csv.ReadOptions(
+                column_names=header.names, skip_rows=header.line
+            ),
+            convert_options=csv.ConvertOptions(column_types=types),
+        )
 
-
-def _typed(path: str, form, header: Header, plan: Plan):
-    """The same with numbers as such, whatever the first rows look like."""
-    import pyarrow as pa
-    from pyarrow.dataset import dataset
-
-    schema = dataset(path, format=form).schema
+    texts = dict.fromkeys(plan.texts, pa.string())
+    schema = table_schema(Path(path), form(texts))
     numbers = [*plan.features, *plan.numbers]
     kinds = {name: schema.field(name).type for name in numbers}
     text = [n for n in numbers if not is_number(kinds[n]) or kinds[n] == pa.bool_()]
@@ -261,8 +268,7 @@ def _typed(path: str, form, header: Header, plan: Plan):
             "features must be numbers; leave them out with --drop, or leave out "
             "--memory."
         )
-    types = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(plan.texts, "string")
-    return _csv_form(header, types)
+    return form(texts | dict.fromkeys(numbers, pa.float64()))
 
 
 def _open_libsvm(options: Namespace, request: Request) -> Pieces:

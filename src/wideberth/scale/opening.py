@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth._arrays import is_foreign
-from wideberth._kinds import ENDINGS, kind_of
+from wideberth._kinds import ENDINGS, is_compressed, kind_of
 from wideberth.scale.chunks import DataError
 from wideberth.scale.memory import parse_bytes
 from wideberth.scale.sources import ArraySource, ChunkSource, NpySource, Source
@@ -85,6 +85,11 @@ def _open_path(path: Path, beside: dict, memory, columns) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
     kind = kind_of(path)
+    if is_compressed(path):
+        raise DataError(
+            f"{path} is compressed, and such files are not read in pieces; decompress "
+            "it first."
+        )
     if kind == "npy":
         if beside["y"] is None:
             raise DataError(f"y is missing; give the labels that go with {path}.")

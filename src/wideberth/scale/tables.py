@@ -10,7 +10,7 @@ from wideberth._kinds import kind_of
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.sources import Source
 
-__all__ = ["TableSource", "as_floats", "column_names", "is_number"]
+__all__ = ["TableSource", "as_floats", "is_number", "table_schema"]
 
 
 class TableSource(Source):
@@ -153,9 +153,9 @@ def as_floats(column) -> np.ndarray:
     return values.to_numpy() if chunked else values.to_numpy(zero_copy_only=False)
 
 
-def column_names(path: Path, form=None) -> list[str]:
-    """The columns of a file or folder."""
-    return list(_open(path, form).schema.names)
+def table_schema(path: Path, form=None):
+    """Names and types of the columns of a file or folder."""
+    return _open(path, form).schema
 
 
 def _open(path: Path, form=None):

@@ -36,11 +36,21 @@ _Row = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class Header:
-    """The names of the columns, the line they end in, and what is between cells."""
+    """The names of the columns, the line they end in, and how the file is written."""
 
     names: list[str]
     line: int
     delimiter: str
+    encoding: str
+
+    def refuse_nameless(self, columns: Iterable[str], where: str) -> None:
+        """Refuse columns that are to be features but have no name."""
+        for k, name in enumerate(self.names, 1):
+            if name == f"{_UNNAMED}{k}" and name in columns:
+                raise UserError(
+                    f"{where}: column {k} has no name in the header; if it numbers the "
+                    f"rows leave it out with --drop '{name}', else give it a name."
+                )
 
     @property
     def details(self) -> dict[str, str]:
@@ -59,7 +69,7 @@ def read_delimited(source: Source, request: Request, form: Format) -> Table:
     """Read a table of text."""
     header, rows = _begin(source, form)
     check_names(header.names, source.name, request.dropped)
-    body = _Body(source.name, header.names, request, form)
+    body = _Body(source.name, header, request, form)
     for batch in _batches(rows):
         body.add(batch)
     table, decimal = body.finish()
@@ -78,7 +88,7 @@ def _begin(source: Source, form: Format) -> tuple[Header, Iterator[_Row]]:
         raise UserError(f"{source.name} is empty.")
     names = _names(*first, source.name, form.header)
     rows = rows if form.header else itertools.chain([first], rows)
-    return Header(names, first[0], delimiter), rows
+    return Header(names, first[0], delimiter, lines.stream.encoding), rows
 
 
 def _decoded(source: Source, form: Format) -> TextIO:
@@ -205,8 +215,10 @@ def _not_utf8(where: str, place: str) -> str:
 class _Body:
     """The rows below the header, kept as columns of what was asked for."""
 
-    def __init__(self, where: str, names: list[str], request: Request, form: Format):
-        self.where, self.width, self.form = where, len(names), form
+    def __init__(self, where: str, header: Header, request: Request, form: Format):
+        self.where, self.header, self.form = where, header, form
+        names = header.names
+        self.width = len(names)
         plan, at = request.plan(names, where), {name: k for k, name in enumerate(names)}
         unnamed: list[str] = []
         if form.header and request.features is None:
@@ -239,11 +251,7 @@ class _Body:
             self.parts[name].append(self._read_texts(name, columns[k], lines))
         for name, k in self.unnamed.items():
             if "".join(columns[k]).strip():
-                raise UserError(
-                    f"{self.where}: column {k + 1} has no name in the header; if it "
-                    "numbers the rows leave it out with "
-                    f"--drop '{name}', else give it a name."
-                )
+                self.header.refuse_nameless([name], self.where)
         self.blocks.append(block)
         self.lines.append(lines)
         self.n += len(rows)
