@@ -15,6 +15,7 @@ from commands import as_csv
 from wideberth import RobustLinearSVC
 from wideberth._kinds import kind_of
 from wideberth.cli import main
+from wideberth.cli.advice import advise
 from wideberth.cli.model import load_model
 from wideberth.scale import DataError, open_data
 
@@ -319,6 +320,41 @@ def test_results_have_one_layout_on_both_roads(here, said, noise):
         assert pieces["uncertainty"][name] == whole["uncertainty"][name], name
     for name in ("training_accuracy", "training_certified", "tol"):
         assert pieces["training"][name] == whole["training"][name], name
+
+
+def test_scales_of_features_are_those_of_all_pieces_together(here, said):
+    (here / "t").mkdir()
+    y = LABELS["text"][CLASS]
+    for k, rows in enumerate((slice(0, 25), slice(25, 80))):
+        table = as_csv(X[rows] * [1, 100, 1], y[rows], NAMES, "y", sigma=SIGMA[rows])
+        (here / "t" / f"{k}.csv").write_text(table)
+    result = fit(said, "t", "y", "--radius-column", "sigma", road="pieces")
+    whole = X * [1, 100, 1]
+    expected = whole.mean(axis=0), whole.std(axis=0), whole.min(axis=0)
+    for name, values in zip(("mean", "std", "min"), expected, strict=True):
+        found = [feature[name] for feature in result["data"]["features"]]
+        np.testing.assert_allclose(found, values, rtol=1e-10)
+    assert result["uncertainty"]["smallest"] == SIGMA.min()
+    assert "scales" in {warning["code"] for warning in result["warnings"]}
+
+
+@pytest.mark.parametrize("road", ["whole", "pieces"])
+def test_the_proof_that_is_missing_is_a_serious_matter(here, said, road):
+    _text(",")(here / "t.csv", LABELS["text"][CLASS], SIGMA)
+    result = fit(said, "t.csv", "y", road=road)
+    assert result["training"]["converged"]
+    assert not any(advice.serious for advice in advise(result))
+    result["training"]["converged"] = False  # though the gap itself is small
+    assert [a.code for a in advise(result) if a.serious] == ["not-proven"]
+
+
+def test_a_path_over_radii_of_rows_tells_factors(here, said):
+    _text(",")(here / "t.csv", LABELS["text"][CLASS], SIGMA)
+    command = ["path", "t.csv", "--target", "y", "--Cs", "1", "--radii", "0.5"]
+    (point,) = said(*command, "--radius-column", "sigma")["path"]
+    assert point["radius_factor"] == 0.5
+    (point,) = said(*command, "--radius", "0.4", "--drop", "sigma")["path"]
+    assert point["radius"] == 0.2
 
 
 @pytest.mark.parametrize("road", ["whole", "pieces"])

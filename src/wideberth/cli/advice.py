@@ -77,6 +77,15 @@ def _optimality(result: dict) -> Iterator[Advice]:
                 serious=True,
             )
 
+    within = all(p["relative_gap"] <= training["tol"] for p in training["problems"])
+    if within and not training["converged"]:
+        yield Advice(
+            "not-proven",
+            "Training ended within the tolerance, but rounding is too large to prove "
+            "it. Standardise the features (--standardize), or raise --tol.",
+            serious=True,
+        )
+
 
 def _share_of_critical(problem: dict) -> float:
     factor = problem["critical_factor"]

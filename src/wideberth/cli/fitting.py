@@ -74,9 +74,9 @@ def fit_table(
         "choice": fitted.choice,
         "model": describe_model(fitted.model, rows.columns),
         "training": training_facts(fitted.model, rows, trained, options)
-        | {"seconds": seconds},
+        | {"converged": fitted.notes.converged, "seconds": seconds},
         "evaluation": None,
-        "solver_notes": fitted.notes,
+        "solver_notes": fitted.notes.texts,
         "origin": origin,
     }
     if options.folds:

@@ -23,6 +23,7 @@ from wideberth.cli.model import Model
 from wideberth.cli.pieces import Pieces, Survey, open_pieces
 from wideberth.cli.prepare import Columns
 from wideberth.cli.progress import Progress
+from wideberth.cli.recipe import Notes
 from wideberth.cli.sources import Source
 from wideberth.cli.uncertainty import tell_radius
 from wideberth.estimators import RobustLinearSVC
@@ -89,7 +90,7 @@ def fit_large(
     except (FileNotFoundError, ImportError, ValueError) as error:
         raise UserError(" ".join(str(error).split())) from error
     pipeline, columns = RobustPipeline.around(classifier), Columns(pieces.features)
-    origin = describe_origin(command)
+    origin, notes = describe_origin(command), Notes.of(caught)
     result: dict = {
         "request": describe_request(options),
         "source": {
@@ -103,9 +104,11 @@ def fit_large(
         "uncertainty": _uncertainty(seen, pieces, columns, options),
         "choice": None,
         "model": describe_model(pipeline, columns),
-        "training": _facts(classifier) | shares | {"seconds": seconds},
+        "training": _facts(classifier)
+        | shares
+        | {"converged": notes.converged, "seconds": seconds},
         "evaluation": None,
-        "solver_notes": [str(note.message) for note in caught],
+        "solver_notes": notes.texts,
         "origin": origin,
     }
     result["warnings"] = [vars(advice) for advice in advise(result)]

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC
 from wideberth.pipeline import RobustPipeline, carry_noise, make_robust_pipeline
 
-__all__ = ["Fitted", "Recipe", "fold_count"]
+__all__ = ["Fitted", "Notes", "Recipe", "fold_count"]
 
 #: Values of C to choose from, and folds to choose by where none are asked for.
 _POINTS, _FOLDS = 12, 5
@@ -27,7 +28,22 @@ class Fitted:
     model: RobustPipeline
     radius: float | np.ndarray
     choice: dict | None
-    notes: list[str]
+    notes: Notes
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a solver had to say, and whether it proved what was asked of it."""
+
+    texts: list[str]
+    converged: bool
+
+    @classmethod
+    def of(cls, caught: list[warnings.WarningMessage]) -> Notes:
+        """Read the warnings of a fit."""
+        notes = [w for w in caught if issubclass(w.category, UserWarning)]
+        left = any(issubclass(w.category, ConvergenceWarning) for w in notes)
+        return cls([str(w.message) for w in notes], not left)
 
 
 @dataclass(frozen=True)
@@ -58,8 +74,7 @@ class Recipe:
                 model.fit(X, y, **params)
         except ValueError as error:
             raise UserError(str(error)) from error
-        notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-        return Fitted(model, radius, choice, notes)
+        return Fitted(model, radius, choice, Notes.of(caught))
 
     def _choose(self, X, y, radius) -> dict:
         """C, and a factor on the radii, by cross-validation within these rows."""
