@@ -29,8 +29,10 @@ from wideberth.scale.tables import TableSource, is_number, table_schema
 
 __all__ = ["Pieces", "Survey", "open_pieces"]
 
-#: Different labels from which on a column is given up as one of classes.
+#: Most different labels that are kept in mind while a column is read; no classifier has
+#: as many classes, and a column of measurements would fill the memory.
 _TOO_MANY = 100_000
+#: What pyarrow calls the kinds of files that name their columns.
 _PYARROW = {"parquet": "parquet", "arrow": "ipc"}
 
 
@@ -43,7 +45,8 @@ class Pieces(Source):
         self.features = plan.features
         self.d = len(plan.features)
         self.row_bytes = inner.row_bytes
-        #: Columns of the array that are features, where others are not; the radius's.
+        # Of an array these columns are features, and one may be the radius; tables
+        # give no others than those asked for.
         self._taken = [columns[name] for name in plan.features if name in columns]
         self._all = self._taken in ([], list(range(inner.d)))
         self._radius = next((columns[n] for n in plan.numbers if n in columns), None)
@@ -87,11 +90,10 @@ class Pieces(Source):
         distinct, numbers = _distinct(np.asarray(chunk.y))
         texts = as_texts(distinct).tolist()
         if self.kind in ("csv", "tsv"):
-            texts = [None if text is None else text.strip() for text in texts]
-            form = Format()
-            texts = [None if t is None or form.is_missing(t) else t for t in texts]
+            texts = list(map(_cell, texts))
         if None in texts:
-            row = int(np.flatnonzero(np.isin(numbers, _places(texts)))[0])
+            lacking = [k for k, text in enumerate(texts) if text is None]
+            row = int(np.flatnonzero(np.isin(numbers, lacking))[0])
             raise chunk.error(
                 f"row {row} has no label; leave such rows out of the file, or leave "
                 "out --memory."
@@ -99,11 +101,14 @@ class Pieces(Source):
         return texts, numbers
 
 
-def _places(texts: list) -> list[int]:
-    return [k for k, text in enumerate(texts) if text is None]
+def _cell(text: str | None) -> str | None:
+    """A cell of a table of text as it is read whole: no blanks about it, or missing."""
+    stripped = (text or "").strip()
+    return None if Format().is_missing(stripped) else stripped
 
 
 def _distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels, and the number of each row's."""
     if y.dtype != object:
         return np.unique(y, return_inverse=True)
     known: dict = {}
