@@ -361,6 +361,7 @@ def test_a_path_over_radii_of_rows_tells_factors(here, said):
 def test_the_target_of_a_libsvm_file_has_a_name(here, said, road):
     _libsvm(here / "t.svm", LABELS["ints"][CLASS], SIGMA)
     named = fit(said, "t.svm", "label", road=road)
+    assert list(named["model"]["coefficients"]) == ["x1", "x2", "x3", "x4"]
     pieces = PIECES if road == "pieces" else []
     unnamed = said(
         "fit", "t.svm", "--C", "0.5", "--tol", "1e-7", "--folds", "0", *pieces
