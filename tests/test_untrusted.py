@@ -24,7 +24,7 @@ from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.cli import main
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
-from wideberth.cli.sources import Format, Request, open_table, parquet, room
+from wideberth.cli.sources import Format, Request, columnar, open_table, room
 from wideberth.scale import DataError, open_data
 
 X, Y = two_classes(40)
@@ -272,7 +272,7 @@ def test_arrow_files_are_checked_before_they_are_used(here):
 
 
 def test_columns_of_different_length_are_no_table(here, monkeypatch):
-    monkeypatch.setattr(parquet, "_objects", lambda column: np.array([None] * 3))
+    monkeypatch.setattr(columnar, "_objects", lambda column: np.array([None] * 3))
     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [1, 2]}), "a.parquet")
     assert "its columns differ in length" in refused("a.parquet")
 

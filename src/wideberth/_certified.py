@@ -51,7 +51,8 @@ class CertifiedMixin:
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
         radius : float, dict or array of shape (n_samples,), optional
-            How far samples may be off; by default the parameter `radius`.
+            How far samples may be off; by default as far as in training. A model
+            that was trained with one radius per sample asks for them.
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -81,7 +82,8 @@ class CertifiedMixin:
         y : array of shape (n_samples,)
             True labels, all of them in `classes_`.
         radius : float, dict or array of shape (n_samples,), optional
-            How far samples may be off; by default the parameter `radius`.
+            How far samples may be off; by default as far as in training. A model
+            that was trained with one radius per sample asks for them.
 
         Returns
         -------

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from wideberth._linear import weighted_classes
+from wideberth._linear import remembered_radius, weighted_classes
 from wideberth.certify import decision_values, robust_correct
 from wideberth.path import Path, follow, prepare_path
 
@@ -21,14 +22,29 @@ _BATCH = 1 << 22
 
 @dataclass(frozen=True)
 class Data:
-    """What a search is given; `unit` are sizes that radii are factors on, if any."""
+    """What a search is given; `unit` are sizes that radii are factors on, if any.
+
+    `radius` is what they were read from: a number, a dict by class, one per sample.
+    """
 
     X: object
     y: np.ndarray
     weights: np.ndarray
     unit: np.ndarray | None
+    radius: Any
     noise: object
     seed: int
+
+    def times(self, factor: float):
+        """The radius to train with where `factor` is that of the grid."""
+        if self.radius is None:
+            return factor
+        if isinstance(self.radius, dict):
+            return {label: factor * size for label, size in self.radius.items()}
+        if np.ndim(self.radius) == 0:
+            return factor * self.radius
+        assert self.unit is not None
+        return factor * self.unit
 
     def take(self, rows: np.ndarray) -> Data:
         """The samples `rows` alone."""
@@ -119,6 +135,7 @@ def _scores(search, paths, classes, rest: Data, params) -> Iterator:
                 yield k, j, float(np.mean(best == labels))
             else:
                 model.C, model.radius = search.Cs_[j], search.radii_[k]
+                model.radius_ = remembered_radius(rest.times(search.radii_[k]))
                 model.coef_ = coef
                 model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
                 yield k, j, search.scorer_(model, rest.X, rest.y, **params)

@@ -27,6 +27,7 @@ __all__ = [
     "notes_of",
     "per_class",
     "read_data",
+    "remembered_radius",
     "weighted_classes",
 ]
 
@@ -154,22 +155,26 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         return [note for note in notes if note is not None]
 
     def _radii(self, y, radius):
-        """What `solve` takes for `radius`: one number or one per sample."""
+        """What `solve` takes for `radius`: one number or one per sample.
+
+        Where none is given it is the one trained with, which must be one number or one
+        per class: radii of the training samples say nothing about those of others.
+        """
         if radius is None:
-            radius = self._own_radius()
-            if not isinstance(radius, dict) and np.ndim(radius) > 0:
+            radius = self._trained_radius()
+            if radius is None:
                 raise ValueError(
-                    f"radius has shape {np.shape(radius)}; as a parameter it must be "
-                    "one number or a dict of class label to number. Give one radius "
-                    "per sample to fit: fit(X, y, radius=...)."
+                    "radius must be given: this model was trained with one radius per "
+                    "sample, and it does not know those of these samples. Give "
+                    "radius=... , an array with one per row of X or one number for all."
                 )
         if isinstance(radius, dict):
             labels, numbers = np.unique(y, return_inverse=True)
             return per_class(radius, labels, "radius")[numbers]
         return radius
 
-    def _own_radius(self):
-        """The radius that stands where none is given."""
+    def _trained_radius(self):
+        """The number or dict trained with; None where every sample had its own."""
         raise NotImplementedError
 
     def _noise(self):
@@ -271,6 +276,16 @@ def weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
         )
     renumbered = np.where(present, np.cumsum(present) - 1, -1)
     return labels[present], renumbered[numbers]
+
+
+def remembered_radius(radius):
+    """What a fitted model keeps of the radius it was trained with, as `radius_`.
+
+    A number or a dict of class label to number; None where every sample had its own.
+    """
+    if isinstance(radius, dict):
+        return dict(radius)
+    return None if np.ndim(radius) > 0 else float(radius)
 
 
 def per_class(table: dict, labels, name: str, default=None) -> np.ndarray:

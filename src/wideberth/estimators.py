@@ -25,6 +25,7 @@ from wideberth._linear import (
     dispatched,
     notes_of,
     read_data,
+    remembered_radius,
     weighted_classes,
 )
 from wideberth._validation import check_jobs, check_positive
@@ -119,6 +120,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     noise_ : str, array or Correlated
         The shape trained against, in units of the X that `fit` saw and in the order of
         its features.
+    radius_ : float, dict or None
+        The radius trained with, one number or one per class label; None where every
+        sample had its own. `robust_score` and `worst_case` go by it.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
@@ -222,8 +226,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         """Fit to data in NumPy or SciPy, or in what becomes that."""
         X, y = read_data(self, X, y)
         check_jobs(self.n_jobs)
-        own = self._own_radius() if radius is None else radius
-        notes = self._unknown_classes(np.unique(y), own)
+        radius = self._radius_to_train_with(radius)
+        notes = self._unknown_classes(np.unique(y), radius)
         weights = self._weights(y, sample_weight)
         classes, numbers = weighted_classes(y, weights)
         radii = self._radii(y, radius)
@@ -255,6 +259,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             for k, start in zip(positives, starts, strict=True)
         )
         self.classes_, self.noise_ = classes, noise
+        self.radius_ = remembered_radius(radius)
         self._keep(solutions, np.array(positives), numbers)
         progress.end(**{name: getattr(self, name) for name in _PREDICTIVE})
         return notes + notes_of(solutions, classes)
@@ -306,8 +311,25 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         alpha[:, self.support_[here]] = np.abs(self.dual_coef_[:, here])
         return list(zip(self.coef_, self.intercept_, alpha, strict=True))
 
-    def _own_radius(self):
+    def _radius_to_train_with(self, radius):
+        """The one given to `fit`, or the parameter, which is never one per sample."""
+        if radius is not None:
+            return radius
+        if not isinstance(self.radius, dict) and np.ndim(self.radius) > 0:
+            raise ValueError(
+                f"radius has shape {np.shape(self.radius)}; as a parameter it must be "
+                "one number or a dict of class label to number. Give one radius per "
+                "sample to fit: fit(X, y, radius=...)."
+            )
         return self.radius
+
+    def _trained_radius(self):
+        if not hasattr(self, "radius_"):
+            raise ValueError(
+                "radius must be given: this model was saved by a version that did not "
+                "keep the radius it was trained with. Give radius=... ."
+            )
+        return self.radius_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -320,7 +342,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         )
 
 
-_PREDICTIVE = ("classes_", "coef_", "intercept_", "noise_", "n_features_in_")
+_PREDICTIVE = (
+    *("classes_", "coef_", "intercept_", "noise_", "radius_"),
+    "n_features_in_",
+)
 
 
 def _one_against_the_rest(

@@ -78,7 +78,8 @@ class RobustLinearSVCCV(LinearClassifier):
     Attributes
     ----------
     C_, radius_ : float
-        The choice.
+        The choice; `radius_` is a factor on the `radius` given to `fit`, where one is.
+        What `robust_score` and `worst_case` go by is `best_estimator_.radius_`.
     best_index_ : int
         Where it is in `cv_results_`.
     best_score_ : float
@@ -197,7 +198,7 @@ class RobustLinearSVCCV(LinearClassifier):
         if radius is not None:
             unit = check_per_sample(self._radii(y, radius), len(y), "radius")
         seed = int(check_random_state(self.random_state).randint(2**31))
-        data = Data(X, y, weights, unit, self._noise(), seed)
+        data = Data(X, y, weights, unit, radius, self._noise(), seed)
         check_jobs(self.n_jobs)
         if self.selection not in _SELECTIONS:
             raise ValueError(
@@ -278,7 +279,7 @@ class RobustLinearSVCCV(LinearClassifier):
     def _train(self, data: Data) -> list[Warning]:
         """Fit the chosen model to all data."""
         model = self._model(data.noise).set_params(C=self.C_, radius=self.radius_)
-        radius = None if data.unit is None else self.radius_ * data.unit
+        radius = data.times(self.radius_)
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
         notes = model._fit(data.X, data.y, data.weights, radius)
         self.best_estimator_ = model
@@ -292,8 +293,8 @@ class RobustLinearSVCCV(LinearClassifier):
         shared = {name: getattr(self, name) for name in names}
         return RobustLinearSVC(**shared | {"noise": noise, "verbose": 0})
 
-    def _own_radius(self):
-        return self.radius_
+    def _trained_radius(self):
+        return self.best_estimator_._trained_radius()
 
     def _robust_model(self):
         return self, self.coef_, self.noise_

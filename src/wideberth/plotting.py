@@ -149,7 +149,8 @@ class CertifiedAccuracyDisplay(_Display):
         radii : array, optional
             By default 101 values from 0 to where hardly any sample is left.
         name : str, optional
-            For the legend; by default the estimator's name and radius.
+            For the legend; by default the estimator's name and radius, where it was
+            trained with one.
         ax : matplotlib Axes, optional
 
         Returns
@@ -163,8 +164,8 @@ class CertifiedAccuracyDisplay(_Display):
             radii = np.linspace(0, largest if largest > 0 else 1.0, 101)
         radii = np.asarray(radii, dtype=float)
         accuracy = np.array([estimator.robust_score(X, y, radius) for radius in radii])
-        trained = _last_step(estimator).radius
-        if isinstance(trained, dict) or not trained > 0:
+        trained = _last_step(estimator)._trained_radius()
+        if trained is None or isinstance(trained, dict) or not trained > 0:
             trained = None
         if name is None:
             name = type(_last_step(estimator)).__name__
@@ -226,7 +227,8 @@ class MarginDisplay(_Display):
         estimator : fitted RobustLinearSVC or RobustPipeline, of two features
         X, y : data to draw
         radius : float, dict or array of shape (n_samples,), optional
-            Size of the uncertainty sets; by default the parameter `radius`.
+            Size of the uncertainty sets; by default that of training. A model that
+            was trained with one radius per sample asks for them.
         ax : matplotlib Axes, optional
 
         Returns

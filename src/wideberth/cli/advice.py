@@ -42,6 +42,7 @@ def _optimality(result: dict) -> Iterator[Advice]:
     constant = all(problem["null"] for problem in training["problems"])
     for problem in training["problems"]:
         which = f" for the class {problem['class']}" if several else ""
+        yield from _proof(problem, which, training["tol"])
         if problem["null"] and not constant:
             yield Advice(
                 "null-class",
@@ -67,20 +68,32 @@ def _optimality(result: dict) -> Iterator[Advice]:
                 "which on noise covers everything that separates the classes. The "
                 "model leans on very little; consider a smaller radius.",
             )
-        if not problem["converged"]:
-            yield Advice(
-                "not-converged",
-                f"Training{which} stopped before the tolerance was proven: the "
-                "objective may still be improved by up to "
-                f"{100 * problem['relative_gap']:.2g} %. Standardising the features "
-                "(--standardize) usually helps.",
-                serious=True,
-            )
+
+
+def _proof(problem: dict, which: str, tol: float) -> Iterator[Advice]:
+    """What to say where the solver did not prove what was asked of it."""
+    if problem["converged"]:
+        return
+    if problem["relative_gap"] <= tol:
+        yield Advice(
+            "not-proven",
+            f"Training{which} ended within the tolerance, but rounding is too large to "
+            "prove it. Standardise the features (--standardize), or raise --tol.",
+            serious=True,
+        )
+    else:
+        yield Advice(
+            "not-converged",
+            f"Training{which} stopped before the tolerance was proven: the objective "
+            f"may still be improved by up to {100 * problem['relative_gap']:.2g} %. "
+            "Standardising the features (--standardize) usually helps.",
+            serious=True,
+        )
 
 
 def _share_of_critical(problem: dict) -> float:
-    factor = problem.get("critical_factor")
-    return 1 / factor[1] if factor and factor[1] > 0 else 0.0
+    factor = problem["critical_factor"]
+    return 1 / factor[1] if factor and factor[1] else 0.0
 
 
 def _noise(result: dict) -> Iterator[Advice]:

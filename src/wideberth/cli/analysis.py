@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.class_weight import compute_sample_weight
 
-from wideberth.cli.evaluate import Scores, cross_validate, curve_radii
-from wideberth.cli.prepare import Rows, moments
+from wideberth.cli.evaluate import Scores, certain, cross_validate, curve_radii
+from wideberth.cli.prepare import Rows, extremes, moments
 from wideberth.cli.recipe import Recipe, fold_count
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.endpoints import Bracket, critical_radius, critical_scale
@@ -25,6 +25,8 @@ __all__ = [
     "describe_data",
     "describe_model",
     "evaluate",
+    "feature_scales",
+    "problem_facts",
     "row_weights",
     "training_facts",
 ]
@@ -36,8 +38,7 @@ _SEVERAL = 8
 def describe_data(rows: Rows, options: Namespace) -> dict:
     """Rows, classes and the scale of every feature."""
     labels, counts = np.unique(rows.y, return_counts=True)
-    low, high = _extremes(rows.X)
-    mean, spread = moments(rows.X)
+    scales = (*moments(rows.X), *extremes(rows.X))
     return {
         **rows.facts,
         "target": options.target,
@@ -45,17 +46,17 @@ def describe_data(rows: Rows, options: Namespace) -> dict:
             str(k): int(n) for k, n in zip(labels.tolist(), counts, strict=True)
         },
         "row_counters": _row_counters(rows),
-        "features": [
-            {
-                "name": name,
-                "mean": float(mean[j]),
-                "std": float(spread[j]),
-                "min": float(low[j]),
-                "max": float(high[j]),
-            }
-            for j, name in enumerate(rows.columns.features)
-        ],
+        "features": feature_scales(rows.columns.features, *scales),
     }
+
+
+def feature_scales(names, mean, std, low, high) -> list[dict]:
+    """The scale of every feature."""
+    rows = zip(
+        names, *(np.ravel(v).tolist() for v in (mean, std, low, high)), strict=True
+    )
+    keys = ("name", "mean", "std", "min", "max")
+    return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
 def _row_counters(rows: Rows) -> list[str]:
@@ -68,12 +69,6 @@ def _row_counters(rows: Rows) -> list[str]:
         for j, name in enumerate(rows.columns.features)
         if np.array_equal(np.diff(rows.X[:, j]), steps)
     ]
-
-
-def _extremes(X) -> tuple[np.ndarray, np.ndarray]:
-    if sp.issparse(X):
-        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    return np.nanmin(X, axis=0), np.nanmax(X, axis=0)
 
 
 def describe_model(model: RobustPipeline, columns) -> dict:
@@ -102,7 +97,7 @@ def training_facts(
     X = model[:-1].transform(rows.X) if len(model.steps) > 1 else rows.X
     weights = row_weights(rows, options)
     problems = []
-    for k, found in enumerate(svc.screening_):
+    for k in range(len(svc.screening_)):
         positive = 1 if len(svc.screening_) == 1 else k
         problem = Problem.from_data(
             X,
@@ -114,30 +109,37 @@ def training_facts(
             intercept=0.0,
         )
         objective = problem.at(svc.coef_[k], svc.intercept_[k]).value
-        gap = float(svc.dual_gap_[k])
         limit = _distance_to_null(problem, uncertainty)
-        problems.append(
-            {
-                "class": str(svc.classes_[positive]),
-                "objective": objective,
-                "gap": gap,
-                "relative_gap": gap / objective if objective > 0 else gap,
-                "converged": found["converged"],
-                "iterations": int(svc.n_iter_[k]),
-                "removed": found["removed"],
-                "saturated": found["saturated"],
-                "null": not svc.coef_[k].any() or _is_beyond(limit),
-                **limit,
-            }
-        )
+        problems.append(problem_facts(svc, k, objective, limit))
     right = model.predict(rows.X) == rows.y
     reach = model.certified_radius(rows.X)
     return {
         "problems": problems,
         "support": len(svc.support_),
         "training_accuracy": float(right.mean()),
-        "training_certified": float((right & (reach > uncertainty.radius)).mean()),
+        "training_certified": float(certain(right, reach, uncertainty.radius).mean()),
         "tol": svc.tol,
+    }
+
+
+def problem_facts(svc, k: int, objective: float, limit: dict) -> dict:
+    """Certificate and screening of one binary problem."""
+    found, gap = svc.screening_[k], float(svc.dual_gap_[k])
+    trace = found["trace"]
+    return {
+        "class": str(svc.classes_[1 if len(svc.screening_) == 1 else k]),
+        "objective": objective,
+        "gap": gap,
+        "relative_gap": gap / objective if objective > 0 else gap,
+        "converged": found["converged"],
+        "iterations": int(svc.n_iter_[k]),
+        "passes": float(trace[-1]["passes"]) if trace else None,
+        "removed": found["removed"],
+        "saturated": found["saturated"],
+        "null": bool(not svc.coef_[k].any() or _is_beyond(limit)),
+        "critical_radius": None,
+        "critical_factor": None,
+        **limit,
     }
 
 
@@ -151,8 +153,8 @@ def row_weights(rows: Rows, options: Namespace) -> np.ndarray | None:
 def _distance_to_null(problem: Problem, uncertainty: Uncertainty) -> dict:
     """Bounds on the noise from which on nothing can be learnt.
 
-    A radius, or a factor on the radii; None where there is no such noise, because
-    features without any tell the classes apart.
+    A radius, or a factor on the radii. The upper bound is None where there is no such
+    noise, because features without any tell the classes apart.
     """
     if np.any(np.asarray(uncertainty.radius) > 0):
         return {"critical_factor": _bounds(critical_scale(problem))}
@@ -161,12 +163,12 @@ def _distance_to_null(problem: Problem, uncertainty: Uncertainty) -> dict:
 
 def _is_beyond(limit: dict) -> bool:
     factor = limit.get("critical_factor")
-    return factor is not None and factor[1] <= 1
+    return factor is not None and factor[1] is not None and factor[1] <= 1
 
 
-def _bounds(bracket: Bracket) -> list[float] | None:
-    finite = np.isfinite(bracket.upper)
-    return [bracket.lower, bracket.upper] if finite else None
+def _bounds(bracket: Bracket) -> list[float | None]:
+    bounds = (bracket.lower, bracket.upper)
+    return [float(bound) if np.isfinite(bound) else None for bound in bounds]
 
 
 def evaluate(
@@ -199,7 +201,7 @@ def evaluate(
             recipe.fit, rows.X, rows.y, trial, folds, options.seed, progress
         )
     reach = np.concatenate([s.reach for s in scores.values()])
-    radii = curve_radii(reach, trained.typical())
+    radii = curve_radii(reach, trained.median())
     counts = np.unique(rows.y, return_counts=True)[1]
     return {
         "folds": folds,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.cli.model import Model, load_model
+from wideberth.cli.model import Model
 from wideberth.cli.options import format_of
 from wideberth.cli.prepare import incomplete
 from wideberth.cli.progress import Progress
@@ -30,14 +30,23 @@ class Applied:
     id_name: str
 
 
-def apply_model(options: Namespace, progress: Progress, target: str | None) -> Applied:
-    """Load the model, read the columns it needs by name, and find the usable rows."""
-    model = load_model(options.model)
+def apply_model(
+    model: Model,
+    options: Namespace,
+    progress: Progress,
+    target: str | None = None,
+    radius_column: str | None = None,
+) -> Applied:
+    """Read the columns that a model needs by name, and find the usable rows.
+
+    Target and radii may be absent where they have the names they had in training.
+    """
     aside = [name for name in (options.id, target) if name is not None]
     request = Request(
         texts=(*aside, *model.columns.categories),
+        numbers=() if radius_column is None else (radius_column,),
         features=model.columns.numeric,
-        optional=frozenset([model.target]),
+        optional=frozenset([model.target, model.radius_column or model.target]),
     )
     progress.show(f"reading {options.data}")
     table, source = open_table(options.data, request, format_of(options))

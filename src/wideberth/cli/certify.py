@@ -21,7 +21,9 @@ change: exactly, and in the units of the noise the model was trained with. `inf`
 that no noise of that shape changes it.
 
 Where DATA has the target column, also say which predictions are right, and which share
-of them is right whatever noise of a given radius does (certified accuracy).
+of them is right whatever noise of a given radius does (certified accuracy). That radius
+is the one trained with. Where every row had its own in training it is what the same
+column of DATA says; without such a column name another, or radii with --at.
 """
 _EPILOG = """\
 examples:
@@ -47,6 +49,11 @@ def add_parser(commands) -> None:
         "--target",
         metavar="COL",
         help="column with the class (default: as in training)",
+    )
+    parser.add_argument(
+        "--radius-column",
+        metavar="COL",
+        help="column with the radius of each row (default: as in training)",
     )
     parser.add_argument(
         "--curve", metavar="FILE", help="CSV for the curve of certified accuracy"

@@ -33,8 +33,8 @@ def noise_curve(result: dict) -> Figure:
             )
             axes.plot(radii, curve["mean"], color=colour, ls=("-", "--")[k])
         axes.axhline(found["majority"], color=TEXT, lw=0.8, ls=":")
-        if uncertainty["typical"] > 0:
-            axes.axvline(uncertainty["typical"], color=TEXT, lw=0.8)
+        if uncertainty["median"] > 0:
+            axes.axvline(uncertainty["median"], color=TEXT, lw=0.8)
         axes.set(
             xlabel=f"radius of the worst noise, {uncertainty['unit']}",
             ylabel="certified accuracy",
@@ -45,7 +45,7 @@ def noise_curve(result: dict) -> Figure:
     which = (
         "median radius of the rows" if uncertainty["per_row"] else "radius trained with"
     )
-    marks = f" The upright line is the {which}," if uncertainty["typical"] > 0 else ""
+    marks = f" The upright line is the {which}," if uncertainty["median"] > 0 else ""
     marks += " and the" if marks else " The"
     caption = (
         "The share of unseen rows that stay right under every change of that size; "

@@ -13,7 +13,7 @@ import numpy as np
 
 from wideberth.cli.uncertainty import Uncertainty
 
-__all__ = ["Scores", "certified_curve", "cross_validate", "curve_radii"]
+__all__ = ["Scores", "certain", "certified_curve", "cross_validate", "curve_radii"]
 
 _POINTS = 61
 
@@ -28,7 +28,7 @@ class Scores:
 
     def certain(self, radius) -> np.ndarray:
         """Which rows are right whatever noise of this radius (or of these) does."""
-        return self.right & ((self.reach > radius) | (np.asarray(radius) == 0))
+        return certain(self.right, self.reach, radius)
 
     def accuracy(self, radius=0.0) -> np.ndarray:
         """Share of each fold that is."""
@@ -38,6 +38,14 @@ class Scores:
     def curve(self, radii) -> np.ndarray:
         """Accuracy for each radius (rows) and fold (columns)."""
         return np.array([self.accuracy(radius) for radius in radii])
+
+
+def certain(right: np.ndarray, reach: np.ndarray, radius) -> np.ndarray:
+    """Which right predictions no move within the radius, one or one each, can change.
+
+    Without noise that is all of them, those on the boundary too.
+    """
+    return right & ((reach > radius) | (np.asarray(radius) == 0))
 
 
 def cross_validate(
@@ -62,7 +70,7 @@ def cross_validate(
 def curve_radii(reach: np.ndarray, radius: float) -> np.ndarray:
     """Radii to draw: from 0 to where hardly a row is certified.
 
-    But not so far that the radius trained with could no longer be made out.
+    But not so far that this radius, which is marked, could no longer be made out.
     """
     finite = reach[np.isfinite(reach)]
     end = float(np.quantile(finite, 0.98)) if finite.size else 0.0

@@ -23,9 +23,9 @@ __all__ = ["add_parser"]
 _DESCRIPTION = """\
 Train a linear classifier that expects its features to be off, and prove how good it is.
 
-DATA is a CSV, TSV, Parquet, LIBSVM or .npz file, or - for standard input. Every column
-is a feature except the target and those named below. Text is never dropped or encoded
-in silence: name such columns with --drop or --one-hot.
+DATA is a CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or - for standard input.
+Every column is a feature except the target and those named below. Text is never dropped
+or encoded in silence: name such columns with --drop or --one-hot.
 """
 _EPILOG = """\
 how far values may be off:
@@ -61,7 +61,7 @@ def add_parser(commands) -> None:
         "--target",
         metavar="COL",
         help="column with the class, of any kind, two classes or more (LIBSVM: label, "
-        ".npz: y)",
+        ".npz: y, .npy: a second file)",
     )
     parser.add_argument("--out", metavar="FILE", help="model file (.skops), or -")
     parser.add_argument("--report", metavar="FILE", help="report (.html)")
@@ -104,7 +104,7 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         "--memory",
         metavar="SIZE",
         help="read DATA in pieces and never hold more than this, such as 2GB; numbers "
-        "only, no missing values, no accuracy and no report",
+        "only, no missing values, no cross-validation and no report",
     )
     add_preparation(group)
 

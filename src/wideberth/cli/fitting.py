@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from wideberth._kinds import LABEL
 from wideberth.cli.advice import advise
 from wideberth.cli.analysis import (
     describe_data,
@@ -18,15 +19,21 @@ from wideberth.cli.analysis import (
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import Model
 from wideberth.cli.options import format_of
-from wideberth.cli.prepare import Rows, training_rows
+from wideberth.cli.prepare import Columns, Rows, training_rows
 from wideberth.cli.progress import Progress
 from wideberth.cli.recipe import Fitted, Recipe
-from wideberth.cli.sources import Request, Source, open_table
-from wideberth.cli.sources.libsvm import LABEL
+from wideberth.cli.sources import Request, Source, kind_of, open_table
 from wideberth.cli.uncertainty import Uncertainty, find_uncertainty
 from wideberth.report.environment import machine, versions
 
-__all__ = ["describe_origin", "fit_table", "read_training_data"]
+__all__ = [
+    "describe_origin",
+    "describe_request",
+    "describe_uncertainty",
+    "fit_table",
+    "read_training_data",
+    "settle_target",
+]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 #: Targets of formats that have a usual place for one.
@@ -40,22 +47,34 @@ def fit_table(
     rows, uncertainty, source = read_training_data(options, progress)
     progress.show(f"training on {len(rows.y)} rows")
     recipe = Recipe.of(options, rows.X, uncertainty)
+    started = time.perf_counter()
     fitted = recipe.fit(rows.X, rows.y, uncertainty.radius)
+    seconds = time.perf_counter() - started
     trained = _as_trained(uncertainty, fitted)
     origin = describe_origin(command)
     result: dict = {
-        "request": _request(options),
+        "request": describe_request(options),
         "source": {
             "name": source.name,
             "format": source.kind,
             "sha256": source.digest(),
             "details": source.details,
+            "memory": None,
         },
         "data": describe_data(rows, options),
-        "uncertainty": _describe_uncertainty(trained, rows, options),
+        "uncertainty": describe_uncertainty(
+            trained.story,
+            (np.min(trained.radius), trained.median(), np.max(trained.radius)),
+            trained.noise,
+            rows.columns,
+            options,
+        )
+        | {"per_row": trained.per_row, "factor": _factor(fitted)}
+        | trained.facts,
         "choice": fitted.choice,
         "model": describe_model(fitted.model, rows.columns),
-        "training": training_facts(fitted.model, rows, trained, options),
+        "training": training_facts(fitted.model, rows, trained, options)
+        | {"seconds": seconds},
         "evaluation": None,
         "solver_notes": fitted.notes,
         "origin": origin,
@@ -74,10 +93,16 @@ def fit_table(
         fitted.model,
         rows.columns,
         options.target,
-        trained.typical(),
+        options.radius_column,
+        _factor(fitted),
         {**origin, "data": result["source"]},
     )
     return model, result
+
+
+def _factor(fitted: Fitted) -> float:
+    """What the radii that options give were multiplied with in training."""
+    return 1.0 if fitted.choice is None else float(fitted.choice["factor"])
 
 
 def describe_origin(command: str) -> dict:
@@ -109,8 +134,7 @@ def read_training_data(
 ) -> tuple[Rows, Uncertainty, Source]:
     """Read DATA as the options ask: rows to train on, and how far they may be off."""
     form = format_of(options)
-    if options.target is None:
-        options.target = _usual_target(options)
+    settle_target(options)
     aside = [name for name in (options.replicates,) if name is not None]
     numbers = [name for name in (options.radius_column,) if name is not None]
     request = Request(
@@ -130,16 +154,18 @@ def read_training_data(
         raise UserError(f"{source.name}: {error}") from error
 
 
-def _usual_target(options: Namespace) -> str:
-    from wideberth.cli.sources import kind_of
-
+def settle_target(options: Namespace) -> None:
+    """Where no target is given, take the usual one of the format, if it has one."""
+    if options.target is not None:
+        return
     kind = options.format or kind_of(options.data)
     if kind not in _TARGETS:
         raise UserError("say which column holds the class: --target COL.")
-    return _TARGETS[kind]
+    options.target = _TARGETS[kind]
 
 
-def _request(options: Namespace) -> dict:
+def describe_request(options: Namespace) -> dict:
+    """What was asked for."""
     balanced = options.class_weight == "balanced"
     return {
         "target": options.target,
@@ -171,23 +197,22 @@ def _unit(options: Namespace, named: bool) -> str:
     return "in the units of the data" if named or exact else "in units of the noise"
 
 
-def _describe_uncertainty(
-    uncertainty: Uncertainty, rows: Rows, options: Namespace
+def describe_uncertainty(
+    story: str, radii, noise, columns: Columns, options: Namespace
 ) -> dict:
-    radii, noise = np.asarray(uncertainty.radius), uncertainty.noise
+    """How far rows were taken to be off; `radii` the least, the median, the largest."""
+    smallest, median, largest = (None if r is None else float(r) for r in radii)
     named = isinstance(noise, str)
-    features = rows.columns.features
-    scales = {} if named else dict(zip(features, noise.tolist(), strict=True))  # type: ignore[union-attr]
-    measured = np.asarray(list(scales.values())[: len(rows.columns.numeric)])
+    scales = {} if named else dict(zip(columns.features, noise.tolist(), strict=True))
+    measured = np.asarray(list(scales.values())[: len(columns.numeric)])
     return {
-        "story": uncertainty.story,
-        "typical": uncertainty.typical(),
-        "smallest": float(radii.min()),
-        "largest": float(radii.max()),
-        "per_row": uncertainty.per_row,
+        "story": story,
+        "column": options.radius_column,
+        "smallest": smallest,
+        "median": median,
+        "largest": largest,
         "shape": noise if named else "scales",
         "isotropic": bool(named or np.all(measured == 1)),
         "unit": _unit(options, named),
         "scales": scales,
-        **uncertainty.facts,
     }

@@ -6,18 +6,28 @@ import argparse
 import time
 import warnings
 from argparse import Namespace
-from pathlib import Path
 
-from wideberth.cli.analysis import describe_model
+import numpy as np
+
+from wideberth.cli.advice import advise
+from wideberth.cli.analysis import describe_model, feature_scales, problem_facts
 from wideberth.cli.errors import UserError
-from wideberth.cli.fitting import describe_origin
+from wideberth.cli.evaluate import certain
+from wideberth.cli.fitting import (
+    describe_origin,
+    describe_request,
+    describe_uncertainty,
+    settle_target,
+)
 from wideberth.cli.model import Model
+from wideberth.cli.pieces import Pieces, Survey, open_pieces
 from wideberth.cli.prepare import Columns
 from wideberth.cli.progress import Progress
+from wideberth.cli.recipe import texts_of
+from wideberth.cli.sources import Source
+from wideberth.cli.uncertainty import tell_radius
 from wideberth.estimators import RobustLinearSVC
 from wideberth.pipeline import RobustPipeline
-from wideberth.scale import DataError, Source, open_data
-from wideberth.scale.tables import column_names
 
 __all__ = ["check_large", "fit_large"]
 
@@ -47,97 +57,121 @@ def check_large(options: Namespace, parser: argparse.ArgumentParser) -> None:
                 f"--{name.replace('_', '-')} needs the whole table; leave it out, or "
                 "--memory."
             )
+    if options.missing == "median":
+        parser.error("--missing median needs the whole table; leave out --memory.")
     if options.data == "-":
         parser.error("--memory needs a file, which is read several times, not -.")
+    options.missing, options.folds = "error", 0  # which is how it is done in pieces
 
 
 def fit_large(
     options: Namespace, command: str, progress: Progress
 ) -> tuple[Model, dict]:
     """Train; return the model and what there is to say about it."""
-    started = time.perf_counter()
+    settle_target(options)
     progress.show(f"reading {options.data}")
+    classifier = RobustLinearSVC(
+        C=options.C,
+        radius=options.radius or 0.0,
+        class_weight=options.class_weight,
+        tol=options.tol,
+        random_state=options.seed,
+        verbose=int(progress.on),
+    )
     try:
-        source = _open(options)
-        classifier = RobustLinearSVC(
-            C=options.C,
-            radius=options.radius or 0.0,
-            class_weight=options.class_weight,
-            tol=options.tol,
-            random_state=options.seed,
-            verbose=int(progress.on),
-        )
+        pieces, details = open_pieces(options)
+        seen = pieces.survey(options.target)
+        started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            classifier.fit(source)
-    except (DataError, FileNotFoundError, ImportError, ValueError) as error:
-        raise UserError(str(error)) from error
-    names = source.names or [str(k + 1) for k in range(source.d)]
-    classifier.__dict__.pop("feature_names_in_", None)  # `columns` below knows them
-    pipeline, columns = RobustPipeline.around(classifier), Columns(tuple(names))
+            classifier.fit(pieces)
+        seconds = time.perf_counter() - started
+        shares = _training_shares(classifier, pieces)
+    except (FileNotFoundError, ImportError, ValueError) as error:
+        raise UserError(" ".join(str(error).split())) from error
+    pipeline, columns = RobustPipeline.around(classifier), Columns(pieces.features)
     origin = describe_origin(command)
     result: dict = {
-        "source": {"name": str(options.data), "memory": options.memory},
-        "data": _describe(classifier, names, options),
+        "request": describe_request(options),
+        "source": {
+            "name": options.data,
+            "format": pieces.kind,
+            "sha256": Source(options.data, None).digest(),
+            "details": details,
+            "memory": options.memory,
+        },
+        "data": _describe(seen, pieces, options),
+        "uncertainty": _uncertainty(seen, pieces, columns, options),
+        "choice": None,
         "model": describe_model(pipeline, columns),
-        "training": _facts(classifier, time.perf_counter() - started),
+        "training": _facts(classifier) | shares | {"seconds": seconds},
         "evaluation": None,
-        "uncertainty": {"largest": options.radius or 0.0},
-        "solver_notes": [str(note.message) for note in caught],
+        "solver_notes": texts_of(caught),
         "origin": origin,
     }
-    result["warnings"] = [
-        {"text": text, "serious": True} for text in result["solver_notes"]
-    ]
-    target = options.target or "label"
-    radius = options.radius or 0.0
-    return Model(pipeline, columns, target, radius, origin), result
+    result["warnings"] = [vars(advice) for advice in advise(result)]
+    model = Model(
+        pipeline,
+        columns,
+        options.target,
+        options.radius_column,
+        1.0,
+        {**origin, "data": result["source"]},
+    )
+    return model, result
 
 
-def _open(options: Namespace) -> Source:
-    beside = {"radius": options.radius_column, "memory": options.memory}
-    path = Path(options.data)
-    columns = None
-    if options.drop:
-        aside = {options.target, options.radius_column, *options.drop}
-        columns = [name for name in column_names(path) if name not in aside]
-    return open_data(path, options.target, columns=columns, **beside)
-
-
-def _describe(classifier: RobustLinearSVC, names, options: Namespace) -> dict:
-    last = _ends(classifier)[0]
-    rows = sum(last[name] for name in ("free", "saturated", "removed"))
+def _describe(seen: Survey, pieces: Pieces, options: Namespace) -> dict:
+    counts: dict = {}
+    for text, count in seen.labels.items():
+        label = pieces.values[text]
+        counts[label] = counts.get(label, 0) + count
+    spread = np.sqrt(seen.square / seen.rows)
+    scales = (seen.mean, spread, seen.low, seen.high)
     return {
-        "target": options.target or "label",
-        "classes": [str(label) for label in classifier.classes_.tolist()],
-        "features": list(names),
-        "rows_read": rows,
-        "rows_used": rows,
+        "rows_read": seen.rows,
+        "rows_without_label": 0,
+        "rows_dropped": 0,
+        "rows_used": seen.rows,
+        "missing_values": {},
+        "values_filled_in": 0,
+        "target": options.target,
+        "classes": {str(label): counts[label] for label in sorted(counts)},
+        "row_counters": None,  # only rows side by side would tell
+        "features": feature_scales(seen.features, *scales),
     }
 
 
-def _ends(classifier: RobustLinearSVC) -> list[dict]:
-    """The last entry of the trace of each binary problem."""
+def _uncertainty(
+    seen: Survey, pieces: Pieces, columns: Columns, options: Namespace
+) -> dict:
+    each = pieces.brings_radii
+    one = options.radius or 0.0
+    # The median of radii that are read in pieces would take them all at once.
+    radii = (seen.radii[0], None, seen.radii[1]) if each else (one, one, one)
+    story = tell_radius(options)
+    found = describe_uncertainty(story, radii, "l2", columns, options)
+    return found | {"per_row": each, "factor": 1.0}
+
+
+def _facts(classifier: RobustLinearSVC) -> dict:
+    """Certificates of the binary problems."""
     traces: list = [found["trace"] for found in classifier.screening_]
-    return [trace[-1] for trace in traces]
+    problems = [
+        problem_facts(classifier, k, float(trace[-1]["primal"]), {})
+        for k, trace in enumerate(traces)
+    ]
+    return {"problems": problems, "support": None, "tol": classifier.tol}
 
 
-def _facts(classifier: RobustLinearSVC, seconds: float) -> dict:
-    """Certificates of the binary problems, and what they cost."""
-    problems = []
-    ends = _ends(classifier)
-    for k, last in enumerate(ends):
-        gap = float(classifier.dual_gap_[k])
-        positive = 1 if len(ends) == 1 else k
-        problems.append(
-            {
-                "class": str(classifier.classes_[positive]),
-                "objective": last["primal"],
-                "gap": gap,
-                "relative_gap": gap / last["primal"] if last["primal"] > 0 else gap,
-                "converged": classifier.screening_[k]["converged"],
-                "iterations": int(classifier.n_iter_[k]),
-                "reads": last["passes"],
-            }
-        )
-    return {"problems": problems, "tol": classifier.tol, "seconds": seconds}
+def _training_shares(classifier: RobustLinearSVC, pieces: Pieces) -> dict:
+    """Accuracy on the rows trained on, as measured and under the worst noise."""
+    right = certified = rows = 0
+    for chunk in pieces.chunks():
+        correct = classifier.predict(chunk.X) == chunk.y
+        reach = classifier.certified_radius(chunk.X)
+        radius = classifier.radius if chunk.radius is None else chunk.radius
+        right += int(correct.sum())
+        certified += int(certain(correct, reach, radius).sum())
+        rows += chunk.n
+    return {"training_accuracy": right / rows, "training_certified": certified / rows}

@@ -19,8 +19,9 @@ from wideberth.pipeline import RobustPipeline
 
 __all__ = ["Model", "dump_model", "load_model"]
 
-#: Of the layout; raised when older versions of this package could not read it.
-_FORMAT = 1
+#: Of the layout; raised when older versions of this package could not read it. 1 kept
+#: one radius, which might be the median of many, and 2 keeps where they came from.
+_FORMAT = 2
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
@@ -36,8 +37,14 @@ class Model:
     pipeline: RobustPipeline
     columns: Columns
     target: str
-    radius: float  # trained with; the median where every row had its own
+    radius_column: str | None  # that held each row's radius in training
+    radius_factor: float  # by which the column was multiplied
     origin: dict = field(default_factory=dict)  # command, versions, data
+
+    @property
+    def radius(self) -> float | None:
+        """The one radius trained with; None where rows had their own."""
+        return self.pipeline[-1].radius_
 
     @property
     def classes(self) -> np.ndarray:
@@ -54,7 +61,8 @@ def dump_model(model: Model) -> bytes:
             "numeric": list(model.columns.numeric),
             "categories": {n: list(v) for n, v in model.columns.categories.items()},
             "target": model.target,
-            "radius": float(model.radius),
+            "radius_column": model.radius_column,
+            "radius_factor": float(model.radius_factor),
             "origin": model.origin,
         }
     )
@@ -142,13 +150,32 @@ def _read(content: dict) -> Model:
     columns = Columns(tuple(content["numeric"]), categories)
     if len(columns.features) != pipeline.linear_map_.shape[1]:
         raise ValueError
+    if content["wideberth model"] == 1:
+        _complete_first_format(content)
+    radius, column = pipeline[-1].radius_, content["radius_column"]
+    factor = float(content["radius_factor"])
+    if not (radius is None or 0 <= radius < np.inf) or not 0 <= factor < np.inf:
+        raise ValueError
     return Model(
         pipeline,
         columns,
         str(content["target"]),
-        float(content["radius"]),
+        None if column is None else str(column),
+        factor,
         dict(content["origin"]),
     )
+
+
+def _complete_first_format(content: dict) -> None:
+    """Say of a model in the first format what is certain about its radius.
+
+    Where rows had radii of their own the classifier's parameter was 0, and the file
+    held their median, or 0; so only a number that both agree on is the radius.
+    """
+    svc = content["pipeline"][-1]
+    known = svc.radius > 0 and svc.radius == content["radius"]
+    svc.radius_ = float(svc.radius) if known else None
+    content |= {"radius_column": None, "radius_factor": 1.0}
 
 
 def _skops():

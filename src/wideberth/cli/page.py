@@ -102,7 +102,7 @@ def _radii(uncertainty: dict) -> list[tuple[str, str]]:
     if not uncertainty["per_row"]:
         return []
     low, middle, high = (
-        number(uncertainty[name]) for name in ("smallest", "typical", "largest")
+        number(uncertainty[name]) for name in ("smallest", "median", "largest")
     )
     return [("Radii of the rows", f"from {low} to {high}, half of them below {middle}")]
 
@@ -355,9 +355,9 @@ def _proof(result: dict) -> str:
 
 
 def _limit(problem: dict) -> tuple[str, float]:
-    factor = "critical_factor" in problem
+    factor = problem["critical_factor"] is not None
     bounds = problem["critical_factor" if factor else "critical_radius"]
-    if bounds is None:
+    if bounds[1] is None:
         return "none", math.inf
     low, high = map(number, bounds)
     shown = low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"

@@ -15,6 +15,7 @@ Train models for many values of C and of the radius, each with its proof of opti
 The output is a CSV with one line per model: C, radius, objective, how near the optimum
 it is proven to be, and how many rows are proven to have no influence (removed) or full
 weight (saturated). With more than two classes each is set against the rest in turn.
+Where rows have radii of their own the radius is a factor on them (radius_factor).
 """
 _EPILOG = """\
 examples:

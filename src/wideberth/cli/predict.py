@@ -46,12 +46,13 @@ def add_parser(commands) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from wideberth.cli.applying import apply_model
+    from wideberth.cli.model import load_model
     from wideberth.cli.output import check_free, table_text, write, write_json
     from wideberth.cli.progress import Progress
 
     check_free([options.out], options.force)
     with Progress(options.json) as progress:
-        applied = apply_model(options, progress, None)
+        applied = apply_model(load_model(options.model), options, progress)
     classes = applied.model.classes
     usable, X = applied.usable, applied.X
     predictions: list = [None] * applied.table.n

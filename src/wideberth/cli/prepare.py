@@ -12,13 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.cli.labels import as_labels
 from wideberth.cli.sources import Table
-from wideberth.cli.sources.numbers import looks_like_number
 from wideberth.cli.sources.table import check_names
 
-__all__ = ["Columns", "Rows", "as_labels", "incomplete", "moments", "training_rows"]
+__all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
 
-#: Different values from which on numbers that are not whole do not look like classes.
+#: Different values from which on a column names rows rather than categories.
 _MANY = 20
 
 
@@ -180,31 +180,11 @@ def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:
     )
 
 
-def as_labels(texts: np.ndarray, target: str) -> np.ndarray:
-    """Class labels: whole numbers where all of them are, else text."""
-    distinct = sorted(set(texts))
-    if len(distinct) < 2:
-        raise UserError(
-            f"the target column {quoted(target)} holds a single class, "
-            f"{listed(distinct)}; a classifier needs at least two."
-        )
-    whole = all(_is_whole(text) for text in distinct)
-    measured = (
-        not whole and len(distinct) > _MANY and all(map(looks_like_number, distinct))
-    )
-    if measured or (len(distinct) > _MANY and 2 * len(distinct) > len(texts)):
-        raise UserError(
-            f"the target column {quoted(target)} holds {len(distinct)} different "
-            f"values in {len(texts)} rows ({listed(distinct, 3)}); it must hold a "
-            "class, not a measurement or an identifier."
-        )
-    return np.array([int(text) for text in texts] if whole else list(texts))
-
-
-def _is_whole(text: str) -> bool:
-    return (
-        len(text) < 18 and text.removeprefix("-").isdecimal() and str(int(text)) == text
-    )
+def extremes(X) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest value of every feature, of the values there are."""
+    if sp.issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return np.nanmin(X, axis=0), np.nanmax(X, axis=0)
 
 
 def moments(X) -> tuple[np.ndarray, np.ndarray]:

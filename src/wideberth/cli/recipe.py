@@ -14,7 +14,7 @@ from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC
 from wideberth.pipeline import RobustPipeline, carry_noise, make_robust_pipeline
 
-__all__ = ["Fitted", "Recipe", "fold_count"]
+__all__ = ["Fitted", "Recipe", "fold_count", "texts_of"]
 
 #: Values of C to choose from, and folds to choose by where none are asked for.
 _POINTS, _FOLDS = 12, 5
@@ -58,8 +58,7 @@ class Recipe:
                 model.fit(X, y, **params)
         except ValueError as error:
             raise UserError(str(error)) from error
-        notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
-        return Fitted(model, radius, choice, notes)
+        return Fitted(model, radius, choice, texts_of(caught))
 
     def _choose(self, X, y, radius) -> dict:
         """C, and a factor on the radii, by cross-validation within these rows."""
@@ -129,3 +128,8 @@ def fold_count(y: np.ndarray, wanted: int) -> int:
     """As many folds as every class has samples for; 0 where it cannot be done."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
     return min(wanted, smallest) if min(wanted, smallest) >= 2 else 0
+
+
+def texts_of(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What a solver had to say, of all warnings of a fit."""
+    return [str(w.message) for w in caught if issubclass(w.category, UserWarning)]

@@ -19,8 +19,20 @@ from wideberth.radius import (
     scales_from_replicates,
 )
 
-__all__ = ["Uncertainty", "average_replicates", "find_uncertainty"]
+__all__ = [
+    "Uncertainty",
+    "average_replicates",
+    "find_uncertainty",
+    "row_radii",
+    "tell_radius",
+]
 
+#: What a radius means, by the shape of the noise.
+_ABOUT = {
+    "l2": "the Euclidean distance in the units of the data",
+    "linf": "by which every feature may be off, in the units of the data",
+    "l1": "the sum of absolute errors, in the units of the data",
+}
 #: How sure to be that replicates differ in precision before saying so.
 _SURE = 1e-3
 
@@ -40,8 +52,8 @@ class Uncertainty:
         """Whether rows have radii of their own."""
         return np.ndim(self.radius) > 0
 
-    def typical(self) -> float:
-        """The radius, or the median of all of them."""
+    def median(self) -> float:
+        """The radius that half of the rows stay below, for figures and descriptions."""
         return float(np.median(self.radius))
 
     def of(self, rows) -> float | np.ndarray:
@@ -60,28 +72,40 @@ def find_uncertainty(
         return _from_replicates(options, table, rows)
     noise, about = _shape(options, rows)
     if options.radius_column is not None:
-        radius = table.numbers[options.radius_column][rows.kept]
-        negative = np.flatnonzero(radius < 0)
-        if negative.size:
-            k = int(negative[0])
-            raise UserError(
-                f"{table.where(int(rows.kept[k]))}, column "
-                f"{quoted(options.radius_column)} is {radius[k]:g}; a radius must not "
-                "be negative."
-            )
-        story = f"each row has its own, in the column {options.radius_column}, {about}"
-        return rows, Uncertainty(radius, noise, story, {})
+        radius = row_radii(table, options.radius_column)[rows.kept]
+        return rows, Uncertainty(radius, noise, tell_radius(options, about), {})
     if options.radius is not None:
-        story = f"{options.radius:g} for every row, {about}"
+        story = tell_radius(options, about)
         return rows, Uncertainty(options.radius, noise, story, {})
     if options.noise_scales is None and options.radii is not None:
         return rows, Uncertainty(1.0, noise, about, {}, unit_radius=True)
     if options.noise_scales is None:
-        story = "none was given: the ordinary linear SVM, which trusts every value"
-        return rows, Uncertainty(0.0, noise, story, {})
+        return rows, Uncertainty(0.0, noise, tell_radius(options, about), {})
     radius = _radius_from_std(options, noise)
     story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
     return rows, Uncertainty(radius, noise, story, {})
+
+
+def tell_radius(options: Namespace, about: str = _ABOUT["l2"]) -> str:
+    """Say in words which radii the options give: a column, a number, or none."""
+    if options.radius_column is not None:
+        return f"each row has its own, in the column {options.radius_column}, {about}"
+    if options.radius is not None:
+        return f"{options.radius:g} for every row, {about}"
+    return "none was given: the ordinary linear SVM, which trusts every value"
+
+
+def row_radii(table: Table, column: str) -> np.ndarray:
+    """The radius of each row, in a column; NaN where it is missing."""
+    radii = table.numbers[column]
+    negative = np.flatnonzero(radii < 0)
+    if negative.size:
+        k = int(negative[0])
+        raise UserError(
+            f"{table.where(k)}, column {quoted(column)} is {radii[k]:g}; a radius must "
+            "not be negative."
+        )
+    return radii
 
 
 def _radius_from_std(options: Namespace, noise: np.ndarray | str) -> float:
@@ -120,11 +144,7 @@ def _shape(options: Namespace, rows: Rows) -> tuple[str | np.ndarray, str]:
             f"--noise {options.noise} cannot leave the columns of --one-hot exact; use "
             "--noise l2 or --noise-scales."
         )
-    about = {
-        "l2": "the Euclidean distance in the units of the data",
-        "linf": "by which every feature may be off, in the units of the data",
-        "l1": "the sum of absolute errors, in the units of the data",
-    }[options.noise]
+    about = _ABOUT[options.noise]
     if n_exact:
         return np.repeat([1.0, 0.0], [len(columns.numeric), n_exact]), about
     return options.noise, about

@@ -40,7 +40,12 @@ def walk(options: Namespace, progress: Progress) -> tuple[list[str], list[list]]
     classes = np.unique(rows.y)
     several = len(classes) > 2
     prepare = Recipe.of(options, rows.X, uncertainty).preparation().fit(rows.X)
-    headings = [*(["class"] if several else []), *_COLUMNS]
+    # Where rows have radii of their own, models differ by the factor on them.
+    names = [
+        "radius_factor" if n == "radius" and uncertainty.per_row else n
+        for n in _COLUMNS
+    ]
+    headings = [*(["class"] if several else []), *names]
     if options.weights:
         headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
     lines = []

@@ -30,6 +30,7 @@ class DaskSource(Source):
         self.names = list(X.columns) if hasattr(X, "columns") else None
         self.row_bytes = 8 * self.d
         self.n = _length(X)
+        self.brings_radii = radius is not None
         named = (("y", y), ("sample_weight", weight), ("radius", radius))
         self.blocks = _partitions(X, "X")
         self.vectors: list[list | None] = []

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from wideberth._arrays import host, is_foreign, like, namespace, pick
 from wideberth._labels import distinct, refuse_mixture, uniform
-from wideberth._linear import notes_of, per_class
+from wideberth._linear import notes_of, per_class, remembered_radius
 from wideberth._validation import check_positive, check_size, refuse_masked
 from wideberth.scale.chunks import Classes
 from wideberth.scale.opening import is_small, names_values, open_data
@@ -49,7 +49,7 @@ def fit_elsewhere(model, X, y, sample_weight, radius) -> list[Warning]:
 def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     """Fit in place, one class against the rest after the other."""
     each = np.ndim(radius) > 0 or names_values(X, radius)
-    own = model._own_radius() if radius is None else radius
+    own = model._radius_to_train_with(radius)
     if not each and not isinstance(own, dict):  # before anything is read
         check_size(own, "radius")
     source = open_data(
@@ -64,7 +64,7 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
     labels, totals = _labels(source.labels())
     notes = model._unknown_classes(labels, radius)
     weights = model._class_factors(labels, totals)
-    radii = None
+    radii, given = None, radius
     if isinstance(radius, dict):
         radii, radius = per_class(radius, labels, "radius"), 0.0
     noise, seconds = model._noise(), model.max_seconds
@@ -89,6 +89,8 @@ def fit_source(model, X, y, sample_weight, radius) -> list[Warning]:
         solutions.append(found)
     _keep(model, solutions, labels, X, y)
     model.noise_ = noise
+    per_row = each or (source.brings_radii and radii is None)
+    model.radius_ = None if per_row else remembered_radius(given)
     return notes + notes_of(solutions, labels)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth._kinds import LABEL
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.sources import Source, read_vector
 
@@ -15,7 +16,7 @@ __all__ = ["LibsvmSource"]
 
 
 #: Told to the parser, which asks for a number when it reads a part of a file.
-_MOST_FEATURES = 2**31 - 1
+_MOST_FEATURES = 2**31
 #: Vectors as long as the features that solving takes at least.
 _VECTORS = 10
 
@@ -25,17 +26,25 @@ class LibsvmSource(Source):
 
     The folder goes with the object, or with the interpreter at the latest. Text is
     parsed by scikit-learn, a piece at a time.
+
+    Attributes
+    ----------
+    first : int
+        Number of the first feature: 0 where some row has that, else 1.
     """
 
     def __init__(self, path, y=None, weight=None, radius=None, memory=None):
         super().__init__(memory)
-        if y is not None:
-            raise DataError(f"{path} brings its own labels; leave y out.")
+        if y is not None and not (isinstance(y, str) and y == LABEL):
+            raise DataError(
+                f"y={y!r} is not a column of {path}; its labels are called {LABEL!r}. "
+                "Leave y out."
+            )
         self.path = Path(path)
         named = (("sample_weight", weight), ("radius", radius))
         self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
         try:
-            sizes, entries, self.d = self._convert()
+            sizes, entries, self.first, self.d = self._convert()
             if not self.spares(_VECTORS * 8 * self.d):
                 raise DataError(
                     f"{self.path} has features up to number {self.d}; vectors as long "
@@ -48,11 +57,13 @@ class LibsvmSource(Source):
         self.sizes, self.n = sizes, sum(sizes)
         self.row_bytes = 12 * entries / max(self.n, 1) + 8
         self.vectors = [read_vector(value, self.n, name) for name, value in named]
+        self.brings_radii = radius is not None
 
-    def _convert(self) -> tuple[list[int], int, int]:
-        """Parse the text; rows of each piece, stored entries and columns in all."""
+    def _convert(self) -> tuple[list[int], int, int, int]:
+        """Parse the text: rows of each piece, entries, the first feature, columns."""
         sizes: list[int] = []
         entries, d, folder = 0, 0, Path(self._folder.name)
+        first = 1
         for number, (offset, length) in enumerate(self._spans()):
             X, y = self._parse(number, offset, length)
             if X.shape[0] == 0:
@@ -61,9 +72,10 @@ class LibsvmSource(Source):
             np.save(folder / f"{len(sizes)}.npy", y)
             sizes.append(X.shape[0])
             entries, d = entries + X.nnz, max(d, X.shape[1])
+            first = min(first, int(X.indices.min(initial=1)))
         if not sizes:
             raise DataError(f"{self.path} holds no rows.")
-        return sizes, entries, d
+        return sizes, entries, first, max(d - first, 1)
 
     def _spans(self):
         """Offsets and lengths of pieces of the text."""
@@ -80,7 +92,7 @@ class LibsvmSource(Source):
                 offset=offset,
                 length=length,
                 n_features=_MOST_FEATURES,
-                zero_based=False,
+                zero_based=True,
             )
         except (ValueError, OverflowError) as error:
             raise DataError(
@@ -95,7 +107,8 @@ class LibsvmSource(Source):
         folder, start = Path(self._folder.name), 0
         for number, size in enumerate(self.sizes):
             X = sp.csr_array(sp.load_npz(folder / f"{number}.npz"))
-            X.resize((size, self.d))
+            shifted = (X.data, X.indices - self.first, X.indptr)
+            X = sp.csr_array(shifted, shape=(size, self.d))
             y = np.load(folder / f"{number}.npy")
             rows = slice(start, start + size)
             parts = [None if part is None else part[rows] for part in self.vectors]

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth._arrays import is_dask, is_foreign
+from wideberth._kinds import ENDINGS, is_compressed, kind_of
 from wideberth._validation import refuse_masked
 from wideberth.scale.chunks import DataError
 from wideberth.scale.memory import parse_bytes
@@ -16,8 +17,8 @@ from wideberth.scale.sources import ArraySource, ChunkSource, NpySource, Source
 
 __all__ = ["is_scaled", "is_small", "names_values", "open_data"]
 
-_TABLES = {".parquet", ".pq", ".arrow", ".feather", ".ipc", ".csv"}
-_TEXTS = {".svm", ".libsvm", ".svmlight", ".txt", ".dat"}
+#: Kinds of files that are read in pieces as tables of named columns.
+_TABLES = ("parquet", "arrow", "csv", "tsv")
 #: Entries up to which an array of another library is copied to NumPy and solved there:
 #: no more than the few rows that leave a device while a large one is solved.
 _SMALL_ENTRIES = 1 << 18
@@ -56,10 +57,10 @@ def open_data(
     Parameters
     ----------
     X : path, array, Dask collection, iterable or function
-        A .npy file; a Parquet, Arrow, Feather or CSV file, or a folder of them; a
-        LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask array
-        or frame; or whatever yields (X, y), (X, y, weight) or (X, y, weight, radius)
-        from the start each time it is iterated or called.
+        A .npy file; a Parquet, Arrow, Feather, CSV or TSV file, or a folder of them;
+        a LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask
+        array or frame; or whatever yields (X, y), (X, y, weight) or (X, y, weight,
+        radius) from the start each time it is iterated or called.
     y, sample_weight, radius : optional
         One value per row of X: an array or another .npy file beside a .npy file; the
         name of a column of a table; an array or frame like X beside an array. LIBSVM
@@ -106,23 +107,33 @@ def open_data(
 def _open_path(path: Path, beside: dict, memory, columns) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
-    suffix = path.suffix.lower()
-    if suffix == ".npy":
+    kind = kind_of(path)
+    if is_compressed(path):
+        raise DataError(
+            f"{path} is compressed, and such files are not read in pieces; decompress "
+            "it first."
+        )
+    if kind == "npy":
         if beside["y"] is None:
             raise DataError(f"y is missing; give the labels that go with {path}.")
         return NpySource(path, **beside, memory=memory)
-    if path.is_dir() or suffix in _TABLES:
+    if kind in _TABLES:
         from wideberth.scale.tables import TableSource
 
         return TableSource(path, **beside, memory=memory, columns=columns)
-    if suffix in _TEXTS:
+    if kind == "libsvm":
         from wideberth.scale.libsvm import LibsvmSource
 
         return LibsvmSource(path, **beside, memory=memory)
-    known = ", ".join(sorted({".npy", *_TABLES, *_TEXTS}))
+    if kind == "npz":
+        raise DataError(
+            f"{path} is an archive, which is not read in pieces; store the array as a "
+            ".npy file: np.save(path, X)."
+        )
+    known = ", ".join(end for end in ENDINGS if end != ".npz")
     raise DataError(
-        f"{path} has the ending {suffix!r}, which says nothing about its format; known "
-        f"are {known} and folders of tables."
+        f"{path} has the ending {path.suffix!r}, which says nothing about its format; "
+        f"known are {known} and folders of tables."
     )
 
 

@@ -36,6 +36,8 @@ class Source(ABC):
     row_bytes: float
     #: Names of the features, where the data has them.
     names: list[str] | None = None
+    #: Whether rows bring radii of their own; of chunks that is known once all are read.
+    brings_radii = False
     #: Whether the rows are in memory all the time.
     stays = False
     #: Told how many chunks of a read are done.
@@ -106,6 +108,7 @@ class ArraySource(Source):
     def __init__(self, X, y, weight=None, radius=None):
         super().__init__()
         self.columns = X, y, weight, radius
+        self.brings_radii = radius is not None
         self.n, self.d = X.shape
         self.row_bytes = 8 * self.d
         for name, part in (("y", y), ("sample_weight", weight), ("radius", radius)):
@@ -181,6 +184,7 @@ class ChunkSource(Source):
                 part if is_foreign(part) else np.asarray(part) for part in vectors
             ]
             chunk = Chunk.of(X, vectors, number, "X")
+            self.brings_radii |= chunk.radius is not None
             if chunk.n:
                 yield chunk
 
@@ -227,6 +231,7 @@ class NpySource(Source):
             )
         named = (("y", y), ("sample_weight", weight), ("radius", radius))
         self.vectors = [read_vector(value, self.n, name) for name, value in named]
+        self.brings_radii = radius is not None
 
     def labels(self):
         yield self.vectors[0], self.vectors[1]

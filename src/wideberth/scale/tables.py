@@ -6,19 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
+from wideberth._kinds import kind_of
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.sources import Source
 
-__all__ = ["TableSource", "column_names"]
+__all__ = ["TableSource", "as_floats", "is_number", "table_schema"]
 
 
 class TableSource(Source):
-    """Rows of a dataset: features in columns, labels and the rest in named ones."""
+    """Rows of a dataset: features in columns, labels and the rest in named ones.
 
-    def __init__(self, path, y, weight=None, radius=None, memory=None, columns=None):
+    `form` is a file format of pyarrow.dataset, where the ending is not enough to tell.
+    """
+
+    def __init__(
+        self, path, y, weight=None, radius=None, memory=None, columns=None, form=None
+    ):
         super().__init__(memory)
         self.path = Path(path)
-        self.dataset = _open(self.path)
+        self.dataset = _open(self.path, form)
         names = self.dataset.schema.names
         if not isinstance(y, str):
             raise DataError(
@@ -26,6 +32,7 @@ class TableSource(Source):
                 f"labels; there are {_listed(names)}."
             )
         self.special = [y, weight, radius]
+        self.brings_radii = radius is not None
         for role, name in zip(
             ("y", "sample_weight", "radius"), self.special, strict=True
         ):
@@ -42,8 +49,6 @@ class TableSource(Source):
         self.n = self._count()
 
     def _check_columns(self, names) -> None:
-        import pyarrow.types as types
-
         if not self.columns:
             raise DataError(f"{self.path} has no column left to be a feature.")
         for name in self.columns:
@@ -53,8 +58,7 @@ class TableSource(Source):
                     f"are {_listed(names)}."
                 )
             kind = self.dataset.schema.field(name).type
-            numeric = types.is_integer(kind) or types.is_floating(kind)
-            if not numeric and not types.is_boolean(kind):
+            if not is_number(kind):
                 raise DataError(
                     f"Column {name!r} of {self.path} holds {kind}; features must be "
                     "numbers. Encode it, or leave it out of `columns`."
@@ -107,7 +111,7 @@ class TableSource(Source):
                     f"{origin}, chunk {number}: row {row} has no value in column "
                     f"{name!r}; impute or drop such rows first."
                 )
-            X[:, k] = column.to_numpy(zero_copy_only=False)
+            X[:, k] = as_floats(column)
         y, weight, radius = (
             None if name is None else batch.column(name).to_numpy(zero_copy_only=False)
             for name in self.special
@@ -124,26 +128,47 @@ class TableSource(Source):
         return DataError(f"{self.path} cannot be read: {error}")
 
 
-def column_names(path: Path) -> list[str]:
-    """The columns of a file or folder."""
-    return list(_open(path).schema.names)
+def is_number(kind) -> bool:
+    """Whether a type of Arrow is one of numbers; truth values are 0 and 1."""
+    import pyarrow.types as types
+
+    return any(
+        test(kind)
+        for test in (
+            types.is_integer,
+            types.is_floating,
+            types.is_boolean,
+            types.is_decimal,
+            types.is_null,
+        )
+    )
 
 
-def _open(path: Path):
+def as_floats(column) -> np.ndarray:
+    """A column of Arrow as float64, null as NaN; refused if that would round it."""
+    import pyarrow as pa
+
+    values = column.cast(pa.float64())
+    chunked = isinstance(values, pa.ChunkedArray)
+    return values.to_numpy() if chunked else values.to_numpy(zero_copy_only=False)
+
+
+def table_schema(path: Path, form=None):
+    """Names and types of the columns of a file or folder."""
+    return _open(path, form).schema
+
+
+def _open(path: Path, form=None):
     try:
         import pyarrow.dataset as dataset
     except ImportError:
         raise ImportError(
             f"Reading {path} needs pyarrow: pip install 'wideberth[files]'."
         ) from None
-    suffix = path.suffix.lower()
-    if path.is_dir():
-        files = sorted(
-            file.suffix.lower() for file in path.rglob("*") if file.is_file()
-        )
-        suffix = next((end for end in files if end in _FORMATS), ".parquet")
     try:
-        found = dataset.dataset(path, format=_FORMATS[suffix])
+        if form is None:
+            form = _format(kind_of(path))
+        found = dataset.dataset(path, format=form)
         if found.schema.names:  # which decodes them
             return found
     except _troubles() as error:
@@ -158,14 +183,14 @@ def _troubles() -> tuple[type[Exception], ...]:
     return OSError, ValueError, ArrowException
 
 
-_FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".ipc": "ipc",
-    ".feather": "feather",
-    ".csv": "csv",
-}
+def _format(kind: str | None):
+    """The format of pyarrow.dataset that reads files of a kind."""
+    from pyarrow.csv import ParseOptions
+    from pyarrow.dataset import CsvFileFormat
+
+    if kind == "tsv":
+        return CsvFileFormat(ParseOptions(delimiter="\t"))
+    return {"parquet": "parquet", "arrow": "ipc", "csv": "csv"}[str(kind)]
 
 
 def _listed(names) -> str:

@@ -1,54 +1,48 @@
-"""Tables from files: CSV, TSV, Parquet, LIBSVM and .npz, or from standard input.
+"""Tables from files of all kinds, or from standard input.
 
-`open_table` is the only place where a data source is opened; a new kind of source is
-one more line there and a module that returns a `Table`.
+`open_table` is the only place where a data source is read whole; a new kind of source
+is one more line there and a module that returns a `Table`. What kind a file is of is
+for `wideberth._kinds` to say.
 """
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from wideberth import _kinds
 from wideberth.cli.errors import UserError
-from wideberth.cli.sources.arrays import read_npz
+from wideberth.cli.sources.arrays import read_npy, read_npz
+from wideberth.cli.sources.columnar import read_columnar
 from wideberth.cli.sources.delimited import read_delimited
 from wideberth.cli.sources.libsvm import read_libsvm
-from wideberth.cli.sources.parquet import read_parquet
 from wideberth.cli.sources.streams import Source, open_source
 from wideberth.cli.sources.table import Format, Request, Table, refuse_infinite
 
 __all__ = ["FORMATS", "Format", "Request", "Source", "Table", "kind_of", "open_table"]
 
-FORMATS = ("csv", "tsv", "parquet", "libsvm", "npz")
+FORMATS = _kinds.KINDS
 _READERS = {
     "csv": read_delimited,
     "tsv": read_delimited,
-    "parquet": read_parquet,
+    "parquet": read_columnar,
+    "arrow": read_columnar,
     "libsvm": read_libsvm,
     "npz": read_npz,
+    "npy": read_npy,
 }
-_SUFFIXES = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".dat": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".libsvm": "libsvm",
-    ".svm": "libsvm",
-    ".svmlight": "libsvm",
-    ".npz": "npz",
-}
-_COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Source]:
     """Read the columns that `request` asks for; say how they were read.
 
-    `path` is a file, a folder of Parquet files, or "-" for standard input.
+    `path` is a file, a folder of Parquet or Arrow files, or "-" for standard input.
     """
     kind = form.kind or kind_of(path)
+    if os.path.isdir(path) and _READERS[kind] is not read_columnar:
+        raise UserError(
+            f"{path} is a folder of {kind} files; only wideberth fit --memory reads "
+            "these as one table. Name one of them."
+        )
     with open_source(path) as source:
         source.kind = kind
         table = _READERS[kind](source, request, form)
@@ -60,14 +54,7 @@ def open_table(path: str, request: Request, form: Format) -> tuple[Table, Source
 
 def kind_of(path: str) -> str:
     """The format that a name stands for; standard input is CSV unless told."""
-    if path == "-":
-        return "csv"
-    if os.path.isdir(path):
-        return "parquet"
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
-        suffixes.pop()
-    kind = _SUFFIXES.get(suffixes[-1] if suffixes else "")
+    kind = "csv" if path == "-" else _kinds.kind_of(path)
     if kind is None:
         raise UserError(
             f"{path}: cannot tell the format from this name; say which it is with "

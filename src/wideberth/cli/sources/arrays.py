@@ -1,17 +1,26 @@
-"""NumPy archives: `X`, and one array for each further column.
+"""NumPy archives (.npz) and arrays (.npy); nothing is ever unpickled.
 
-`X` is a matrix of rows and features, or a sparse matrix saved by SciPy; the other
-one-dimensional arrays are columns under their own names, such as `y`. `feature_names`
-names the features, which are x1, x2, … without it. Nothing is ever unpickled.
+An archive holds `X`, a matrix of rows and features or a sparse matrix saved by SciPy;
+its other one-dimensional arrays are columns under their own names, such as `y`.
+`feature_names` names the features, which are x1, x2, … without it.
+
+A .npy file holds such a matrix alone. Further columns are .npy files beside it, which
+go by their paths: `--target labels.npy`.
 """
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth._kinds import feature_names
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
@@ -24,7 +33,7 @@ from wideberth.cli.sources.table import (
     check_names,
 )
 
-__all__ = ["read_npz"]
+__all__ = ["read_npy", "read_npz"]
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NAMES = "feature_names"
@@ -34,7 +43,55 @@ _LARGEST = 1 << 24
 
 def read_npz(source: Source, request: Request, form: Format) -> Table:
     """Read an .npz archive."""
-    arrays = _load(source)
+    return _table(_load(source), source, request)
+
+
+def read_npy(source: Source, request: Request, form: Format) -> Table:
+    """Read a .npy file, and those beside it that the request names."""
+    arrays = {"X": _load_array(source.whole, source.name)}
+    if arrays["X"].ndim != 2:
+        raise UserError(
+            f"{source.name} holds an array of shape {arrays['X'].shape}; it must have "
+            "two dimensions: rows and features."
+        )
+    for name in (*request.texts, *request.numbers):
+        if name.endswith(".npy") and (os.path.isfile(name) or name == request.target):
+            arrays[name] = _load_array(partial(open, name, "rb"), name)
+            if arrays[name].shape != arrays["X"].shape[:1]:
+                raise UserError(
+                    f"{name} has shape {arrays[name].shape}; it must hold one value "
+                    f"per row of {source.name}, shape {arrays['X'].shape[:1]}."
+                )
+    return _table(arrays, source, request)
+
+
+def _load_array(opened: Callable, where: str) -> np.ndarray:
+    try:
+        with opened() as stream:
+            _check_promise(stream, where)
+            return np.load(stream, allow_pickle=False)
+    except (MemoryError, UserError):
+        raise
+    except FileNotFoundError:
+        raise UserError(f"{where}: there is no such file.") from None
+    except Exception as error:  # whatever a damaged file makes of the reader
+        reason = " ".join(str(error).split())
+    raise UserError(f"{where} is not a .npy file of one plain array ({reason}).")
+
+
+def _check_promise(stream: BinaryIO, where: str) -> None:
+    """Refuse a header that promises more than follows it, or more than memory holds."""
+    version, _ = np.lib.format.read_magic(stream)
+    header = getattr(np.lib.format, f"read_array_header_{version}_0")
+    shape, _, kind = header(stream)
+    start, size = stream.tell(), math.prod(shape) * kind.itemsize
+    if size > stream.seek(0, os.SEEK_END) - start:
+        raise ValueError("it is cut short")
+    check_room(size, where)
+    stream.seek(0)
+
+
+def _table(arrays: dict, source: Source, request: Request) -> Table:
     X = _matrix(arrays, source.name)
     names = _feature_names(arrays, X.shape[1], source.name)
     columns = {
@@ -117,7 +174,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 def _feature_names(arrays: dict, d: int, where: str) -> list[str]:
     if _NAMES not in arrays:
-        return [f"x{k}" for k in range(1, d + 1)]
+        return feature_names(range(1, d + 1))
     names = [str(name) for name in arrays[_NAMES].ravel()]
     if len(names) != d:
         raise UserError(

@@ -9,6 +9,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TextIO
 
 import numpy as np
@@ -16,10 +17,10 @@ import numpy as np
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.sources.numbers import Numbers, looks_like_number
 from wideberth.cli.sources.room import check_room
-from wideberth.cli.sources.streams import Source
+from wideberth.cli.sources.streams import Source, open_source
 from wideberth.cli.sources.table import Format, Request, Table, check_names
 
-__all__ = ["read_delimited"]
+__all__ = ["Header", "read_delimited", "read_header"]
 
 #: Rows, and cells, from which on they are taken in.
 _BATCH, _CELLS = 4096, 1 << 20
@@ -33,8 +34,51 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _Row = tuple[int, list[str]]
 
 
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns, the line they end in, and how the file is written."""
+
+    names: list[str]
+    line: int
+    delimiter: str
+    encoding: str
+
+    def refuse_nameless(self, columns: Iterable[str], where: str) -> None:
+        """Refuse columns that are to be features but have no name."""
+        for k, name in enumerate(self.names, 1):
+            if name == f"{_UNNAMED}{k}" and name in columns:
+                raise UserError(
+                    f"{where}: column {k} has no name in the header; if it numbers the "
+                    f"rows leave it out with --drop '{name}', else give it a name."
+                )
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What a report says about it."""
+        return {"delimiter": _NAMES.get(self.delimiter, self.delimiter)}
+
+
+def read_header(path: str, kind: str) -> Header:
+    """What the first lines of a file say, for others to read the rest by."""
+    with open_source(path) as source:
+        source.kind = kind
+        return _begin(source, Format())[0]
+
+
 def read_delimited(source: Source, request: Request, form: Format) -> Table:
     """Read a table of text."""
+    header, rows = _begin(source, form)
+    check_names(header.names, source.name, request.dropped)
+    body = _Body(source.name, header, request, form)
+    for batch in _batches(rows):
+        body.add(batch)
+    table, decimal = body.finish()
+    source.details |= header.details | {"decimal sign": _NAMES[decimal]}
+    return table
+
+
+def _begin(source: Source, form: Format) -> tuple[Header, Iterator[_Row]]:
+    """The header, and the rows below it."""
     lines = _Lines(_decoded(source, form), source.name)
     delimiter = form.delimiter or ("\t" if source.kind == "tsv" else None)
     delimiter = delimiter or _find_delimiter(lines.head)
@@ -43,16 +87,8 @@ def read_delimited(source: Source, request: Request, form: Format) -> Table:
     if first is None:
         raise UserError(f"{source.name} is empty.")
     names = _names(*first, source.name, form.header)
-    check_names(names, source.name, request.dropped)
-    body = _Body(source.name, names, request, form)
-    if not form.header:
-        rows = itertools.chain([first], rows)
-    for batch in _batches(rows):
-        body.add(batch)
-    table, decimal = body.finish()
-    source.details["delimiter"] = _NAMES.get(delimiter, delimiter)
-    source.details["decimal sign"] = _NAMES[decimal]
-    return table
+    rows = rows if form.header else itertools.chain([first], rows)
+    return Header(names, first[0], delimiter, lines.stream.encoding), rows
 
 
 def _decoded(source: Source, form: Format) -> TextIO:
@@ -179,8 +215,10 @@ def _not_utf8(where: str, place: str) -> str:
 class _Body:
     """The rows below the header, kept as columns of what was asked for."""
 
-    def __init__(self, where: str, names: list[str], request: Request, form: Format):
-        self.where, self.width, self.form = where, len(names), form
+    def __init__(self, where: str, header: Header, request: Request, form: Format):
+        self.where, self.header, self.form = where, header, form
+        names = header.names
+        self.width = len(names)
         plan, at = request.plan(names, where), {name: k for k, name in enumerate(names)}
         unnamed: list[str] = []
         if form.header and request.features is None:
@@ -213,11 +251,7 @@ class _Body:
             self.parts[name].append(self._read_texts(name, columns[k], lines))
         for name, k in self.unnamed.items():
             if "".join(columns[k]).strip():
-                raise UserError(
-                    f"{self.where}: column {k + 1} has no name in the header; if it "
-                    "numbers the rows leave it out with "
-                    f"--drop '{name}', else give it a name."
-                )
+                self.header.refuse_nameless([name], self.where)
         self.blocks.append(block)
         self.lines.append(lines)
         self.n += len(rows)

@@ -8,20 +8,19 @@ import re
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth._kinds import LABEL, feature_names
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
-from wideberth.cli.sources.table import Format, Request, Table
+from wideberth.cli.sources.table import Format, Request, Table, as_text
 
-__all__ = ["LABEL", "read_libsvm"]
+__all__ = ["read_libsvm"]
 
 _BATCH = 1024
 _LONGEST = 1 << 26
 #: Highest index, and up to where features that no row has get a name and a weight.
 _LARGEST, _FEW = (1 << 31) - 1, 1 << 20
 _DIGITS = re.compile(rb"\d{1,18}")
-#: What stands for the label where a name is needed.
-LABEL = "label"
 
 
 def read_libsvm(source: Source, request: Request, form: Format) -> Table:
@@ -115,7 +114,7 @@ class _Reader:
         n, highest = len(self.labels), int(indices.max(initial=0))
         lowest = 0 if indices.size and indices.min() == 0 else 1
         kept = np.arange(lowest, highest + 1) if highest < _FEW else np.unique(indices)
-        names = [LABEL, *(f"x{k}" for k in kept.tolist())]
+        names = [LABEL, *feature_names(kept.tolist())]
         plan = request.plan(names, self.where, sparse=True)
         at = {name: k for k, name in enumerate(names[1:])}
         # One column more, of zeros, for features that do not occur here.
@@ -149,14 +148,13 @@ def _in_order(indices: np.ndarray, counts: list[int]) -> bool:
     )
 
 
-def _label(token: bytes) -> str:
-    """+1, 1 and 1.0 are the same label."""
+def _label(token: bytes) -> str | None:
+    """Labels are numbers first of all: +1, 1 and 1.0 are the same."""
     text = token.decode("utf-8", "replace")
     try:
-        value = float(text)
+        return as_text(float(text))
     except ValueError:
         return text
-    return str(int(value)) if value.is_integer() else text
 
 
 def _quoted(token: bytes) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import hashlib
 import io
@@ -10,22 +9,16 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from wideberth._kinds import decompressed
 from wideberth.cli.errors import UserError
 
 __all__ = ["Source", "open_source"]
-
-_BLOCK = 1 << 20
-_OPENERS: dict[bytes, Callable] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-}
 
 
 @dataclass
@@ -45,12 +38,7 @@ class Source:
     def bytes(self) -> BinaryIO:
         """Everything in it, in order, decompressed."""
         assert self.raw is not None
-        buffered = io.BufferedReader(self.raw, _BLOCK)
-        start = buffered.peek(8)[:8]
-        for magic, opener in _OPENERS.items():
-            if start.startswith(magic):
-                return io.BufferedReader(opener(buffered), _BLOCK)
-        return buffered
+        return decompressed(self.raw)
 
     def whole(self) -> BinaryIO:
         """All of it with random access: the file itself, or a copy in memory."""

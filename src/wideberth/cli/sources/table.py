@@ -18,6 +18,7 @@ __all__ = [
     "Request",
     "Table",
     "as_numbers",
+    "as_text",
     "as_texts",
     "check_names",
     "refuse_infinite",
@@ -136,11 +137,12 @@ def check_names(names: Iterable[str], where: str, dropped: Collection[str]) -> N
 def as_texts(values: np.ndarray) -> np.ndarray:
     """Values of any type as text; whole numbers without a point, missing as None."""
     texts = np.empty(len(values), dtype=object)
-    texts[:] = [_as_text(value) for value in values.tolist()]
+    texts[:] = [as_text(value) for value in values.tolist()]
     return texts
 
 
-def _as_text(value) -> str | None:
+def as_text(value) -> str | None:
+    """Return one such value as text."""
     if value is None or value != value:
         return None
     if isinstance(value, float) and value.is_integer():
