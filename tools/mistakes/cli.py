@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         "radii that come with chunks forgotten",
         "scale/fitting.py",
-        "    own = each or (source.brings_radii and radii is None)\n",
-        "    own = each\n",
+        "    per_row = each or (source.brings_radii and radii is None)\n",
+        "    per_row = each\n",
         "test_trained_radius.py::test_data_in_chunks_is_remembered_like_data_in_memory",
     ),
     Mutant(

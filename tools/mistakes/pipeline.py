@@ -71,8 +71,8 @@ MUTANTS = [
     Mutant(
         "missing cells certified under correlated noise",
         "pipeline.py",
-        "np.ndim(noise) < 2:",
-        "np.ndim(noise) < 3:",
+        "np.ndim(noise) < 2):",
+        "np.ndim(noise) < 3):",
         "test_transformers.py::"
         "test_correlated_noise_and_missing_cells_are_refused_together",
     ),
