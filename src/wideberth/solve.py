@@ -26,7 +26,8 @@ from wideberth.screening import Partition, Screener, carry_dual, screen_points
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
-from wideberth.solvers.rescue import attempt, rescued
+from wideberth.solvers.registry import added_solver, solver_names
+from wideberth.solvers.rescue import attempt, bearable, rescued
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
@@ -39,13 +40,12 @@ _EASY = 1500.0
 _DENSE, _SECONDS = 0.3, 2_000_000_000
 #: Distance of a margin from 1 below which a warm start leaves α as it is.
 _DOUBT = 1e-3
-_SOLVERS = ("auto", "newton", "coordinate", "conic")
 #: Entries of X up to which Newton's last digits are nearly free, and how far it goes
 #: for them: to the square of the tolerance, but no further than this.
 _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
-#: c_i‖z_i‖² up to which the conic solver is handed weights as they are.
-_CONIC_PULL = 1e10
+#: Steps of the descent that decides whether a model of tiny weights is the null model.
+_NULL_STEPS = 200
 
 
 def solve(
@@ -100,7 +100,7 @@ def solve(
         "newton" for tall data, "l2" or per-feature noise; "coordinate" for sparse or
         wide data, "l2" noise; "conic" is the reference for every shape (extra
         `conic`). "auto" takes the quickest by noise, shape and density; the choice is
-        in `Solution.solver`.
+        in `Solution.solver`. `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
     tol : float
@@ -190,8 +190,9 @@ def _announced(solution: Solution, quiet: bool) -> Solution:
 
 def check_choices(solver, screening) -> None:
     """Check the names of a solver and of a region."""
-    if solver not in _SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {_SOLVERS}.")
+    names = solver_names()
+    if solver not in names:
+        raise ValueError(f"solver={solver!r} is not known; choose one of {names}.")
     if screening is not None and screening not in REGIONS:
         raise ValueError(
             f"screening={screening!r} is not known; choose None or one of "
@@ -280,8 +281,7 @@ def _known(problem: Problem, control: Control, init) -> Outcome | None:
             start = Outcome(problem.at(w, b), problem.dual_at(alpha))
             if start.point.value - start.dual.value <= control.tol * start.point.value:
                 return start
-    weightless = not problem.weights.any()
-    alpha = np.zeros(problem.n) if weightless else null_certificate(problem)
+    alpha = null_certificate(problem)
     if alpha is None:
         return None
     return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
@@ -293,9 +293,8 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
             return run_conic(easier, control)
         return _iterate(easier, control, name, screening, init, random_state)
 
-    if name == "conic":
-        return attempt(problem, call, _CONIC_PULL)
-    return null_if_optimal(problem, attempt(problem, call), control.tol)
+    found = attempt(problem, call, bearable(name))
+    return null_if_optimal(problem, found, control.tol)
 
 
 def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
@@ -324,16 +323,28 @@ def run_conic(
 
 
 def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
-    """The null model in place of w ≈ 0, if w(α) = 0 and its gap agrees (theory §2)."""
-    if problem.radii.any() and not found.dual.w.any():
-        null = problem.at(np.zeros(problem.rows.d))
-        if null.value - found.dual.value <= tol * null.value:
-            return Outcome(null, found.dual)
-    return found
+    """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
+
+    P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
+    `tol` of the optimum is left alone, unread.
+    """
+    point, dual = found.point, found.dual
+    longest = 4 * (tol * abs(point.value) + found.gap)
+    if not problem.radii.any() or not 0.5 * float(point.w @ point.w) <= longest:
+        return found
+    null = problem.at(np.zeros(problem.rows.d), margins=np.zeros(problem.n))
+    if not null.value - dual.value <= tol * null.value:
+        return found
+    if not dual.w.any():
+        return Outcome(null, dual)
+    alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
+    return found if alpha is None else Outcome(null, problem.dual_at(alpha))
 
 
 def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
     """Run one of the solvers that screen while they go."""
+    if (added := added_solver(name)) is not None:
+        return added(problem, control, region=screening)
     w, b, alpha = (None, 0.0, None) if init is None else _read_init(problem, init)
     if name == "newton":
         start = None if w is None else (w, b)
