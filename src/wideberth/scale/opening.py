@@ -11,7 +11,13 @@ import scipy.sparse as sp
 from wideberth._arrays import is_foreign
 from wideberth.scale.chunks import DataError
 from wideberth.scale.memory import parse_bytes
-from wideberth.scale.sources import ArraySource, ChunkSource, NpySource, Source
+from wideberth.scale.sources import (
+    ArraySource,
+    ChunkSource,
+    MapSource,
+    NpySource,
+    Source,
+)
 
 __all__ = ["is_scaled", "open_data"]
 
@@ -59,8 +65,10 @@ def open_data(
     if isinstance(X, Source):
         return X
     beside = {"y": y, "weight": sample_weight, "radius": radius}
-    if isinstance(X, np.memmap) and X.filename is not None:
-        return NpySource.of_memmap(X, **beside, memory=memory)
+    if isinstance(X, np.memmap):
+        if y is None:
+            raise DataError("y is missing; give one label per row of X.")
+        return MapSource(X, **beside, memory=memory)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns)
     if _is_dask(X):

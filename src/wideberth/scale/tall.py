@@ -32,7 +32,7 @@ from wideberth.scale.passes import Look, Settle
 from wideberth.scale.sources import Source
 from wideberth.scale.work import Work
 from wideberth.solvers.control import Control, Outcome
-from wideberth.solvers.near import solve_near, solve_sample
+from wideberth.solvers.near import solve_again, solve_near, solve_sample
 from wideberth.solvers.subsample import SamplingError
 
 __all__ = ["TallOutcome", "solve_tall"]
@@ -46,6 +46,8 @@ _MOST_OF_SAMPLE = 0.4
 _PATIENCE, _MOST_READS = 6, 40
 #: How much wider than planned a look may be made.
 _WIDEST = 1e9
+#: Relative gap beyond which even the solution of a sample tells nothing.
+_POOR = 0.1
 #: Steps on the rows in memory after which another look says more.
 _MOST_STEPS = 300
 
@@ -94,7 +96,6 @@ class _Tall:
         self.rng = np.random.default_rng(random_state)
         self.capacity = source.capacity()
         self.reads, self.n = 0, 0
-        self.sizes: dict[int, int] = {}
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.proof: _Proof | None = None
         self.tight = False  # given up for want of memory
@@ -142,12 +143,6 @@ class _Tall:
         work = Work(self.terms, self.capacity, look.seed)
         for answer in self.source.map(look):
             work.add(answer)
-        self.sizes = self.sizes or work.sizes
-        if work.sizes != self.sizes:
-            raise DataError(
-                "The data changed while it was read: chunks have other numbers of rows "
-                "than at the first read."
-            )
         return work
 
     def _enough(self, work: Work, look: Look) -> Work:
@@ -177,6 +172,9 @@ class _Tall:
             found = solve_sample(problem, inner, seed)
         else:
             found = solve_near(problem, inner, w, b)
+        if exact or not found.meets(_POOR):
+            inner.max_iter = self.control.max_iter
+            found = solve_again(problem, inner, found)
         self.control.steps = inner.steps
         look = Look(
             self.terms,

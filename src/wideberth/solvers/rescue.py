@@ -32,7 +32,7 @@ from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton import ridge_start
 
-__all__ = ["EvenBarrier", "attempt", "bearable", "rescued"]
+__all__ = ["EvenBarrier", "affordable", "attempt", "bearable", "rescued"]
 
 #: c_i‖z_i‖² up to which a solver is handed the weights as they are.
 _BEARABLE = 1e30
@@ -111,9 +111,14 @@ def attempt(
     return Outcome(problem.at(point.w, point.b), problem.dual_at(alpha))
 
 
+def affordable(problem: Problem) -> bool:
+    """Whether the problem is small enough for second attempts."""
+    return problem.n * min(problem.rows.d, problem.n) ** 2 <= _AFFORDABLE
+
+
 def rescued(problem: Problem, control: Control, found: Outcome) -> Outcome:
     """The best of `found` and of second attempts, tried until one proves `tol`."""
-    if problem.n * min(problem.rows.d, problem.n) ** 2 > _AFFORDABLE:
+    if not affordable(problem):
         return found
     for attempt in _attempts(problem, control):
         found = best_of([found, polished(problem, attempt, control.tol)])
