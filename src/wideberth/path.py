@@ -421,18 +421,20 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
         notes.append(
             convergence_warning(
                 f"Not converged: {open_ones.sum()} of {len(found)} points, relative "
-                f"gaps up to {worst:.2e} > tol={tol:.2e}; raise max_iter, or, where "
-                f"{remedy}. `converged` tells which."
+                f"gaps up to {worst:.2e} > tol={tol:.2e}; `converged` tells which. "
+                f"Raise max_iter; if that does not help, {remedy}."
             )
         )
     if found.null.any():
-        radii = found.radii[found.null.any(axis=1)]
+        least = found.radii[found.null.any(axis=1)].min()
+        why = "the noise covers what separates the classes"
+        if least == 0:
+            why = "X says nothing about y, or one class has no weight"
         notes.append(
             NullModelWarning(
                 f"The best robust model is w = 0, a constant classifier, at "
                 f"{found.null.sum()} of {len(found)} points, from radius "
-                f"{radii.min():g} on: the noise covers what separates the classes. "
-                "`null` tells which."
+                f"{least:g} on: {why}. `null` tells which."
             )
         )
     return notes

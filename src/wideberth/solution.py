@@ -18,6 +18,7 @@ __all__ = [
     "convergence_warning",
     "not_converged",
     "null_model",
+    "who_is_to_blame",
 ]
 
 
@@ -132,10 +133,20 @@ def not_converged(
     if certificate.gap <= control.tol * certificate.primal:
         doubt = certificate.rounding / certificate.primal
         gap += f", which rounding may have put off by {doubt:.2e},"
+    words = remedy or _remedy(control)
+    if not control.exhausted():
+        words = f"{who_is_to_blame(certificate, control.tol)}: {words}"
     return convergence_warning(
         f"Not converged: {gap} > tol={control.tol:.2e} after {control.steps} "
-        f"iterations and {seconds:.2f} s; {remedy or _remedy(control)}."
+        f"iterations and {seconds:.2f} s; {words}."
     )
+
+
+def who_is_to_blame(certificate: Certificate, tol: float) -> str:
+    """Rounding, where its bound alone exceeds the tolerance; else the solver."""
+    if not certificate.rounding <= tol * certificate.primal:
+        return "rounding forbids more"
+    return "the solver came no further"
 
 
 def _remedy(control: Control) -> str:
@@ -145,7 +156,7 @@ def _remedy(control: Control) -> str:
         return "raise max_seconds"
     if control.stopped:
         return "the callback asked to stop"
-    return "rounding forbids more: raise tol, lower C, or scale the features of X"
+    return "raise tol, lower C, or scale the features of X"
 
 
 def null_model(size: str, noisy: bool = True) -> Warning:
@@ -153,7 +164,8 @@ def null_model(size: str, noisy: bool = True) -> Warning:
     if not noisy:
         return NullModelWarning(
             "The best model is w = 0, a constant classifier: X says nothing about y. "
-            "Its rows are zero, or of no weight, or cancel out between the classes."
+            "Its rows are zero, or those of a class have no weight, or they cancel out "
+            "between the classes."
         )
     return NullModelWarning(
         "The best robust model is w = 0, a constant classifier: the noise covers what "

@@ -22,7 +22,14 @@ from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
 from wideberth.scale.opening import is_scaled
-from wideberth.screening import Partition, Screener, carry_dual, screen_points
+from wideberth.screening import (
+    Partition,
+    Screener,
+    carry_dual,
+    null_point,
+    screen_points,
+    tells_something,
+)
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
@@ -46,6 +53,10 @@ _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
 #: Steps of the descent that decides whether a model of tiny weights is the null model.
 _NULL_STEPS = 200
+
+
+#: A primal point and dual weights, if there are any, to start from.
+_Start = tuple[PrimalPoint, np.ndarray | None]
 
 
 def solve(
@@ -169,13 +180,12 @@ def solve(
     problem, units = cut_radii(*build_problem(X, y, **asked))
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    if not units.plain and init is not None:
-        init = units.inward(*_read_init(problem, init))
     with units.quiet():
-        outcome = _known(problem, control, init)
+        start = _start(problem, units, init)
+        outcome = _known(problem, control, start)
         name = choose_solver(problem) if solver == "auto" else solver
         if outcome is None:
-            outcome = _run(problem, control, name, screening, init, random_state)
+            outcome = _run(problem, control, name, screening, start, random_state)
         outcome = finished(problem, control, outcome)
         units.check_cut(outcome.point.omega)
         solution = _solution(problem, control, outcome, name, screening, units)
@@ -273,12 +283,24 @@ def choose_solver(problem: Problem, along_path: bool = False) -> str:
     return "coordinate" if push <= _EASY * d else "newton"
 
 
-def _known(problem: Problem, control: Control, init) -> Outcome | None:
+def _start(problem: Problem, units: Units, init) -> _Start | None:
+    """A warm start given by the user in the problem's units, if it is of any use."""
+    if init is None:
+        return None
+    w, b, alpha = _read_init(problem, init)
+    with np.errstate(all="ignore"):
+        if not units.plain:
+            w, b, alpha = units.inward(w, b, alpha)
+        point = problem.at(w, b)
+    return (point, alpha) if tells_something(point, null_point(problem)) else None
+
+
+def _known(problem: Problem, control: Control, init: _Start | None) -> Outcome | None:
     """The answer, where the start or a closed form has it already."""
     if init is not None:
-        w, b, alpha = _read_init(problem, init)
+        point, alpha = init
         if alpha is not None:
-            start = Outcome(problem.at(w, b), problem.dual_at(alpha))
+            start = Outcome(point, problem.dual_at(alpha))
             if start.point.value - start.dual.value <= control.tol * start.point.value:
                 return start
     alpha = null_certificate(problem)
@@ -332,7 +354,7 @@ def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     longest = 4 * (tol * abs(point.value) + found.gap)
     if not problem.radii.any() or not 0.5 * float(point.w @ point.w) <= longest:
         return found
-    null = problem.at(np.zeros(problem.rows.d), margins=np.zeros(problem.n))
+    null = null_point(problem)
     if not null.value - dual.value <= tol * null.value:
         return found
     if not dual.w.any():
@@ -345,16 +367,16 @@ def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
     """Run one of the solvers that screen while they go."""
     if (added := added_solver(name)) is not None:
         return added(problem, control, region=screening)
-    w, b, alpha = (None, 0.0, None) if init is None else _read_init(problem, init)
+    point, alpha = (None, None) if init is None else init
     if name == "newton":
-        start = None if w is None else (w, b)
+        start = None if point is None else (point.w, point.b)
         return solve_newton(
             problem, control, region=screening, init=start, random_state=random_state
         )
     from wideberth.solvers.coordinate import solve_coordinate  # loads numba
 
-    if w is not None:
-        alpha = carried_dual(problem, w, b, alpha)
+    if point is not None:
+        alpha = carried_dual(problem, point.w, point.b, alpha)
     return solve_coordinate(
         problem, control, region=screening, init=alpha, random_state=random_state
     )
@@ -388,7 +410,7 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
         remedy = None if control.exhausted() else out_of_range(problem, units)
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not point.w.any():
-        notes.append(null_model(_critical(problem, units), problem.radii.any()))
+        notes.append(null_model(_critical(problem, units), dual.s > 0))
     return Solution(
         point.w,
         point.b,

@@ -1,11 +1,12 @@
 """A checksum of a chunk, by which a later read recognises it.
 
-The bits of an array are taken as 64-bit whole numbers and laid out in a table of 256
+The bits of an array are taken as 64-bit whole numbers and laid out in a table of 1024
 columns, whose rows and columns are summed modulo 2⁶⁴; the CRC-32 of these sums is the
 checksum. Any change of one value shows in a row, and any exchange of two in a row or in
 a column, but for the one case in 2³² in which two CRCs coincide. Whole numbers add up
-to the same in any order, so a checksum is the same on every processor. It costs two
-sums from cache, about a tenth of a read and the look at what was read.
+to the same in any order, so a checksum is the same on every processor. It is taken by
+the thread that reads ahead: 6 ms for 64 MB, which take 10 ms to read from a page cache
+and 30 ms or more to look at.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ __all__ = ["Checksum", "checksum"]
 
 Checksum = tuple[Any, ...]
 #: Columns of the table of whole numbers.
-_WIDTH = 256
-#: Rows of the table that are summed at a time, 256 kB: both sums find them in a cache.
+_WIDTH = 1024
+#: Rows of the table that are summed at a time, 1 MB: both sums find them in a cache.
 _PIECE = 128
 
 

@@ -110,7 +110,7 @@ def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
         remedy = _MORE_MEMORY if found.tight else None
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not found.w.any():
-        notes.append(null_model("at most the one given"))
+        notes.append(null_model("at most the one given", found.noisy))
     return Solution(
         found.w if terms.turn is None else terms.turn @ found.w,
         found.b,

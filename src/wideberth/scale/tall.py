@@ -61,6 +61,7 @@ class TallOutcome:
     certificate: Certificate
     reads: int
     tight: bool
+    noisy: bool  # whether the dual point feels any noise
     alpha: Any
     removed: Any
     saturated: Any
@@ -301,6 +302,7 @@ class _Tall:
             self._certificate(),
             self.reads,
             self.tight,
+            proof is not None and proof.dual.s > 0,
             alpha,
             removed,
             saturated,
