@@ -385,7 +385,7 @@ def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
         converged=found.converged,
-        null=not point.w.any(),
+        null=found.converged and not point.w.any(),
         n_iter=found.n_iter,
         passes=found.passes,
         seconds=found.seconds,
@@ -428,7 +428,7 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
     if found.null.any():
         least = found.radii[found.null.any(axis=1)].min()
         why = "the noise covers what separates the classes"
-        if least == 0:
+        if least == 0 or not found.objectives[found.null].any():
             why = "X says nothing about y, or one class has no weight"
         notes.append(
             NullModelWarning(

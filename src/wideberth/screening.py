@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth._arrays import namespace
+from wideberth._arrays import fill, namespace
 from wideberth._validation import measured_data
 from wideberth.bounds import (
     TESTS,
@@ -166,7 +166,8 @@ def screen(
 
 def null_point(problem: Problem) -> PrimalPoint:
     """The primal at w = 0 and the best b, without a pass over the data."""
-    return problem.at(np.zeros(problem.rows.d), margins=np.zeros(problem.n))
+    margins = fill(problem.weights, problem.n, 0.0)
+    return problem.at(np.zeros(problem.rows.d), margins=margins)
 
 
 def tells_something(point: PrimalPoint, null: PrimalPoint) -> bool:

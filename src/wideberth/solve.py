@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wideberth._arrays import is_foreign
 from wideberth._polish import polished
 from wideberth._thin import thinned
 from wideberth._units import Units, cut_radii, in_units, out_of_range
@@ -352,13 +353,15 @@ def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """
     point, dual = found.point, found.dual
     longest = 4 * (tol * abs(point.value) + found.gap)
-    if not problem.radii.any() or not 0.5 * float(point.w @ point.w) <= longest:
+    if not problem.largest_radius or not 0.5 * float(point.w @ point.w) <= longest:
         return found
     null = null_point(problem)
     if not null.value - dual.value <= tol * null.value:
         return found
     if not dual.w.any():
         return Outcome(null, dual)
+    if is_foreign(problem.y):
+        return found
     alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
     return found if alpha is None else Outcome(null, problem.dual_at(alpha))
 

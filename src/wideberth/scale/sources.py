@@ -195,8 +195,10 @@ class ChunkSource(Source):
             )
         for chunk in self.chunks():
             self.d = chunk.X.shape[1]
-            size = chunk.X.data.nbytes if sp.issparse(chunk.X) else chunk.X.nbytes
-            self.row_bytes = size / max(chunk.n, 1)
+            self.row_bytes = 8 * self.d
+            if not is_foreign(chunk.X):
+                held = chunk.X.data if sp.issparse(chunk.X) else chunk.X
+                self.row_bytes = held.nbytes / max(chunk.n, 1)
             break
         else:
             raise DataError("X yields no chunk; at least one is needed.")

@@ -98,6 +98,7 @@ class _Tall:
         self.capacity = source.capacity()
         self.reads, self.n = 0, 0
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
+        self.null: PrimalPoint = None  # type: ignore[assignment]  # w = 0, best b
         self.proof: _Proof | None = None
         self.tight = False  # given up for want of memory
 
@@ -221,6 +222,8 @@ class _Tall:
         point = PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
         if self.point is None or point.value < self.point.value:
             self.point = point
+        if self._null_is_optimal():
+            self.point = self.null
         saturated = 0 if work.fold is None else work.fold.n
         counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
         self.control.record(float(self.reads), self._certificate(), counts)
@@ -246,13 +249,14 @@ class _Tall:
             shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
             toward = abs(b)
             hinge = (1 - toward) * heavy.total + (1 + toward) * light.total
-        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
-        if not null and fold.total > 0:  # without any weight, w = 0 too
-            return False
         zero, none = np.zeros(self.terms.d), np.empty(0)
         value = hinge + 0.5 * (penalty or 0.0) * b * b
         error = gamma(self.n + 16) * (1 + abs(b)) * 2 * fold.total
-        self.point = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
+        self.null = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
+        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
+        if not null and fold.total > 0:  # without any weight, w = 0 too
+            return False
+        self.point = self.null
         dual = self._empty(fold).dual_at(none)
         self.proof = _Proof(dual, (zero, 0.0), {}, shares)
         gap = self._certificate()
@@ -261,6 +265,13 @@ class _Tall:
             return False
         self.control.record(float(self.reads), gap, (0, self.n, 0))
         return True
+
+    def _null_is_optimal(self) -> bool:
+        """Whether the dual point has w(α) = 0 and proves the null model (theory §2)."""
+        if self.proof is None or self.proof.dual.w.any():
+            return False
+        tol, value = self.control.tol, self.null.value
+        return value - self.proof.dual.value <= tol * value
 
     def _empty(self, fold: Folded) -> Problem:
         """The whole problem with every row folded."""

@@ -6,6 +6,7 @@
 Clarabel is the accurate oracle of the tests; SCS with `PAPER_OPTIONS` is the baseline
 of the paper. The multipliers of the hinge constraints are α. Needs the extra `conic`.
 
+t stands for Ω(w) times the largest radius, so that small radii weigh as much as others.
 What costs nothing is left out: samples of no weight, whose ξ_i could grow for ever, and
 t where no sample of weight has a radius. An interior-point method follows such a
 direction until its arithmetic fails.
@@ -164,10 +165,10 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         if b is not None:
             cost = cost - fold.balance / unit * b
     if radii.any() or (fold is not None and fold.s > 0):
-        t = cp.Variable()
-        margins = margins - radii * t
-        cost = cost if fold is None else cost + fold.s / unit * t
-        constraints.append(_support(cp, problem.noise, w) <= t)
+        t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
+        margins = margins - (radii / widest) * t
+        cost = cost if fold is None else cost + fold.s / widest / unit * t
+        constraints.append(widest * _support(cp, problem.noise, w) <= t)
     hinge = xi >= 1 - margins
     return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge
 
