@@ -84,6 +84,13 @@ def test_what_costs_nothing_is_no_part_of_the_cone_program():
     found = conic.solve_conic(problem.with_weights(weights))
     assert found.certificate.relative_gap < 1e-8
     assert not found.alpha[:4].any()
+    import cvxpy as cp
+
+    used = weights > 0
+    for radius, more in ((0.0, []), (0.1, [1])):
+        program = conic._program(cp, problem.with_radii(radius), used, 1.0)[0]
+        sizes = sorted(variable.size for variable in program.variables())
+        assert sizes == sorted([problem.rows.d, used.sum(), *more])
 
 
 @pytest.mark.parametrize("noise", SHAPES)
@@ -188,6 +195,16 @@ def test_a_start_on_the_face_finds_what_its_middle_misses():
     np.testing.assert_array_equal(dual.alpha, alpha)  # feasible as it is
     assert not dual.w.any()
     assert dual.value == pytest.approx(problem.at(np.zeros(5)).value, rel=1e-12)
+
+
+def test_chunks_take_no_tiny_model_for_the_null_model():
+    X, y = clouds(1, n=300)
+    problem = Problem.from_data(X, y, intercept=0.0)
+    radius = 0.97 * critical_radius(problem).lower
+    options = FREE | {"radius": radius, "tol": 0.1}  # w = 0 would pass for optimal
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NullModelWarning)
+        assert solve(in_chunks(100, X, y), **options).w.any()
 
 
 @pytest.mark.parametrize("share", [3, 2])
