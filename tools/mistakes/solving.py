@@ -76,8 +76,8 @@ MUTANTS = [
     Mutant(
         "a tiny model called the null model",
         "solve.py",
-        "    return found if alpha is None else Outcome(null, problem.dual_at(alpha))\n",
-        "    return Outcome(null, dual)\n",
+        "return found if alpha is None else Outcome(null, problem.dual_at(alpha))\n",
+        "return Outcome(null, dual)\n",
         "test_ends.py::test_below_the_critical_radius_the_model_is_not_null",
     ),
     Mutant(
@@ -104,8 +104,8 @@ MUTANTS = [
     Mutant(
         "a start that overflows taken for one",
         "solve.py",
-        "    return (point, alpha) if tells_something(point, null_point(problem)) else None\n",
-        "    return point, alpha\n",
+        "(point, alpha) if tells_something(point, null_point(problem)) else None",
+        "point, alpha",
         "test_ends.py::test_a_start_that_overflows_is_no_start",
     ),
     Mutant(
@@ -119,7 +119,7 @@ MUTANTS = [
         "screening in units whose squares vanish",
         "screening.py",
         "    problem, units = in_units(problem, size)\n",
-        "    problem, units = in_units(problem, 1.0)\n",
+        "    units = replace(in_units(problem, size)[1], sigma=1.0)\n",
         "test_ends.py::test_screen_says_the_same_in_any_units",
     ),
     Mutant(

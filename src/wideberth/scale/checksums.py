@@ -1,15 +1,16 @@
 """A checksum of a chunk, by which a later read recognises it.
 
-The bits of an array are taken as 64-bit whole numbers and laid out in a table,
-whose rows and columns are summed modulo 2⁶⁴; the CRC-32 of these sums is the
-checksum. Any change of one value shows in a row, and any exchange of two in a row or in
-a column, but for the one case in 2³² in which two CRCs coincide. An even number of signs
-that change in a row would cancel out, 2·2⁶³ being 2⁶⁴; the width of the table is prime
-and no divisor of the length of a sample, so that features whose signs change do not
-meet in the same columns from row to row. Whole numbers add up
-to the same in any order, so a checksum is the same on every processor. It is taken by
-the thread that reads ahead: 6 ms for 64 MB, which take 10 ms to read from a page cache
-and 30 ms or more to look at.
+The bits of an array are taken as 64-bit whole numbers and laid out in a table, whose
+rows and columns are summed modulo 2⁶⁴; the CRC-32 of these sums is the checksum. Any
+change of one value shows in a row, and any exchange of two in a row or in a column, but
+for the one case in 2³² in which two CRCs coincide. An even number of signs that change
+in a row would cancel out, 2·2⁶³ being 2⁶⁴; the width of the table is prime and no
+divisor of the length of a sample, so that features whose signs change do not meet in
+the same columns from row to row.
+
+Whole numbers add up to the same in any order, so a checksum is the same on every
+processor. It is taken by the thread that reads ahead: 6 ms for 64 MB, which take 10 ms
+to read from a page cache and 30 ms or more to look at.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ def _crc(part: np.ndarray) -> int:
     for start in range(0, len(table), _PIECE):
         piece = table[start : start + _PIECE]
         columns += piece.sum(axis=0)
-        crc = zlib.crc32(piece.sum(axis=1), crc)
-    return zlib.crc32(flat[whole:], zlib.crc32(columns, crc))
+        crc = zlib.crc32(piece.sum(axis=1).data, crc)
+    return zlib.crc32(flat[whole:].data, zlib.crc32(columns.data, crc))
 
 
 def _width(shape: tuple[int, ...], itemsize: int) -> int:
@@ -84,5 +85,5 @@ def _crc_elsewhere(part) -> int:
     table, crc = xp.reshape(flat[:whole], (-1, width)), 0
     for axis in (0, 1):
         sums = host(xp.sum(table, axis=axis, dtype=xp.int64))
-        crc = zlib.crc32(np.ascontiguousarray(sums), crc)
-    return zlib.crc32(np.ascontiguousarray(host(flat[whole:])), crc)
+        crc = zlib.crc32(np.ascontiguousarray(sums).data, crc)
+    return zlib.crc32(np.ascontiguousarray(host(flat[whole:])).data, crc)

@@ -329,7 +329,7 @@ class MapSource(_RowSource):
         for start, stop in stops:
             yield np.array(self.X[start:stop], order="C", subok=False)
             if shared:
-                pages.madvise(mmap.MADV_DONTNEED)
+                pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
 
 
 def _header(file: BinaryIO, path: Path):
