@@ -66,7 +66,9 @@ def _stretched(problem: Problem, point: PrimalPoint, sizes: np.ndarray):
 
 
 def _stretched_dual(problem: Problem, dual: DualPoint) -> DualPoint:
-    """The best multiple of α."""
+    """The best multiple of α; folded samples would not follow it."""
+    if problem.folded is not None:
+        return dual
     curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
     used = dual.alpha > 0
     room = float((problem.weights[used] / dual.alpha[used]).min(initial=np.inf))

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from wideberth.noise import Ellipsoid, Noise
 from wideberth.problem import Certificate, Problem
+from wideberth.regions import Region
 from wideberth.rows import as_rows
 from wideberth.solution import Solution
 
@@ -117,6 +118,30 @@ class Units:
             )
         dual, rounding = self.value(certificate.dual), self.value(certificate.rounding)
         return Certificate(primal, dual, rounding)
+
+    def region(self, region: Region) -> Region:
+        """A region of the optimum in the user's units."""
+        if self.sigma == self.stretch == 1.0:
+            return region
+        w, s, curvature, anchor = self.weights, self.sigma, region.curvature, None
+        if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
+            curvature = replace(
+                curvature,
+                s=self.value(curvature.s) * s / self.stretch,
+                v=self.stretch * curvature.v,
+                factor=self.stretch * s * curvature.factor,
+            )
+        if region.anchor is not None:
+            anchor = w(region.anchor[0]), region.anchor[1]
+        return replace(
+            region,
+            w=w(region.w),
+            radius=region.radius / s,
+            gap=self.value(region.gap),
+            reach=region.reach / s,
+            curvature=curvature,
+            anchor=anchor,
+        )
 
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in the user's units."""
@@ -288,7 +313,7 @@ def _divided(X, sigma: float):
 
 
 def out_of_range(problem: Problem, units: Units) -> str:
-    """Which quantity is too large or too small beside the others, and what to do."""
+    """Which quantity is too large or too small beside the others; what to do."""
     norms, used = problem.rows.norms(), problem.weights > 0
     weights, sigma = problem.weights[used], units.sigma
     pull = float((weights * norms[used] ** 2).max(initial=0.0))
@@ -329,7 +354,7 @@ def out_of_range(problem: Problem, units: Units) -> str:
     size, words = max(causes)
     if size < 1:
         words = "raise tol, or scale the features of X"
-    return f"rounding forbids more: {words}"
+    return words
 
 
 def blur(noise: Noise) -> float:

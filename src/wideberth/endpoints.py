@@ -60,19 +60,31 @@ def critical_radius(problem: Problem, *, tol=1e-3, max_iter=200) -> Bracket:
     return critical_scale(problem.with_radii(1.0), tol=tol, max_iter=max_iter)
 
 
-def null_certificate(problem: Problem) -> np.ndarray | None:
-    """Return α ∈ A with Ω°(d(α)) ≤ s(α) where the closed form has one, else None.
+def null_certificate(
+    problem: Problem, start: np.ndarray | None = None, max_iter: int = 0
+) -> np.ndarray | None:
+    """Return α ∈ A with Ω°(d(α)) ≤ s(α), which proves w* = 0, or None.
 
-    Exact where A is a point. Otherwise only the middle of A is tried: None then
-    decides nothing, and `is_null` says more at a higher price.
+    Exact where A is a point, and where it is α = 0: samples of no weight, or a free
+    intercept that puts the only class of any weight beyond the margin. Otherwise the
+    middle of A is tried, or where a `start` is given its projection on A and `max_iter`
+    steps from there; None then decides nothing, and `is_null` says more.
     """
-    if problem.folded is not None or not problem.radii.any():
+    if problem.folded is not None:
         return None
-    face, alpha = _face(problem), np.array(problem.weights)
+    face, middle = _face(problem), np.array(problem.weights)
     if face is not None:
         majority, mass = face
-        alpha[majority] *= mass / accurate_sum(alpha[majority])
-    return alpha if _ratio(problem, alpha) <= 1 else None
+        middle[majority] *= mass / accurate_sum(middle[majority])
+    if not middle.any():
+        return middle
+    if not problem.radii.any():
+        return None
+    if face is None or start is None:
+        return middle if _ratio(problem, middle) <= 1 else None
+    descent = _FaceDescent(problem, *face, start)
+    descent.run(max_iter, threshold=1.0)
+    return descent.best if descent.upper <= 1 else None
 
 
 def is_null(problem: Problem, *, tol=1e-3, max_iter=200) -> bool | None:
@@ -124,15 +136,7 @@ def critical_scale(
         t = _ratio(problem, problem.weights)
         return Bracket(t, t)
     descent = _FaceDescent(problem, *face)
-    for _ in range(max_iter):
-        bracket = descent.step()
-        decided = threshold is not None and not (
-            bracket.lower <= threshold < bracket.upper
-        )
-        vanished = bracket.upper <= tol * descent.first_upper
-        if decided or vanished or bracket.width <= tol:
-            break
-    return bracket
+    return descent.run(max_iter, tol, threshold)
 
 
 def _face(problem: Problem) -> tuple[np.ndarray, float] | None:
@@ -158,16 +162,33 @@ def _ratio(problem: Problem, alpha: np.ndarray) -> float:
 class _FaceDescent:
     """FISTA with restarts on ½dist(d(α), tsU)² over A, and the bracket it yields."""
 
-    def __init__(self, problem: Problem, majority: np.ndarray, mass: float):
+    def __init__(self, problem: Problem, majority: np.ndarray, mass: float, start=None):
         self.problem, self.majority, self.mass = problem, majority, mass
         caps = problem.weights[majority]
         self.caps = caps
         self.free = caps * (mass / accurate_sum(caps))
+        if start is not None:
+            self.free = self._project(start[majority])
         self.ahead, self.momentum = self.free, 1.0
         norms = problem.rows.norms()[majority]
         self.lipschitz = float(norms.max(initial=1e-150) ** 2)
-        self.lower, self.upper = 0.0, _ratio(problem, self._whole(self.free))
-        self.first_upper = self.upper
+        self.lower, self.best = 0.0, self._whole(self.free)
+        self.first_upper = self.upper = _ratio(problem, self.best)
+
+    def run(
+        self, max_iter: int, tol: float = 0.0, threshold: float | None = None
+    ) -> Bracket:
+        """Steps until the bracket is as narrow as `tol`, or beside the threshold."""
+        bracket = Bracket(self.lower, self.upper)
+        for _ in range(max_iter):
+            decided = threshold is not None and not (
+                bracket.lower <= threshold < bracket.upper
+            )
+            vanished = bracket.upper <= tol * self.first_upper
+            if decided or vanished or bracket.width <= tol:
+                break
+            bracket = self.step()
+        return bracket
 
     def step(self) -> Bracket:
         """One projected gradient step, then the bounds at its result."""
@@ -186,7 +207,9 @@ class _FaceDescent:
         pull = (self.momentum - 1) / momentum
         self.ahead = self._project(moved + pull * (moved - self.free))
         self.free, self.momentum = moved, momentum
-        self.upper = min(self.upper, _ratio(self.problem, self._whole(moved)))
+        alpha = self._whole(moved)
+        if (ratio := _ratio(self.problem, alpha)) < self.upper:
+            self.upper, self.best = ratio, alpha
         self.lower = min(max(self.lower, self._lower_bound(w, moved)), self.upper)
         return Bracket(self.lower, self.upper)
 

@@ -396,7 +396,7 @@ def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
         converged=found.converged,
-        null=not point.w.any(),
+        null=found.converged and not point.w.any(),
         n_iter=found.n_iter,
         passes=found.passes,
         seconds=found.seconds,
@@ -433,18 +433,20 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
             convergence_warning(
                 f"Not converged: tol={tol:.2e} is not proven of {open_ones.sum()} of "
                 f"{len(found)} points, relative gaps up to {worst:.2e} without their "
-                f"rounding; raise max_iter, or, where {remedy}. `converged` tells "
-                "which."
+                "rounding; `converged` tells which. Raise max_iter; if that does not "
+                f"help, {remedy}."
             )
         )
     if found.null.any():
-        radii = found.radii[found.null.any(axis=1)]
+        least = found.radii[found.null.any(axis=1)].min()
+        why = "the noise covers what separates the classes"
+        if least == 0 or not found.objectives[found.null].any():
+            why = "X says nothing about y, or one class has no weight"
         notes.append(
             NullModelWarning(
                 f"The best robust model is w = 0, a constant classifier, at "
                 f"{found.null.sum()} of {len(found)} points, from radius "
-                f"{radii.min():g} on: the noise covers what separates the classes. "
-                "`null` tells which."
+                f"{least:g} on: {why}. `null` tells which."
             )
         )
     return notes

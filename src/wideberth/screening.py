@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth._arrays import namespace
+from wideberth._arrays import fill, namespace
 from wideberth._rounding import accurate_sum, chain, totals_rounding
 from wideberth._validation import check_vector
 from wideberth.bounds import (
@@ -45,12 +45,18 @@ __all__ = [
     "Screener",
     "carry_dual",
     "ideal_partition",
+    "null_point",
     "screen",
     "screen_points",
+    "tells_something",
 ]
 
 
+#: Rows whose bounds are computed at a time: their vectors stay in a cache.
 _BATCH = 1 << 14
+#: How many times the value of w = 0 a primal point may have to be of any use: beyond
+#: the reciprocal of float64's precision, nothing of the problem is left in its value.
+_USELESS = 1e16
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,8 @@ def screen(
     Partition
         Boolean arrays `removed`, `saturated`, `free` and the bounds behind them.
     """
+    from wideberth._units import check_radii, in_units  # which imports this module
+
     problem = Problem.from_data(
         X,
         y,
@@ -143,9 +151,31 @@ def screen(
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")
     b = None if b is None else float(check_vector([b], 1, "b")[0])
-    return screen_points(
-        problem, problem.at(w, b), problem.dual_at(alpha), region=region, test=test
-    )
+    problem, units = in_units(problem, float("inf"))
+    check_radii(problem, units, 1.0)
+    with np.errstate(all="ignore"):  # a point that overflows is stood in for
+        w, b, alpha = units.inward(w, b, alpha)
+        point, dual = problem.at(w, b), problem.dual_at(alpha)
+    null = null_point(problem)
+    point = point if tells_something(point, null) else null
+    found = screen_points(problem, point, dual, region=region, test=test)
+    where = None if found.region is None else units.region(found.region)
+    return replace(found, region=where)
+
+
+def null_point(problem: Problem) -> PrimalPoint:
+    """The primal at w = 0 and the best b, without a pass over the data."""
+    margins = fill(problem.weights, problem.n, 0.0)
+    return problem.at(np.zeros(problem.rows.d), margins=margins)
+
+
+def tells_something(point: PrimalPoint, null: PrimalPoint) -> bool:
+    """Whether a primal point is of any use beside w = 0: as a start, or for a region.
+
+    Any point may be given for either. One that is worse than w = 0 by a factor of
+    10¹⁶, or that overflows, puts the optimum nowhere that w = 0 does not.
+    """
+    return point.value <= _USELESS * null.value
 
 
 def screen_points(

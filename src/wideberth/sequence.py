@@ -28,7 +28,8 @@ from wideberth.rows import DenseRows
 from wideberth.screening import Partition, screen_points
 from wideberth.solve import carried_dual, finished, null_if_optimal, proven, run_conic
 from wideberth.solvers.control import Control, Outcome
-from wideberth.solvers.rescue import attempt
+from wideberth.solvers.registry import added_solver
+from wideberth.solvers.rescue import attempt, bearable
 from wideberth.solvers.walk import Place, Walk
 
 __all__ = ["Found", "Sequence", "carry"]
@@ -82,9 +83,8 @@ class Sequence:
     ):
         self.problem, self.control, self.screening = problem, control, screening
         self.proofs = proofs
-        solvers = {"newton": _Newton, "coordinate": _Coordinate, "conic": _Conic}
         rng = np.random.default_rng(random_state)
-        self.solver: _Solver = solvers[name](problem, screening, rng)
+        self.name, self.solver = name, _make_solver(name, problem, screening, rng)
 
     def points(
         self, Cs: np.ndarray, radii: np.ndarray
@@ -152,7 +152,7 @@ class Sequence:
                     known = None, None
                 return self.solver.solve(easier, control, C, *known)
 
-            outcome = attempt(problem, call)
+            outcome = attempt(problem, call, bearable(self.name))
             outcome = null_if_optimal(problem, outcome, control.tol)
             # Afresh: what was folded on the way has left its rounding in d.
             outcome = replace(outcome, dual=problem.dual_at(outcome.dual.alpha))
@@ -353,3 +353,22 @@ class _Conic(_Solver):
 
     def solve(self, problem, control, C, carried, decided):
         return run_conic(problem, control, decided)
+
+
+class _Added(_Solver):
+    """Cold starts of a solver that the package does not know, on all samples."""
+
+    def __init__(self, problem, region, rng, run):
+        super().__init__(problem, region, rng)
+        self.run = run
+
+    def solve(self, problem, control, C, carried, decided):
+        return self.run(problem, control, region=self.region)
+
+
+def _make_solver(name: str, problem: Problem, region: str | None, rng) -> _Solver:
+    added = added_solver(name)
+    if added is not None:
+        return _Added(problem, region, rng, added)
+    solvers = {"newton": _Newton, "coordinate": _Coordinate, "conic": _Conic}
+    return solvers[name](problem, region, rng)

@@ -19,6 +19,7 @@ __all__ = [
     "not_converged",
     "null_model",
     "shortfall",
+    "who_is_to_blame",
 ]
 
 
@@ -133,9 +134,12 @@ def not_converged(
     control: Control, certificate, seconds: float, remedy: str | None = None
 ) -> Warning:
     """The warning that the tolerance was not met, and what to do about it."""
+    words = remedy or _remedy(control)
+    if not control.exhausted():
+        words = f"{who_is_to_blame(certificate, control.tol)}: {words}"
     return convergence_warning(
         f"Not converged: {shortfall(certificate, control.tol)} after {control.steps} "
-        f"iterations and {seconds:.2f} s; {remedy or _remedy(control)}."
+        f"iterations and {seconds:.2f} s; {words}."
     )
 
 
@@ -151,6 +155,13 @@ def shortfall(certificate: Certificate, tol: float) -> str:
     )
 
 
+def who_is_to_blame(certificate: Certificate, tol: float) -> str:
+    """Rounding, where its bound alone exceeds what must be proven; else the solver."""
+    if not certificate.rounding <= max(tol, PROVABLE) * certificate.primal:
+        return "rounding forbids more"
+    return "the solver came no further"
+
+
 def _remedy(control: Control) -> str:
     if control.steps >= control.max_iter:
         return f"raise max_iter={control.max_iter}"
@@ -158,7 +169,7 @@ def _remedy(control: Control) -> str:
         return "raise max_seconds"
     if control.stopped:
         return "the callback asked to stop"
-    return "rounding forbids more: raise tol, lower C, or scale the features of X"
+    return "raise tol, lower C, or scale the features of X"
 
 
 def null_model(size: str, noisy: bool = True) -> Warning:
@@ -166,7 +177,8 @@ def null_model(size: str, noisy: bool = True) -> Warning:
     if not noisy:
         return NullModelWarning(
             "The best model is w = 0, a constant classifier: X says nothing about y. "
-            "Its rows are zero, or of no weight, or cancel out between the classes."
+            "Its rows are zero, or those of a class have no weight, or they cancel out "
+            "between the classes."
         )
     return NullModelWarning(
         "The best robust model is w = 0, a constant classifier: the noise covers what "

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wideberth._arrays import host, like
+from wideberth._arrays import host, is_foreign, like
 from wideberth._feature_names import feature_names
 from wideberth._polish import polished
 from wideberth._thin import thinned
@@ -33,11 +33,19 @@ from wideberth.noise import L2, Correlated, as_shape
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.regions import REGIONS
 from wideberth.scale.opening import is_scaled, is_small
-from wideberth.screening import Partition, Screener, carry_dual, screen_points
+from wideberth.screening import (
+    Partition,
+    Screener,
+    carry_dual,
+    null_point,
+    screen_points,
+    tells_something,
+)
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.newton import solve_newton
-from wideberth.solvers.rescue import attempt, rescued
+from wideberth.solvers.registry import added_solver, solver_names
+from wideberth.solvers.rescue import attempt, bearable, rescued
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
@@ -50,13 +58,16 @@ _EASY = 1500.0
 _DENSE, _SECONDS = 0.3, 2_000_000_000
 #: Distance of a margin from 1 below which a warm start leaves α as it is.
 _DOUBT = 1e-3
-_SOLVERS = ("auto", "newton", "coordinate", "conic")
 #: Entries of X up to which Newton's last digits are nearly free, and how far it goes
 #: for them: to the square of the tolerance, but no further than this.
 _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
-#: c_i‖z_i‖² up to which the conic solver is handed weights as they are.
-_CONIC_PULL = 1e10
+#: Steps of the descent that decides whether a model of tiny weights is the null model.
+_NULL_STEPS = 200
+
+
+#: A primal point and dual weights, if there are any, to start from.
+_Start = tuple[PrimalPoint, np.ndarray | None]
 
 
 def solve(
@@ -114,7 +125,7 @@ def solve(
         "newton" for tall data, "l2" or per-feature noise; "coordinate" for sparse or
         wide data, "l2" noise; "conic" is the reference for every shape (extra
         `conic`). "auto" takes the quickest by noise, shape and density; the choice is
-        in `Solution.solver`.
+        in `Solution.solver`. `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
     tol : float
@@ -184,13 +195,12 @@ def solve(
     problem, units = cut_radii(*build_problem(X, y, **asked))
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    if not units.plain and init is not None:
-        init = units.inward(*_read_init(problem, init))
     with units.quiet():
-        outcome = _known(problem, control, init)
+        start = _start(problem, units, init)
+        outcome = _known(problem, control, start)
         name = choose_solver(problem) if solver == "auto" else solver
         if outcome is None:
-            outcome = _run(problem, control, name, screening, init, random_state)
+            outcome = _run(problem, control, name, screening, start, random_state)
         outcome = finished(problem, control, outcome)
         units.check_cut(outcome.point.omega)
         solution = _solution(problem, control, outcome, name, screening, units)
@@ -211,8 +221,9 @@ def _announced(solution: Solution, quiet: bool) -> Solution:
 
 def check_choices(solver, screening) -> None:
     """Check the names of a solver and of a region."""
-    if solver not in _SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {_SOLVERS}.")
+    names = solver_names()
+    if not isinstance(solver, str) or solver not in names:
+        raise ValueError(f"solver={solver!r} is not known; choose one of {names}.")
     known = isinstance(screening, str) and screening in REGIONS
     if screening is not None and not known:
         raise ValueError(
@@ -300,18 +311,29 @@ def choose_solver(problem: Problem, along_path: bool = False) -> str:
     return "coordinate" if push <= _EASY * d else "newton"
 
 
-def _known(problem: Problem, control: Control, init) -> Outcome | None:
+def _start(problem: Problem, units: Units, init) -> _Start | None:
+    """A warm start given by the user in the problem's units, if it is of any use."""
+    if init is None:
+        return None
+    w, b, alpha = _read_init(problem, init)
+    with np.errstate(all="ignore"):
+        if not units.plain:
+            w, b, alpha = units.inward(w, b, alpha)
+        point = problem.at(w, b)
+    return (point, alpha) if tells_something(point, null_point(problem)) else None
+
+
+def _known(problem: Problem, control: Control, init: _Start | None) -> Outcome | None:
     """The answer, where the start or a closed form has it already."""
     if init is not None:
-        w, b, alpha = _read_init(problem, init)
+        point, alpha = init
         if alpha is not None:
-            start = Outcome(problem.at(w, b), problem.dual_at(alpha))
+            start = Outcome(point, problem.dual_at(alpha))
             if start.gap <= control.tol * start.point.value:
                 start = polished(problem, start, control.tol)
             if start.meets(control.tol):
                 return start
-    weightless = not problem.weights.any()
-    alpha = np.zeros(problem.n) if weightless else null_certificate(problem)
+    alpha = null_certificate(problem)
     if alpha is None:
         return None
     return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
@@ -323,9 +345,8 @@ def _run(problem, control, name, screening, init, random_state) -> Outcome:
             return run_conic(easier, control)
         return _iterate(easier, control, name, screening, init, random_state)
 
-    if name == "conic":
-        return attempt(problem, call, _CONIC_PULL)
-    return null_if_optimal(problem, attempt(problem, call), control.tol)
+    found = attempt(problem, call, bearable(name))
+    return null_if_optimal(problem, found, control.tol)
 
 
 def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
@@ -353,26 +374,39 @@ def run_conic(
 
 
 def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
-    """The null model in place of w ≈ 0, if w(α) = 0 and its gap agrees (theory §2)."""
-    if problem.radii.any() and not found.dual.w.any():
-        null = Outcome(problem.at(np.zeros(problem.rows.d)), found.dual)
-        if null.meets(tol):
-            return null
-    return found
+    """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
+
+    P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
+    `tol` of the optimum is left alone, unread.
+    """
+    point, dual = found.point, found.dual
+    longest = 4 * (tol * abs(point.value) + found.gap)
+    if not problem.largest_radius or not 0.5 * float(point.w @ point.w) <= longest:
+        return found
+    null = Outcome(null_point(problem), dual)
+    if not null.gap <= tol * null.point.value:
+        return found
+    if dual.w.any() and not is_foreign(problem.y):
+        alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
+        if alpha is not None:
+            null = Outcome(null.point, problem.dual_at(alpha))
+    return null if not null.dual.w.any() and null.meets(tol) else found
 
 
 def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
     """Run one of the solvers that screen while they go."""
-    w, b, alpha = (None, 0.0, None) if init is None else _read_init(problem, init)
+    if (added := added_solver(name)) is not None:
+        return added(problem, control, region=screening)
+    point, alpha = (None, None) if init is None else init
     if name == "newton":
-        start = None if w is None else (w, b)
+        start = None if point is None else (point.w, point.b)
         return solve_newton(
             problem, control, region=screening, init=start, random_state=random_state
         )
     from wideberth.solvers.coordinate import solve_coordinate  # loads numba
 
-    if w is not None:
-        alpha = carried_dual(problem, w, b, alpha)
+    if point is not None:
+        alpha = carried_dual(problem, point.w, point.b, alpha)
     return solve_coordinate(
         problem, control, region=screening, init=alpha, random_state=random_state
     )
@@ -406,7 +440,7 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
         remedy = None if control.exhausted() else out_of_range(problem, units)
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not point.w.any():
-        notes.append(null_model(_critical(problem, units), problem.radii.any()))
+        notes.append(null_model(_critical(problem, units), dual.s > 0))
     return Solution(
         point.w,
         point.b,

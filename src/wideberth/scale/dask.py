@@ -13,10 +13,13 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.scale.checksums import checksum
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.sources import Source
 
 __all__ = ["DaskSource"]
+
+_ORIGIN = "X, a Dask collection"
 
 
 class DaskSource(Source):
@@ -57,11 +60,12 @@ class DaskSource(Source):
 
     def map(self, question):
         tasks = self.tasks(question)
-        for done, answer in enumerate(_as_they_come(tasks), 1):
+        for number, (answer, found) in enumerate(_as_they_come(tasks)):
+            self._recognise(number, found, _ORIGIN)
             if answer is not None:  # an empty partition
                 yield answer
             if self.watch is not None:
-                self.watch(done)
+                self.watch(number + 1)
 
     def chunks(self):
         yield from self.map(_whole)
@@ -98,10 +102,10 @@ def _as_they_come(tasks: list):
 
 
 def _answer(question, number: int, X, y, weight, radius):
-    """In a worker: put the question to one partition."""
+    """In a worker: what one partition answers, and its checksum."""
     parts = [None if part is None else _plain(part) for part in (y, weight, radius)]
-    chunk = Chunk.of(_plain(X), parts, number, "X, a Dask collection")
-    return question(chunk) if chunk.n else None
+    chunk = Chunk.of(_plain(X), parts, number, _ORIGIN)
+    return question(chunk) if chunk.n else None, checksum(chunk)
 
 
 def _whole(chunk: Chunk) -> Chunk:

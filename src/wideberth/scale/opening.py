@@ -13,7 +13,13 @@ from wideberth._kinds import ENDINGS, is_compressed, kind_of
 from wideberth._validation import refuse_masked
 from wideberth.scale.chunks import DataError
 from wideberth.scale.memory import parse_bytes
-from wideberth.scale.sources import ArraySource, ChunkSource, NpySource, Source
+from wideberth.scale.sources import (
+    ArraySource,
+    ChunkSource,
+    MapSource,
+    NpySource,
+    Source,
+)
 
 __all__ = ["is_scaled", "is_small", "names_values", "open_data"]
 
@@ -84,8 +90,10 @@ def open_data(
                 "open_data with it."
             )
         return X
-    if isinstance(X, np.memmap) and X.filename is not None:
-        return NpySource.of_memmap(X, **beside, memory=memory)
+    if isinstance(X, np.memmap):
+        if y is None:
+            raise DataError("y is missing; give one label per row of X.")
+        return MapSource(X, **beside, memory=memory)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns)
     if is_dask(X):

@@ -148,7 +148,7 @@ def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
             remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not found.w.any():
-        notes.append(null_model("at most the one given"))
+        notes.append(null_model("at most the one given", found.noisy))
     return Solution(
         found.w if terms.turn is None else terms.turn @ found.w,
         found.b,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,10 +13,18 @@ import scipy.sparse as sp
 
 from wideberth._arrays import is_foreign
 from wideberth._validation import refuse_masked
+from wideberth.scale.checksums import Checksum, checksum
 from wideberth.scale.chunks import Chunk, DataError
 from wideberth.scale.memory import parse_bytes, resident
 
-__all__ = ["ArraySource", "ChunkSource", "NpySource", "Source", "read_vector"]
+__all__ = [
+    "ArraySource",
+    "ChunkSource",
+    "MapSource",
+    "NpySource",
+    "Source",
+    "read_vector",
+]
 
 T = TypeVar("T")
 #: float64 vectors as long as its rows that a problem in memory takes besides them.
@@ -27,7 +36,12 @@ _DEVICE_ROWS = 4_000_000
 
 
 class Source(ABC):
-    """Rows that can be read again and again, chunk by chunk."""
+    """Rows that can be read again and again, chunk by chunk.
+
+    Every read must find the same: chunks are recognised by their checksums, and one
+    that is not what it was at the first read is an error. Answers about different data
+    would be put together as one proof.
+    """
 
     #: Rows, where that is known before the first read, and features.
     n: int | None = None
@@ -45,6 +59,8 @@ class Source(ABC):
 
     def __init__(self, memory=None):
         self.memory = parse_bytes(memory)
+        self._first: dict[int, Checksum] = {}
+        self._chunks: int | None = None
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
@@ -52,20 +68,47 @@ class Source(ABC):
 
     def map(self, question: Callable[[Chunk], T]) -> Iterator[T]:
         """Put a question to every chunk; the next one is read meanwhile."""
-        for done, chunk in enumerate(_ahead(self.chunks()), 1):
+        count = 0
+        for count, chunk in enumerate(_ahead(self._recognised()), 1):
             yield question(chunk)
             if self.watch is not None:
-                self.watch(done)
+                self.watch(count)
+        self._check_count(count)
 
     def labels(self) -> Iterator[tuple[Any, Any]]:
         """Labels and weights of all chunks, read without the features if possible."""
-        for chunk in self.chunks():
+        for chunk in self._recognised():
             yield chunk.y, chunk.weight
 
     def some_labels(self) -> Iterator[Any]:
         """Labels alone, for who may stop before the end."""
         for y, _ in self.labels():
             yield y
+
+    def _recognised(self) -> Iterator[Chunk]:
+        """All chunks, each compared with what it was at the first read."""
+        for chunk in self.chunks():
+            self._recognise(chunk.number, checksum(chunk), chunk.origin)
+            yield chunk
+
+    def _recognise(self, number: int, found: Checksum, origin: str) -> None:
+        if self._first.setdefault(number, found) != found:
+            raise DataError(
+                f"{origin}, chunk {number}: the data changed while it was read; this "
+                "chunk is not what it was at the first read. Give data that yields "
+                "the same values in the same order each time: no shuffling, no random "
+                "augmentation, no file that is being written."
+            )
+
+    def _check_count(self, chunks: int) -> None:
+        """Note how many chunks a whole read found; all must find as many."""
+        if self._chunks is None:
+            self._chunks = chunks
+        if chunks != self._chunks:
+            raise DataError(
+                f"The data changed while it was read: it came in {chunks} chunks, and "
+                f"in {self._chunks} at the first read."
+            )
 
     def capacity(self) -> int:
         """How many rows may be held in memory, with what solving on them takes."""
@@ -100,7 +143,11 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 class ArraySource(Source):
-    """Rows of an array that stays where it is, taken in slices."""
+    """Rows of an array that stays where it is, taken in slices.
+
+    It is held by reference and nothing is read twice, so no checksum is taken: like a
+    NumPy array in memory, it changes only if the program that passed it changes it.
+    """
 
     n: int
     stays = True
@@ -157,8 +204,10 @@ class ChunkSource(Source):
             )
         for chunk in self.chunks():
             self.d = chunk.X.shape[1]
-            size = chunk.X.data.nbytes if sp.issparse(chunk.X) else chunk.X.nbytes
-            self.row_bytes = size / max(chunk.n, 1)
+            self.row_bytes = 8 * self.d
+            if not is_foreign(chunk.X):
+                held = chunk.X.data if sp.issparse(chunk.X) else chunk.X
+                self.row_bytes = held.nbytes / max(chunk.n, 1)
             break
         else:
             raise DataError("X yields no chunk; at least one is needed.")
@@ -199,69 +248,102 @@ def _iterator(data: Iterable) -> Iterator:
         ) from None
 
 
-class NpySource(Source):
-    """Rows of a .npy file, read piece by piece; nothing is mapped into memory."""
+class _RowSource(Source):
+    """Rows that can be taken by their numbers, with vectors of one number per row."""
 
     n: int
 
-    def __init__(self, path, y, weight=None, radius=None, memory=None, layout=None):
+    def __init__(self, name: str, shape, dtype, memory):
         super().__init__(memory)
-        self.path = Path(path)
-        if layout is None:
-            with self.path.open("rb") as file:
-                layout = _header(file, self.path)
-        shape, self.dtype, self.offset = layout
         if len(shape) != 2:
             raise DataError(
-                f"{self.path} holds an array of shape {shape}; it must have two "
+                f"{name} holds an array of shape {shape}; it must have two "
                 "dimensions: samples × features."
             )
         self.n, self.d = shape
         if self.n < 1 or self.d < 1:
             raise DataError(
-                f"{self.path} holds an array of shape {shape}; it needs at least one "
+                f"{name} holds an array of shape {shape}; it needs at least one "
                 "row and one column."
             )
-        self.row_bytes = self.d * self.dtype.itemsize
+        if dtype.kind not in "biuf":
+            raise DataError(f"{name} holds {dtype}; its entries must be real numbers.")
+        self.name, self.dtype = name, dtype
+        self.row_bytes = self.d * dtype.itemsize
+
+    def _attach(self, y, weight, radius) -> None:
+        named = (("y", y), ("sample_weight", weight), ("radius", radius))
+        self.vectors = [read_vector(value, self.n, name) for name, value in named]
+        self.brings_radii = radius is not None
+
+    @abstractmethod
+    def _blocks(self, stops: Iterator[tuple[int, int]]) -> Iterator[np.ndarray]:
+        """Copies of the rows from start to stop, one after the other."""
+
+    def _stops(self) -> Iterator[tuple[int, int]]:
+        for start in range(0, self.n, self.chunk_rows):
+            yield start, min(start + self.chunk_rows, self.n)
+
+    def chunks(self):
+        stops = enumerate(self._stops())
+        for (number, (start, stop)), X in zip(
+            stops, self._blocks(self._stops()), strict=True
+        ):
+            parts = [
+                None if part is None else np.array(part[start:stop])
+                for part in self.vectors
+            ]
+            yield Chunk.of(X, parts, number, f"{self.name} (from row {start})")
+
+    def labels(self):
+        yield self.vectors[0], self.vectors[1]
+
+
+class NpySource(_RowSource):
+    """Rows of a .npy file, read piece by piece; nothing is mapped into memory."""
+
+    def __init__(self, path, y, weight=None, radius=None, memory=None):
+        self.path = Path(path)
+        with self.path.open("rb") as file:
+            shape, dtype, self.offset = _header(file, self.path)
+        super().__init__(str(self.path), shape, dtype, memory)
         size = self.path.stat().st_size - self.offset
         if size < self.n * self.row_bytes:
             raise DataError(
                 f"{self.path} is cut short: its header promises {self.n} rows of "
                 f"{self.d} columns, but there are only {size // self.row_bytes}."
             )
-        named = (("y", y), ("sample_weight", weight), ("radius", radius))
-        self.vectors = [read_vector(value, self.n, name) for name, value in named]
-        self.brings_radii = radius is not None
+        self._attach(y, weight, radius)
 
-    def labels(self):
-        yield self.vectors[0], self.vectors[1]
-
-    @classmethod
-    def of_memmap(cls, X: np.memmap, **beside) -> NpySource:
-        """The file behind a memory map."""
-        if not X.flags.c_contiguous:
-            raise DataError(
-                "X is a memory map that is not stored row by row in one piece; give "
-                "the whole map, or a .npy file."
-            )
-        offset = X.offset
-        if isinstance(X.base, np.ndarray):  # a slice of another map
-            start = X.__array_interface__["data"][0]
-            offset += start - X.base.__array_interface__["data"][0]
-        return cls(X.filename, **beside, layout=(X.shape, X.dtype, offset))
-
-    def chunks(self):
+    def _blocks(self, stops):
         with self.path.open("rb") as file:
             file.seek(self.offset)
-            for number, start in enumerate(range(0, self.n, self.chunk_rows)):
-                stop = min(start + self.chunk_rows, self.n)
+            for start, stop in stops:
                 X = np.fromfile(file, self.dtype, (stop - start) * self.d)
-                parts = [
-                    None if part is None else np.array(part[start:stop])
-                    for part in self.vectors
-                ]
-                origin = f"{self.path} (from row {start})"
-                yield Chunk.of(X.reshape(-1, self.d), parts, number, origin)
+                yield X.reshape(-1, self.d)
+
+
+class MapSource(_RowSource):
+    """Rows of a memory map, copied piece by piece from the array as it is.
+
+    Never from its file: that may hold something else, where the map is copy-on-write
+    and was written to, or where another file took its name. Pages that were read are
+    handed back, so that a map takes no more memory than its file would; those of a
+    copy-on-write map stay, since what was written to them is nowhere else.
+    """
+
+    def __init__(self, X: np.memmap, y, weight=None, radius=None, memory=None):
+        super().__init__("X, a memory map", X.shape, X.dtype, memory)
+        self.X = X
+        self._attach(y, weight, radius)
+
+    def _blocks(self, stops):
+        pages = getattr(self.X, "_mmap", None)
+        shared = self.X.mode in ("r", "r+", "w+") and hasattr(pages, "madvise")
+        for start, stop in stops:
+            yield np.array(self.X[start:stop], order="C", subok=False)
+            if shared:
+                pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
 
 
 def _header(file: BinaryIO, path: Path):
@@ -277,8 +359,6 @@ def _header(file: BinaryIO, path: Path):
             f"{path} is stored column by column; store it row by row: "
             "np.save(path, np.ascontiguousarray(X))."
         )
-    if dtype.kind not in "biuf":
-        raise DataError(f"{path} holds {dtype}; its entries must be real numbers.")
     return shape, dtype, file.tell()
 
 

@@ -32,7 +32,7 @@ from wideberth.scale.passes import Look, Settle
 from wideberth.scale.sources import Source
 from wideberth.scale.work import Work
 from wideberth.solvers.control import Control, Outcome
-from wideberth.solvers.near import solve_near, solve_sample
+from wideberth.solvers.near import solve_again, solve_near, solve_sample
 from wideberth.solvers.subsample import SamplingError
 
 __all__ = ["TallOutcome", "solve_tall"]
@@ -46,6 +46,8 @@ _MOST_OF_SAMPLE = 0.4
 _PATIENCE, _MOST_READS = 6, 40
 #: How much wider than planned a look may be made.
 _WIDEST = 1e9
+#: Relative gap beyond which even the solution of a sample tells nothing.
+_POOR = 0.1
 #: Steps on the rows in memory after which another look says more.
 _MOST_STEPS = 300
 
@@ -59,6 +61,7 @@ class TallOutcome:
     certificate: Certificate
     reads: int
     tight: bool
+    noisy: bool  # whether the dual point feels any noise
     alpha: Any
     removed: Any
     saturated: Any
@@ -94,8 +97,8 @@ class _Tall:
         self.rng = np.random.default_rng(random_state)
         self.capacity = source.capacity()
         self.reads, self.n = 0, 0
-        self.sizes: dict[int, int] = {}
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
+        self.null: PrimalPoint = None  # type: ignore[assignment]  # w = 0, best b
         self.proof: _Proof | None = None
         self.tight = False  # given up for want of memory
 
@@ -143,12 +146,6 @@ class _Tall:
         work = Work(self.terms, self.capacity, look.seed)
         for answer in self.source.map(look):
             work.add(answer)
-        self.sizes = self.sizes or work.sizes
-        if work.sizes != self.sizes:
-            raise DataError(
-                "The data changed while it was read: chunks have other numbers of rows "
-                "than at the first read."
-            )
         return work
 
     def _enough(self, work: Work, look: Look) -> Work:
@@ -178,6 +175,9 @@ class _Tall:
             found = solve_sample(problem, inner, seed)
         else:
             found = solve_near(problem, inner, w, b)
+        if exact or not found.meets(_POOR):
+            inner.max_iter = self.control.max_iter
+            found = solve_again(problem, inner, found)
         self.control.steps = inner.steps
         look = Look(
             self.terms,
@@ -223,6 +223,8 @@ class _Tall:
         point = PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
         if self.point is None or point.value < self.point.value:
             self.point = point
+        if self._null_is_optimal():
+            self.point = self.null
         saturated = 0 if work.fold is None else work.fold.n
         counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
         self.control.record(float(self.reads), self._certificate(), counts)
@@ -248,14 +250,15 @@ class _Tall:
             shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
             toward = abs(b)
             hinge = (1 - toward) * heavy.total + (1 + toward) * light.total
-        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
-        if not null and fold.total > 0:  # without any weight, w = 0 too
-            return False
         zero, none = np.zeros(self.terms.d), np.empty(0)
         value = hinge + 0.5 * (penalty or 0.0) * b * b
         mass = sum(side.total for side in work.sides)
         error = gamma(fold.chain + 16) * (1 + abs(b)) * mass
-        self.point = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
+        self.null = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
+        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
+        if not null and fold.total > 0:  # without any weight, w = 0 too
+            return False
+        self.point = self.null
         dual = self._empty(fold).dual_at(none)
         self.proof = _Proof(dual, (zero, 0.0), {}, shares)
         proof = self._certificate()
@@ -264,6 +267,14 @@ class _Tall:
             return False
         self.control.record(float(self.reads), proof, (0, self.n, 0))
         return True
+
+    def _null_is_optimal(self) -> bool:
+        """Whether the dual point has w(α) = 0 and proves the null model (theory §2)."""
+        if self.proof is None or self.proof.dual.w.any():
+            return False
+        null, dual = self.null, self.proof.dual
+        rounding = null.rounding + dual.rounding
+        return Certificate(null.value, dual.value, rounding).meets(self.control.tol)
 
     def _empty(self, fold: Folded) -> Problem:
         """The whole problem with every row folded."""
@@ -300,6 +311,7 @@ class _Tall:
             self._certificate(),
             self.reads,
             self.tight,
+            proof is not None and proof.dual.s > 0,
             alpha,
             removed,
             saturated,

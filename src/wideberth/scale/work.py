@@ -21,7 +21,8 @@ class Work:
 
     If more rows than that are near the margin a sample of them stands for all, weighted
     up. Then `exact` is False, and no dual point of the whole problem comes of it.
-    `problem` leaves behind the `members` of each chunk and the `chance` each row had.
+    `problem` leaves behind the `members` of each chunk, the `weights` c of its rows and
+    the `chance` each had; c/chance·chance would not be c to the last bit.
     """
 
     def __init__(self, terms: Terms, capacity: int, seed: int):
@@ -29,7 +30,6 @@ class Work:
         self.n, self.exact = 0, True
         self._share = 1.0
         self._rest: Folded | None = None
-        self.sizes: dict[int, int] = {}
         self.fold: Folded | None = None
         self.sides: list[Folded] = []
         self.classes: tuple[int, ...] = (0, 0)
@@ -40,7 +40,6 @@ class Work:
     def add(self, answer: Answer) -> None:
         """Take in what one chunk answered."""
         self.n += answer.n
-        self.sizes[answer.number] = answer.n
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
         self.fold = _plus(self.fold, answer.fold)
@@ -86,6 +85,7 @@ class Work:
         weights = concat([piece.weights / piece.chance for piece in pieces])
         radii = concat([piece.radii for piece in pieces])
         self.chance = concat([piece.chance for piece in pieces])
+        self.weights = concat([piece.weights for piece in pieces])
         rows = as_rows(X, y)
         rows.passes = Passes(self.n)
         noise, intercept = self.terms.noise, self.terms.intercept
@@ -100,8 +100,8 @@ class Work:
         """
         if self.sides or self._rest is None:
             return None
-        weights = problem.weights * self.chance
-        return replace(problem, weights=weights, folded=_plus(self.fold, self._rest))
+        folded = _plus(self.fold, self._rest)
+        return replace(problem, weights=self.weights, folded=folded)
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, chunk by chunk."""

@@ -5,6 +5,11 @@
 
 Clarabel is the accurate oracle of the tests; SCS with `PAPER_OPTIONS` is the baseline
 of the paper. The multipliers of the hinge constraints are α. Needs the extra `conic`.
+
+t stands for Ω(w) times the largest radius, so that small radii weigh as much as others.
+What costs nothing is left out: samples of no weight, whose ξ_i could grow for ever, and
+t where no sample of weight has a radius. An interior-point method follows such a
+direction until its arithmetic fails.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ import scipy.sparse as sp
 from wideberth.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem import Certificate, Problem
 
-__all__ = ["PAPER_OPTIONS", "ConicResult", "solve_conic"]
+__all__ = ["PAPER_OPTIONS", "ConicError", "ConicResult", "solve_conic"]
 
 #: SCS options of the paper's baseline, with eps_abs = eps_rel = 1e-6.
 PAPER_OPTIONS = {
@@ -42,6 +47,10 @@ _ACCURATE_OPTIONS = {
 }
 
 
+class ConicError(RuntimeError):
+    """A conic solver gave up without a point to go on with."""
+
+
 @dataclass(frozen=True)
 class ConicResult:
     """What a conic solver returned, as a primal point and a feasible dual one."""
@@ -54,7 +63,9 @@ class ConicResult:
     n_iter: int
 
 
-def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResult:
+def solve_conic(
+    problem: Problem, *, backend="clarabel", unit: float = 1.0, **options
+) -> ConicResult:
     """Solve with a general conic solver.
 
     Parameters
@@ -63,6 +74,8 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
         The problem, reduced or not.
     backend : {"clarabel", "scs", "qoco"}
         Which solver CVXPY calls; QOCO is no part of the extra `conic`.
+    unit : float
+        What the objective is divided by, for the solver's eyes only.
     **options
         Passed on to it. Clarabel's default here is tighter than its own, for use as an
         oracle; `PAPER_OPTIONS` are the paper's for SCS.
@@ -76,15 +89,19 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
         )
     if backend == "clarabel":
         options = _ACCURATE_OPTIONS | options
-    program, w, b, hinge = _program(cp, problem)
+        if _hands_over_its_last_point(cp):
+            options = {"accept_unknown": True} | options
+    used = problem.weights > 0
+    program, w, b, hinge = _program(cp, problem, used, unit)
     try:
         with _without_doubts():
             program.solve(solver=solvers[backend], **options)
     except cp.SolverError as error:
-        raise RuntimeError(f"{backend} failed on this problem: {error}") from error
-    if w.value is None:
-        raise RuntimeError(f"{backend} returned no solution: status {program.status}.")
-    alpha = np.clip(hinge.dual_value, 0.0, problem.weights)
+        raise ConicError(f"{backend} failed on this problem: {error}") from error
+    if w.value is None or not np.isfinite(w.value).all():
+        raise ConicError(f"{backend} returned no solution: status {program.status}.")
+    alpha = np.zeros(problem.n)
+    alpha[used] = np.clip(unit * hinge.dual_value, 0.0, problem.weights[used])
     intercept = 0.0 if b is None else float(b.value)
     dual = problem.dual_at(alpha)
     return ConicResult(
@@ -95,6 +112,12 @@ def solve_conic(problem: Problem, *, backend="clarabel", **options) -> ConicResu
         program.status,
         int(program.solver_stats.num_iters or 0),
     )
+
+
+def _hands_over_its_last_point(cp) -> bool:
+    """Whether this CVXPY returns where Clarabel got stuck, rather than an error."""
+    known = cp.reductions.solvers.defines.SOLVER_MAP_CONIC
+    return hasattr(known.get("CLARABEL"), "ACCEPT_UNKNOWN")
 
 
 @contextmanager
@@ -122,28 +145,32 @@ def _import_cvxpy():
     return cvxpy
 
 
-def _program(cp, problem: Problem):
-    n, d, y = problem.n, problem.rows.d, problem.y
-    Z = sp.diags_array(y) @ sp.csr_array(problem.rows.X.astype(np.float64))
+def _program(cp, problem: Problem, used: np.ndarray, unit: float):
+    """The program on the samples `used`, a mask, its objective divided by `unit`."""
+    y, radii, fold = problem.y[used], problem.radii[used], problem.folded
+    Z = sp.diags_array(y) @ sp.csr_array(problem.rows.X.astype(np.float64))[used]
     if not sp.issparse(problem.rows.X):
         Z = Z.toarray()
-    w, t, xi = cp.Variable(d), cp.Variable(), cp.Variable(n, nonneg=True)
-    margins, penalty = Z @ w - problem.radii * t, 0.5 * cp.sum_squares(w)
-    b = None
+    w, xi = cp.Variable(problem.rows.d), cp.Variable(y.size, nonneg=True)
+    margins, cost = Z @ w, 0.5 / unit * cp.sum_squares(w)
+    cost = cost + (problem.weights[used] / unit) @ xi
+    b, constraints = None, []
     if problem.intercept is not None:
         b = cp.Variable()
         margins = margins + y * b
         if problem.intercept > 0:
-            penalty = penalty + 0.5 * problem.intercept * cp.square(b)
-    objective = penalty + problem.weights @ xi
-    fold = problem.folded
+            cost = cost + 0.5 * problem.intercept / unit * cp.square(b)
     if fold is not None:
-        objective = objective - fold.d @ w + fold.s * t
+        cost = cost - (fold.d / unit) @ w
         if b is not None:
-            objective = objective - fold.balance * b
+            cost = cost - fold.balance / unit * b
+    if radii.any() or (fold is not None and fold.s > 0):
+        t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
+        margins = margins - (radii / widest) * t
+        cost = cost if fold is None else cost + fold.s / widest / unit * t
+        constraints.append(widest * _support(cp, problem.noise, w) <= t)
     hinge = xi >= 1 - margins
-    support = _support(cp, problem.noise, w) <= t
-    return cp.Problem(cp.Minimize(objective), [hinge, support]), w, b, hinge
+    return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge
 
 
 def _support(cp, noise, w):

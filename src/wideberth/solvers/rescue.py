@@ -27,16 +27,20 @@ from wideberth.noise import L2
 from wideberth.problem import Problem
 from wideberth.rows import DenseRows
 from wideberth.screening import Screener
+from wideberth.solvers.conic import ConicError, solve_conic
 from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton import ridge_start
 
-__all__ = ["EvenBarrier", "attempt", "rescued"]
+__all__ = ["EvenBarrier", "affordable", "attempt", "bearable", "rescued"]
 
 #: c_i‖z_i‖² up to which a solver is handed the weights as they are.
 _BEARABLE = 1e30
-#: The same in second attempts.
+#: The same of the conic solver (`tests/test_ends.py` holds it to C = 1e12).
+_CONIC_BEARABLE = 1e10
+#: The same in second attempts, and in those of the conic solver.
 _EASIER = (1e16, 1e12, 1e8, 1e5)
+_CONIC_EASIER = (1e7, 1e5)
 #: Cost of the engine's algebra, n·d², up to which second attempts are made.
 _AFFORDABLE = 2e7
 _MOST_STEPS = 100
@@ -76,6 +80,11 @@ def eased(problem: Problem, most: float) -> Problem:
     return problem.with_weights(np.minimum(problem.weights, cap))
 
 
+def bearable(solver: str) -> float:
+    """c_i‖z_i‖² up to which the solver of this name takes weights as they are."""
+    return _CONIC_BEARABLE if solver == "conic" else _BEARABLE
+
+
 def attempt(
     problem: Problem, solver: Callable[[Problem], Outcome], most: float = _BEARABLE
 ) -> Outcome:
@@ -87,7 +96,12 @@ def attempt(
     easier = eased(problem, most)
     try:
         found = solver(easier)
-    except (OverflowError, FloatingPointError, np.linalg.LinAlgError):
+    except (
+        OverflowError,
+        FloatingPointError,
+        np.linalg.LinAlgError,
+        ConicError,
+    ):
         return Outcome(
             problem.at(np.zeros(problem.rows.d)), problem.dual_at(np.zeros(problem.n))
         )
@@ -97,9 +111,14 @@ def attempt(
     return Outcome(problem.at(point.w, point.b), problem.dual_at(alpha))
 
 
+def affordable(problem: Problem) -> bool:
+    """Whether the problem is small enough for second attempts."""
+    return problem.n * min(problem.rows.d, problem.n) ** 2 <= _AFFORDABLE
+
+
 def rescued(problem: Problem, control: Control, found: Outcome) -> Outcome:
     """The best of `found` and of second attempts, tried until one proves `tol`."""
-    if problem.n * min(problem.rows.d, problem.n) ** 2 > _AFFORDABLE:
+    if not affordable(problem):
         return found
     for attempt in _attempts(problem, control):
         found = best_of([found, polished(problem, attempt, control.tol)])
@@ -109,7 +128,10 @@ def rescued(problem: Problem, control: Control, found: Outcome) -> Outcome:
 
 
 def _attempts(problem: Problem, control: Control) -> Iterator[Outcome]:
+    if not _feels_noise(problem):  # then all shapes are alike
+        problem = replace(problem, noise=L2())
     if not problem.noise.smooth:
+        yield from _by_cones(problem, control)
         return
     if problem.intercept == 0 and problem.n * problem.rows.d <= _AFFORDABLE:
         yield from _tried(problem, _centred(problem), control, EvenBarrier)
@@ -125,6 +147,30 @@ def _attempts(problem: Problem, control: Control) -> Iterator[Outcome]:
             yield from _tried(problem, easier, control, engine)
 
 
+def _feels_noise(problem: Problem) -> bool:
+    fold = problem.folded
+    return bool(problem.radii.any()) or (fold is not None and fold.s > 0)
+
+
+def _by_cones(problem: Problem, control: Control) -> Iterator[Outcome]:
+    """The conic solver under lower weights, and with the objective per weight.
+
+    Lower weights where α_i < c_i at the optimum; where samples saturate under weights
+    beyond any use, Σ(c_i/c)ξ_i with c = max c_i is what there is to minimise.
+    """
+    heaviest = float(problem.weights.max(initial=0.0))
+    tries = [(eased(problem, most), 1.0) for most in _CONIC_EASIER]
+    for easier, unit in [*tries, (problem, heaviest)]:
+        if control.exhausted():
+            return
+        try:
+            result = solve_conic(easier, unit=unit)
+        except (ConicError, ImportError):
+            continue
+        control.steps += result.n_iter
+        yield Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
+
+
 def _centred(problem: Problem) -> Problem:
     """The problem with columns of mean 0, where a free intercept makes up for it.
 
@@ -133,8 +179,11 @@ def _centred(problem: Problem) -> Problem:
     """
     X = problem.rows.X
     X = X.toarray() if sp.issparse(X) else X
-    X = X - X.mean(axis=0, dtype=np.float64)
-    return replace(problem, rows=DenseRows(X, problem.y, problem.rows.passes))
+    means = X.mean(axis=0, dtype=np.float64)
+    rows, fold = DenseRows(X - means, problem.y, problem.rows.passes), problem.folded
+    if fold is not None:  # Σc_iy_i(x_i − means)
+        fold = replace(fold, d=fold.d - fold.balance * means)
+    return replace(problem, rows=rows, folded=fold)
 
 
 def _tried(problem: Problem, other: Problem, control: Control, engine):

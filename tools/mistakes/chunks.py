@@ -1,0 +1,91 @@
+"""Mistakes in how chunks are read, recognised and put together."""
+
+from mistakes.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "a chunk that changed taken for the same",
+        "scale/sources.py",
+        "        if self._first.setdefault(number, found) != found:\n",
+        "        if False:\n",
+        "test_chunks.py::test_chunks_that_change_between_reads_are_noticed",
+    ),
+    Mutant(
+        "a read that ends early taken for a whole one",
+        "scale/sources.py",
+        "        if chunks != self._chunks:\n",
+        "        if False:\n",
+        "test_chunks.py::test_chunks_that_change_between_reads_are_noticed",
+    ),
+    Mutant(
+        "a Dask partition that changed taken for the same",
+        "scale/dask.py",
+        "            self._recognise(number, found, _ORIGIN)\n",
+        "",
+        "test_chunks.py::test_dask_partitions_that_change_are_noticed",
+    ),
+    Mutant(
+        "labels left out of the checksum",
+        "scale/checksums.py",
+        "        for part in (chunk.X, chunk.y, chunk.weight, chunk.radius)\n",
+        "        for part in (chunk.X, chunk.weight, chunk.radius)\n",
+        "test_chunks.py::test_chunks_that_change_between_reads_are_noticed",
+    ),
+    Mutant(
+        "checksum blind to values that change places within a row",
+        "scale/checksums.py",
+        "    return zlib.crc32(flat[whole:].data, zlib.crc32(columns.data, crc))\n",
+        "    return zlib.crc32(flat[whole:].data, crc)\n",
+        "test_chunks.py::test_a_checksum_tells_two_values_that_change_places",
+    ),
+    Mutant(
+        "checksum blind to values that change places within a column",
+        "scale/checksums.py",
+        "        crc = zlib.crc32(piece.sum(axis=1).data, crc)\n",
+        "",
+        "test_chunks.py::test_a_checksum_tells_two_values_that_change_places",
+    ),
+    Mutant(
+        "checksum blind to pairs of signs",
+        "scale/checksums.py",
+        "_WIDTHS = (1021, 1019, 1013)\n",
+        "_WIDTHS = (1024, 1024, 1024)\n",
+        "test_chunks.py::test_a_checksum_tells_signs",
+    ),
+    Mutant(
+        "what was written to a copy-on-write map thrown away",
+        "scale/sources.py",
+        'self.X.mode in ("r", "r+", "w+")',
+        'self.X.mode in ("r", "r+", "w+", "c")',
+        "test_chunks.py::test_a_map_that_was_written_to_is_used_as_it_is",
+    ),
+    Mutant(
+        "weights divided by a chance and multiplied by it again",
+        "scale/work.py",
+        "        return replace(problem, weights=self.weights, folded=folded)\n",
+        "        weights = problem.weights * self.chance\n"
+        "        return replace(problem, weights=weights, folded=folded)\n",
+        "test_chunks.py::test_dual_weights_never_exceed_the_weights",
+    ),
+    Mutant(
+        "no second attempt out of core",
+        "scale/tall.py",
+        "        if exact or not found.meets(_POOR):\n",
+        "        if False:\n",
+        "test_ends.py::test_chunks_with_weights_over_six_orders_are_solved",
+    ),
+    Mutant(
+        "the null model beside a free intercept missed out of core",
+        "scale/tall.py",
+        "        if self._null_is_optimal():\n",
+        "        if False:\n",
+        "test_ends.py::test_chunks_know_the_null_model_that_memory_knows",
+    ),
+    Mutant(
+        "a tiny model called the null model out of core",
+        "scale/tall.py",
+        "        if self.proof is None or self.proof.dual.w.any():\n",
+        "        if self.proof is None:\n",
+        "test_ends.py::test_chunks_take_no_tiny_model_for_the_null_model",
+    ),
+]
