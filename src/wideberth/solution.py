@@ -148,7 +148,7 @@ def shortfall(certificate: Certificate, tol: float) -> str:
     gap = f"relative gap {certificate.relative_gap:.2e}"
     if not certificate.gap <= tol * certificate.primal:
         return f"{gap} > tol={tol:.2e}"
-    doubt = certificate.rounding / certificate.primal
+    doubt = certificate.rounding / (certificate.primal or 1.0)
     gap += f", which rounding may have put off by {doubt:.2e}, > tol={tol:.2e}"
     return (
         gap if tol >= PROVABLE else f"{gap}, of which {PROVABLE:.0e} has to be proven"

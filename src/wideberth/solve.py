@@ -386,11 +386,14 @@ def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     null = Outcome(null_point(problem), dual)
     if not null.gap <= tol * null.point.value:
         return found
-    if dual.w.any() and not is_foreign(problem.y):
-        alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
-        if alpha is not None:
-            null = Outcome(null.point, problem.dual_at(alpha))
-    return null if not null.dual.w.any() and null.meets(tol) else found
+    if dual.w.any():
+        alpha = None
+        if not is_foreign(problem.y):
+            alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
+        if alpha is None:
+            return found
+        null = Outcome(null.point, problem.dual_at(alpha))
+    return null if null.meets(tol) else found
 
 
 def _iterate(problem, control, name, screening, init, random_state) -> Outcome:

@@ -60,13 +60,6 @@ MUTANTS = [
         "test_scale.py::test_the_certificate_is_true_whatever_the_memory",
     ),
     Mutant(
-        "rows drawn at the weight of those they stand for",
-        "scale/work.py",
-        "weights = problem.weights * self.chance",
-        "weights = problem.weights",
-        "test_scale.py::test_the_certificate_is_true_whatever_the_memory",
-    ),
-    Mutant(
         "majority out of core without λ_b",
         "scale/tall.py",
         "(light.total + penalty) / max",
@@ -76,8 +69,8 @@ MUTANTS = [
     Mutant(
         "hinge of the null model for the other class",
         "scale/tall.py",
-        "(1 - toward) * heavy.total + (1 + toward) * light.total",
-        "(1 + toward) * heavy.total + (1 - toward) * light.total",
+        "max(1 - toward, 0.0) * heavy.total + (1 + toward) * light.total",
+        "(1 + toward) * heavy.total + max(1 - toward, 0.0) * light.total",
         "test_scale.py::test_the_null_model_out_of_core_has_the_value_of_the_null_model",
     ),
     Mutant(

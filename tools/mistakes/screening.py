@@ -349,7 +349,7 @@ MUTANTS = [
     Mutant(
         "null certificate with the majority at its full weight",
         "endpoints.py",
-        "        alpha[majority] *= mass / accurate_sum(alpha[majority])\n",
+        "        middle[majority] *= mass / accurate_sum(middle[majority])\n",
         "        del majority, mass\n",
         "test_endpoints.py::test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on",
     ),

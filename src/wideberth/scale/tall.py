@@ -249,11 +249,10 @@ class _Tall:
                 b = fold.balance / penalty if penalty else 0.0
             shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
             toward = abs(b)
-            hinge = (1 - toward) * heavy.total + (1 + toward) * light.total
+            hinge = max(1 - toward, 0.0) * heavy.total + (1 + toward) * light.total
         zero, none = np.zeros(self.terms.d), np.empty(0)
         value = hinge + 0.5 * (penalty or 0.0) * b * b
-        mass = sum(side.total for side in work.sides)
-        error = gamma(fold.chain + 16) * (1 + abs(b)) * mass
+        error = gamma(fold.chain + 16) * value  # a sum of what is never negative
         self.null = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
         null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
         if not null and fold.total > 0:  # without any weight, w = 0 too
