@@ -1,0 +1,29 @@
+"""Mistakes in what data is taken, and in the screening paper's algorithm."""
+
+from mistakes.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "robust pipelines read files and Dask collections",
+        "pipeline.py",
+        "    if is_scaled(X, y):\n",
+        "    if is_scaled(X, y) and X is None:\n",
+        "test_roads.py::test_every_pair_of_roads_leads_to_the_same_model",
+    ),
+    Mutant(
+        "Algorithm 1 repaired without its saturated samples",
+        "paper/algorithm1.py",
+        '    if variant != "repaired":\n',
+        '    if variant != "mended":\n',
+        "test_screening.py::test_algorithm1_as_published_removes_what_matters_and_the_"
+        "repair_does_not",
+    ),
+    Mutant(
+        "Algorithm 1 as printed with the gap of the free samples",
+        "paper/algorithm1.py",
+        '    if variant != "as_printed":\n',
+        '    if variant != "as_said":\n',
+        "test_screening.py::test_algorithm1_as_published_removes_what_matters_and_the_"
+        "repair_does_not",
+    ),
+]
