@@ -113,6 +113,14 @@ def test_every_pair_of_roads_leads_to_the_same_model(name):
     assert sure(case, one, other).sum() > 0.9 * NEW
 
 
+def test_what_a_pipeline_cannot_read_is_refused():
+    case = BY_NAME["one radius"]
+    roads = [r for r in ROADS if r.trainer == "pipeline" and r.refusal(case)]
+    assert len(roads) > 10
+    for road, answer in walk(case, roads).items():
+        assert wrong_with(case, road, answer) is None
+
+
 MARKED = [
     (case, why)
     for case in CASES

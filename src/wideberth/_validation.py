@@ -14,6 +14,7 @@ __all__ = [
     "check_labels",
     "check_per_sample",
     "check_positive",
+    "is_aligned",
     "measured_data",
 ]
 
@@ -62,13 +63,22 @@ def _as_matrix(X, name):
     else:
         X = np.asarray(X)
     if X.dtype in (np.float32, np.float64):
-        return X
+        return X if is_aligned(X) else X.copy()
     if X.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} has dtype {X.dtype}; its entries must be real numbers. "
             "Encode text or categories as numbers first."
         )
     return X.astype(np.float64)
+
+
+def is_aligned(X) -> bool:
+    """Whether numbers lie where the processor wants them.
+
+    Arrays made from a part of a file or of a message may not. Kernels of BLAS for old
+    processors read beyond the array, or end the process, on such.
+    """
+    return bool((X.data if sp.issparse(X) else X).flags.aligned)
 
 
 def _where_not_finite(X, name):

@@ -8,7 +8,14 @@ MUTANTS = [
         "pipeline.py",
         "    if is_scaled(X, y):\n",
         "    if is_scaled(X, y) and X is None:\n",
-        "test_roads.py::test_every_pair_of_roads_leads_to_the_same_model",
+        "test_roads.py::test_what_a_pipeline_cannot_read_is_refused",
+    ),
+    Mutant(
+        "numbers at odd addresses handed to BLAS",
+        "_validation.py",
+        "        return X if is_aligned(X) else X.copy()\n",
+        "        return X\n",
+        "test_determinism.py::test_numbers_at_odd_addresses_are_read",
     ),
     Mutant(
         "Algorithm 1 repaired without its saturated samples",
