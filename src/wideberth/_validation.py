@@ -14,7 +14,6 @@ __all__ = [
     "check_labels",
     "check_per_sample",
     "check_positive",
-    "is_aligned",
     "measured_data",
 ]
 
@@ -49,7 +48,8 @@ def measured_data(X, name: str = "X"):
 
 def _square(values: np.ndarray):
     if values.flags.c_contiguous or values.flags.f_contiguous:
-        flat = values.ravel(order="K")
+        # Not every BLAS reads numbers that are not aligned, and NumPy asks it to.
+        flat = np.require(values.ravel(order="K"), requirements="A")
         return np.vdot(flat, flat)
     return np.einsum("ij,ij->", values, values)
 
@@ -63,22 +63,13 @@ def _as_matrix(X, name):
     else:
         X = np.asarray(X)
     if X.dtype in (np.float32, np.float64):
-        return X if is_aligned(X) else X.copy()
+        return X
     if X.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} has dtype {X.dtype}; its entries must be real numbers. "
             "Encode text or categories as numbers first."
         )
     return X.astype(np.float64)
-
-
-def is_aligned(X) -> bool:
-    """Whether numbers lie where the processor wants them.
-
-    Arrays made from a part of a file or of a message may not. Kernels of BLAS for old
-    processors read beyond the array, or end the process, on such.
-    """
-    return bool((X.data if sp.issparse(X) else X).flags.aligned)
 
 
 def _where_not_finite(X, name):

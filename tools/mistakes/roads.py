@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         "numbers at odd addresses handed to BLAS",
         "_validation.py",
-        "        return X if is_aligned(X) else X.copy()\n",
-        "        return X\n",
+        '        flat = np.require(values.ravel(order="K"), requirements="A")\n',
+        '        flat = values.ravel(order="K")\n',
         "test_determinism.py::test_numbers_at_odd_addresses_are_read",
     ),
     Mutant(

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth._arrays import fill, float64, host, is_foreign, like, namespace
-from wideberth._validation import check_data, check_per_sample, is_aligned
+from wideberth._validation import check_data, check_per_sample
 from wideberth.noise import Noise
 from wideberth.problem import Problem
 from wideberth.rows import as_rows
@@ -149,7 +149,7 @@ class Terms:
                     "or float64. Convert it there."
                 )
             X = float64(X)  # once for all products
-        elif check or X.dtype not in (np.float32, np.float64) or not is_aligned(X):
+        elif check or not (sp.issparse(X) or X.dtype in (np.float32, np.float64)):
             X = check_data(X)
         if self.turn is None:
             return X
