@@ -572,8 +572,9 @@ class Road:
         )
 
     def refusal(self, case: Case) -> str | None:
-        """What the sentence must name, where this case is refused."""
-        return next((said for holds, said in REFUSALS if holds(self, case)), None)
+        """What the sentence must name, one reason or another, where it is refused."""
+        reasons = [said for holds, said in REFUSALS if holds(self, case)]
+        return "|".join(reasons) or None
 
     def known(self, case: Case) -> str | None:
         """Why the answer is not yet as it must be."""
@@ -587,7 +588,7 @@ ROADS += [Road("file", trainer) for trainer in COMMANDS]
 _IN_CHUNKS = {*CHUNKED, "memory map"}
 _ONE_LINE = [name for name in TRAINERS if name not in ESTIMATORS]
 
-#: Which roads refuse which cases, and a pattern for the sentence; the first that holds.
+#: Which roads refuse which cases, and what the sentence must name.
 REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     # What is read in chunks is solved by Newton's method, one problem at a time.
     (lambda r, c: r.form in _IN_CHUNKS and r.trainer == "solve by coordinate", "in memory"),

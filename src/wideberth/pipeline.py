@@ -27,6 +27,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from wideberth._certified import CertifiedMixin
+from wideberth._arrays import is_foreign
 from wideberth._linear import LinearClassifier
 from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, as_shape
 from wideberth.scale.opening import is_scaled
@@ -166,7 +167,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
 def _refuse_chunks(X, y) -> None:
     """Refuse what scikit-learn's transformers cannot read, or would read whole."""
-    if is_scaled(X, y):
+    if is_scaled(X, y) or is_foreign(X):
         raise ValueError(
             f"X is a {type(X).__name__}; a robust pipeline needs the data in memory: a "
             "NumPy array, a SciPy sparse matrix or a frame. Files, chunks, Dask "

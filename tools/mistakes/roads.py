@@ -6,8 +6,8 @@ MUTANTS = [
     Mutant(
         "robust pipelines read files and Dask collections",
         "pipeline.py",
-        "    if is_scaled(X, y):\n",
-        "    if is_scaled(X, y) and X is None:\n",
+        "    if is_scaled(X, y) or is_foreign(X):\n",
+        "    if is_foreign(X):\n",
         "test_roads.py::test_what_a_pipeline_cannot_read_is_refused",
     ),
     Mutant(
