@@ -26,8 +26,8 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from wideberth._certified import CertifiedMixin
 from wideberth._arrays import is_foreign
+from wideberth._certified import CertifiedMixin
 from wideberth._linear import LinearClassifier
 from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, as_shape
 from wideberth.scale.opening import is_scaled
