@@ -34,11 +34,13 @@ NUMERICAL = (
     "model_selection", "estimators", "determinism", "dask", "namespaces", "reproduce",
     "roads",
 )  # fmt: skip
-#: OpenBLAS kernels to try, by kind of machine, oldest first.
+#: OpenBLAS kernels to try, by kind of machine.
 CORETYPES = {
-    "x86_64": ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX"),
-    "aarch64": ("ARMV8", "CORTEXA57", "NEOVERSEN1", "NEOVERSEV1"),
+    "x86_64": ("Nehalem", "Haswell", "Zen", "SkylakeX"),
+    "aarch64": ("CORTEXA57", "NEOVERSEN1", "NEOVERSEV1"),
 }
+#: The oldest OpenBLAS kernels, which go with all else that is old.
+OLDEST = {"x86_64": "Prescott", "aarch64": "ARMV8"}
 #: Kernels that OpenBLAS itself calls by another name than the one it takes.
 _ALIASES = {"Prescott": "Katmai"}
 #: Fewest different sets of kernels that a whole run must have tested.
@@ -59,20 +61,19 @@ class Setting:
 
 def settings() -> list[Setting]:
     """Every machine to play on this one."""
-    machine = platform.machine().lower().replace("amd64", "x86_64")
-    cores = CORETYPES.get(machine.replace("arm64", "aarch64"), ())
-    oldest = _blas(cores[0]) if cores else Setting("", {})
+    machine = platform.machine().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
     numpy, numba = _numpy(), _numba()
-    lowest = oldest.environment | numpy.environment | numba.environment
+    old = [numpy, numba, *([_blas(OLDEST[machine])] if machine in OLDEST else [])]
     return [
         Setting("as it comes", {}, lambda found: _threads(found, 1)),
-        *map(_blas, cores),
+        *map(_blas, CORETYPES.get(machine, ())),
         numpy,
         numba,
         Setting(
             "all of the oldest",
-            lowest,
-            lambda found: oldest.lacks(found) or numpy.lacks(found),
+            {name: text for each in old for name, text in each.environment.items()},
+            lambda found: next(filter(None, (each.lacks(found) for each in old)), None),
         ),
         Setting(
             "two BLAS threads",
