@@ -64,7 +64,8 @@ def settings() -> list[Setting]:
     machine = platform.machine().lower()
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
     numpy, numba = _numpy(), _numba()
-    old = [numpy, numba, *([_blas(OLDEST[machine])] if machine in OLDEST else [])]
+    old = [numpy, numba] if numpy.environment else [numba]
+    old += [_blas(OLDEST[machine])] if machine in OLDEST else []
     return [
         Setting("as it comes", {}, lambda found: _threads(found, 1)),
         *map(_blas, CORETYPES.get(machine, ())),
