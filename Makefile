@@ -6,7 +6,8 @@ OLDEST_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline
 	certify.py radius.py interoperation.py plotting.py model_selection.py \
 	cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py)
 
-.PHONY: reproduce reproduce-full test test-oldest lint format accessibility
+.PHONY: reproduce reproduce-full test test-oldest test-machines lint format
+.PHONY: accessibility
 .PHONY: safety torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale
@@ -23,6 +24,9 @@ test: $(VENV)/installed-test            ## run the test suite
 
 test-oldest: $(VENV)-oldest/installed   ## what meets dependencies, on the oldest allowed
 	OMP_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -n 2 $(OLDEST_TESTS)
+
+test-machines: $(VENV)/installed-test   ## numerical tests on kernels of other processors
+	$(BIN)/python tools/machines.py
 
 lint: $(VENV)/installed-lint            ## check style, formatting and types
 	$(BIN)/ruff check .

@@ -1,11 +1,12 @@
 """A guard against slow decay: `make bench-guard`.
 
-Seconds drift with the machine; counts do not. Five problems are solved and what they
+Seconds drift with the machine; counts hardly do. Five problems are solved and what they
 took, in passes over the data and in kernel calls, is held against `guard.json`. More
 than a twentieth, and one Newton step, above the stored value is a failure. That much is
 left free because another BLAS rounds differently, which may cost a step (four kinds of
 OpenBLAS kernels differ by 3 % at most on these problems); the same machine gives the
-same counts every time. `--update` stores what was counted.
+same counts every time. The tests, which must pass on any machine, allow twice the
+stored value. `--update` stores what was counted.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from wideberth import path, solve
 __all__ = ["PROBLEMS", "STORED", "complaints", "count", "gains"]
 
 STORED = Path(__file__).parent / "guard.json"
-#: Share by which a count may grow, and kernel calls of one Newton step.
-_SHARE, _STEP = 0.05, 6
+#: Share by which a count may grow, from one kind of BLAS kernels to another.
+_SHARE = 0.05
+#: Kernel calls of one Newton step.
+_STEP = 6
 
 
 def _breast_cancer():
@@ -82,14 +85,14 @@ def count() -> dict[str, dict[str, float]]:
     return found
 
 
-def complaints(found: dict, stored: dict) -> list[str]:
-    """A sentence for every count that grew beyond the tolerance, or is not stored."""
+def complaints(found: dict, stored: dict, share: float = _SHARE) -> list[str]:
+    """A sentence for every count that grew by more than `share`, or is not stored."""
     said = [
         f"{name}: nothing is stored; run `make bench-guard-update`."
         for name in found.keys() - stored.keys()
     ]
-    for name, what, now, before, most in _compared(found, stored):
-        if now > most:
+    for name, what, now, before, most in _compared(found, stored, share):
+        if not now <= most:
             said.append(
                 f"{name}: {what} grew from {before:g} to {now:g}, more than the "
                 f"{most:.4g} allowed. Find out why, or store the new count by "
@@ -103,15 +106,15 @@ def gains(found: dict, stored: dict) -> list[str]:
     return [
         f"{name}: {what} fell from {before:g} to {now:g}; `make bench-guard-update` "
         "keeps it there."
-        for name, what, now, before, most in _compared(found, stored)
+        for name, what, now, before, most in _compared(found, stored, _SHARE)
         if now < 2 * before - most
     ]
 
 
-def _compared(found: dict, stored: dict):
+def _compared(found: dict, stored: dict, share: float):
     for name in found.keys() & stored.keys():
         before = stored[name]
-        factor = 1 + _SHARE + _STEP / before["calls"]
+        factor = 1 + share + _STEP / before["calls"]
         for what, value in before.items():
             yield name, what, found[name][what], value, factor * value
 

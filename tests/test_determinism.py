@@ -112,6 +112,44 @@ def test_where_an_array_lies_in_memory_makes_no_difference(solver, dtype):
     assert len(answers) == 1
 
 
+#: Rows, weights and w that start at an odd address, as parts of messages do.
+_ASTRAY = """
+import numpy as np, scipy.sparse as sp
+from wideberth import RobustLinearSVC, screen, solve
+
+def astray(values):
+    raw = np.empty(values.nbytes + 128, np.uint8)
+    start = -raw.ctypes.data % 64 + 29
+    placed = raw[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    placed[...] = values
+    assert not placed.flags.aligned
+    return placed
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(3000, 6))
+y = np.where(X[:, 0] + rng.normal(size=3000) > 0, 1.0, -1.0)
+odd, labels, weight = astray(X), astray(y), astray(np.ones(3000))
+thin = sp.csr_array(X)
+thin.data = astray(thin.data)
+options = {"C": 0.1, "radius": 0.1, "random_state": 0}
+expected = solve(X, y, **options)
+parts = [(odd[i : i + 700], labels[i : i + 700]) for i in range(0, 3000, 700)]
+for given in ((odd, labels), (thin, labels), (parts,)):
+    assert abs(solve(*given, **options).primal / expected.primal - 1) < 2e-6
+solve(odd, labels, sample_weight=weight, solver="coordinate", **options)
+RobustLinearSVC(**options).fit(odd, labels).predict(odd)
+screen(odd, labels, astray(expected.w), astray(expected.alpha), C=0.1, radius=0.1)
+print("done")
+"""
+
+
+@pytest.mark.parametrize("kernels", ["Prescott", "Haswell"])
+def test_numbers_at_odd_addresses_are_read(kernels):
+    """Old kernels of OpenBLAS end the process on them; others ignore the name."""
+    env = {"OPENBLAS_CORETYPE": kernels, "OMP_NUM_THREADS": "1"}
+    assert child(_ASTRAY, env=env).strip() == "done"
+
+
 def test_partitions_are_added_in_order_however_they_come():
     """Dask's threads end when they end; sums of floats depend on their order."""
     rng = np.random.default_rng(0)

@@ -122,7 +122,8 @@ def test_every_form_of_data_has_the_answer_of_memory(form, data, files, referenc
 
 def test_a_small_memory_map_is_an_array(data, files):
     mapped = np.load(files / "X.npy", mmap_mode="r")
-    assert solve(mapped, data[1], memory="1GB", **OPTIONS).passes != 4.0
+    found = solve(mapped, data[1], memory="1GB", **OPTIONS)
+    assert np.array_equal(found.w, solve(data[0], data[1], **OPTIONS).w)
     inside = mapped[10_000:]
     found = solve(inside, data[1][10_000:], memory=10**6, **OPTIONS)
     same = solve(np.array(inside), data[1][10_000:], **OPTIONS)
@@ -305,7 +306,8 @@ def test_few_reads_whatever_the_memory(rows_held, intercept):
     found = solve_tall(source, terms, control, random_state=0)
     assert source.reads == found.reads
     assert found.certificate.gap <= 1e-6 * found.certificate.primal
-    assert found.reads <= {800: 20, 2_000: 12, 10**6: 5}[rows_held]
+    # Three times what any kernels tried needed; `make bench-guard` watches the counts.
+    assert found.reads <= {800: 33, 2_000: 18, 10**6: 15}[rows_held]
     assert max(entry["free"] for entry in control.trace[:-1]) <= max(rows_held, 2_000)
 
 
@@ -585,21 +587,30 @@ for start in range(0, len(X), 50_000):
     X[rows] = rng.standard_normal((50_000, 40), dtype=np.float32)
     y[rows] = np.where(X[rows] @ normal + rng.normal(size=50_000) > 0, 1, -1)
 np.save(f"{folder}/y.npy", y)
+np.save(f"{folder}/few X.npy", X[:60_000])
+np.save(f"{folder}/few y.npy", y[:60_000])
 """
 SOLVE = """
 import re, sys
 from wideberth import solve
-folder, memory = sys.argv[1:]
-found = solve(f"{folder}/X.npy", f"{folder}/y.npy", C=0.01, radius=0.05, tol=1e-4,
-              memory=memory, random_state=0)
-assert found.converged and found.passes <= 12, found
-print(1024 * int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]))
+from wideberth.scale.memory import resident
+folder, more = sys.argv[1], int(sys.argv[2])
+options = {"C": 0.01, "radius": 0.05, "tol": 1e-4, "random_state": 0}
+solve(f"{folder}/few X.npy", f"{folder}/few y.npy", memory="1GB", **options)
+memory = resident() + more
+found = solve(f"{folder}/X.npy", f"{folder}/y.npy", memory=memory, **options)
+assert found.converged, found
+peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]
+print(1024 * int(peak) - memory)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the memory held")
 def test_memory_is_bounded_by_the_argument(tmp_path):
-    """400 MB of data, 300 MB for the whole process, of which half is the interpreter."""
+    """400 MB of data, and 130 MB beyond what the interpreter and its libraries take.
+
+    What these take is theirs, and the machine's: it is measured, having solved once.
+    """
 
     def run(script, *arguments):
         command = [sys.executable, "-c", script, str(tmp_path), *arguments]
@@ -608,7 +619,7 @@ def test_memory_is_bounded_by_the_argument(tmp_path):
         return done.stdout
 
     run(GENERATE)
-    assert int(run(SOLVE, "300MB")) < 300 * 10**6
+    assert int(run(SOLVE, str(130 * 10**6))) < 0
 
 
 # -- the estimator -----------------------------------------------------------------------

@@ -223,7 +223,8 @@ def measured_data(X, name: str = "X"):
 
 def _square(values: np.ndarray):
     if values.flags.c_contiguous or values.flags.f_contiguous:
-        flat = values.ravel(order="K")
+        # Not every BLAS reads numbers that are not aligned, and NumPy asks it to.
+        flat = np.require(values.ravel(order="K"), requirements="A")
         return np.vdot(flat, flat)
     return np.einsum("ij,ij->", values, values)
 

@@ -385,7 +385,8 @@ class L1(Noise):
 
 def safe_norm(v: np.ndarray) -> float:
     """‖v‖₂ wherever it is a float64, though its square may not be."""
-    return float(blas.dnrm2(v)) if v.size else 0.0
+    # BLAS itself asks for aligned numbers; SciPy does not see to it.
+    return float(blas.dnrm2(np.require(v, requirements="A"))) if v.size else 0.0
 
 
 _BY_NAME: dict[str, Callable[[], Noise]] = {"l2": L2, "linf": Linf, "l1": L1}

@@ -30,11 +30,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from wideberth._arrays import is_foreign
 from wideberth._certified import CertifiedMixin
 from wideberth._feature_names import feature_names
 from wideberth._linear import LinearClassifier
 from wideberth.affine import linear_map
 from wideberth.noise import L1, L2, Correlated, Ellipsoid, Linf, align_noise, as_shape
+from wideberth.scale.opening import is_scaled
 
 __all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
 
@@ -113,6 +115,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         self
         """
+        _refuse_chunks(X, y)
         steps = self.steps
         classifier, maps = steps[-1][1], []
         if not isinstance(classifier, LinearClassifier):
@@ -177,6 +180,16 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     def _robust_model(self):
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
+
+
+def _refuse_chunks(X, y) -> None:
+    """Refuse what scikit-learn's transformers cannot read, or would read whole."""
+    if is_scaled(X, y) or is_foreign(X):
+        raise ValueError(
+            f"X is a {type(X).__name__}; a robust pipeline needs the data in memory: a "
+            "NumPy array, a SciPy sparse matrix or a frame. Files, chunks, Dask "
+            "collections and arrays of other libraries are for RobustLinearSVC alone."
+        )
 
 
 def carry_noise(noise, transformer, X):

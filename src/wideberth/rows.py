@@ -452,5 +452,12 @@ def _row_squares(block):
 
 
 def as_rows(X, y) -> Rows:
-    """Wrap validated data (see `_validation.check_data`) without copying it."""
+    """Wrap validated data (see `_validation.check_data`) without copying it.
+
+    But for numbers that are not aligned, as those of a message or of a part of a file
+    may be: BLAS for old processors ends the process on such.
+    """
+    values = X.data if sp.issparse(X) else X
+    if isinstance(values, np.ndarray) and not values.flags.aligned:
+        X = X.copy()
     return SparseRows(X, y) if sp.issparse(X) else DenseRows(X, y)

@@ -45,9 +45,11 @@ def child(script: str, *arguments, wrap=(), env=None, timeout=300, code=0, **opt
     """Run a Python script in a session of its own; nothing of it may live on."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {})}
     environment = {name: text for name, text in environment.items() if text is not None}
+    # What the tests import, the child imports: of a copy that was broken on purpose too.
+    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
     command = [*wrap, sys.executable, "-c", script, *map(str, arguments)]
     process = subprocess.Popen(
-        command, env=environment | {"PYTHONPATH": str(TESTS)}, start_new_session=True,
+        command, env=environment | {"PYTHONPATH": path}, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
     )  # fmt: skip
     out, said = process.communicate(timeout=timeout)

@@ -13,8 +13,9 @@ from pathlib import Path
 from commands import EXECUTABLE, as_csv, two_classes
 from trouble import check, child, survivors
 
-#: Seconds from Ctrl-C to the end of what was interrupted.
-PROMPT = 10.0
+#: Seconds from Ctrl-C to the end of what was interrupted, on however busy a machine;
+#: usually it is one.
+PROMPT = 60.0
 
 #: Interrupts work of a kind again and again, in one process, and prints
 #: "interrupted finished slowest".

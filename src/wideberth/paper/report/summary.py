@@ -145,15 +145,17 @@ class Results:
         return counts
 
     def checks(self) -> list[Check]:
-        """What must hold of every run."""
-        published = self.select("as_published")
+        """What must hold of every run, on any machine.
+
+        How often Algorithm 1 as published errs is not among it: that is for SCS's
+        rounding to decide, and a finding of the run.
+        """
         others = [row for row in self.rows if row["method"] != "as_published"]
         wrong = sum(_wrong(row) for row in others)
         worst_reference = max(row["relative_gap"] for row in self.references)
         ours = self.select(*OURS)
         worst_gap = max((row["relative_gap"] for row in ours), default=0.0)
         missed, total = map(sum, zip(*self.balls("repaired").values(), strict=True))
-        affected = sum(row["wrong_removals"] > 0 for row in published)
         return [
             Check(
                 f"Every reference has a relative gap of at most {TARGET:g}",
@@ -170,11 +172,6 @@ class Results:
                 "No method but Algorithm 1 as published decides a sample wrongly",
                 wrong == 0,
                 f"{wrong} wrong",
-            ),
-            Check(
-                "Algorithm 1 as published removes samples that matter",
-                affected > 0,
-                f"in {affected} of {len(published)} configurations",
             ),
             Check(
                 "Every ball of Algorithm 1 as repaired contains the optimum",
