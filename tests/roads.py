@@ -3,8 +3,7 @@
 A road is a form that the data is given in, a line of `FORMS`, and somebody who trains
 on it, a line of `TRAINERS`; the command line has lines of its own. Whatever the road,
 the answer is that of the problem, a `Case`. A road that cannot take a case refuses it
-in a sentence: `REFUSALS` says which, and what the sentence must name. `KNOWN` lists
-what is not yet as it must be.
+in a sentence: `REFUSALS` says which, and what the sentence must name.
 """
 
 import io
@@ -576,10 +575,6 @@ class Road:
         reasons = [said for holds, said in REFUSALS if holds(self, case)]
         return "|".join(reasons) or None
 
-    def known(self, case: Case) -> str | None:
-        """Why the answer is not yet as it must be."""
-        return next((why for holds, why in KNOWN if holds(self, case)), None)
-
 
 ESTIMATORS = ("estimator", "estimator, noise by name", "pipeline", "search")
 ROADS = [Road(form, trainer) for form in FORMS for trainer in TRAINERS]
@@ -604,14 +599,4 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.trainer == "solve by coordinate" and c.noise != "l2", "solver='newton'|solver='conic'"),
     # The command line in pieces.
     (lambda r, c: "in pieces" in r.trainer and c.noise in ("scales", "linf"), "needs the whole table"),
-]  # fmt: skip
-
-#: What is not yet as it must be: which roads on which cases, and why.
-KNOWN: list[tuple[Callable[[Road, Case], bool], str]] = [
-    (lambda r, c: r.trainer in _ONE_LINE and c.labels != (-1, 1), "solve and path take no labels but −1 and +1"),
-    (lambda r, c: r.trainer == "estimator, noise by name", "names of the noise are ignored"),
-    (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "search"), "what needs memory does not say so"),
-    (lambda r, c: r.form in FOREIGN and r.trainer in (*_ONE_LINE, "search"), "small arrays of other libraries go different roads"),
-    (lambda r, c: r.form == "Dask array" and r.trainer == "estimator" and c.noise == "linf", "Dask arrays are loaded whole"),
-    (lambda r, c: r.trainer == "command line, LIBSVM in pieces", "LIBSVM in pieces has other names and labels"),
 ]  # fmt: skip

@@ -101,8 +101,7 @@ def there(case):
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_pair_of_roads_leads_to_the_same_model(name):
     case = BY_NAME[name]
-    roads = [road for road in there(case) if road.known(case) is None]
-    answers = walk(case, roads)
+    answers = walk(case, there(case))
     wrong = {road.name: wrong_with(case, road, each) for road, each in answers.items()}
     assert {name: why for name, why in wrong.items() if why} == {}
     found = {road: each for road, each in answers.items() if not isinstance(each, str)}
@@ -121,29 +120,6 @@ def test_what_a_pipeline_cannot_read_is_refused():
         assert wrong_with(case, road, answer) is None
 
 
-MARKED = [
-    (case, why)
-    for case in CASES
-    for why in dict.fromkeys(filter(None, (road.known(case) for road in there(case))))
-]
-
-
-@pytest.mark.parametrize(
-    ("case", "why"), MARKED, ids=lambda part: getattr(part, "name", part)
-)
-def test_roads_that_do_not_yet_lead_there(case, why, request):
-    """What `KNOWN` in the table lists; a line that passes is to be deleted there."""
-    request.applymarker(pytest.mark.xfail(reason=why, strict=False))
-    roads = [road for road in there(case) if road.known(case) in (None, why)]
-    memory = [road for road in roads if road.name == "array → estimator"]
-    roads = memory + [road for road in roads if road.known(case) == why]
-    answers = walk(case, roads)
-    wrong = {road.name: wrong_with(case, road, each) for road, each in answers.items()}
-    assert {name: why for name, why in wrong.items() if why} == {}
-    found = {road: each for road, each in answers.items() if not isinstance(each, str)}
-    assert list(differences(case, found)) == []
-
-
 def through_skops(model):
     stored = skops.io.dumps(model)
     return skops.io.loads(stored, trusted=skops.io.get_untrusted_types(data=stored))
@@ -153,7 +129,7 @@ def through_skops(model):
 def test_a_stored_model_predicts_what_the_model_predicts(name):
     case = BY_NAME[name]
     roads = [road for road in there(case) if road.form in ("array", "Parquet", "CSR")]
-    answers = walk(case, [road for road in roads if road.known(case) is None])
+    answers = walk(case, roads)
     models = [each.model for each in answers.values() if getattr(each, "model", None)]
     assert len(models) >= 5
     for model in models:

@@ -21,7 +21,6 @@ of the user's own it is the user who knows.
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,6 +28,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from wideberth._probes import PER_PATTERN, Sample
+from wideberth._quiet import quietly
 
 __all__ = ["linear_map"]
 
@@ -184,8 +184,7 @@ class _AffineStep:
         return out
 
     def _transform(self, points):
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # points need not look like data
+        with quietly(), np.errstate(all="ignore"):  # points need not look like data
             out = self.transformer.transform(self.sample.given(points))
         if sp.issparse(out):
             return sp.csr_array(out, dtype=np.float64)

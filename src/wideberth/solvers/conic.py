@@ -14,15 +14,12 @@ direction until its arithmetic fails.
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth._quiet import quietly
 from wideberth.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem import Certificate, Problem
 
@@ -94,7 +91,7 @@ def solve_conic(
     used = problem.weights > 0
     program, w, b, hinge = _program(cp, problem, used, unit)
     try:
-        with _without_doubts():
+        with quietly("Solution may be inaccurate"):  # the certificate says it exactly
             program.solve(solver=solvers[backend], **options)
     except cp.SolverError as error:
         raise ConicError(f"{backend} failed on this problem: {error}") from error
@@ -118,20 +115,6 @@ def _hands_over_its_last_point(cp) -> bool:
     """Whether this CVXPY returns where Clarabel got stuck, rather than an error."""
     known = cp.reductions.solvers.defines.SOLVER_MAP_CONIC
     return hasattr(known.get("CLARABEL"), "ACCEPT_UNKNOWN")
-
-
-@contextmanager
-def _without_doubts() -> Iterator[None]:
-    """Spare users CVXPY's word on accuracy; the certificate says it exactly.
-
-    Filters belong to all threads of a program, so others than the main one leave them.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        yield
 
 
 def _import_cvxpy():
