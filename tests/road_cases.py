@@ -1,0 +1,137 @@
+"""The problems that every road of `roads.py` is walked with, and what an answer is."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+#: Relative gap that every road is asked for.
+TOL = 1e-8
+#: Names of the features; the order of the columns is not that of the alphabet.
+NAMES = ("mass", "temp", "size", "age")
+ROWS, NEW = 90, 40
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem: numbers that every format writes and float32 holds exactly."""
+
+    name: str
+    labels: tuple = (-1, 1)
+    radius: float | str = 0.0  # "own": one for each row
+    noise: str = "l2"  # or "scales", "covariance"
+    weighted: bool = False
+    intercept: float | None = 0.0  # its penalty; None: there is none
+    C: float = 0.5
+
+    @cached_property
+    def _drawn(self):
+        rng = np.random.default_rng(len(self.labels))
+        numbers = rng.integers(0, len(self.labels), ROWS + NEW)
+        numbers[: len(self.labels)] = range(len(self.labels))
+        X = rng.normal(size=(ROWS + NEW, 4)) * [1.0, 2.0, 0.5, 1.0]
+        X[np.arange(len(X)), numbers] += 1.5
+        X[rng.random(X.shape) < 0.2] = 0.0
+        X[:, 0] += 0.5
+        beside = rng.uniform(0.25, 2.0, size=(2, ROWS))
+        return _dyadic(X), numbers, _dyadic(beside)
+
+    @property
+    def X(self):
+        return self._drawn[0][:ROWS]
+
+    @property
+    def new(self):
+        """Rows to predict."""
+        return self._drawn[0][ROWS:]
+
+    @property
+    def numbers(self):
+        """The class of each row, as a place in `labels`."""
+        return self._drawn[1][:ROWS]
+
+    @property
+    def y(self):
+        return np.array(self.labels)[self.numbers]
+
+    @property
+    def weight(self):
+        return self._drawn[2][0] if self.weighted else None
+
+    @property
+    def radii(self):
+        """Radii of the rows, where each has its own."""
+        return self._drawn[2][1] / 8 if self.radius == "own" else None
+
+    @property
+    def shape(self):
+        """What `noise` is given as."""
+        scales = np.array([0.5, 1.0, 0.25, 2.0])
+        mixed = np.array([[2, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 2]]) / 2
+        return {"scales": scales, "covariance": mixed @ mixed.T}.get(
+            self.noise, self.noise
+        )
+
+    @property
+    def penalty(self):
+        """What is said about the intercept."""
+        return {
+            "fit_intercept": self.intercept is not None,
+            "intercept_penalty": self.intercept or 0.0,
+        }
+
+    @property
+    def positives(self):
+        """Classes that are one side of a binary problem each."""
+        return [1] if len(self.labels) == 2 else range(len(self.labels))
+
+    def objective(self, k, w, b) -> float:
+        """The objective of class k against the rest, from its definition."""
+        omega = {
+            "l2": np.linalg.norm(w),
+            "linf": np.abs(w).sum(),
+            "scales": np.linalg.norm(self.shape * w) if self.noise == "scales" else 0,
+            "covariance": math.sqrt(max(w @ self.shape @ w, 0.0))
+            if self.noise == "covariance"
+            else 0,
+        }[self.noise]
+        sign = np.where(self.numbers == k, 1.0, -1.0)
+        radii = self.radii if self.radius == "own" else np.full(ROWS, self.radius)
+        weight = np.ones(ROWS) if self.weight is None else self.weight
+        loss = np.maximum(1 - sign * (self.X @ w + b) + radii * omega, 0)
+        terms = [0.5 * w @ w, 0.5 * (self.intercept or 0.0) * b * b]
+        return math.fsum([*terms, *(self.C * weight * loss)])
+
+
+def _dyadic(values):
+    """Rounded to 64ths: exact in float32 and in six decimals."""
+    return np.round(values * 64) / 64
+
+
+CASES = [
+    Case("plain", intercept=None),
+    Case("one radius", radius=0.25),
+    Case("own radii and weights", radius="own", weighted=True, intercept=2.0),
+    Case("own radii", radius="own"),
+    Case("scales", radius=0.5, noise="scales"),
+    Case("covariance", radius=0.25, noise="covariance", intercept=None),
+    Case("box", radius=0.125, noise="linf"),
+    Case("labels 0 and 1", labels=(0, 1), radius=0.25),
+    Case("labels of text", labels=("no", "yes"), radius="own"),
+    Case("labels True and False", labels=(False, True), radius=0.25),
+    Case("three classes", labels=("ash", "birch", "oak"), radius=0.125),
+    Case("three numbers", labels=(2, 3, 5), radius=0.125, weighted=True),
+]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A model and its proof: one row of w for each binary problem."""
+
+    w: np.ndarray
+    b: np.ndarray
+    gaps: np.ndarray
+    predicted: list
+    #: The fitted estimator, where there is one to store.
+    model: object = None

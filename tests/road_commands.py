@@ -1,0 +1,113 @@
+"""The command line as a road: a line of `COMMANDS` for each kind of file."""
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+from sklearn.datasets import dump_svmlight_file
+
+from commands import read_csv
+from road_cases import NAMES, NEW, ROWS, TOL, Answer
+from road_forms import table_of
+from wideberth.cli import main
+
+
+def _command(name, write, *more):
+    """`wideberth fit`, then `predict` from the file it wrote."""
+
+    def train(case, folder):
+        data, new = folder / name, folder / f"new{name[name.index('.') :]}"
+        write(case, data)
+        write(_new_rows_first(case), new)
+        words = ["fit", data, "--out", folder / "m.skops", "--json", "--folds", "0"]
+        words += ["--C", case.C, "--tol", TOL, *more, *_noise_options(case, folder)]
+        if not name.endswith(".svm"):
+            words += ["--target", "class"]
+        result = json.loads(_said(words))
+        _said(["predict", folder / "m.skops", new, "--out", folder / "p.csv"])
+        rows = read_csv((folder / "p.csv").read_text())[:NEW]
+        model, problems = result["model"], result["training"]["problems"]
+        return Answer(
+            np.array([*model["coefficients"].values()]).T,
+            np.array(model["intercepts"]),
+            np.array([problem["gap"] for problem in problems]),
+            [_label(case, row["prediction"]) for row in rows],
+        )
+
+    return train
+
+
+def _new_rows_first(case):
+    """The case with its new rows in front; the labels beside them do not matter."""
+    fresh = replace(case)
+    X, numbers, beside = case._drawn
+    order = np.r_[ROWS : ROWS + NEW, :ROWS]
+    fresh.__dict__["_drawn"] = X[order], numbers, beside
+    return fresh
+
+
+def _noise_options(case, folder):
+    if case.radius == "own":
+        return ["--radius-column", "r"]
+    options = ["--radius", case.radius]
+    if case.noise == "scales":
+        lines = [f"{n},{s}" for n, s in zip(NAMES, case.shape, strict=True)]
+        (folder / "s.csv").write_text("\n".join(["name,scale", *lines]))
+        options += ["--noise-scales", folder / "s.csv"]
+    elif case.noise != "l2":
+        options += ["--noise", case.noise]
+    return options
+
+
+def _said(words):
+    """What a command prints; its complaint is raised as it stands."""
+    said, complaint = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(complaint):
+        try:
+            code = main(list(map(str, words)))
+        except SystemExit as end:
+            code = end.code
+    if code != 0:
+        raise ValueError(f"exit code {code}: {complaint.getvalue()}")
+    said.flush()
+    return said.buffer.getvalue().decode("utf-8")
+
+
+def _label(case, text):
+    """The label that a prediction in a table stands for: 1, 1.0 and true are one."""
+    for label in case.labels:
+        if text.lower() == str(label).lower():
+            return label
+        try:
+            if float(text) == label:
+                return label
+        except ValueError:
+            pass
+    return text
+
+
+def _csv_text(case, file):
+    pyarrow.csv.write_csv(table_of(case), file)
+
+
+def _parquet(case, file):
+    pyarrow.parquet.write_table(table_of(case), file)
+
+
+def _svm(case, file):
+    dump_svmlight_file(case.X, case.y, str(file), zero_based=False)
+
+
+MEMORY_OPTION = ("--memory", "1GB")
+COMMANDS = {
+    "command line, CSV": _command("a.csv", _csv_text),
+    "command line, Parquet": _command("a.parquet", _parquet),
+    "command line, LIBSVM": _command("a.svm", _svm),
+    "command line, CSV in pieces": _command("a.csv", _csv_text, *MEMORY_OPTION),
+    "command line, Parquet in pieces": _command("a.parquet", _parquet, *MEMORY_OPTION),
+    "command line, LIBSVM in pieces": _command("a.svm", _svm, *MEMORY_OPTION),
+}
