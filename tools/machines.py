@@ -32,7 +32,7 @@ NUMERICAL = (
     "problem", "noise", "rows", "endpoints", "certify", "radius", "screening", "conic",
     "control", "coordinate", "solve", "path", "scale", "range", "torture", "pipeline",
     "model_selection", "estimators", "determinism", "dask", "namespaces", "reproduce",
-    "roads",
+    "roads", "rounding", "covariance", "regions", "ends", "metamorphic",
 )  # fmt: skip
 #: OpenBLAS kernels to try, by kind of machine.
 CORETYPES = {
