@@ -19,6 +19,7 @@ from wideberth import (
 )
 from wideberth.endpoints import null_certificate
 from wideberth.problem import Certificate
+from wideberth.screening import Reduction, ideal_partition
 from wideberth.solution import not_converged
 from wideberth.solvers import conic, registry, rescue
 from wideberth.solvers.control import Control, Outcome
@@ -443,3 +444,21 @@ def test_unknown_solvers_are_refused_with_the_names_there_are(added):
     for call in (solve, path):
         with pytest.raises(ValueError, match=r"solver='yours'.*'mine'"):
             call(X, y, solver="yours")
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+def test_second_attempts_know_what_folded_samples_pull_at(intercept):
+    """Fewer rows are left than features, and the folded ones are not in their span."""
+    X, y = clouds(seed=3, n=40, d=12, shift=0.3)
+    problem = Problem.from_data(X, y, C=0.3, radius=0.1, intercept=intercept)
+    penalty = {} if intercept is None else FREE | {"intercept_penalty": intercept}
+    best = solve(X, y, C=0.3, radius=0.1, tol=1e-10, **penalty)
+    reduction = Reduction.of(problem).shrink(ideal_partition(problem, best.w, best.b))
+    small = reduction.problem
+    assert 0 < small.n < small.rows.d
+    assert small.folded is not None
+    nothing = Outcome(small.at(np.zeros(12)), small.dual_at(np.zeros(small.n)))
+    found = rescue.rescued(small, Control(1e-8), nothing)
+    assert found.certificate.proves(1e-8)
+    whole = reduction.certify(found.point.w, found.point.b, found.dual.alpha)
+    assert whole.gap <= 1e-7 * whole.primal

@@ -336,7 +336,7 @@ def label_kinds(y) -> dict:
         "bytes": words.astype("S3"),
         "object": words.astype(object),
         "largest int64": np.where(positive, 2**63 - 1, -(2**63)),
-        "largest uint64": np.where(positive, 2**64 - 1, 0).astype(np.uint64),
+        "largest uint64": np.where(positive, np.uint64(2**64 - 1), np.uint64(0)),
         "list": words.tolist(),
         "categorical": pandas.Series(pandas.Categorical(words)),
         "nullable": pandas.Series(positive.astype(int), dtype="Int64"),

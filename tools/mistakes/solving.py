@@ -143,4 +143,11 @@ MUTANTS = [
         "    if False:\n",
         "test_ends.py::test_an_added_solver_serves_every_front_door",
     ),
+    Mutant(
+        "second attempts in the span of the rows that are not folded",
+        "solvers/rescue.py",
+        "small.n < small.rows.d and small.folded is None",
+        "small.n < small.rows.d",
+        "test_ends.py::test_second_attempts_know_what_folded_samples_pull_at",
+    ),
 ]

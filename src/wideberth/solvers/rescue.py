@@ -201,7 +201,9 @@ def _run(problem: Problem, control: Control, engine) -> tuple:
     """(w, α) by one run of an engine on the samples of positive weight."""
     screener, expand = Screener(problem, None), None
     small = screener.problem
-    if small.n < small.rows.d and isinstance(small.noise, L2):
+    # Folded samples may pull out of the span of the rows that are left.
+    wide = small.n < small.rows.d and small.folded is None
+    if wide and isinstance(small.noise, L2):
         coordinates, expand = small.rows.rotated()
         small = replace(small, rows=DenseRows(coordinates, small.y))
     start = ridge_start(small)
