@@ -60,6 +60,11 @@ class Sample:
     slack: np.ndarray  # outward move of every bound
     root_slack: np.ndarray  # enlargement of squares under a root
 
+    @property
+    def least_square(self) -> np.ndarray:
+        """What squared lengths are taken for that may be rounding; never 0."""
+        return np.maximum(self.root_slack, 1e-300)
+
     @classmethod
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
         """Gather the samples `rows` (a slice or indices) of a problem."""
@@ -137,7 +142,7 @@ def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
     for _ in range(_SCALAR_STEPS):
         cosine, sine = np.cos(angle), np.sin(angle)
         toward, off = along * cosine + across * sine, along * sine - across * cosine
-        length = np.sqrt(np.maximum(whole - 2 * rho * toward, 1e-300))
+        length = np.sqrt(np.maximum(whole - 2 * rho * toward, sample.least_square))
         # Derivative over ρ, and its derivative.
         slope = center * sine + r * off / length
         bend = center * cosine + r * (toward - rho * off * off / length**2) / length
@@ -170,7 +175,8 @@ def _joint_lower(sample: Sample, center: float, r: float) -> np.ndarray:
     beta = np.full_like(low, size**-0.5)
     for _ in range(_SCALAR_STEPS):
         pull = rho * center**2 * beta - sample.plain
-        length = np.sqrt(np.maximum(_tilted_square(sample, center, beta), 1e-300))
+        square = _tilted_square(sample, center, beta)
+        length = np.sqrt(np.maximum(square, sample.least_square))
         slope = r * pull / length + 0.5 * (size - beta**-2)
         bend = r * rho * (center**2 - (pull / length) ** 2) / length + beta**-3
         beta = _safeguarded(beta, slope, bend, low, high)
