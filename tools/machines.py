@@ -31,14 +31,18 @@ ROOT = Path(__file__).resolve().parent.parent
 NUMERICAL = (
     "problem", "noise", "rows", "endpoints", "certify", "radius", "screening", "conic",
     "control", "coordinate", "solve", "path", "scale", "range", "torture", "pipeline",
-    "model_selection", "estimators", "determinism", "dask", "namespaces", "reproduce",
-    "roads", "rounding", "covariance", "regions", "ends", "metamorphic",
+    "estimators", "determinism", "dask", "namespaces", "reproduce",
+    "roads", "rounding", "covariance", "regions", "ends",
 )  # fmt: skip
 #: OpenBLAS kernels to try, by kind of machine.
 CORETYPES = {
     "x86_64": ("Nehalem", "Haswell", "Zen", "SkylakeX"),
     "aarch64": ("CORTEXA57", "NEOVERSEN1", "NEOVERSEV1"),
 }
+#: The oldest OpenBLAS kernels, which go with all else that is old.
+OLDEST = {"x86_64": "Prescott", "aarch64": "ARMV8"}
+#: Kernels that OpenBLAS itself calls by another name than the one it takes.
+_ALIASES = {"Prescott": "Katmai"}
 #: Fewest different sets of kernels that a whole run must have tested.
 FEWEST = 4
 #: Minutes for a whole run.
@@ -59,11 +63,19 @@ def settings() -> list[Setting]:
     """Every machine to play on this one."""
     machine = platform.machine().lower()
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    numpy, numba = _numpy(), _numba()
+    old = [numpy, numba] if numpy.environment else [numba]
+    old += [_blas(OLDEST[machine])] if machine in OLDEST else []
     return [
         Setting("as it comes", {}, lambda found: _threads(found, 1)),
         *map(_blas, CORETYPES.get(machine, ())),
-        _numpy(),
-        _numba(),
+        numpy,
+        numba,
+        Setting(
+            "all of the oldest",
+            {name: text for each in old for name, text in each.environment.items()},
+            lambda found: next(filter(None, (each.lacks(found) for each in old)), None),
+        ),
         Setting(
             "two BLAS threads",
             dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2"),
@@ -75,7 +87,7 @@ def settings() -> list[Setting]:
 def _blas(core: str) -> Setting:
     def lacks(found: dict) -> str | None:
         got = sorted({architecture for architecture, _ in found["blas"].values()})
-        if got == [core]:
+        if got == [_ALIASES.get(core, core)]:
             return None
         return f"got {' and '.join(got) or 'no BLAS that says what it is'}"
 
