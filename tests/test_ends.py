@@ -1,6 +1,7 @@
 """Problems at the ends: weights beyond use, classes of no weight, numbers beyond range."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from wideberth import (
 )
 from wideberth.endpoints import null_certificate
 from wideberth.problem import Certificate
-from wideberth.screening import Reduction, ideal_partition
+from wideberth.screening import Reduction, ideal_partition, screen_points
 from wideberth.solution import not_converged
 from wideberth.solvers import conic, registry, rescue
 from wideberth.solvers.control import Control, Outcome
@@ -462,3 +463,16 @@ def test_second_attempts_know_what_folded_samples_pull_at(intercept):
     assert found.certificate.proves(1e-8)
     whole = reduction.certify(found.point.w, found.point.b, found.dual.alpha)
     assert whole.gap <= 1e-7 * whole.primal
+
+
+@pytest.mark.parametrize("region", ["midpoint", "ellipsoid"])
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("noise", ["l2", "linf", np.array([1.0, 2.0, 0.5])])
+def test_a_region_whose_square_overflows_decides_nothing(region, intercept, noise):
+    X, y = clouds(d=3)
+    problem = Problem.from_data(X, y, radius=0.1, noise=noise, intercept=intercept)
+    doubtful = replace(problem.dual_at(np.full(len(y), 0.5)), center_rounding=1e200)
+    with np.errstate(all="ignore"):
+        found = screen_points(problem, problem.at(np.ones(3)), doubtful, region=region)
+    assert not found.removed.any()
+    assert not found.saturated.any()

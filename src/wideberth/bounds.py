@@ -111,24 +111,22 @@ def separable(problem: Problem, region: Region) -> Test:
 
 def joint(problem: Problem, region: Region) -> Test:
     """Exact range over a ball for ℓ2 noise, in the plane of centre and sample."""
-    center, apart = float(np.linalg.norm(region.w)), separable(problem, region)
+    # NumPy's numbers overflow to infinity; Python's raise.
+    center, r = np.linalg.norm(region.w), np.float64(region.radius)
+    apart = separable(problem, region)
 
     def bounds(rows: Selection) -> Bounds:
         sample = Sample.of(problem, region, rows)
         lower, upper = apart(rows)  # what Newton's last digits may miss
         return (
-            np.maximum(
-                lower, _joint_lower(sample, center, region.radius) - sample.slack
-            ),
-            np.minimum(
-                upper, _joint_upper(sample, center, region.radius) + sample.slack
-            ),
+            np.maximum(lower, _joint_lower(sample, center, r) - sample.slack),
+            np.minimum(upper, _joint_upper(sample, center, r) + sample.slack),
         )
 
     return bounds
 
 
-def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
+def _joint_upper(sample: Sample, center: np.floating, r: np.floating) -> np.ndarray:
     """min over p ∈ U of ⟨c,z−ρp⟩ + r‖z−ρp‖: p between c and z, or the point w = 0."""
     rho = sample.radii
     along = sample.plain / center if center > 0 else np.zeros_like(sample.plain)
@@ -164,7 +162,7 @@ def _joint_upper(sample: Sample, center: float, r: float) -> np.ndarray:
     return np.where(allowed, np.minimum(bound, at_zero), bound)
 
 
-def _joint_lower(sample: Sample, center: float, r: float) -> np.ndarray:
+def _joint_lower(sample: Sample, center: np.floating, r: np.floating) -> np.ndarray:
     """max over β of ⟨c,z⟩ − r‖z−ρβc‖ − ½ρ((‖c‖²+r²)β + 1/β), as ‖w‖ ≤ ½(β‖w‖²+1/β)."""
     rho, largest = sample.radii, center + r
     if largest == 0:
@@ -185,7 +183,7 @@ def _joint_lower(sample: Sample, center: float, r: float) -> np.ndarray:
     return sample.margins - swing - 0.5 * rho * (size * beta + 1 / beta)
 
 
-def _tilted_square(sample: Sample, center: float, beta) -> np.ndarray:
+def _tilted_square(sample: Sample, center: np.floating, beta) -> np.ndarray:
     """‖z − ρβc‖², with 1/λ_b where there is a penalised intercept."""
     tilt = sample.radii * beta
     return sample.squares - 2 * tilt * sample.plain + (tilt * center) ** 2
@@ -209,7 +207,7 @@ def tilted(problem: Problem, region: Region) -> Test:
     curvature = region.curvature
     if curvature is None:
         return separable(problem, region)
-    v, s, r = curvature.v, curvature.s, region.radius
+    v, s, r = curvature.v, curvature.s, np.float64(region.radius)
     v_square, v_center = float(v @ v), float(v @ region.w)
 
     def bounds(rows: Selection) -> Bounds:
@@ -231,7 +229,7 @@ def ellipsoid(problem: Problem, region: Region) -> Test:
     if region.curvature is None:
         return separable(problem, region)
     shape = _Ellipsoid.of(problem, region, region.curvature)
-    penalty = region.radius**2 / region.curvature.s
+    penalty = region.radius * region.radius / region.curvature.s
 
     def bounds(rows: Selection) -> Bounds:
         sample = Sample.of(problem, region, rows)
@@ -298,7 +296,9 @@ class _Ellipsoid:
         left = np.linalg.norm(image - v * float(v @ w_alpha))
         left += gamma(4 * d + 16) * (np.linalg.norm(image) + np.linalg.norm(w_alpha))
         spread = 2 * region.radius + float(np.linalg.norm(offset))
-        radius = np.sqrt(region.radius**2 + 2 * kappa * float(left) * spread)
+        radius = np.sqrt(
+            region.radius * region.radius + 2 * kappa * float(left) * spread
+        )
         return cls(
             float(radius),
             margins,
@@ -327,7 +327,7 @@ def hopeless(problem: Problem, region: Region, rows: Selection, low, high):
     undecided, so does the exact range, and the joint test can be spared. At a poor
     point a step ±r·z/‖z‖, which moves ψ by at least r(‖z‖−ρ), shows it for all.
     """
-    center, r = float(np.linalg.norm(region.w)), region.radius
+    center, r = np.linalg.norm(region.w), np.float64(region.radius)
     level = region.margins[rows] - problem.radii[rows] * center
     if problem.intercept:
         level += problem.y[rows] * region.b

@@ -83,7 +83,7 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     if problem.intercept:
         apart = float(np.hypot(apart, np.sqrt(problem.intercept) * (point.b - dual.b)))
     apart = max(apart * (1 - gamma(problem.rows.d + 8)) - dual.center_rounding, 0.0)
-    radius = np.sqrt(max(gap - 0.25 * apart**2, 0.0)) * (1 + gamma(8))
+    radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) * (1 + gamma(8))
     radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
     norms = np.linalg.norm(point.w), np.linalg.norm(dual.w)
     return Region(
@@ -111,7 +111,7 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     v, factor = v / max(size, 1.0), factor / max(size, 1.0)
     # s(Ω(w) − ⟨v,w⟩) is off by ‖w‖ times that of sv = d − w_α, of s and of scaling v.
     error = 2 * dual.center_rounding + s * max(size - 1.0, 0.0) * lipschitz
-    radius = np.sqrt(ball.radius**2 + error * ball.reach) * (1 + gamma(8))
+    radius = np.sqrt(ball.radius * ball.radius + error * ball.reach) * (1 + gamma(8))
     reach = ball.reach + radius - ball.radius
     return Region(
         ball.w,

@@ -245,7 +245,7 @@ def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> Dual
     share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
     dual = problem.dual_at(share * problem.weights)
     total = accurate_sum(dual.alpha)
-    curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b**2
+    curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
     used = dual.alpha > 0
     room = float((problem.weights[used] / dual.alpha[used]).min(initial=np.inf))
     best = min(total / curvature if curvature > 0 else 1.0, room)

@@ -20,8 +20,8 @@ MUTANTS = [
     Mutant(
         "midpoint radius √(G − ¼‖·‖²) → a quarter",
         "regions.py",
-        "radius = np.sqrt(max(gap - 0.25 * apart**2, 0.0)) * (1 + gamma(8))",
-        "radius = np.sqrt(max(gap - 0.25 * apart**2, 0.0)) / 4",
+        "radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) * (1 + gamma(8))",
+        "radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) / 4",
         "test_screening.py::test_no_decision_and_no_bound_is_ever_wrong",
     ),
     Mutant(
@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         "half of the distance, not a quarter, taken off the midpoint ball",
         "regions.py",
-        "gap - 0.25 * apart**2",
-        "gap - 0.5 * apart**2",
+        "gap - 0.25 * apart * apart",
+        "gap - 0.5 * apart * apart",
         "test_regions.py::test_an_intercept_that_is_off_lies_on_the_midpoint_ball",
     ),
     Mutant(
@@ -373,5 +373,12 @@ MUTANTS = [
         "np.minimum(ratio * dual.alpha, problem.weights)",
         "np.minimum(dual.alpha, problem.weights)",
         "test_path.py::test_a_carried_solution_has_the_gap_of_the_theory",
+    ),
+    Mutant(
+        "a wide region's square raises instead of overflowing",
+        "regions.py",
+        "np.sqrt(ball.radius * ball.radius + error",
+        "np.sqrt(ball.radius**2 + error",
+        "test_ends.py::test_a_region_whose_square_overflows_decides_nothing",
     ),
 ]
