@@ -1,4 +1,4 @@
-"""Mistakes in what is read in chunks."""
+"""Mistakes in what is computed from data in chunks."""
 
 from mistakes.mutant import Mutant
 
