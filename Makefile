@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
 	certify.py radius.py interoperation.py plotting.py model_selection.py \
-	cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py)
+	cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py \
+	arguments.py labels.py covariance.py metamorphic.py trained_radius.py rounding.py)
 
 .PHONY: reproduce reproduce-full test test-oldest test-machines lint format
 .PHONY: accessibility

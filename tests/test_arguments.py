@@ -28,6 +28,7 @@ from wideberth import (
     RobustLinearSVC,
     RobustLinearSVCCV,
     critical_radius,
+    estimators,
     path,
     solve,
 )
@@ -269,6 +270,10 @@ def test_points_of_a_problem_are_checked():
 # -- one road for one array ------------------------------------------------------------
 
 
+@pytest.mark.skipif(
+    not estimators._DISPATCHES,
+    reason="scikit-learn hands on arrays of other libraries beside SciPy ≥ 1.14 only",
+)
 @pytest.mark.parametrize("times", [1, 2_000])
 def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     """Small ones to NumPy, large ones in chunks, whoever asks."""
