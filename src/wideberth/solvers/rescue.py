@@ -38,8 +38,9 @@ __all__ = ["EvenBarrier", "affordable", "attempt", "bearable", "rescued"]
 _BEARABLE = 1e30
 #: The same of the conic solver (`tests/test_ends.py` holds it to C = 1e12).
 _CONIC_BEARABLE = 1e10
-#: The same in second attempts, and in those of the conic solver.
+#: Largest c_i‖z_i‖² that second attempts lower the weights to, one after the other.
 _EASIER = (1e16, 1e12, 1e8, 1e5)
+#: The same in second attempts of the conic solver, below what it bears at first.
 _CONIC_EASIER = (1e7, 1e5)
 #: Cost of the engine's algebra, n·d², up to which second attempts are made.
 _AFFORDABLE = 2e7
