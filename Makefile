@@ -2,10 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OLDEST_TESTS := $(addprefix tests/test_,estimators.py sklearn_checks.py pipeline.py \
-	certify.py radius.py interoperation.py plotting.py model_selection.py \
-	cli_report.py untrusted.py noise.py problem.py endpoints.py conic.py \
-	arguments.py labels.py covariance.py metamorphic.py trained_radius.py rounding.py)
+OLDEST_TESTS := $(addprefix tests/, \
+	estimators/test_estimators.py estimators/test_sklearn_checks.py estimators/test_pipeline.py \
+	estimators/test_certify.py measurement/test_radius.py estimators/test_interoperation.py \
+	test_plotting.py estimators/test_model_selection.py cli/test_cli_report.py \
+	data/test_untrusted.py problem/test_noise.py problem/test_problem.py \
+	problem/test_endpoints.py solvers/test_conic.py test_arguments.py \
+	problem/test_labels.py problem/test_covariance.py solvers/test_metamorphic.py \
+	estimators/test_trained_radius.py problem/test_rounding.py)
 
 .PHONY: reproduce reproduce-full test test-oldest test-machines lint format
 .PHONY: accessibility

@@ -31,11 +31,13 @@ DENSE = ((5_000, 50), (5_000, 300), (2_000, 1_000), (500, 2_000), (500, 20_000))
 def compare(report: Report, name: str, X, y, repeats: int) -> None:
     for C in (0.1, 10.0):
         calls = [
-            lambda s=solver, C=C: solve(X, y, C=C, solver=s, random_state=0)
+            lambda s=solver, C=C: solve(
+                X, y, C=C, solver=s, random_state=0, fit_intercept=False
+            )
             for solver in ("newton", "coordinate")
         ]
         newton, coordinate = in_turns(calls, repeats)
-        chosen = solve(X, y, C=C, random_state=0).solver
+        chosen = solve(X, y, C=C, random_state=0, fit_intercept=False).solver
         report.say(
             f"| {name} | {C:g} | {newton:.3f} | {coordinate:.3f} | "
             f"{newton / coordinate:.2f} | {chosen} |"

@@ -46,7 +46,9 @@ def generate(n: int, dtype: torch.dtype, block: int = 2_000_000):
 def timed(X, y, tol: float) -> tuple[float, object]:
     torch.cuda.synchronize()
     started = time.perf_counter()
-    found = solve(X, y, C=0.01, radius=0.05, tol=tol, random_state=0)
+    found = solve(
+        X, y, C=0.01, radius=0.05, tol=tol, random_state=0, fit_intercept=False
+    )
     torch.cuda.synchronize()
     return time.perf_counter() - started, found
 
@@ -79,15 +81,24 @@ def measure(report: Report, n: int, dtype, tol: float, repeats: int) -> None:
 def equality(report: Report) -> None:
     """The same data on the device and on the host; CuPy too where it is there."""
     X, y = generate(200_000, torch.float64)
-    expected = solve(X.cpu().numpy(), y.cpu().numpy(), C=0.01, radius=0.05, tol=1e-9)
-    found = {"PyTorch": solve(X, y, C=0.01, radius=0.05, tol=1e-9)}
+    expected = solve(
+        X.cpu().numpy(),
+        y.cpu().numpy(),
+        C=0.01,
+        radius=0.05,
+        tol=1e-9,
+        fit_intercept=False,
+    )
+    found = {"PyTorch": solve(X, y, C=0.01, radius=0.05, tol=1e-9, fit_intercept=False)}
     try:
         import cupy
     except ImportError:
         report.say("CuPy is not installed.")
     else:
         arrays = cupy.asarray(X), cupy.asarray(y)
-        found["CuPy"] = solve(*arrays, C=0.01, radius=0.05, tol=1e-9)
+        found["CuPy"] = solve(
+            *arrays, C=0.01, radius=0.05, tol=1e-9, fit_intercept=False
+        )
     for library, solution in found.items():
         off = solution.primal / expected.primal - 1
         report.say(

@@ -35,32 +35,34 @@ _STEP = 6
 
 def _breast_cancer():
     X, y = breast_cancer.load()
-    solve(X, y, radius=0.05, solver="newton")
+    solve(X, y, radius=0.05, solver="newton", fit_intercept=False)
     return len(y), {}
 
 
 def _spambase_path():
     X, y = spambase.load()
-    path(X, y, Cs=10, radii=[0.02], random_state=0)
+    path(X, y, Cs=10, radii=[0.02], random_state=0, fit_intercept=False)
     return len(y), {}
 
 
 def _tall():
     X, y = tall.load(n=60_000, d=20)
-    solve(X, y, radius=0.05, solver="newton", random_state=0)
+    solve(X, y, radius=0.05, solver="newton", random_state=0, fit_intercept=False)
     return len(y), {}
 
 
 def _text():
     X, y = wide.load(n=3_000, d=10_000)
-    solve(X, y, solver="coordinate", random_state=0)
+    solve(X, y, solver="coordinate", random_state=0, fit_intercept=False)
     return len(y), {}
 
 
 def _chunks():
     X, y = tall.load(n=60_000, d=20)
     parts = zip(np.array_split(X, 6), np.array_split(y, 6), strict=True)
-    found = solve(list(parts), C=0.01, radius=0.05, tol=1e-4, random_state=0)
+    found = solve(
+        list(parts), C=0.01, radius=0.05, tol=1e-4, random_state=0, fit_intercept=False
+    )
     return len(y), {"reads": found.passes}
 
 

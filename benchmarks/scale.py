@@ -22,7 +22,13 @@ from benchmarks.bench.child import peak_memory
 from benchmarks.bench.machine import describe
 from benchmarks.bench.report import Report
 
-PROBLEM = {"C": 0.01, "radius": 0.05, "tol": 1e-4, "random_state": 0}
+PROBLEM = {
+    "C": 0.01,
+    "radius": 0.05,
+    "tol": 1e-4,
+    "random_state": 0,
+    "fit_intercept": False,
+}
 FEATURES = 50
 MEMORY = 10**9
 

@@ -17,7 +17,7 @@ from benchmarks.bench.machine import describe
 from benchmarks.bench.report import Report
 from benchmarks.datasets import Missing, news20, tall
 from wideberth import Problem, solve
-from wideberth.screening import screen_points
+from wideberth.screening.partition import screen_points
 
 REGIONS = ("gap", "midpoint", "ellipsoid")
 
@@ -28,7 +28,9 @@ def cost(report: Report) -> None:
     problem = Problem.from_data(X, y, C=0.01, radius=0.05)
     report.say("| relative gap | region | products | decided |\n|---|---|---|---|")
     for tol in (1e-3, 1e-5, 1e-7):
-        solution = solve(X, y, C=0.01, radius=0.05, tol=tol, random_state=0)
+        solution = solve(
+            X, y, C=0.01, radius=0.05, tol=tol, random_state=0, fit_intercept=False
+        )
         dual = problem.dual_at(solution.alpha)
         point = problem.at(dual.w)
         gap = problem.certificate(point, dual).relative_gap

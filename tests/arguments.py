@@ -5,7 +5,7 @@ import pandas as pd
 
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.problem import Problem
-from wideberth.screening import screen
+from wideberth.screening.partition import screen
 
 N, D = 60, 3
 RNG = np.random.default_rng(0)
@@ -18,8 +18,8 @@ FITTED = RobustLinearSVC().fit(X, Y)
 
 #: Every road that takes data in memory, as a function of X and y.
 ROADS = {
-    "solve": lambda X, y: solve(X, y),
-    "path": lambda X, y: path(X, y, Cs=[1.0]),
+    "solve": lambda X, y: solve(X, y, fit_intercept=False),
+    "path": lambda X, y: path(X, y, Cs=[1.0], fit_intercept=False),
     "screen": lambda X, y: screen(X, y, *START, C=1.0, radius=0.1),
     "Problem": lambda X, y: Problem.from_data(X, y),
     "RobustLinearSVC": lambda X, y: RobustLinearSVC().fit(X, y),

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from wideberth.noise import as_noise
 from wideberth.problem import Problem
+from wideberth.problem.noise import as_noise
 
 SHAPES = ("l2", "linf", "l1", "ellipsoid")
 INTERCEPTS = (None, 1.0, 0.0)

@@ -25,7 +25,7 @@ from wideberth import (
     path,
     solve,
 )
-from wideberth._arrays import host
+from wideberth.problem.arrays import host
 
 __all__ = ["CASES", "NAMES", "NEW", "ROADS", "TOL", "Road"]
 

@@ -28,14 +28,14 @@ from wideberth import (
     RobustLinearSVC,
     RobustLinearSVCCV,
     critical_radius,
-    estimators,
     path,
     solve,
 )
-from wideberth._arrays import host
+from wideberth.data import DataError, open_data
+from wideberth.estimators import svc
 from wideberth.problem import Problem
-from wideberth.scale import DataError, open_data
-from wideberth.screening import screen
+from wideberth.problem.arrays import host
+from wideberth.screening.partition import screen
 
 # -- X ---------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ def test_the_critical_radius_is_that_of_a_problem():
 
 def test_what_comes_beside_open_data_is_refused():
     with pytest.raises(DataError, match="X is open already, so y must have been given"):
-        solve(open_data([(X, Y)]), Y)
+        solve(open_data([(X, Y)]), Y, fit_intercept=False)
 
 
 # -- numbers ---------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_grids_and_tables_of_text_are_refused():
 @pytest.mark.parametrize("chunk", [(masked(X), Y), (X, masked(Y)), (X, Y, masked(Y))])
 def test_masks_in_chunks_are_refused(chunk):
     with pytest.raises(ValueError, match="is a masked array with 1 masked entries"):
-        solve([chunk])
+        solve([chunk], fit_intercept=False)
 
 
 # -- points ----------------------------------------------------------------------------
@@ -224,23 +224,36 @@ BAD_POINTS = [
 @pytest.mark.parametrize(("init", "said"), BAD_POINTS)
 def test_a_start_is_checked(init, said):
     with pytest.raises(ValueError, match=said):
-        solve(X, Y, init=init)
+        solve(X, Y, init=init, fit_intercept=False)
 
 
 def test_a_start_from_another_problem_fits_or_is_refused():
-    narrow, few = solve(X[:, :2], Y), solve(X[:40], Y[:40])
+    narrow, few = (
+        solve(X[:, :2], Y, fit_intercept=False),
+        solve(X[:40], Y[:40], fit_intercept=False),
+    )
     with pytest.raises(ValueError, match=r"w of init .* \(3,\); received shape \(2,\)"):
-        solve(X, Y, init=narrow)
+        solve(X, Y, init=narrow, fit_intercept=False)
     with pytest.raises(ValueError, match=r"alpha of init .* received shape \(40,\)"):
-        solve(X, Y, init=few)
-    expected = solve(X, Y, C=3.0, noise=[1.0, 2.0, 0.5], radius=0.1)
+        solve(X, Y, init=few, fit_intercept=False)
+    expected = solve(
+        X, Y, C=3.0, noise=[1.0, 2.0, 0.5], radius=0.1, fit_intercept=False
+    )
     covariance = np.diag([1.0, 2.0, 3.0]) + 0.5
     for start in (
-        solve(X, Y, noise=covariance, radius=0.2),
-        solve(X, Y, noise=covariance, radius=50.0, quiet=True),
-        solve(array_api_strict.asarray(X), Y),
+        solve(X, Y, noise=covariance, radius=0.2, fit_intercept=False),
+        solve(X, Y, noise=covariance, radius=50.0, quiet=True, fit_intercept=False),
+        solve(array_api_strict.asarray(X), Y, fit_intercept=False),
     ):
-        found = solve(X, Y, C=3.0, noise=[1.0, 2.0, 0.5], radius=0.1, init=start)
+        found = solve(
+            X,
+            Y,
+            C=3.0,
+            noise=[1.0, 2.0, 0.5],
+            radius=0.1,
+            init=start,
+            fit_intercept=False,
+        )
         assert found.primal == pytest.approx(expected.primal, rel=1e-6)
 
 
@@ -271,13 +284,13 @@ def test_points_of_a_problem_are_checked():
 
 
 @pytest.mark.skipif(
-    not estimators._DISPATCHES,
+    not svc._DISPATCHES,
     reason="scikit-learn hands on arrays of other libraries beside SciPy ≥ 1.14 only",
 )
 @pytest.mark.parametrize("times", [1, 2_000])
 def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     """Small ones to NumPy, large ones in chunks, whoever asks."""
-    from wideberth.scale import solving
+    from wideberth.solvers import chunked as solving
 
     seen = []
 
@@ -287,7 +300,7 @@ def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
 
     solve_source = solving.solve_source
     monkeypatch.setattr(solving, "solve_source", watched)
-    monkeypatch.setattr("wideberth.scale.fitting.solve_source", watched)
+    monkeypatch.setattr("wideberth.estimators.chunked.solve_source", watched)
     data = array_api_strict.asarray(np.repeat(X, times, axis=0))
     labels = array_api_strict.asarray(np.repeat(Y, times))
     found = solve(data, labels, C=1 / times, fit_intercept=True)
@@ -302,7 +315,7 @@ def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
 
 def test_warnings_of_a_small_array_come_once():
     with pytest.warns(NullModelWarning) as said:
-        solve(array_api_strict.asarray(X), Y, radius=50.0)
+        solve(array_api_strict.asarray(X), Y, radius=50.0, fit_intercept=False)
     assert [note.filename for note in said] == [__file__]
 
 

@@ -196,7 +196,9 @@ class Worker:
 
 
 def _serve(pipe) -> None:
-    solve(*clouds(), solver="coordinate")  # loads the compiled kernels
+    solve(
+        *clouds(), solver="coordinate", fit_intercept=False
+    )  # loads the compiled kernels
     while True:
         pipe.send(examine(pipe.recv()))
 

@@ -29,10 +29,15 @@ import kernels
 ROOT = Path(__file__).resolve().parent.parent
 #: Test files in which the processor's arithmetic decides; the others read and write.
 NUMERICAL = (
-    "problem", "noise", "rows", "endpoints", "certify", "radius", "screening", "conic",
-    "control", "coordinate", "solve", "path", "scale", "range", "torture", "pipeline",
-    "estimators", "determinism", "dask", "namespaces", "reproduce",
-    "roads", "rounding", "covariance", "regions", "ends",
+    "data/test_dask", "estimators/test_certify", "estimators/test_estimators",
+    "estimators/test_pipeline", "measurement/test_radius", "paper/test_reproduce",
+    "problem/test_covariance", "problem/test_endpoints", "problem/test_ends",
+    "problem/test_namespaces", "problem/test_noise", "problem/test_problem",
+    "problem/test_range", "problem/test_rounding", "problem/test_rows",
+    "screening/test_regions", "screening/test_screening", "solvers/test_conic",
+    "solvers/test_control", "solvers/test_coordinate", "solvers/test_determinism",
+    "solvers/test_path", "solvers/test_scale", "solvers/test_solve",
+    "solvers/test_torture", "test_roads",
 )  # fmt: skip
 #: OpenBLAS kernels to try, by kind of machine.
 CORETYPES = {
@@ -157,7 +162,7 @@ def environment_of(setting: Setting) -> dict[str, str]:
 
 def run(setting: Setting, found: dict, jobs: int, seconds: float) -> Outcome:
     """Run the numerical tests under a setting whose kernels are known."""
-    tests = [f"tests/test_{name}.py" for name in NUMERICAL]
+    tests = [f"tests/{name}.py" for name in NUMERICAL]
     options = ["-q", "-p", "no:cacheprovider", "-p", "kernels", "-n", str(jobs)]
     with tempfile.TemporaryDirectory() as compiled:
         environment = environment_of(setting) | {

@@ -1,8 +1,8 @@
 """Counts that no noisy machine can blur: kernel calls and the rows they touch.
 
-Every product over rows tells `wideberth.rows.Passes` how many it touches; here each of
-these calls is written down, with the function that made it, whatever problem or helper
-problem it belongs to.
+Every product over rows tells `wideberth.problem.rows.Passes` how many it touches; here
+each of these calls is written down, with the function that made it, whatever problem or
+helper problem it belongs to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
 
-from wideberth.rows import Passes
+from wideberth.problem.rows import Passes
 
 __all__ = ["Counts", "counting"]
 

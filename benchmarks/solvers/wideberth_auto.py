@@ -40,6 +40,7 @@ def solve_all(cases, tol, solver="auto"):
             tol=tol,
             random_state=0,
             quiet=True,
+            fit_intercept=False,
         )
         found += list(models.coefs[0])
     return found

@@ -6,9 +6,10 @@ radius; each answer carries a certificate of optimality on the full problem.
 
 from importlib import import_module
 
-from wideberth.endpoints import critical_radius
 from wideberth.path import Path, path
 from wideberth.problem import Problem
+from wideberth.problem.endpoints import critical_radius
+from wideberth.problem.noise import Correlated
 from wideberth.screening import Partition, screen
 from wideberth.solve import NullModelWarning, Solution, solve
 from wideberth.solvers.conic import solve_conic
@@ -18,17 +19,19 @@ __version__ = "0.1.0"
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {
     "RobustLinearSVC": "wideberth.estimators",
-    "RobustLinearSVCCV": "wideberth.model_selection",
-    "RobustPipeline": "wideberth.pipeline",
-    "carry_noise": "wideberth.pipeline",
-    "make_robust_pipeline": "wideberth.pipeline",
-    "radius_from_imputations": "wideberth.radius",
-    "radius_from_replicates": "wideberth.radius",
-    "radius_from_std": "wideberth.radius",
-    "scales_from_replicates": "wideberth.radius",
+    "RobustLinearSVCCV": "wideberth.estimators",
+    "RobustPipeline": "wideberth.estimators",
+    "carry_noise": "wideberth.estimators",
+    "make_robust_pipeline": "wideberth.estimators",
+    "open_data": "wideberth.data",
+    "radius_from_imputations": "wideberth.measurement",
+    "radius_from_replicates": "wideberth.measurement",
+    "radius_from_std": "wideberth.measurement",
+    "scales_from_replicates": "wideberth.measurement",
 }
 
 __all__ = [
+    "Correlated",
     "NullModelWarning",
     "Partition",
     "Path",
@@ -41,6 +44,7 @@ __all__ = [
     "carry_noise",
     "critical_radius",
     "make_robust_pipeline",
+    "open_data",
     "path",
     "radius_from_imputations",
     "radius_from_replicates",

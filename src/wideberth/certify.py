@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth._arrays import float64, is_foreign, like, namespace
-from wideberth._validation import check_per_sample
-from wideberth.noise import as_shape
+from wideberth.problem.arrays import float64, is_foreign, like, namespace
+from wideberth.problem.noise import as_shape
+from wideberth.problem.validation import check_per_sample
 
 __all__ = ["certified_radius", "decision_values", "robust_correct", "worst_case"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.estimators import RobustLinearSVC
-from wideberth.pipeline import RobustPipeline
+from wideberth.estimators.pipeline import RobustPipeline
 
 __all__ = ["register_onnx"]
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wideberth._units import Units, check_radii, out_of_range
-from wideberth.grids import read_Cs, read_radii
-from wideberth.sequence import Found, Sequence
+from wideberth.problem.presolve import Units, check_radii, out_of_range
 from wideberth.solution import convergence_warning
 from wideberth.solve import (
     NullModelWarning,
@@ -24,6 +22,8 @@ from wideberth.solve import (
     choose_solver,
     make_control,
 )
+from wideberth.solvers.grids import read_Cs, read_radii
+from wideberth.solvers.sequence import Found, Sequence
 
 __all__ = ["Path", "PathPoint", "path"]
 
@@ -230,7 +230,7 @@ def path(
     radii=None,
     radius=None,
     noise="l2",
-    fit_intercept=False,
+    fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
     solver="auto",

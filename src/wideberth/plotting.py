@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.noise import L1, Correlated, Ellipsoid, Linf, as_shape
+from wideberth.problem.noise import L1, Correlated, Ellipsoid, Linf, as_shape
 
 __all__ = [
     "CertifiedAccuracyDisplay",

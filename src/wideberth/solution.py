@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wideberth._arrays import namespace
-from wideberth.certificate import PROVABLE, Certificate
-from wideberth.solvers.control import Control
+from wideberth.problem.arrays import namespace
+from wideberth.problem.certificate import PROVABLE, Certificate
+from wideberth.solvers.base import Control
 
 __all__ = [
     "NullModelWarning",

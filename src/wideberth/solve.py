@@ -13,12 +13,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from wideberth._arrays import host, is_foreign, like
-from wideberth._feature_names import feature_names
-from wideberth._polish import polished
-from wideberth._thin import thinned
-from wideberth._units import Units, cut_radii, in_units, out_of_range
-from wideberth._validation import (
+from wideberth.data.opening import is_scaled, is_small
+from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem.arrays import host, is_foreign, like
+from wideberth.problem.endpoints import critical_radius, null_certificate
+from wideberth.problem.feature_names import feature_names
+from wideberth.problem.noise import L2, Correlated, as_shape
+from wideberth.problem.presolve import Units, cut_radii, in_units, out_of_range
+from wideberth.problem.thin import thinned
+from wideberth.problem.validation import (
     check_flag,
     check_positive,
     check_size,
@@ -27,12 +30,6 @@ from wideberth._validation import (
     measured_data,
     short,
 )
-from wideberth.bounds import available_tests
-from wideberth.endpoints import critical_radius, null_certificate
-from wideberth.noise import L2, Correlated, as_shape
-from wideberth.problem import DualPoint, PrimalPoint, Problem
-from wideberth.regions import REGIONS
-from wideberth.scale.opening import is_scaled, is_small
 from wideberth.screening import (
     Partition,
     Screener,
@@ -41,9 +38,12 @@ from wideberth.screening import (
     screen_points,
     tells_something,
 )
+from wideberth.screening.bounds import available_tests
+from wideberth.screening.regions import REGIONS
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
-from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.polish import polished
 from wideberth.solvers.registry import added_solver, solver_names
 from wideberth.solvers.rescue import attempt, bearable, rescued
 
@@ -77,7 +77,7 @@ def solve(
     C=1.0,
     radius=0.0,
     noise="l2",
-    fit_intercept=False,
+    fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
     solver="auto",
@@ -102,7 +102,7 @@ def solve(
         float32 or float64 is used as it is, without a copy; only large, wide arrays
         that are mostly zeros are worked on as a sparse one. Files, Dask collections,
         arrays of other libraries and iterables of chunks are described in
-        `wideberth.scale.open_data`.
+        `wideberth.data.open_data`.
     y : array of shape (n,)
         Labels of two classes, of any kind; sorted, the second is the positive one, as
         in scikit-learn. `Solution.classes` holds them.
@@ -113,7 +113,7 @@ def solve(
     noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
         Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
         one noise level per feature, or one given by a covariance or its factor
-        (`wideberth.noise.Correlated`). The last is solved in its principal axes, on a
+        (`wideberth.Correlated`). The last is solved in its principal axes, on a
         dense float64 copy of X; the certificate is that of X and the covariance as
         given. A Series, dict or frame is aligned with the columns of X by name.
     fit_intercept : bool
@@ -188,7 +188,7 @@ def solve(
         solution = solve(host(X), y, **asked, **how, quiet=True)
         return _announced(_moved_to(solution, X), quiet)
     if is_scaled(X, y, memory):
-        from wideberth.scale.solving import solve_data
+        from wideberth.solvers.chunked import solve_data
 
         solution = solve_data(X, y, **asked, **how, memory=memory, verbose=verbose)
         return _announced(solution, quiet)

@@ -22,7 +22,7 @@ from fuzzing.texts import csv_content, read_table
 from fuzzing.workshop import PLACE, look_through
 from wideberth.cli.errors import UserError
 from wideberth.cli.sources import Format, Request
-from wideberth.scale import DataError, open_data
+from wideberth.data import DataError, open_data
 
 # -- NumPy ---------------------------------------------------------------------------
 

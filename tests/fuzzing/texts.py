@@ -13,7 +13,7 @@ from fuzzing import Violation, damaged, target
 from fuzzing.workshop import PLACE, look_through
 from wideberth.cli.errors import UserError
 from wideberth.cli.sources import Format, Request, open_table
-from wideberth.scale import DataError, open_data
+from wideberth.data import DataError, open_data
 
 #: Cells: numbers as people and programs write them, and what only looks like one.
 CELLS = (

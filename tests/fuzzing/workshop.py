@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from fuzzing import Violation
-from wideberth.noise import L2
-from wideberth.scale.chunks import Terms
+from wideberth.data.chunks import Terms
+from wideberth.problem.noise import L2
 from wideberth.solve import solve
 
 __all__ = ["PLACE", "check_solution", "look_through"]
@@ -28,7 +28,9 @@ def look_through(source, solve_it: bool = False) -> None:
     if source.d < 1:
         raise Violation(f"{source.d} features")
     if source.d > 1000:
-        solve(source, max_iter=1)  # must be refused, or be done, in little memory
+        solve(
+            source, max_iter=1, fit_intercept=False
+        )  # must be refused, or be done, in little memory
         return
     terms = Terms(source.d, 1.0, 0.0, L2(), None)
     rows = 0
@@ -41,7 +43,7 @@ def look_through(source, solve_it: bool = False) -> None:
     if solve_it:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            check_solution(solve(source, max_iter=50))
+            check_solution(solve(source, max_iter=50, fit_intercept=False))
 
 
 def check_solution(found) -> None:

@@ -2,220 +2,220 @@
 
 from mistakes.mutant import Mutant
 
-_VALUES = "test_covariance.py::test_values_cover_what_the_axes_are_off_by"
-_DECISIONS = "test_covariance.py::test_bounds_cover_what_the_axes_are_off_by"
-_BOUNDS = "test_covariance.py::test_axes_and_scales_keep_within_their_bounds"
+_VALUES = "problem/test_covariance.py::test_values_cover_what_the_axes_are_off_by"
+_DECISIONS = "problem/test_covariance.py::test_bounds_cover_what_the_axes_are_off_by"
+_BOUNDS = "problem/test_covariance.py::test_axes_and_scales_keep_within_their_bounds"
 _DIGITS = (
-    "test_covariance.py::"
+    "problem/test_covariance.py::"
     "test_covariances_that_determine_their_factor_have_it_to_the_last_digits"
 )
-_FACTOR = "test_covariance.py::test_a_factor_is_the_covariance_it_stands_for"
-_NAMES = "test_noise.py::test_labelled_noise_is_that_of_its_features"
+_FACTOR = "problem/test_covariance.py::test_a_factor_is_the_covariance_it_stands_for"
+_NAMES = "problem/test_noise.py::test_labelled_noise_is_that_of_its_features"
 
 MUTANTS = [
     Mutant(
         "phantom directions of a singular covariance kept",
-        "_covariance.py",
+        "problem/covariance.py",
         "    kept = values > _RANK * d * _EPS * largest\n",
         "    kept = values > 0\n",
-        "test_covariance.py::test_rank_is_decided_by_the_stated_rule",
+        "problem/test_covariance.py::test_rank_is_decided_by_the_stated_rule",
     ),
     Mutant(
         "rank decided in the units of the features",
-        "_covariance.py",
+        "problem/covariance.py",
         "    units = _feature_units(covariance)\n",
         "    units = np.ones(d)\n",
-        "test_covariance.py::test_rank_is_decided_by_the_stated_rule",
+        "problem/test_covariance.py::test_rank_is_decided_by_the_stated_rule",
     ),
     Mutant(
         "error of the factor of a covariance dropped",
-        "_covariance.py",
+        "problem/covariance.py",
         "1.25 * (unit * support + error)",
         "1.25 * unit * support",
         _BOUNDS,
     ),
     Mutant(
         "residual off the range forgotten in the bound of a factor",
-        "_covariance.py",
+        "problem/covariance.py",
         "        error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))\n",
         "        error = 2 * moved\n",
         _BOUNDS,
     ),
     Mutant(
         "residual of a factor computed with rounding",
-        "_covariance.py",
+        "problem/covariance.py",
         ") // 2 - 1\n",
         ") // 2 + 8\n",
         _DIGITS,
     ),
     Mutant(
         "factor of a covariance not mended",
-        "_covariance.py",
+        "problem/covariance.py",
         "_MENDING_STEPS = 3\n",
         "_MENDING_STEPS = 0\n",
         _DIGITS,
     ),
     Mutant(
         "rows turned without an allowance for it",
-        "problem.py",
+        "problem/problem.py",
         "return turned * self.rows.norms()[rows] + support * self.radii[rows]",
         "return support * self.radii[rows]",
         _VALUES,
     ),
     Mutant(
         "noise in turned axes without an allowance for it",
-        "problem.py",
+        "problem/problem.py",
         "return turned * self.rows.norms()[rows] + support * self.radii[rows]",
         "return turned * self.rows.norms()[rows]",
         _VALUES,
     ),
     Mutant(
         "error of the axes dropped from the dual value",
-        "_rounding.py",
+        "problem/rounding.py",
         "    axes_error = s * problem.noise.support_error\n",
         "    axes_error = 0.0\n",
         _VALUES,
     ),
     Mutant(
         "turned rows forgotten in Zᵀα",
-        "problem.py",
+        "problem/problem.py",
         "d_error = (self.rows.combine_rounding + self.noise.turn_error) * mass",
         "d_error = self.rows.combine_rounding * mass",
         _VALUES,
     ),
     Mutant(
         "turned rows forgotten where Zᵀα is bounded sharply",
-        "problem.py",
+        "problem/problem.py",
         "along += self.noise.turn_error * float(np.linalg.norm(w)) * mass",
         "along += 0.0",
         _VALUES,
     ),
     Mutant(
         "weights turned back without an allowance for their length",
-        "_rounding.py",
+        "problem/rounding.py",
         "    error += problem.noise.turn_error * norm_w * norm_w\n",
         "",
-        "test_covariance.py::test_values_hold_for_the_weights_that_are_returned",
+        "problem/test_covariance.py::test_values_hold_for_the_weights_that_are_returned",
     ),
     Mutant(
         "turned rows forgotten in folded samples",
-        "screening.py",
+        "screening/partition.py",
         "        (problem.rows.combine_rounding + problem.noise.turn_error) * mass,\n",
         "        problem.rows.combine_rounding * mass,\n",
         _VALUES,
     ),
     Mutant(
         "noise of folded samples taken for exact in turned axes",
-        "_rounding.py",
+        "problem/rounding.py",
         "        error += fold.s * problem.noise.support_error * norm_w\n",
         "",
         _VALUES,
     ),
     Mutant(
         "decisions without an allowance for the axes",
-        "bounds.py",
+        "screening/bounds.py",
         "            + region.reach * problem.axes_error(rows),\n",
         "            + 0.0,\n",
         _DECISIONS,
     ),
     Mutant(
         "null model proven by noise that is not there",
-        "_rounding.py",
+        "problem/rounding.py",
         "    size += s * problem.noise.support_error / inscribed\n",
         "",
-        "test_covariance.py::"
+        "problem/test_covariance.py::"
         "test_the_null_model_is_proven_only_where_the_true_noise_allows_it",
     ),
     Mutant(
         "errors of the axes lost in other units",
-        "_units.py",
+        "problem/presolve.py",
         "        support_error=noise.support_error / stretch,\n",
         "",
-        "test_covariance.py::test_other_units_keep_the_errors_of_the_axes",
+        "problem/test_covariance.py::test_other_units_keep_the_errors_of_the_axes",
     ),
     Mutant(
         "correlated noise turned the wrong way",
-        "noise.py",
+        "problem/noise.py",
         "        return self.axes @ self.principal.prox(self.axes.T @ d, s)\n",
         "        return self.axes @ self.principal.prox(self.axes @ d, s)\n",
         _FACTOR,
     ),
     Mutant(
         "worst move of correlated noise of the wrong length",
-        "noise.py",
+        "problem/noise.py",
         "return self.factor @ (image / omega) if omega > 0",
         "return self.factor @ image if omega > 0",
         _FACTOR,
     ),
     Mutant(
         "moves off the range of a covariance taken for noise",
-        "noise.py",
+        "problem/noise.py",
         '            return float("inf")\n        return self.principal',
         "            pass\n        return self.principal",
-        "test_covariance.py::test_noise_along_one_direction_never_matters_across_it",
+        "problem/test_covariance.py::test_noise_along_one_direction_never_matters_across_it",
     ),
     Mutant(
         "certified radius trusts a blurred covariance",
         "certify.py",
         "shape.support(w) + open_part",
         "shape.support(w)",
-        "test_certify.py::test_no_certified_radius_exceeds_what_a_covariance_allows",
+        "estimators/test_certify.py::test_no_certified_radius_exceeds_what_a_covariance_allows",
     ),
     Mutant(
         "carried factor without its scales",
-        "pipeline.py",
+        "estimators/pipeline.py",
         "        root = sp.csr_array(linear @ shape.factor)\n",
         "        root = sp.csr_array(linear @ shape.axes)\n",
-        "test_pipeline.py::test_carried_noise_has_the_support_function_of_the_raw_one",
+        "estimators/test_pipeline.py::test_carried_noise_has_the_support_function_of_the_raw_one",
     ),
     Mutant(
         "labelled noise used by position",
-        "_feature_names.py",
+        "problem/feature_names.py",
         "    return np.array([places[name] for name in names], dtype=np.intp)\n",
         "    return np.arange(len(names))\n",
         _NAMES,
     ),
     Mutant(
         "rows of a covariance used by position",
-        "_feature_names.py",
+        "problem/feature_names.py",
         "    return names, matrix[matched(rows, names)]\n",
         "    return names, matrix\n",
         _NAMES,
     ),
     Mutant(
         "columns of a covariance used by position",
-        "_feature_names.py",
+        "problem/feature_names.py",
         "        return check_covariance(array)[np.ix_(order, order)]\n",
         "        return check_covariance(array)[order]\n",
         _NAMES,
     ),
     Mutant(
         "unknown names of noise ignored",
-        "_feature_names.py",
+        "problem/feature_names.py",
         "    if missing or unknown:\n",
         "    if missing:\n",
-        "test_noise.py::test_names_that_do_not_match_are_listed",
+        "problem/test_noise.py::test_names_that_do_not_match_are_listed",
     ),
     Mutant(
         "imaginary parts of noise dropped",
-        "_validation.py",
+        "problem/validation.py",
         '    if array.dtype.kind not in "biuf":\n',
         '    if array.dtype.kind not in "biufc":\n',
-        "test_noise.py::test_noise_that_is_no_real_number_is_refused",
+        "problem/test_noise.py::test_noise_that_is_no_real_number_is_refused",
     ),
     Mutant(
         "degrees of freedom of a covariance are its features",
-        "radius.py",
+        "measurement/radius.py",
         "        return shape.rank\n",
         "        return n_features\n",
-        "test_covariance.py::"
+        "problem/test_covariance.py::"
         "test_the_radius_for_noise_along_one_direction_is_that_of_one_normal",
     ),
     Mutant(
         "no features accepted for a radius",
-        "radius.py",
+        "measurement/radius.py",
         "    if not whole or n_features < 1:\n",
         "    if not whole:\n",
-        "test_radius.py::test_bad_arguments_are_named",
+        "measurement/test_radius.py::test_bad_arguments_are_named",
     ),
 ]

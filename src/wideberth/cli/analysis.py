@@ -17,9 +17,9 @@ from wideberth.cli.evaluate import Scores, certain, cross_validate, curve_radii
 from wideberth.cli.prepare import Rows, extremes, moments
 from wideberth.cli.recipe import Recipe, fold_count
 from wideberth.cli.uncertainty import Uncertainty
-from wideberth.endpoints import Bracket, critical_radius, critical_scale
-from wideberth.pipeline import RobustPipeline
+from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.problem import Problem
+from wideberth.problem.endpoints import Bracket, critical_radius, critical_scale
 
 __all__ = [
     "describe_data",

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from wideberth._kinds import LABEL
 from wideberth.cli.advice import advise
 from wideberth.cli.analysis import (
     describe_data,
@@ -24,6 +23,7 @@ from wideberth.cli.progress import Progress
 from wideberth.cli.recipe import Fitted, Recipe
 from wideberth.cli.sources import Request, Source, kind_of, open_table
 from wideberth.cli.uncertainty import Uncertainty, find_uncertainty
+from wideberth.data.kinds import LABEL
 from wideberth.report.environment import machine, versions
 
 __all__ = [

@@ -27,7 +27,7 @@ from wideberth.cli.recipe import texts_of
 from wideberth.cli.sources import Source
 from wideberth.cli.uncertainty import tell_radius
 from wideberth.estimators import RobustLinearSVC
-from wideberth.pipeline import RobustPipeline
+from wideberth.estimators.pipeline import RobustPipeline
 
 __all__ = ["check_large", "fit_large"]
 

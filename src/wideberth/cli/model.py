@@ -15,7 +15,7 @@ import numpy as np
 
 from wideberth.cli.errors import UserError, listed, require
 from wideberth.cli.prepare import Columns
-from wideberth.pipeline import RobustPipeline
+from wideberth.estimators.pipeline import RobustPipeline
 
 __all__ = ["Model", "dump_model", "load_model"]
 
@@ -25,8 +25,8 @@ _FORMAT = 2
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
-    "wideberth.estimators.RobustLinearSVC",
-    "wideberth.pipeline.RobustPipeline",
+    "wideberth.estimators.svc.RobustLinearSVC",
+    "wideberth.estimators.pipeline.RobustPipeline",
 )
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from wideberth._files import Staged, uninterrupted
 from wideberth.cli.errors import UserError
+from wideberth.data.files import Staged, uninterrupted
 
 __all__ = [
     "check_free",

@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._kinds import LABEL, feature_names, is_compressed
 from wideberth.cli.errors import UserError, listed, quoted, require
 from wideberth.cli.labels import Label, check_classes, label_values
 from wideberth.cli.prepare import extremes, moments
 from wideberth.cli.sources import Format, Request, kind_of
 from wideberth.cli.sources.delimited import Header, read_header
 from wideberth.cli.sources.table import Plan, as_texts, check_names
-from wideberth.scale.chunks import Chunk
-from wideberth.scale.libsvm import LibsvmSource
-from wideberth.scale.sources import NpySource, Source
-from wideberth.scale.tables import TableSource, is_number, table_schema
+from wideberth.data.chunks import Chunk
+from wideberth.data.kinds import LABEL, feature_names, is_compressed
+from wideberth.data.libsvm import LibsvmSource
+from wideberth.data.sources import NpySource, Source
+from wideberth.data.tables import TableSource, is_number, table_schema
 
 __all__ = ["Pieces", "Survey", "open_pieces"]
 

@@ -12,7 +12,11 @@ import scipy.sparse as sp
 from wideberth.cli.errors import UserError
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators import RobustLinearSVC
-from wideberth.pipeline import RobustPipeline, carry_noise, make_robust_pipeline
+from wideberth.estimators.pipeline import (
+    RobustPipeline,
+    carry_noise,
+    make_robust_pipeline,
+)
 
 __all__ = ["Fitted", "Recipe", "fold_count", "texts_of"]
 
@@ -64,7 +68,7 @@ class Recipe:
         """C, and a factor on the radii, by cross-validation within these rows."""
         from sklearn.model_selection import StratifiedKFold
 
-        from wideberth.model_selection import RobustLinearSVCCV
+        from wideberth.estimators.cv import RobustLinearSVCCV
 
         options, prepare = self.options, self.preparation().fit(X)
         folds = fold_count(y, options.folds or _FOLDS)

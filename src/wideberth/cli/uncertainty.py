@@ -13,7 +13,7 @@ from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.cli.sources import Format, Request, Table, open_table
 from wideberth.cli.sources.numbers import Numbers, looks_like_number
-from wideberth.radius import (
+from wideberth.measurement.radius import (
     radius_from_replicates,
     radius_from_std,
     scales_from_replicates,

@@ -14,8 +14,8 @@ from wideberth.cli.prepare import Rows
 from wideberth.cli.progress import Progress
 from wideberth.cli.recipe import Recipe
 from wideberth.cli.uncertainty import Uncertainty
+from wideberth.estimators.pipeline import carry_noise, linear_map
 from wideberth.path import Path, path
-from wideberth.pipeline import carry_noise, linear_map
 
 __all__ = ["walk"]
 

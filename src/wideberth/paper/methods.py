@@ -102,7 +102,14 @@ def _algorithm1(variant: str):
 def _wideberth(region: str | None):
     def run(X, y, C, radius) -> Fit:
         found = solve(
-            X, y, C=C, radius=radius, screening=region, tol=TOLERANCE, random_state=0
+            X,
+            y,
+            C=C,
+            radius=radius,
+            screening=region,
+            tol=TOLERANCE,
+            random_state=0,
+            fit_intercept=False,
         )
         if region is None:
             return Fit(found.w, found.alpha)

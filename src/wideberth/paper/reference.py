@@ -15,7 +15,7 @@ import numpy as np
 
 from wideberth.paper.methods import Fit, Step
 from wideberth.problem import Certificate, Problem
-from wideberth.screening import Partition, ideal_partition
+from wideberth.screening.partition import Partition, ideal_partition
 from wideberth.solve import Solution, solve
 
 __all__ = ["TARGET", "Reference", "accuracies", "wrong_decisions"]
@@ -143,7 +143,7 @@ def _solve_exactly(X, y, **problem) -> Solution:
     """Solve without screening; a warning that rounding ends it is expected."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return solve(X, y, **problem, tol=_ASKED, screening=None)
+        return solve(X, y, **problem, fit_intercept=False, tol=_ASKED, screening=None)
 
 
 def wrong_decisions(

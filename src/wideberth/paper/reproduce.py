@@ -51,7 +51,7 @@ def reproduce(
         Everything found; `checks()` says whether it is as it should be.
     """
     check_extras(*_NEEDED)
-    from wideberth._files import write_atomically
+    from wideberth.data.files import write_atomically
     from wideberth.paper.experiment import full_plan, quick_plan, run
     from wideberth.paper.report.figures import draw_all
     from wideberth.paper.report.page import page

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._quiet import quietly
-from wideberth.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem import Certificate, Problem
+from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
+from wideberth.problem.quiet import quietly
 
 __all__ = ["PAPER_OPTIONS", "ConicError", "ConicResult", "solve_conic"]
 

@@ -32,16 +32,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from wideberth.noise import L2
 from wideberth.problem import (
     DualPoint,
     Folded,
     PrimalPoint,
     Problem,
-    accurate_sum,
 )
+from wideberth.problem.noise import L2
+from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Screener
-from wideberth.solvers.control import Best, Control, Outcome
+from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.face import Iterate, bend_of, climb_face, solve_block
 from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.sweep import Sweeper

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Folded, Problem
-from wideberth.rows import DenseRows, Rows
+from wideberth.problem.rows import DenseRows, Rows
 from wideberth.solvers.interior import InteriorPoint, Start
 
 __all__ = ["Iterate", "bend_of", "climb_face", "solve_block"]

@@ -31,8 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth._arrays import at_least, fill, host, like, namespace
 from wideberth.problem import Problem
+from wideberth.problem.arrays import at_least, fill, host, like, namespace
 from wideberth.solvers.algebra import Cone, cholesky
 
 __all__ = ["InteriorPoint", "Start"]

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from wideberth._arrays import host, is_foreign, like, namespace
-from wideberth._polish import polished
 from wideberth.problem import Problem
-from wideberth.rows import as_rows
-from wideberth.solvers.control import Control, Outcome
+from wideberth.problem.arrays import host, is_foreign, like, namespace
+from wideberth.problem.rows import as_rows
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton import Guess, Level, ridge_start, solve_newton
+from wideberth.solvers.polish import polished
 from wideberth.solvers.rescue import affordable, rescued
 
 __all__ = ["solve_again", "solve_near", "solve_sample"]

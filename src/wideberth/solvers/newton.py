@@ -28,12 +28,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth.noise import L2
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.rows import DenseRows
+from wideberth.problem.noise import L2
+from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.algebra import cholesky
-from wideberth.solvers.control import Best, Control, Outcome
+from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
 

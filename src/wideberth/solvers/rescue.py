@@ -21,16 +21,16 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._polish import best_of, polished
-from wideberth._units import USUAL
-from wideberth.noise import L2
 from wideberth.problem import Problem
-from wideberth.rows import DenseRows
+from wideberth.problem.noise import L2
+from wideberth.problem.presolve import USUAL
+from wideberth.problem.rows import DenseRows
 from wideberth.screening import Screener
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.conic import ConicError, solve_conic
-from wideberth.solvers.control import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton import ridge_start
+from wideberth.solvers.polish import best_of, polished
 
 __all__ = ["EvenBarrier", "affordable", "attempt", "bearable", "rescued"]
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from wideberth._arrays import fill, namespace, pick, quantile
 from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.arrays import fill, namespace, pick, quantile
 from wideberth.solvers.algebra import cholesky
 
 __all__ = ["SamplingError", "Subset", "subset_sizes"]

@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 
-from wideberth._jit import jit
 from wideberth.problem import Problem
-from wideberth.rows import Rows, SparseRows
+from wideberth.problem.jit import jit
+from wideberth.problem.rows import Rows, SparseRows
 from wideberth.solvers.face import bend_of
 
 __all__ = ["Sweeper"]

@@ -21,7 +21,7 @@ import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.screening import Partition
-from wideberth.solvers.control import Control, Outcome
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import Guess, Level, nearest_share, rms
 from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
 

@@ -2,14 +2,13 @@
 
 `open_table` is the only place where a data source is read whole; a new kind of source
 is one more line there and a module that returns a `Table`. What kind a file is of is
-for `wideberth._kinds` to say.
+for `wideberth.data.kinds` to say.
 """
 
 from __future__ import annotations
 
 import os
 
-from wideberth import _kinds
 from wideberth.cli.errors import UserError
 from wideberth.cli.sources.arrays import read_npy, read_npz
 from wideberth.cli.sources.columnar import read_columnar
@@ -17,10 +16,11 @@ from wideberth.cli.sources.delimited import read_delimited
 from wideberth.cli.sources.libsvm import read_libsvm
 from wideberth.cli.sources.streams import Source, open_source
 from wideberth.cli.sources.table import Format, Request, Table, refuse_infinite
+from wideberth.data import kinds
 
 __all__ = ["FORMATS", "Format", "Request", "Source", "Table", "kind_of", "open_table"]
 
-FORMATS = _kinds.KINDS
+FORMATS = kinds.KINDS
 _READERS = {
     "csv": read_delimited,
     "tsv": read_delimited,
@@ -54,7 +54,7 @@ def open_table(path: str, request: Request, form: Format) -> tuple[Table, Source
 
 def kind_of(path: str) -> str:
     """The format that a name stands for; standard input is CSV unless told."""
-    kind = "csv" if path == "-" else _kinds.kind_of(path)
+    kind = "csv" if path == "-" else kinds.kind_of(path)
     if kind is None:
         raise UserError(
             f"{path}: cannot tell the format from this name; say which it is with "

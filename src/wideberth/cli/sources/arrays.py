@@ -20,7 +20,6 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._kinds import feature_names
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
@@ -32,6 +31,7 @@ from wideberth.cli.sources.table import (
     as_texts,
     check_names,
 )
+from wideberth.data.kinds import feature_names
 
 __all__ = ["read_npy", "read_npz"]
 

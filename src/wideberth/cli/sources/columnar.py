@@ -12,7 +12,7 @@ from wideberth.cli.errors import UserError, listed, require
 from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import Format, Request, Table, as_texts, check_names
-from wideberth.scale.tables import as_floats, is_number
+from wideberth.data.tables import as_floats, is_number
 
 __all__ = ["read_columnar"]
 

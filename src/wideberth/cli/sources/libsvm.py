@@ -8,11 +8,11 @@ import re
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth._kinds import LABEL, feature_names
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.sources.room import check_room
 from wideberth.cli.sources.streams import Source
 from wideberth.cli.sources.table import Format, Request, Table, as_text
+from wideberth.data.kinds import LABEL, feature_names
 
 __all__ = ["read_libsvm"]
 

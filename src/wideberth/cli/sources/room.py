@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wideberth.cli.errors import UserError
-from wideberth.scale.memory import physical_memory
+from wideberth.data.memory import physical_memory
 
 __all__ = ["check_room"]
 

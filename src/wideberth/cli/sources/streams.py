@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from wideberth._kinds import decompressed
 from wideberth.cli.errors import UserError
+from wideberth.data.kinds import decompressed
 
 __all__ = ["Source", "open_source"]
 

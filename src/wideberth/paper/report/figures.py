@@ -210,7 +210,7 @@ def _geometry() -> Figure:
     radius = 0.45
 
     def panel(name: str, title: str, rho: float) -> str:
-        w = solve(X, y, C=100.0, radius=rho, tol=1e-9).w
+        w = solve(X, y, C=100.0, radius=rho, tol=1e-9, fit_intercept=False).w
         return draw_panel(
             name, title, lambda axes: _draw_plane(axes, X, y, w, rho), (3.4, 3.2)
         )

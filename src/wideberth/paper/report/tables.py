@@ -7,7 +7,7 @@ import io
 import json
 from pathlib import Path
 
-from wideberth._files import write_atomically
+from wideberth.data.files import write_atomically
 from wideberth.paper.report.summary import COLUMNS, Results
 
 __all__ = ["write_tables"]

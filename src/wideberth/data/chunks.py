@@ -1,0 +1,257 @@
+"""A chunk of rows, and what turns it into a problem.
+
+Chunks come from files and clusters, so everything about them is checked the first time
+they are read; an error says which chunk of which file, and which row of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.problem import Problem
+from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
+from wideberth.problem.labels import uniform
+from wideberth.problem.noise import Noise
+from wideberth.problem.rows import as_rows
+from wideberth.problem.validation import check_data, check_per_sample, is_missing
+
+__all__ = ["Chunk", "Classes", "DataError", "Terms"]
+
+
+class DataError(ValueError):
+    """Something in the data is not as it must be; the message says where."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some consecutive rows: features, labels, and weights and radii if they vary."""
+
+    X: Any
+    y: Any
+    weight: Any = None
+    radius: Any = None
+    #: Which of the chunks this is, and where it comes from, for messages.
+    number: int = 0
+    origin: str = "the data"
+
+    @classmethod
+    def of(cls, X, vectors, number: int, origin: str) -> Chunk:
+        """Rows with labels, weights and radii, of which the last may be missing."""
+        y, weight, radius = (*vectors, None, None)[:3]
+        return cls(X, y, weight, radius, number, origin)
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return self.X.shape[0]
+
+    def error(self, message: str) -> DataError:
+        """An error about this chunk."""
+        return DataError(f"{self.origin}, chunk {self.number}: {message}")
+
+
+@dataclass(frozen=True)
+class Classes:
+    """One class against the rest: labels of any kind, numbers per class."""
+
+    labels: np.ndarray
+    positive: int
+    weights: np.ndarray | None = None
+    radii: np.ndarray | None = None
+    #: Whether all labels were read, so that no other one can come.
+    complete: bool = True
+
+    def read(self, chunk: Chunk) -> Chunk:
+        """The chunk with labels −1 and +1, weights and radii by class applied."""
+        if tuple(chunk.y.shape) != (chunk.n,):
+            raise _wrong_length(chunk)
+        if not is_foreign(chunk.y):
+            chunk = replace(chunk, y=_unboxed(chunk))
+        xp, beside = namespace(chunk.y), chunk.y
+        masks = [chunk.y == label for label in self.labels.tolist()]
+        strange = ~functools.reduce(operator.or_, masks)
+        if xp.any(strange):
+            place = int(np.flatnonzero(host(strange))[0])
+            if not self.complete:
+                raise _third_class(chunk, place, self.labels)
+            raise chunk.error(
+                f"row {place} has the label {chunk.y[place]!s}, which was not there "
+                "when the labels were first read; the data must not change."
+            )
+
+        def by_class(values: np.ndarray):
+            out = fill(beside, chunk.n, 0.0)
+            for value, mask in zip(values.tolist(), masks, strict=True):
+                out = xp.where(mask, value, out)
+            return out
+
+        signs = np.where(np.arange(len(masks)) == self.positive, 1.0, -1.0)
+        weight = chunk.weight
+        if self.weights is not None:
+            own = by_class(self.weights)
+            weight = own if weight is None else own * weight
+        radius = chunk.radius if self.radii is None else by_class(self.radii)
+        return replace(chunk, y=by_class(signs), weight=weight, radius=radius)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The problem but for its rows."""
+
+    d: int
+    C: float
+    radius: float
+    noise: Noise
+    intercept: float | None
+    classes: Classes | None = None
+    #: Principal axes of the noise, to which rows are turned.
+    turn: np.ndarray | None = None
+    #: Norms of the rows of each chunk, where those are in memory themselves.
+    norms: dict[int, Any] | None = None
+
+    def problem(self, chunk: Chunk, *, check: bool = False) -> Problem:
+        """The robust SVM on this chunk alone; `check` the first time it is seen."""
+        if self.classes is not None:
+            chunk = self.classes.read(chunk)
+        X = chunk.X
+        if X.ndim != 2 or X.shape[1] != self.d:
+            raise chunk.error(
+                f"has shape {tuple(X.shape)}; every chunk must have {self.d} columns."
+            )
+        try:
+            y = _labels(chunk, check)
+            weights = self._weights(chunk)
+            radii = _per_row(chunk, "radius", self.radius)
+            rows = as_rows(self._rows(X, check), y)
+            if self.norms is not None:
+                self._share_norms(chunk.number, rows)
+            if check and is_foreign(X):
+                _check_finite(rows)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise chunk.error(str(error)) from None
+        return Problem(rows, weights, radii, self.noise, self.intercept)
+
+    def _weights(self, chunk: Chunk):
+        """c_i = C · weight_i."""
+        weights = _per_row(chunk, "weight", 1.0)
+        with np.errstate(over="ignore"):
+            weights = weights * self.C
+        xp = namespace(weights)
+        if chunk.weight is not None and not xp.all(xp.isfinite(weights)):
+            raise ValueError(f"C={self.C!r} times the weight overflows; lower one.")
+        return weights
+
+    def _rows(self, X, check: bool):
+        """Features as the products take them."""
+        if is_foreign(X):
+            xp = namespace(X)
+            if xp.isdtype(X.dtype, "complex floating"):
+                raise ValueError(
+                    f"X has dtype {X.dtype}; its entries must be real numbers. Take "
+                    "the real part or the modulus, whichever is meant."
+                )
+            X = float64(X)  # once for all products
+        elif check or not (sp.issparse(X) or X.dtype in (np.float32, np.float64)):
+            X = check_data(X)
+        if self.turn is None:
+            return X
+        return (X if sp.issparse(X) else float64(X)) @ like(self.turn, _beside(X))
+
+    def _share_norms(self, number: int, rows) -> None:
+        """Norms are computed once for rows that stay in memory."""
+        assert self.norms is not None
+        if number not in self.norms:
+            self.norms[number] = rows.norms()
+        rows.__dict__["_norms"] = self.norms[number]
+
+
+def _labels(chunk: Chunk, check: bool):
+    """−1 and +1 as float64, beside the rows; a chunk may hold one class only."""
+    y = chunk.y
+    if tuple(y.shape) != (chunk.n,):
+        raise _wrong_length(chunk)
+    if is_foreign(y):
+        y = float64(y)
+    else:
+        y = _unboxed(chunk)
+        if y.dtype.kind not in "if":
+            raise chunk.error(
+                f"has labels of dtype {y.dtype}; those before were −1 and +1. Labels "
+                "must be all of one type."
+            )
+        y = y.astype(np.float64, copy=False)
+    xp = namespace(y)
+    if check and not xp.all(xp.abs(y) == 1):
+        wrong = int(np.flatnonzero(np.abs(host(y)) != 1)[0])
+        raise _third_class(chunk, wrong, np.array([-1, 1]))
+    return y if is_foreign(chunk.X) == is_foreign(y) else like(y, chunk.X)
+
+
+def _wrong_length(chunk: Chunk) -> DataError:
+    shape = tuple(chunk.y.shape)
+    return chunk.error(
+        f"has labels of shape {shape} for {chunk.n} rows; there must be one per row, "
+        f"shape ({chunk.n},)."
+    )
+
+
+def _unboxed(chunk: Chunk) -> np.ndarray:
+    """Labels that are objects, as an array of what they are; others as they are."""
+    y = np.asarray(chunk.y)
+    if y.dtype.kind != "O":
+        return y
+    try:
+        return uniform(y)
+    except ValueError as error:
+        raise chunk.error(str(error)) from None
+
+
+def _third_class(chunk: Chunk, place: int, labels: np.ndarray) -> DataError:
+    label, (first, second) = host(chunk.y)[place], labels.tolist()
+    if is_missing(label):
+        return chunk.error(f"row {place} has no label ({label!s}); drop such rows.")
+    shown = f"{label:g}" if isinstance(label, float) else str(label)
+    return chunk.error(
+        f"row {place} has the label {shown}; solve needs exactly two "
+        f"classes, and {first!r} and {second!r} came before. RobustLinearSVC takes "
+        "any number of classes."
+    )
+
+
+def _per_row(chunk: Chunk, name: str, default: float):
+    """Weights or radii of the rows, beside them; one number takes no memory."""
+    value = getattr(chunk, name)
+    if value is None:
+        if not is_foreign(chunk.X):
+            return np.broadcast_to(np.float64(default), (chunk.n,))
+        xp = namespace(chunk.X)
+        return xp.broadcast_to(fill(chunk.X, (1,), default), (chunk.n,))
+    if not is_foreign(value):
+        checked = check_per_sample(value, chunk.n, f"the {name}")
+        return like(np.ascontiguousarray(checked), _beside(chunk.X))
+    xp, value = namespace(value), float64(value)
+    if tuple(value.shape) != (chunk.n,) or not xp.all((value >= 0) & (value < np.inf)):
+        check_per_sample(host(value), chunk.n, f"the {name}")
+    return value
+
+
+def _beside(X):
+    """An array that says where vectors of these rows live."""
+    return np.empty(0) if sp.issparse(X) else X
+
+
+def _check_finite(rows) -> None:
+    """Every entry must be finite; the norms tell, and are needed anyway."""
+    xp, norms = namespace(rows.X), rows.norms()
+    if bool(xp.isfinite(xp.sum(norms))) or bool(xp.all(xp.isfinite(rows.X))):
+        return
+    place = int(np.flatnonzero(~np.isfinite(host(norms)))[0])
+    raise ValueError(f"X is not finite in row {place}; impute or drop such rows first.")

@@ -1,0 +1,144 @@
+"""Dask arrays and frames: every question is one task per partition.
+
+Partitions answer where they live; only answers travel. A task depends on its partition
+and on the question alone, so one that is lost with its worker is computed again, by
+Dask, with the same result. Partitions are kept in the cluster's memory if the user
+persisted them, and computed anew at every read if not.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.data.checksums import checksum
+from wideberth.data.chunks import Chunk, DataError
+from wideberth.data.sources import Source
+
+__all__ = ["DaskSource"]
+
+_ORIGIN = "X, a Dask collection"
+
+
+class DaskSource(Source):
+    """Rows of a Dask collection; partitions must be split by rows alone."""
+
+    def __init__(self, X, y, weight=None, radius=None, memory=None):
+        super().__init__(memory)
+        if y is None:
+            raise DataError("y is missing; give a Dask array or series of labels.")
+        self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
+        self.names = list(X.columns) if hasattr(X, "columns") else None
+        self.row_bytes = 8 * self.d
+        self.n = _length(X)
+        self.brings_radii = radius is not None
+        named = (("y", y), ("sample_weight", weight), ("radius", radius))
+        self.blocks = _partitions(X, "X")
+        self.vectors: list[list | None] = []
+        for name, value in named:
+            parts = None if value is None else _partitions(value, name)
+            if parts is not None and len(parts) != len(self.blocks):
+                raise DataError(
+                    f"{name} has {len(parts)} partitions where X has "
+                    f"{len(self.blocks)}; split both alike (rechunk, repartition)."
+                )
+            self.vectors.append(parts)
+
+    def tasks(self, question) -> list:
+        """One delayed answer per partition."""
+        import dask
+
+        ask = dask.delayed(_answer, pure=False)
+        out = []
+        for number, X in enumerate(self.blocks):
+            rest = [None if part is None else part[number] for part in self.vectors]
+            own = question.part(number) if hasattr(question, "part") else question
+            out.append(ask(own, number, X, *rest))
+        return out
+
+    def map(self, question):
+        tasks = self.tasks(question)
+        for number, (answer, found) in enumerate(_as_they_come(tasks)):
+            self._recognise(number, found, _ORIGIN)
+            if answer is not None:  # an empty partition
+                yield answer
+            if self.watch is not None:
+                self.watch(number + 1)
+
+    def chunks(self):
+        yield from self.map(_whole)
+
+    def labels(self):
+        yield from self.map(_labels)
+
+    def some_labels(self):
+        for part in self.vectors[0] or ():  # one by one: the first often does
+            y = _plain(part.compute())
+            if y.shape[0]:
+                yield y
+
+
+def _as_they_come(tasks: list):
+    """Answers in order; on a cluster those that are early wait there."""
+    import dask
+
+    try:
+        from distributed import get_client
+
+        client = get_client()
+    except (ImportError, ValueError):
+        yield from dask.compute(*tasks)
+        return
+    futures = client.compute(tasks)
+    try:
+        while futures:
+            yield futures[0].result()
+            futures.pop(0).release()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _answer(question, number: int, X, y, weight, radius):
+    """In a worker: what one partition answers, and its checksum."""
+    parts = [None if part is None else _plain(part) for part in (y, weight, radius)]
+    chunk = Chunk.of(_plain(X), parts, number, _ORIGIN)
+    return question(chunk) if chunk.n else None, checksum(chunk)
+
+
+def _whole(chunk: Chunk) -> Chunk:
+    return chunk
+
+
+def _labels(chunk: Chunk):
+    return chunk.y, chunk.weight
+
+
+def _plain(part):
+    """A NumPy array or CSR matrix from what a partition holds."""
+    if sp.issparse(part):
+        return part.tocsr()
+    return part.to_numpy() if hasattr(part, "to_numpy") else np.asarray(part)
+
+
+def _partitions(data, name: str) -> list:
+    if not hasattr(data, "to_delayed"):
+        raise DataError(
+            f"{name} is a {type(data).__name__}; beside a Dask collection it must be "
+            "one too, split alike."
+        )
+    if hasattr(data, "npartitions") and not hasattr(data, "chunks"):
+        # Optimised, columns of one frame may come in fewer partitions than others.
+        return list(data.to_delayed(optimize_graph=False))
+    if data.ndim == 2 and data.numblocks[1] > 1:
+        data = data.rechunk({1: -1})
+    return data.to_delayed().ravel().tolist()
+
+
+def _length(X) -> int | None:
+    if not hasattr(X, "chunks"):
+        return None
+    n = sum(X.chunks[0])
+    return None if math.isnan(n) else int(n)

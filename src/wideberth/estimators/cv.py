@@ -1,0 +1,378 @@
+"""`RobustLinearSVCCV`: C and radius by cross-validation, on warm-started paths.
+
+Every fold trains one `path` per binary problem and scores all of its models. Choices
+are those of `GridSearchCV` on the same folds: all models meet the same certified
+accuracy, ties go to the first candidate.
+"""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from functools import partial
+from itertools import product
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn import get_config
+from sklearn.base import is_classifier
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.parallel import Parallel, delayed
+
+from wideberth.estimators.folds import (
+    Data,
+    Fold,
+    binary_labels,
+    robust_accuracy,
+    run_fold,
+)
+from wideberth.estimators.linear import LinearClassifier, read_data, weighted_classes
+from wideberth.estimators.svc import RobustLinearSVC
+from wideberth.problem.validation import check_jobs, check_per_sample, check_size
+from wideberth.solution import convergence_warning
+from wideberth.solve import build_problem
+from wideberth.solvers.grids import read_Cs, read_radii
+
+__all__ = ["RobustLinearSVCCV"]
+
+_SELECTIONS = ("best", "one-standard-error")
+
+
+class RobustLinearSVCCV(LinearClassifier):
+    """Robust linear SVM with C and radius chosen by cross-validation.
+
+    Trains along warm-started paths in C for every radius and fold, scores every model
+    on the part left out, and fits the chosen one to all data.
+
+    Parameters
+    ----------
+    Cs : int or array, default=30
+        How many values of C, spaced as by `wideberth.path` on all data, or the values.
+    radii : array, default=(0.0,)
+        Radii to choose from; factors on the `radius` given to `fit`, where one is.
+    noise, fit_intercept, intercept_penalty, class_weight
+        As in `RobustLinearSVC`.
+    cv : int, splitter or iterable, default=None
+        As in `GridSearchCV`; None is five stratified folds.
+    scoring : str or callable, default=None
+        As in `GridSearchCV`; None is accuracy.
+    scoring_radius : float, default=None
+        Score by the accuracy under the worst perturbation of this radius
+        (`robust_score`), in place of `scoring`: chooses the model that is best under
+        noise. A factor on the `radius` given to `fit`, where one is.
+    selection : {"best", "one-standard-error"}, default="best"
+        Take the best mean score, or the simplest model within one standard error of
+        it: the smallest C, and of those the largest radius.
+    solver, screening, tol, max_iter
+        As in `RobustLinearSVC`, for every model.
+    refit : bool, default=True
+        Whether to fit the chosen model to all data.
+    n_jobs : int, default=None
+        Folds worked on at a time, in processes.
+    random_state : int, RandomState instance or None, default=None
+        Decides how a solver proceeds, never the solution.
+    verbose : int, default=0
+        Print a line for every fold; from 2 on, one for every model.
+
+    Attributes
+    ----------
+    C_, radius_ : float
+        The choice; `radius_` is a factor on the `radius` given to `fit`, where one is.
+        What `robust_score` and `worst_case` go by is `best_estimator_.radius_`.
+    best_index_ : int
+        Where it is in `cv_results_`.
+    best_score_ : float
+        Its mean score.
+    best_params_ : dict
+        "C" and "radius".
+    best_estimator_ : RobustLinearSVC
+        Fitted to all data, if `refit`; its attributes (`coef_`, `intercept_`,
+        `dual_gap_`, …) are here too.
+    cv_results_ : dict of arrays
+        As in `GridSearchCV`; one candidate per C and radius, radii fastest.
+    scores_ : array of shape (n_radii, n_Cs, n_splits)
+    Cs_ : array of shape (n_Cs,)
+    radii_ : array of shape (n_radii,)
+    n_splits_ : int
+    scorer_ : callable
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features,)
+        Only where X has column names.
+
+    See Also
+    --------
+    wideberth.path : the models along C and radius, without cross-validation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from wideberth import RobustLinearSVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = RobustLinearSVCCV(Cs=[0.1, 1, 10], radii=[0, 0.1], scoring_radius=0.1)
+    >>> search.fit(X, y).radius_
+    0.1
+    """
+
+    def __init__(
+        self,
+        Cs=30,
+        radii=(0.0,),
+        *,
+        noise="l2",
+        fit_intercept=True,
+        intercept_penalty=0.0,
+        class_weight=None,
+        cv=None,
+        scoring=None,
+        scoring_radius=None,
+        selection="best",
+        solver="auto",
+        screening="ellipsoid",
+        tol=1e-4,
+        max_iter=10_000,
+        refit=True,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.Cs = Cs
+        self.radii = radii
+        self.noise = noise
+        self.fit_intercept = fit_intercept
+        self.intercept_penalty = intercept_penalty
+        self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.scoring_radius = scoring_radius
+        self.selection = selection
+        self.solver = solver
+        self.screening = screening
+        self.tol = tol
+        self.max_iter = max_iter
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None, radius=None, **params):
+        """Choose C and radius, and train the model of the choice.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+            In memory; Dask collections, paths and chunks are refused.
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            Factors on C, in every fold. Scores are weighted only where metadata
+            routing asks for it.
+        radius : float, dict or array of shape (n_samples,), optional
+            Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
+            in training and under `scoring_radius`.
+        **params : dict
+            `groups` for the splitter; with metadata routing enabled whatever splitter
+            and scorer ask for.
+
+        Returns
+        -------
+        self
+        """
+        fitted = copy(self)
+        for note in fitted._fit(X, y, sample_weight, radius, params):
+            warnings.warn(note, stacklevel=2)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, X, y, sample_weight, radius, params) -> list[Warning]:
+        """Fit in place; return the warnings to issue."""
+        X, y = read_data(self, X, y)
+        notes = self._unknown_classes(np.unique(y), radius)
+        routed = self._route(sample_weight, radius, params)
+        if "scorer" not in routed:
+            routed.scorer = Bunch(score={})
+        given = 1.0 if sample_weight is None else sample_weight
+        weights = check_per_sample(given, len(y), "sample_weight")
+        unit = None
+        if radius is not None:
+            unit = check_per_sample(self._radii(y, radius), len(y), "radius")
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        data = Data(X, y, weights, unit, radius, self._noise(), seed)
+        check_jobs(self.n_jobs)
+        if self.selection not in _SELECTIONS:
+            raise ValueError(
+                f"selection={self.selection!r} is not known; choose one of "
+                f"{_SELECTIONS}."
+            )
+        self.scorer_ = self._scorer()
+        self.radii_ = read_radii(self.radii, radius)
+        self.Cs_ = self._grid(data)
+        weighted = self._weights(y, weights)
+        self.classes_ = weighted_classes(y, weighted)[0]
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        splits = list(splitter.split(X, y, **routed.splitter.split))
+        self.n_splits_ = len(splits)
+        folds = Parallel(n_jobs=self.n_jobs)(
+            delayed(run_fold)(self, data, k, *split, routed.scorer.score)
+            for k, split in enumerate(splits)
+        )
+        self._choose(folds)
+        notes += _open_points(folds, self.tol)
+        if self.refit:
+            notes += self._train(data)
+        return list({str(note): note for note in notes}.values())
+
+    def _scorer(self):
+        if self.scoring_radius is None:
+            return get_scorer("accuracy" if self.scoring is None else self.scoring)
+        if self.scoring is not None:
+            raise ValueError(
+                f"scoring={self.scoring!r} and scoring_radius={self.scoring_radius!r} "
+                "exclude each other; scoring_radius scores by accuracy under noise."
+            )
+        check_size(self.scoring_radius, "scoring_radius")
+        return partial(robust_accuracy, self.scoring_radius)
+
+    def _grid(self, data: Data) -> np.ndarray:
+        """Values of C, by default spaced over the ranges of all binary problems."""
+        if np.ndim(self.Cs) > 0:
+            return read_Cs(self.Cs, [])
+        unit = 1.0 if data.unit is None else data.unit
+        weights = self._weights(data.y, data.weights)
+        problems = [
+            build_problem(
+                data.X,
+                labels,
+                C=1.0,
+                radius=self.radii_.min() * unit,
+                noise=data.noise,
+                sample_weight=weights,
+                fit_intercept=self.fit_intercept,
+                intercept_penalty=self.intercept_penalty,
+                factor=None,
+            )
+            for labels in binary_labels(*weighted_classes(data.y, weights))
+        ]
+        return read_Cs(self.Cs, problems)
+
+    def _choose(self, folds: list[Fold]) -> None:
+        """Set the results and the choice."""
+        self.scores_ = np.stack([fold.scores for fold in folds], axis=-1)
+        candidates = list(product(self.Cs_.tolist(), self.radii_.tolist()))
+        scores = self.scores_.transpose(1, 0, 2).reshape(len(candidates), -1)
+        self.cv_results_ = _results(candidates, scores, folds)
+        means = self.cv_results_["mean_test_score"]
+        ranked = np.where(np.isnan(means), -np.inf, means)
+        best = int(ranked.argmax())  # the first of equals, as in GridSearchCV
+        if self.selection == "one-standard-error":
+            error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
+            close = np.flatnonzero(ranked >= ranked[best] - error)
+            best = min(
+                close.tolist(), key=lambda k: (candidates[k][0], -candidates[k][1])
+            )
+        self.best_index_ = best
+        self.C_, self.radius_ = candidates[best]
+        self.best_params_ = {"C": self.C_, "radius": self.radius_}
+        self.best_score_ = float(means[best])
+
+    def _train(self, data: Data) -> list[Warning]:
+        """Fit the chosen model to all data."""
+        model = self._model(data.noise).set_params(C=self.C_, radius=self.radius_)
+        radius = data.times(self.radius_)
+        # Not `fit`: to catch what it warns of would not be safe beside other threads.
+        notes = model._fit(data.X, data.y, data.weights, radius)
+        self.best_estimator_ = model
+        for name in _FITTED:
+            setattr(self, name, getattr(model, name))
+        return notes
+
+    def _model(self, noise) -> RobustLinearSVC:
+        """The classifier to choose from, against this noise."""
+        names = RobustLinearSVC().get_params().keys() & self.get_params().keys()
+        shared = {name: getattr(self, name) for name in names}
+        return RobustLinearSVC(**shared | {"noise": noise, "verbose": 0})
+
+    def _trained_radius(self):
+        return self.best_estimator_._trained_radius()
+
+    def _robust_model(self):
+        return self, self.coef_, self.noise_
+
+    def _route(self, sample_weight, radius, params):
+        """Metadata for splitter and scorer, as a `Bunch` of dicts."""
+        if get_config()["enable_metadata_routing"]:
+            given = {"sample_weight": sample_weight, "radius": radius} | params
+            return process_routing(self, "fit", **given)
+        unknown = sorted(params.keys() - {"groups"})
+        if unknown:
+            raise TypeError(
+                f"fit got unexpected arguments {unknown}; beside `groups` they need "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return Bunch(splitter=Bunch(split=params), scorer=Bunch(score={}))
+
+    def get_metadata_routing(self):
+        """Return which metadata goes to the splitter and the scorer.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+        """
+        fit_score = MethodMapping().add(caller="fit", callee="score")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(
+            splitter=check_cv(self.cv, classifier=True),
+            method_mapping=MethodMapping().add(caller="fit", callee="split"),
+        )
+        if self.scoring_radius is None:
+            router.add(scorer=self._scorer(), method_mapping=fit_score)
+        return router
+
+
+#: Attributes of the chosen model that are those of the search, too.
+_FITTED = (
+    *("classes_", "coef_", "intercept_", "noise_", "support_", "dual_coef_"),
+    *("dual_gap_", "n_iter_", "screening_"),
+)
+
+
+def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:
+    """`cv_results_` as `GridSearchCV` has it."""
+    table: dict = {}
+    kinds = {"fit_time": "fit_seconds", "score_time": "score_seconds"}
+    for name, attribute in kinds.items():
+        seconds = np.stack([getattr(fold, attribute).T.ravel() for fold in folds])
+        table[f"mean_{name}"] = seconds.mean(axis=0)
+        table[f"std_{name}"] = seconds.std(axis=0)
+    for name, values in zip(("C", "radius"), np.array(candidates).T, strict=True):
+        table[f"param_{name}"] = np.ma.masked_array(values, mask=False)
+    table["params"] = [{"C": C, "radius": radius} for C, radius in candidates]
+    for k, column in enumerate(scores.T):
+        table[f"split{k}_test_score"] = column
+    table["mean_test_score"] = means = scores.mean(axis=1)
+    table["std_test_score"] = scores.std(axis=1)
+    worst = np.where(np.isnan(means), np.nanmin(means, initial=0.0) - 1, means)
+    table["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
+    return table
+
+
+def _open_points(folds: list[Fold], tol: float) -> list[Warning]:
+    """One warning for all models of which the tolerance was not proven."""
+    left = np.array([~fold.converged for fold in folds])
+    if not left.any():
+        return []
+    worst = np.array([fold.gaps for fold in folds])[left].max()
+    return [
+        convergence_warning(
+            f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of "
+            f"{left.size} models, relative gaps up to {worst:.2e} without their "
+            "rounding; raise max_iter, or tol where rounding forbids more."
+        )
+    ]

@@ -1,0 +1,272 @@
+"""Noise given in the units of the raw data, carried through a pipeline.
+
+Scalers change units, and with them what a noise level means. If the steps before the
+classifier are affine, x' = Ax + c, then x + δ becomes x' + Aδ: the noise set U becomes
+AU, its support function Ω'(w) = Ω(Aᵀw). For an ellipsoid of covariance Σ (the unit ball
+has Σ = I, scales τ have Σ = diag τ²) that is again an ellipsoid,
+
+    Ω'(w)² = wᵀ(AΣAᵀ)w ,
+
+of scales √diag(AΣAᵀ) where AΣAᵀ is diagonal (scalers; PCA of isotropic noise, truncated
+or whitened too) and of factor AF otherwise, Σ = FFᵀ. Nothing is lost either way, and
+radii keep their numbers, because they count units of the noise shape.
+
+A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
+
+Cells may be missing where a step before the classifier fills them in. A missing cell
+stays missing when noise moves the others, so such a row moves in fewer directions. If
+U treats features apart (every shape but a covariance), Ω of the weights that are left
+is at most Ω of all of them, and what is certified for a complete row holds for it.
+With correlated noise it need not: there, missing cells are refused.
+
+Public: `RobustPipeline`, `make_robust_pipeline`, and `carry_noise` beneath them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from wideberth.data.opening import is_scaled
+from wideberth.estimators.affine import linear_map
+from wideberth.estimators.certified import CertifiedMixin
+from wideberth.estimators.linear import LinearClassifier
+from wideberth.problem.arrays import is_foreign
+from wideberth.problem.feature_names import feature_names
+from wideberth.problem.noise import (
+    L1,
+    L2,
+    Correlated,
+    Ellipsoid,
+    Linf,
+    align_noise,
+    as_shape,
+)
+
+__all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
+
+#: What counts as rounding in a product of two transforms, relative to its terms.
+_NOTHING = 1e-10
+
+
+def make_robust_pipeline(
+    *steps, memory=None, transform_input=None, verbose=False
+) -> RobustPipeline:
+    """Like `sklearn.pipeline.make_pipeline`, with noise in the units of the raw data.
+
+    Parameters
+    ----------
+    *steps : estimators
+        Affine transformers (scalers, PCA, feature selection, …), then a
+        `RobustLinearSVC` or `RobustLinearSVCCV`.
+    memory : str or joblib.Memory, optional
+        Where fitted transformers are cached.
+    transform_input : list of str, optional
+        Metadata that the steps transform as they do X.
+    verbose : bool, default=False
+
+    Returns
+    -------
+    RobustPipeline
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from wideberth import RobustLinearSVC, make_robust_pipeline
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = make_robust_pipeline(
+    ...     StandardScaler(), RobustLinearSVC(radius=0.1, noise=X.std(axis=0))
+    ... )
+    >>> model.fit(X, y)[-1].noise_.round(6)  # one tenth of what a scaled feature varies
+    array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.])
+    """
+    named = make_pipeline(*steps).steps
+    return RobustPipeline(
+        named, memory=memory, transform_input=transform_input, verbose=verbose
+    )
+
+
+class RobustPipeline(CertifiedMixin, Pipeline):
+    """A scikit-learn pipeline whose classifier takes its noise in raw units.
+
+    `noise` of the last step, a `RobustLinearSVC` or `RobustLinearSVCCV`, is read in the
+    units of the X given to the pipeline, and each fit carries it through the steps as
+    fitted there (in cross-validation: on the training folds). Radii need no change:
+    they count units of `noise`. `certified_radius`, `robust_score` and `worst_case`
+    speak of the raw data.
+
+    Parameters are those of `sklearn.pipeline.Pipeline`.
+
+    Attributes
+    ----------
+    linear_map_ : CSR matrix of shape (n_transformed, n_features)
+        What the steps before the classifier do to a move of the raw data.
+    noise_ : str, array or Noise
+        The noise shape trained against, in raw units and in the order of the features.
+    """
+
+    steps: list[tuple[str, Any]]
+
+    def fit(self, X, y=None, **params):
+        """Fit the steps in turn, the classifier against noise in raw units.
+
+        Parameters
+        ----------
+        X, y, **params
+            As for `sklearn.pipeline.Pipeline.fit`.
+
+        Returns
+        -------
+        self
+        """
+        _refuse_chunks(X, y)
+        steps = self.steps
+        classifier, maps = steps[-1][1], []
+        if not isinstance(classifier, LinearClassifier):
+            raise TypeError(
+                f"The last step is {type(classifier).__name__}; it must be a "
+                "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
+                "carries. Use "
+                "sklearn.pipeline.Pipeline for other estimators."
+            )
+
+        raw_noise = align_noise(classifier.noise, feature_names(X))
+
+        def carried_noise():  # called once the steps before have been fitted
+            ahead = self[:-1] if len(steps) > 1 else None
+            maps.append(linear_map(ahead, X))
+            _check_missing(X, raw_noise)
+            return _carry(raw_noise, maps[0])
+
+        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
+        classifier._carried_noise = carried_noise
+        try:
+            super().fit(X, y, **params)
+        except BaseException:
+            # As before: never one step of this fit beside another of the last.
+            self.steps = steps
+            for step, state in before:
+                step.__dict__ = state
+            raise
+        del classifier._carried_noise
+        self.linear_map_, self.noise_ = maps[0], raw_noise
+        return self
+
+    @classmethod
+    def around(cls, classifier) -> RobustPipeline:
+        """A pipeline of one fitted classifier and nothing before it.
+
+        Parameters
+        ----------
+        classifier : fitted RobustLinearSVC
+
+        Returns
+        -------
+        RobustPipeline
+            Fitted: it predicts what the classifier predicts.
+        """
+        made = cls([(type(classifier).__name__.lower(), classifier)])
+        made.linear_map_ = sp.eye_array(classifier.n_features_in_, format="csr")
+        made.noise_ = classifier.noise_
+        return made
+
+    def certified_radius(self, X):
+        _check_missing(X, self.noise_)
+        return super().certified_radius(X)
+
+    def robust_score(self, X, y, radius=None, sample_weight=None):
+        _check_missing(X, self.noise_)
+        return super().robust_score(X, y, radius, sample_weight)
+
+    def worst_case(self, X, y, radius=None):
+        _check_missing(X, self.noise_)
+        return super().worst_case(X, y, radius)
+
+    def _robust_model(self):
+        return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
+
+
+def _refuse_chunks(X, y) -> None:
+    """Refuse what scikit-learn's transformers cannot read, or would read whole."""
+    if is_scaled(X, y) or is_foreign(X):
+        raise ValueError(
+            f"X is a {type(X).__name__}; a robust pipeline needs the data in memory: a "
+            "NumPy array, a SciPy sparse matrix or a frame. Files, chunks, Dask "
+            "collections and arrays of other libraries are for RobustLinearSVC alone."
+        )
+
+
+def carry_noise(noise, transformer, X):
+    """Noise in the units of X, expressed in those of `transformer.transform(X)`.
+
+    Parameters
+    ----------
+    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated
+        As for `RobustLinearSVC`, in the units of X; aligned with its column names.
+    transformer : fitted transformer or pipeline of transformers
+        Must be affine; a ValueError says so where it is not.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        Data to test that on, such as the training data.
+
+    Returns
+    -------
+    str, array of shape (n_transformed,) or Correlated
+        For the `noise` of a classifier behind the transformer. Radii stay as they are.
+    """
+    return _carry(align_noise(noise, feature_names(X)), linear_map(transformer, X))
+
+
+def _carry(noise, linear: sp.csr_array):
+    """The shape AU of the carried noise, as `RobustLinearSVC` takes it."""
+    shape = as_shape(noise, linear.shape[1])
+    if isinstance(shape, L1 | Linf) and _only_selects(linear):
+        return noise
+    if not isinstance(shape, L2 | Ellipsoid | Correlated):
+        raise ValueError(
+            f"noise={noise!r} in raw units is no longer of that shape behind these "
+            "steps, which scale or mix features. Give one noise scale per feature "
+            "instead, or use a plain Pipeline with noise in transformed units."
+        )
+    root = linear
+    if isinstance(shape, Correlated):
+        root = sp.csr_array(linear @ shape.factor)
+    if isinstance(shape, Ellipsoid):
+        root = root @ sp.diags_array(shape.scales)
+    covariance = sp.csr_array(root @ root.T)
+    variances = covariance.diagonal()
+    scales = np.sqrt(variances)
+    # Off the diagonal, relative to the scales: correlations.
+    rest = (covariance - sp.diags_array(variances)).tocoo()
+    allowed = _NOTHING * scales[rest.coords[0]] * scales[rest.coords[1]]
+    if np.any(np.abs(rest.data) > allowed):
+        return Correlated.from_factor(root.toarray())
+    if isinstance(noise, str) and np.all(np.abs(scales - 1) <= _NOTHING):
+        return noise
+    return scales
+
+
+def _only_selects(linear: sp.csr_array) -> bool:
+    """Whether A only picks, orders or flips features."""
+    magnitude = abs(linear)
+    ones = np.all(np.abs(magnitude.data - 1) <= _NOTHING)
+    rows, columns = magnitude.sum(axis=1), magnitude.sum(axis=0)
+    return bool(ones and np.all(rows > 0.5) and np.all(columns < 1.5))
+
+
+def _check_missing(X, noise) -> None:
+    """Refuse missing cells where noise is correlated; see the head of this file."""
+    correlated = isinstance(noise, Correlated)
+    if not correlated and (isinstance(noise, str) or np.ndim(noise) < 2):
+        return
+    values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if not np.any(np.isnan(values)):
+        return
+    raise ValueError(
+        "X has missing values and noise is a covariance. What is certified for "
+        "complete rows need not hold where one of two correlated features is missing. "
+        "Give one noise scale per feature, or complete the rows before this pipeline."
+    )

@@ -1,0 +1,356 @@
+"""Radii from what people know: standard deviations, replicates, imputations.
+
+Unless they say otherwise the helpers assume Gaussian noise δ of covariance σ²I where
+`noise` is a name, σ² diag(τ²) where it gives scales τ and σ²Σ where it gives a matrix.
+What a radius ρ promises is one of two things:
+
+* ``covers="sample"``: P(δ ∈ ρU) is at least the confidence. The whole displacement lies
+  in the uncertainty set; then whatever the model, the loss trained on bounds the true
+  one. The price grows like √d.
+* ``covers="margin"``: P(⟨w,δ⟩ ≥ −ρΩ(w)) is at least the confidence for every w that
+  does not depend on δ, such as a trained model facing a new sample. The margin under
+  noise falls below the one trained on no more often. No price in d.
+
+With q the quantile of the standard normal distribution at the confidence κ, q_d that of
+the χ distribution with d degrees of freedom (d noisy features, or the rank of Σ), and σ
+known::
+
+    noise            covers="sample"                          covers="margin"
+    "l2", τ, Σ       σ q_d                    exact           σ q     exact
+    "linf"           σ Φ⁻¹((1 + κ^{1/d})/2)   exact           σ q     ‖w‖₁ ≥ ‖w‖₂
+    "l1"             σ √d q_d                 ‖δ‖₁ ≤ √d‖δ‖₂   σ √d q  ‖w‖∞ ≥ ‖w‖₂/√d
+
+"exact" means that the probability equals κ; the others are at least κ, by the
+inequality given.
+"""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from scipy import stats
+
+from wideberth.problem.feature_names import feature_names, float_array, own_names
+from wideberth.problem.noise import L1, Correlated, Ellipsoid, Linf, Noise, as_shape
+from wideberth.problem.validation import check_per_sample
+
+__all__ = [
+    "radius_from_imputations",
+    "radius_from_replicates",
+    "radius_from_std",
+    "scales_from_replicates",
+]
+
+_COVERS = ("sample", "margin")
+#: Variance of a displacement, as a multiple of one reading's, after r of them.
+_VARIANCES = {
+    "mean and truth": lambda r: 1 / r,
+    "reading and truth": lambda r: 1.0,
+    "mean and reading": lambda r: 1 + 1 / r,
+}
+
+
+def radius_from_std(
+    std, n_features, *, confidence=0.95, noise="l2", covers="sample"
+) -> float | np.ndarray:
+    """Radius for an instrument of known standard deviation.
+
+    Parameters
+    ----------
+    std : float or array of shape (n_samples,)
+        Standard deviation of every feature; one per sample where instruments differ.
+        With per-feature `noise` scales it is a factor on them: 1 if the scales are the
+        standard deviations themselves.
+    n_features : int
+    confidence : float, default=0.95
+        Probability with which the promise holds for a sample.
+    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated, default="l2"
+        Shape of the noise, as for `RobustLinearSVC`. A covariance counts with as many
+        degrees of freedom as its rank.
+    covers : {"sample", "margin"}, default="sample"
+        What is promised; see the module's documentation.
+
+    Returns
+    -------
+    float or array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> round(radius_from_std(0.1, n_features=30), 3)
+    0.662
+    >>> round(radius_from_std(0.1, n_features=30, covers="margin"), 3)
+    0.164
+    """
+    confidence = _check_confidence(confidence)
+    std = check_per_sample(std, np.size(std), "std").reshape(np.shape(std))
+    n_features = _check_features(n_features)
+    shape = as_shape(noise, n_features, own_names(noise))
+    if _check_covers(covers) == "margin":
+        quantile = max(stats.norm.ppf(confidence), 0.0)
+    elif isinstance(shape, Linf):
+        quantile = stats.norm.ppf(0.5 * (1 + confidence ** (1 / n_features)))
+    else:
+        quantile = stats.chi.ppf(confidence, max(_degrees(shape, n_features), 1))
+    radius = std * (quantile * _euclidean_factor(shape, n_features))
+    return float(radius) if np.ndim(radius) == 0 else radius
+
+
+def radius_from_replicates(
+    replicates,
+    *,
+    confidence=0.95,
+    noise="l2",
+    covers="sample",
+    between="mean and truth",
+) -> np.ndarray:
+    """Radius of each sample from repeated measurements of it alone.
+
+    Every sample has its own unknown noise level σ_i. With r measurements of d features
+    the pooled variance s² has ν = d(r−1) degrees of freedom and is independent of the
+    displacement δ between what the model is trained on and what is to be covered, of
+    variance v²σ_i² per feature. So ‖δ‖²/(d v²s²) follows F(d, ν) and ⟨w,δ⟩/(‖w‖vs)
+    Student's t(ν)::
+
+        covers="sample": ρ = v s √(d F_κ(d,ν))      covers="margin": ρ = v s t_κ(ν)
+
+    both exact, for "l2" and for scales (all in units of τ); for "linf" at least κ, and
+    for "l1" with a factor √d at least κ, as in the module's table.
+
+    Parameters
+    ----------
+    replicates : array of shape (n_samples, r, n_features) or list of arrays (r_i, d)
+        At least two measurements of each sample.
+    confidence : float, default=0.95
+    noise : {"l2", "linf", "l1"} or array of shape (n_features,), default="l2"
+    covers : {"sample", "margin"}, default="sample"
+    between : str, default="mean and truth"
+        What δ is. "mean and truth": the rows trained on are means of the replicates,
+        v² = 1/r. "reading and truth": they are one further measurement each, v² = 1.
+        "mean and reading": they are means, and the model will see single measurements,
+        v² = 1 + 1/r.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+    """
+    confidence, covers = _check_confidence(confidence), _check_covers(covers)
+    if not isinstance(between, str) or between not in _VARIANCES:
+        raise ValueError(
+            f"between={between!r} is not known; choose one of {sorted(_VARIANCES)}."
+        )
+    groups, names = _read_replicates(replicates)
+    d = groups[0].shape[1]
+    shape = as_shape(noise, d, names)
+    factor = _euclidean_factor(shape, d)
+    counts = [len(group) for group in groups]
+    quantiles = {
+        r: _replicate_quantile(confidence, covers, d, d * (r - 1)) for r in set(counts)
+    }
+    radii = np.empty(len(groups))
+    for i, (group, r) in enumerate(zip(groups, counts, strict=True)):
+        spread = _standardised(group - group.mean(axis=0), shape)
+        s = np.sqrt(np.sum(spread**2) / (d * (r - 1)))
+        radii[i] = factor * s * quantiles[r] * np.sqrt(_VARIANCES[between](r))
+    return radii
+
+
+def _replicate_quantile(confidence: float, covers: str, d: int, freedom: int) -> float:
+    """How many times s the displacement, or a margin's change, stays below."""
+    if covers == "sample":
+        return float(np.sqrt(d * stats.f.ppf(confidence, d, freedom)))
+    return max(float(stats.t.ppf(confidence, freedom)), 0.0)
+
+
+def scales_from_replicates(replicates, *, confidence=None) -> np.ndarray:
+    """Noise scale of each feature from repeated measurements of some samples.
+
+    One level σ_j per feature, the same for all samples. The pooled variance
+    τ_j² = Σ_i Σ_r (x_irj − x̄_ij)² / ν, ν = Σ_i (r_i − 1), is unbiased: E τ_j² = σ_j².
+
+    Parameters
+    ----------
+    replicates : array of shape (n_samples, r, n_features) or list of arrays (r_i, d)
+        At least two measurements of each sample.
+    confidence : float, optional
+        Return upper confidence bounds instead: P(σ_j ≤ τ_j) = confidence for each
+        feature, exactly, since ντ_j²/σ_j² follows χ²(ν).
+
+    Returns
+    -------
+    array of shape (n_features,)
+        For `noise=`, with a radius from `radius_from_std(1.0, n_features)`.
+    """
+    groups, _ = _read_replicates(replicates)
+    freedom = sum(len(group) - 1 for group in groups)
+    squares = sum(((group - group.mean(axis=0)) ** 2).sum(axis=0) for group in groups)
+    divisor = float(freedom)
+    if confidence is not None:
+        divisor = stats.chi2.ppf(1 - _check_confidence(confidence), freedom)
+    return np.sqrt(squares / divisor)
+
+
+def radius_from_imputations(
+    imputations, *, quantile=0.9, noise="l2", center=None
+) -> np.ndarray:
+    """Radius of each sample from how far its imputations spread.
+
+    With m imputations at distances D_1 … D_m from the row the model is trained on, the
+    radius is the k-th smallest, k = ⌈quantile·(m+1)⌉. No distribution is assumed: if
+    the truth and the imputations are draws from the same law, independent of `center`,
+    the truth lies within the radius with probability k/(m+1) ≥ quantile. For the
+    default `center`, their mean, the draws are not independent of it and this holds as
+    m grows. Distances are in units of the noise shape.
+
+    Parameters
+    ----------
+    imputations : array of shape (m, n_samples, n_features) or list of m tables
+        Completed versions of the same data, from multiple imputation.
+    quantile : float, default=0.9
+        At most m/(m+1).
+    noise : {"l2", "linf", "l1"} or array, default="l2"
+    center : array of shape (n_samples, n_features), optional
+        The rows the model is trained on; by default the mean of the imputations.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        0 for samples in which nothing was missing.
+    """
+    tables, names = _read_imputations(imputations)
+    m, n, d = tables.shape
+    k = int(np.ceil(_check_confidence(quantile, "quantile") * (m + 1) - 1e-9))
+    if k > m:
+        raise ValueError(
+            f"quantile={quantile!r} needs more than the {m} imputations given; take "
+            f"{int(np.ceil(quantile / (1 - quantile)))} or more of them, or a quantile "
+            f"of at most {m / (m + 1):.3f}."
+        )
+    shape, middle = as_shape(noise, d, names), tables.mean(axis=0)
+    if center is not None:
+        middle = _check_table(center, names, "center")
+        if middle.shape != (n, d):
+            raise ValueError(
+                f"center has shape {middle.shape}; give the rows trained on, one per "
+                f"sample: shape {(n, d)}, like each imputation."
+            )
+    norm = {Linf: np.inf, L1: 1}.get(type(shape), 2)
+    distances = np.linalg.norm(_standardised(tables - middle, shape), norm, axis=2)
+    return np.partition(distances, k - 1, axis=0)[k - 1]
+
+
+def _standardised(rows: np.ndarray, shape: Noise) -> np.ndarray:
+    """Rows in coordinates where the noise is alike in all directions."""
+    if isinstance(shape, Correlated):
+        if shape.rank < len(shape.factor):
+            raise ValueError(
+                f"noise is a covariance of rank {shape.rank} for {len(shape.factor)} "
+                "features: off its range there is no noise, in units of which nothing "
+                "can be measured. Give a covariance of full rank, or scales."
+            )
+        rows, shape = rows @ shape.axes, shape.principal
+    if not isinstance(shape, Ellipsoid):
+        return rows
+    if not shape.scales.all():
+        raise ValueError(
+            "noise has a scale of 0, in units of which nothing can be measured. Leave "
+            "out the features without noise."
+        )
+    return rows / shape.scales
+
+
+def _degrees(shape: Noise, n_features: int) -> int:
+    """In how many directions the noise moves a sample."""
+    if isinstance(shape, Correlated):
+        return shape.rank
+    if isinstance(shape, Ellipsoid):
+        return int(np.count_nonzero(shape.scales))
+    return n_features
+
+
+def _euclidean_factor(shape: Noise, n_features: int) -> float:
+    """The least a such that aU holds the Euclidean ball, in `_standardised` units."""
+    return float(np.sqrt(n_features)) if isinstance(shape, L1) else 1.0
+
+
+def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:
+    """Measurements of each sample, and the names of the features, if any."""
+    given = list(replicates)
+    if not given:
+        raise ValueError("replicates is empty; give the measurements of each sample.")
+    names, groups = feature_names(given[0]), []
+    for i, group in enumerate(given):
+        table = _check_table(group, names, f"replicates of sample {i}")
+        if table.ndim != 2 or len(table) < 2 or table.shape[1] != _columns(given[0]):
+            raise ValueError(
+                f"replicates of sample {i} have shape {table.shape}; give at least two "
+                "measurements of all features, shape (r, n_features). A sample "
+                "measured once says nothing of its noise."
+            )
+        groups.append(table)
+    return groups, names
+
+
+def _read_imputations(imputations) -> tuple[np.ndarray, list | None]:
+    """Completed tables as one array, and the names of the features."""
+    given = list(imputations)
+    if not given:
+        raise ValueError("imputations is empty; give m completed tables.")
+    names = feature_names(given[0])
+    tables = [_check_table(t, names, f"imputation {k}") for k, t in enumerate(given)]
+    shapes = sorted({table.shape for table in tables})
+    if len(shapes) > 1 or len(shapes[0]) != 2:
+        raise ValueError(
+            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
+            "tables of the same shape (n_samples, n_features)."
+        )
+    return np.stack(tables), names
+
+
+def _columns(table) -> int:
+    return np.shape(table)[-1] if np.ndim(table) else 0
+
+
+def _check_table(table, names: list | None, what: str) -> np.ndarray:
+    """Finite numbers; the columns of a frame in the order of `names`."""
+    own = feature_names(table)
+    if own is not None and own != names:
+        if names is None or sorted(map(str, own)) != sorted(map(str, names)):
+            raise ValueError(
+                f"{what} has the columns {own}, not those of the first table, {names}; "
+                "give the same features everywhere."
+            )
+        table = table[names]
+    values = float_array(table, what)
+    bad = np.argwhere(~np.isfinite(values))
+    if bad.size:
+        place = ", ".join(map(str, bad[0].tolist()))
+        raise ValueError(
+            f"{what}: the entry [{place}] is {values[tuple(bad[0])]}, not finite; "
+            "leave that measurement out, or complete it first."
+        )
+    return values
+
+
+def _check_features(n_features) -> int:
+    whole = isinstance(n_features, numbers.Integral) and not isinstance(
+        n_features, bool
+    )
+    if not whole or n_features < 1:
+        raise ValueError(
+            f"n_features={n_features!r} must be a whole number ≥ 1: how many features "
+            "carry noise."
+        )
+    return int(n_features)
+
+
+def _check_confidence(value, name="confidence") -> float:
+    if not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a probability between 0 and 1.")
+    return float(value)
+
+
+def _check_covers(covers) -> str:
+    if covers not in _COVERS:
+        raise ValueError(f"covers={covers!r} is not known; choose one of {_COVERS}.")
+    return covers

@@ -1,0 +1,201 @@
+"""Covariances as factors and axes, with proven bounds on what rounding does to them.
+
+A covariance Σ is read as a factor F, Σ ≈ FFᵀ, so that Ω(w) = √(wᵀΣw) ≈ ‖Fᵀw‖: the
+square of a small number is never formed, and rounding F by a share ε of itself changes
+Ω(w) by at most ε‖F‖‖w‖, also where Ω(w) is 0. (Rounding Σ so changes it by √ε‖F‖‖w‖.)
+
+`factor_of` finds F. Features are first measured in units (powers of two) in which all
+variances are about 1. *Rank rule*: eigenvalues of that matrix at or below 4·d·ε times
+the largest, ε = 2⁻⁵², count as none. What eigh leaves is then mended: with B the factor
+found, R the matrix, E = R − BBᵀ computed to twice the usual digits, and any δ,
+
+    R = (B+δ)(B+δ)ᵀ − δδᵀ + N,   N = E − Bδᵀ − δBᵀ,
+    |√(uᵀRu) − ‖Bᵀu‖| ≤ (2‖δ‖ + √‖N‖) ‖u‖ ,
+
+and the δ chosen leaves of E in N what lies off the range of B.
+
+`principal_axes` turns F into axes Q and scales τ, F ≈ Q diag(τ) Pᵀ. Let Q₀ be the
+orthogonal matrix nearest to Q. Rows turned by Q are near Q₀ᵀx, weights turned back near
+Q₀v, and ‖τ∘v‖ is near Ω(Q₀v): it returns bounds on both errors, which enter every
+certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem.rows import gamma
+
+__all__ = ["Axes", "factor_of", "principal_axes"]
+
+_EPS = float(np.finfo(np.float64).eps)
+#: Eigenvalues up to this many times d·ε of the largest one count as none: several times
+#: what eigh leaves where there should be 0.
+_RANK = 4.0
+#: Share of the largest eigenvalue that a negative one may reach: a covariance that was
+#: rounded to eight digits on its way here is still one.
+_INDEFINITE = 1e-8
+#: Steps that mend a factor at most; each squares its error, so three reach the end.
+_MENDING_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Principal axes Q and scales τ ≥ 0 of an ellipsoid, and how exact they are."""
+
+    directions: np.ndarray
+    scales: np.ndarray
+    #: Bound T: turning rows to Q and weights back changes ⟨w,x⟩ by at most T‖w‖‖x‖.
+    turn_error: float
+    #: Bound H: |‖τ∘v‖ − Ω(w)| ≤ H‖v‖ for the weights w that v is turned back to.
+    support_error: float
+
+
+def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
+    """F with Σ ≈ FFᵀ, and a bound on |√(wᵀΣw) − ‖Fᵀw‖| ÷ ‖w‖.
+
+    Negative eigenvalues that rounding does not explain are left out; the noise is then
+    that of F, exactly.
+    """
+    d = len(covariance)
+    units = _feature_units(covariance)
+    matrix = covariance / units[:, None] / units
+    values, vectors = np.linalg.eigh(matrix)
+    largest = max(float(values[-1]), 0.0)
+    if not values[0] >= -_INDEFINITE * largest:
+        raise ValueError(
+            f"noise has the negative eigenvalue {values[0]:.3g} beside "
+            f"{values[-1]:.3g}, with features scaled to a variance of about 1; as a "
+            "matrix it must be a covariance, positive semidefinite. If rounding made "
+            "it so, give a factor of it (wideberth.Correlated.from_factor)."
+        )
+    kept = values > _RANK * d * _EPS * largest
+    factor, error = _mended(matrix, np.where(kept, values, 0.0), vectors)
+    if values[0] < -_RANK * d * _EPS * largest:
+        error = 0.0
+    return units[:, None] * factor, error * float(units.max(initial=0.0))
+
+
+def _feature_units(covariance: np.ndarray) -> np.ndarray:
+    """Powers of two near the standard deviations; one for all where those mislead.
+
+    They mislead where some |Σ_ij| > √(Σ_ii Σ_jj), as in no covariance.
+    """
+    deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    allowed = (1 + _INDEFINITE) * np.outer(deviations, deviations)
+    exponents = np.frexp(deviations)[1]
+    largest = np.frexp(np.sqrt(np.abs(covariance).max(initial=0.0)))[1]
+    if not np.all(np.abs(covariance) <= allowed):
+        return np.full(len(covariance), np.ldexp(1.0, largest))
+    return np.ldexp(1.0, np.where(deviations > 0, exponents, largest))
+
+
+def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
+    """B of eigh, without eigh's errors, and the bound of the module's first formula.
+
+    In the basis of the eigenvectors, Bδᵀ + δBᵀ = E has the smallest solution
+    δ_ij = E_ij √λ_j/(λ_i+λ_j), but for E between directions without noise.
+    """
+    basis, lengths = vectors[:, values > 0], np.sqrt(values[values > 0])
+    gains = lengths / (values[:, None] + lengths**2)
+    factor = basis * lengths
+    best, bound = factor, np.inf
+    for _ in range(_MENDING_STEPS + 1):
+        residual, rest = _residual(matrix, factor)
+        step = vectors @ (gains * (vectors.T @ residual @ basis))
+        size, moved = _norm(factor), _norm(step)
+        left = residual - factor @ step.T - step @ factor.T
+        width = 2 * factor.shape[1] + 4
+        rest += gamma(width) * (_norm(residual) + 2 * size * moved)
+        error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))
+        if error < bound:
+            best, bound = factor, error
+        if moved <= 4 * _EPS * size:
+            break
+        factor = factor + step
+    return best, bound
+
+
+def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float]:
+    """R − BBᵀ to about twice the usual digits, and a bound on its error (Frobenius).
+
+    B is cut into slices so short that sums of k products of them are exact in float64,
+    whatever their order, and what is left over is too small for its rounding to matter.
+    """
+    k = factor.shape[1]
+    bits = (53 - int(np.ceil(np.log2(max(k, 1))))) // 2 - 1
+    slices, rest = [], factor
+    unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max(initial=0.0))[1]))
+    for number in range(1, 4):
+        step = unit * 2.0 ** (-bits * number)
+        slices.append(np.round(rest / step) * step)
+        rest = rest - slices[-1]
+    total, low = matrix.copy(), np.zeros_like(matrix)
+    spread = np.zeros_like(matrix)
+    for i, left in enumerate(slices):
+        for j, right in enumerate(slices[: i + 1]):
+            product = left @ right.T
+            for term in (product,) if i == j else (product, product.T):
+                total, error = _two_sum(total, -term)
+                low += error
+                spread += np.abs(error)
+    kept = factor - rest
+    low -= kept @ rest.T + rest @ factor.T
+    result = total + low
+    bound = gamma(1) * _norm(result) + gamma(12) * _norm(spread)
+    return result, bound + 2 * gamma(2 * k + 16) * _norm(factor) * _norm(rest)
+
+
+def _two_sum(a, b) -> tuple[np.ndarray, np.ndarray]:
+    """a + b as rounded, and what rounding took from it, exactly."""
+    total = a + b
+    other = total - a
+    return total, (a - (total - other)) + (b - other)
+
+
+def principal_axes(factor: np.ndarray, error: float) -> Axes:
+    """Axes and scales of Ω(w) = ‖Fᵀw‖, itself known up to `error`·‖w‖.
+
+    Singular values at or below max(d,k)·ε times the largest count as none.
+    """
+    d, k = factor.shape
+    if not factor.any():
+        return Axes(np.eye(d), np.zeros(d), 0.0, error)
+    unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max())[1]))
+    scaled = factor / unit
+    Q, lengths, other = np.linalg.svd(scaled, full_matrices=k < d)
+    lengths = np.where(lengths > max(d, k) * _EPS * lengths[0], lengths, 0.0)
+    scales = np.zeros(d)
+    scales[: len(lengths)] = lengths
+    image = np.zeros((k, d))
+    image[:, : len(lengths)] = other.T[:, : len(lengths)] * lengths
+    off, size = _departure(Q), _norm(scaled)
+    turned = gamma(d + 2) * _norm(Q)
+    support = _norm(scaled.T @ Q - image) + turned * size
+    support += gamma(4) * size + float(lengths[0]) * _departure(other.T) + size * off
+    once = turned + off
+    support += once * (float(lengths[0]) + support)
+    # Rows and the weights turned back are each off once; half as much again on top
+    # leaves room for the second order, and for the rounding of these bounds.
+    return Axes(Q, unit * scales, 2.5 * once, 1.25 * (unit * support + error))
+
+
+def _departure(Q: np.ndarray) -> float:
+    """Bound on the distance of Q from the nearest matrix with orthonormal columns."""
+    residual, rest = _residual(np.eye(Q.shape[1]), Q.T)
+    return _norm(residual) + rest
+
+
+def _norm(matrix: np.ndarray) -> float:
+    """Frobenius norm, which bounds ‖·‖₂."""
+    return float(np.linalg.norm(matrix))
+
+
+def _spectral_bound(symmetric: np.ndarray) -> float:
+    """Bound on ‖·‖₂ of a matrix that is symmetric up to rounding."""
+    size = _norm(symmetric)
+    values = np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))
+    largest = float(np.abs(values).max(initial=0.0))
+    return min(size, largest + gamma(8 * len(symmetric)) * size)

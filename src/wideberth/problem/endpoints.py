@@ -1,0 +1,279 @@
+"""The two ends of every path: when the model is null, and when all samples saturate.
+
+Null model (theory §2). At w = 0 only b is left to choose, and the dual optima of that
+problem form a face A: α = c without an intercept, or while |Σc_i y_i| ≤ λ_b; else the
+minority keeps α = c and the majority's α sum to the minority's weight plus λ_b. Then
+
+    w* = 0   ⟺   some α ∈ A has Ω°(d(α)) ≤ s(α)   ⟺   t* ≤ 1,
+    t* = min_{α∈A} Ω°(d(α)) / s(α),   the factor on the radii at which the model dies.
+
+One point in A: closed form. Otherwise t* is bracketed: any α ∈ A bounds it from above,
+and any direction w from below (the t at which min_{α∈A} ⟨w,d(α)⟩ − tΩ(w)s(α) vanishes,
+a knapsack solved by one sort). The pairs come from accelerated projected gradient
+descent on ½dist(d(α), tsU)² over A, t following the lower bound.
+
+Public: `critical_scale`, `critical_radius`, `is_null`, `saturation_scale`, `Bracket`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem.problem import Problem
+from wideberth.problem.rounding import accurate_sum, sum_rounding
+
+__all__ = [
+    "Bracket",
+    "critical_radius",
+    "critical_scale",
+    "is_null",
+    "null_certificate",
+    "saturation_scale",
+]
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Bounds on a number that has no closed form; equal when it has."""
+
+    lower: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """Relative width."""
+        if self.lower == self.upper:
+            return 0.0
+        if self.upper == float("inf"):
+            return self.upper
+        return (self.upper - self.lower) / self.upper
+
+
+def critical_radius(problem: Problem, *, tol=1e-3, max_iter=200) -> Bracket:
+    """Return the uniform radius from which on w* = 0, whatever the radii are now."""
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"problem is a {type(problem).__name__}; critical_radius takes a Problem, "
+            "which Problem.from_data(X, y) makes of data in memory."
+        )
+    return critical_scale(problem.with_radii(1.0), tol=tol, max_iter=max_iter)
+
+
+def null_certificate(
+    problem: Problem, start: np.ndarray | None = None, max_iter: int = 0
+) -> np.ndarray | None:
+    """Return α ∈ A with Ω°(d(α)) ≤ s(α), which proves w* = 0, or None.
+
+    Exact where A is a point, and where it is α = 0: samples of no weight, or a free
+    intercept that puts the only class of any weight beyond the margin. Otherwise the
+    middle of A is tried, or where a `start` is given its projection on A and `max_iter`
+    steps from there; None then decides nothing, and `is_null` says more.
+    """
+    if problem.folded is not None:
+        return None
+    face, middle = _face(problem), np.array(problem.weights)
+    if face is not None:
+        majority, mass = face
+        middle[majority] *= mass / accurate_sum(middle[majority])
+    if not middle.any():
+        return middle
+    if not problem.radii.any():
+        return None
+    if face is None or start is None:
+        return middle if _ratio(problem, middle) <= 1 else None
+    descent = _FaceDescent(problem, *face, start)
+    descent.run(max_iter, threshold=1.0)
+    return descent.best if descent.upper <= 1 else None
+
+
+def is_null(problem: Problem, *, tol=1e-3, max_iter=200) -> bool | None:
+    """Whether w* = 0; None where the bracket stays undecided after `max_iter`."""
+    bracket = critical_scale(problem, tol=tol, max_iter=max_iter, threshold=1.0)
+    if bracket.upper <= 1:
+        return True
+    return False if bracket.lower > 1 else None
+
+
+def saturation_scale(problem: Problem) -> float:
+    """Return the largest factor f such that under weights f·c all α_i = f·c_i.
+
+    w(fc) = f·w(c), so f is the reciprocal of the largest robust margin at w(c). With a
+    free intercept all samples can saturate only if the classes weigh the same; f is
+    0 otherwise (a path then starts by a rule of its own).
+    """
+    pull = float((problem.weights * problem.rows.norms() ** 2).max())
+    if 0 < pull < np.inf:  # margins of about 1 lose no digits beside 1
+        unit = 2.0 ** -np.frexp(pull)[1]
+        return unit * _saturation(problem.with_weights(unit * problem.weights))
+    return _saturation(problem)
+
+
+def _saturation(problem: Problem) -> float:
+    full = problem.dual_at(problem.weights)
+    used = problem.weights > 0
+    margins = problem.robust_margins(full.w, full.b)
+    if problem.intercept == 0:
+        if _face(problem) is not None:
+            return 0.0
+        positive = problem.y > 0
+        classes = (used & positive, used & ~positive)
+        reach = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
+    else:
+        reach = margins[used].max(initial=-np.inf)
+    return float(1 / reach) if reach > 0 else float("inf")
+
+
+def critical_scale(
+    problem: Problem, *, tol=1e-3, max_iter=200, threshold: float | None = None
+) -> Bracket:
+    """Bracket t*, the factor on the radii from which on w* = 0.
+
+    Stops at relative width `tol`, or as soon as `threshold` lies outside the bracket.
+    """
+    face = _face(problem)
+    if face is None:
+        t = _ratio(problem, problem.weights)
+        return Bracket(t, t)
+    descent = _FaceDescent(problem, *face)
+    return descent.run(max_iter, tol, threshold)
+
+
+def _face(problem: Problem) -> tuple[np.ndarray, float] | None:
+    """The majority class and the mass of its α on A; None where A is the point c."""
+    if problem.intercept is None:
+        return None
+    positive = problem.y > 0
+    masses = [accurate_sum(problem.weights * part) for part in (positive, ~positive)]
+    heavy, light = max(masses), min(masses)
+    if heavy - light <= problem.intercept + sum_rounding(problem.n) * heavy:
+        return None
+    return (positive if masses[0] > masses[1] else ~positive), light + problem.intercept
+
+
+def _ratio(problem: Problem, alpha: np.ndarray) -> float:
+    s = accurate_sum(alpha * problem.radii)
+    size = problem.noise.dual_norm(problem.rows.combine(alpha))
+    if size == 0:
+        return 0.0
+    return size / s if s > 0 else float("inf")
+
+
+class _FaceDescent:
+    """FISTA with restarts on ½dist(d(α), tsU)² over A, and the bracket it yields."""
+
+    def __init__(self, problem: Problem, majority: np.ndarray, mass: float, start=None):
+        self.problem, self.majority, self.mass = problem, majority, mass
+        caps = problem.weights[majority]
+        self.caps = caps
+        self.free = caps * (mass / accurate_sum(caps))
+        if start is not None:
+            self.free = self._project(start[majority])
+        self.ahead, self.momentum = self.free, 1.0
+        norms = problem.rows.norms()[majority]
+        self.lipschitz = float(norms.max(initial=1e-150) ** 2)
+        self.lower, self.best = 0.0, self._whole(self.free)
+        self.first_upper = self.upper = _ratio(problem, self.best)
+
+    def run(
+        self, max_iter: int, tol: float = 0.0, threshold: float | None = None
+    ) -> Bracket:
+        """Steps until the bracket is as narrow as `tol`, or beside the threshold."""
+        bracket = Bracket(self.lower, self.upper)
+        for _ in range(max_iter):
+            decided = threshold is not None and not (
+                bracket.lower <= threshold < bracket.upper
+            )
+            vanished = bracket.upper <= tol * self.first_upper
+            if decided or vanished or bracket.width <= tol:
+                break
+            bracket = self.step()
+        return bracket
+
+    def step(self) -> Bracket:
+        """One projected gradient step, then the bounds at its result."""
+        value, gradient, _ = self._look(self.ahead)
+        while True:
+            moved = self._project(self.ahead - gradient / self.lipschitz)
+            change = moved - self.ahead
+            new_value, _, w = self._look(moved)
+            model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
+            if new_value <= model + 1e-12 * abs(value):
+                break
+            self.lipschitz *= 2
+        if gradient @ (moved - self.free) > 0:
+            self.momentum = 1.0
+        momentum = 0.5 * (1 + np.sqrt(1 + 4 * self.momentum**2))
+        pull = (self.momentum - 1) / momentum
+        self.ahead = self._project(moved + pull * (moved - self.free))
+        self.free, self.momentum = moved, momentum
+        alpha = self._whole(moved)
+        if (ratio := _ratio(self.problem, alpha)) < self.upper:
+            self.upper, self.best = ratio, alpha
+        self.lower = min(max(self.lower, self._lower_bound(w, moved)), self.upper)
+        return Bracket(self.lower, self.upper)
+
+    def _whole(self, free):
+        alpha = np.array(self.problem.weights)
+        alpha[self.majority] = free
+        return alpha
+
+    def _look(self, free):
+        problem, alpha = self.problem, self._whole(free)
+        s = self.lower * accurate_sum(alpha * problem.radii)
+        w = problem.noise.prox(problem.rows.combine(alpha), s)
+        reach = self.lower * problem.noise.support(w)
+        gradient = (problem.rows.margins(w) - problem.radii * reach)[self.majority]
+        return 0.5 * float(w @ w), gradient, w
+
+    def _lower_bound(self, w, free) -> float:
+        """The t at which min_A Σα_i(⟨w,z_i⟩ − tΩ(w)ρ_i) vanishes, from above."""
+        problem, omega = self.problem, self.problem.noise.support(w)
+        margins, noise = problem.rows.margins(w), omega * problem.radii
+        t = float("inf")
+        for _ in range(50):
+            alpha = self._whole(free)
+            gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
+            if cost <= 0:
+                return float("inf") if gain > 0 else 0.0
+            if gain / cost >= t * (1 - 1e-15):
+                return max(t - self._gain_rounding(w, alpha) / cost, 0.0)
+            t = gain / cost
+            if t <= 0:
+                return 0.0
+            scores = (margins - t * noise)[self.majority]
+            free = _knapsack(scores, self.caps, self.mass)
+        return 0.0
+
+    def _gain_rounding(self, w, alpha) -> float:
+        """Error of Σα_i⟨w,z_i⟩; where t* = 0 all of the computed sum may be error."""
+        rows = self.problem.rows
+        relative = rows.margin_rounding + sum_rounding(self.problem.n)
+        relative += self.problem.noise.turn_error
+        size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
+        return relative * size
+
+    def _project(self, point):
+        """Euclidean projection onto {0 ≤ a ≤ caps, Σa = mass}: a shift, by sorting."""
+        knots = np.sort(np.concatenate((point, point - self.caps)))
+        low, high = 0, knots.size - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if np.clip(point - knots[middle], 0, self.caps).sum() >= self.mass:
+                low = middle
+            else:
+                high = middle
+        at = [np.clip(point - knots[k], 0, self.caps).sum() for k in (low, high)]
+        share = (at[0] - self.mass) / (at[0] - at[1]) if at[0] > at[1] else 0.0
+        shift = knots[low] + share * (knots[high] - knots[low])
+        return np.clip(point - shift, 0, self.caps)
+
+
+def _knapsack(scores: np.ndarray, caps: np.ndarray, mass: float) -> np.ndarray:
+    """Minimise ⟨scores,a⟩ over 0 ≤ a ≤ caps, Σa = mass: fill from the lowest score."""
+    order = np.argsort(scores)
+    filled = np.minimum(np.cumsum(caps[order]), mass)
+    amounts = np.empty_like(caps)
+    amounts[order] = np.diff(filled, prepend=0.0)
+    return amounts

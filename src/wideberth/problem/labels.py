@@ -1,0 +1,171 @@
+"""Labels: which classes there are, and −1 and +1 in the place of two of them.
+
+As in scikit-learn classes are sorted, and of two the second is the positive one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wideberth.problem.arrays import host, is_foreign, namespace
+from wideberth.problem.validation import as_array, is_missing
+
+__all__ = [
+    "check_labels",
+    "class_labels",
+    "class_numbers",
+    "distinct",
+    "label_vector",
+    "refuse_mixture",
+    "two_classes",
+    "uniform",
+]
+
+#: Distinct numbers from which on labels look like measurements.
+_MANY = 20
+
+
+def check_labels(y, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels as −1.0 and +1.0, and the two classes that these stand for."""
+    y = label_vector(y, n)
+    if y.dtype.kind in "if" and np.all(np.abs(y) == 1) and -n < y.sum() < n:
+        return y.astype(np.float64), np.array([-1, 1], dtype=y.dtype)
+    y = uniform(y)
+    labels, numbers = np.unique(y, return_inverse=True)
+    return np.where(numbers == 1, 1.0, -1.0), two_classes(labels.tolist())
+
+
+def label_vector(y, n: int) -> np.ndarray:
+    """One label per row, as a NumPy vector."""
+    if y is None:
+        raise ValueError("y is None; give one label per row of X.")
+    y = as_array(y, "y")
+    if y.shape == (n, 1):
+        warnings.warn(_column_warning(n), stacklevel=2)
+        y = y[:, 0]
+    if y.shape != (n,):
+        raise ValueError(
+            f"y has shape {y.shape}; it must be one label per row of X, shape ({n},)."
+        )
+    return y
+
+
+def _column_warning(n: int) -> Warning:
+    """scikit-learn's warning where it is there; the core runs without."""
+    try:
+        from sklearn.exceptions import DataConversionWarning
+    except ImportError:
+        DataConversionWarning = UserWarning
+    return DataConversionWarning(
+        f"y is a column, shape ({n}, 1), where a vector of shape ({n},) was expected; "
+        "it is taken for that. Change it with y.ravel()."
+    )
+
+
+def uniform(y: np.ndarray) -> np.ndarray:
+    """The same labels as an array of one type, without gaps.
+
+    Objects become what they are: numbers, text or truth values. A mixture, which has
+    no order, is refused.
+    """
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        raise _no_label(np.nan, int(np.flatnonzero(np.isnan(y))[0]))
+    if y.dtype.kind == "c":
+        raise ValueError(f"y has dtype {y.dtype}; labels are real numbers or text.")
+    if y.dtype.kind != "O":
+        return y
+    values = y.tolist()
+    for place, value in enumerate(values):
+        if is_missing(value):
+            raise _no_label(value, place)
+    refuse_mixture(values)
+    return np.array(values) if values else y
+
+
+def _no_label(value, place: int) -> ValueError:
+    return ValueError(
+        f"y has no label at row {place} ({value!r}); drop rows without one first."
+    )
+
+
+def refuse_mixture(labels: list) -> None:
+    """Refuse labels of which some are text and some are not: they have no order."""
+    first: dict[str, Any] = {}
+    for label in labels:
+        first.setdefault(_kind(label), label)
+    if len(first) > 1:
+        shown = " and ".join(
+            f"{kind} ({label!r})" for kind, label in list(first.items())[:2]
+        )
+        raise ValueError(
+            f"y mixes {shown}; labels must be all of one type. Convert them, for "
+            "example with y.astype(str)."
+        )
+
+
+def _kind(label) -> str:
+    if isinstance(label, str | bytes):
+        return "text"
+    try:
+        float(label)
+    except (TypeError, ValueError):
+        return f"objects of type {type(label).__name__}"
+    return "numbers"
+
+
+def distinct(y) -> list:
+    """The labels that occur in a vector of any library, as Python's own values."""
+    if is_foreign(y):
+        labels = [host(label).item() for label in namespace(y).unique_values(y)]
+    else:
+        labels = np.unique(uniform(np.asarray(y))).tolist()
+    for label in labels:
+        if is_missing(label):
+            raise ValueError("y holds NaN; drop rows without a label first.")
+    return labels
+
+
+def two_classes(labels: list) -> np.ndarray:
+    """The classes of a binary problem, sorted; an error where there are not two."""
+    refuse_mixture(labels)
+    labels = sorted(labels)
+    if len(labels) == 2:
+        return np.array(labels)
+    if len(labels) == 1:
+        raise ValueError(
+            f"y holds a single class, {labels[0]!s}; a classifier needs two. Check y."
+        )
+    shown = ", ".join(map(repr, labels[:5]))
+    advice = "RobustLinearSVC takes any number of classes."
+    if len(labels) > _MANY and all(isinstance(label, float) for label in labels):
+        advice = f"These look like measurements; a classifier needs classes. {advice}"
+    raise ValueError(
+        f"y holds {len(labels)} classes ({shown}{', …' if len(labels) > 5 else ''}); "
+        f"this function needs exactly two. {advice}"
+    )
+
+
+def class_labels(y, classes, n: int) -> np.ndarray:
+    """True labels of n samples, for a model that knows `classes`.
+
+    Text beside classes that are numbers, or the reverse, is refused: all would be
+    unknown, and that is hardly what is meant.
+    """
+    y, known = uniform(label_vector(y, n)), host(classes).tolist()
+    if n and _kind(first := y[:1].tolist()[0]) != _kind(known[0]):
+        raise ValueError(
+            f"y holds {_kind(first)} such as {first!r}, but the classes of this model "
+            f"are {_kind(known[0])}: {known}. Give labels as they were given to fit."
+        )
+    return y
+
+
+def class_numbers(y, classes, n: int) -> np.ndarray:
+    """Places of n labels among the sorted `classes`, −1 for labels not among them."""
+    labels, numbers = np.unique(class_labels(y, classes, n), return_inverse=True)
+    places = {label: place for place, label in enumerate(host(classes).tolist())}
+    found = [places.get(label, -1) for label in labels.tolist()]
+    return np.array(found, dtype=int)[numbers]

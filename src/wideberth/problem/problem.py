@@ -1,0 +1,412 @@
+"""The robust SVM itself: primal, dual, gap, optimality conditions, worst case.
+
+With z_i = y_i x_i, weights c_i ≥ 0, radii ρ_i ≥ 0 and a noise shape Ω (theory §1, §2):
+
+    P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [1 − ψ_i(w,b)]_+
+    ψ_i(w,b) = ⟨w,z_i⟩ + y_i b − ρ_i Ω(w)                          (robust margin)
+    D(α) = Σα_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    d = Σα_i z_i,  s = Σα_i ρ_i,  w(α) = prox_{sΩ}(d)
+
+`intercept` is None (no b), 0 (free b: the dual gains Σα_i y_i = 0 and loses its last
+term) or λ_b > 0 (penalised b). Samples known to sit at α_i = c_i may be folded into
+one linear and one norm term (theory §3), so a reduced problem is a `Problem` too.
+
+Values come with a proven bound on their own rounding error (theory §5, last part):
+`PrimalPoint.rounding` and `DualPoint.rounding`.
+
+What is as long as the data (weights, radii, margins, α) is an array of the rows'
+namespace; what is as long as the features is NumPy's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from wideberth.problem.arrays import at_least, is_foreign, namespace
+from wideberth.problem.certificate import Certificate
+from wideberth.problem.feature_names import feature_names
+from wideberth.problem.labels import check_labels
+from wideberth.problem.noise import Noise, as_noise
+from wideberth.problem.rounding import (
+    OFF,
+    accurate_sum,
+    dual_rounding,
+    null_rounding,
+    primal_rounding,
+    sum_rounding,
+    totals_rounding,
+    well_inside,
+)
+from wideberth.problem.rows import Rows, as_rows, gamma
+from wideberth.problem.validation import (
+    check_data,
+    check_intercept,
+    check_per_sample,
+    check_positive,
+    check_vector,
+    real_array,
+)
+
+__all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What saturated samples leave behind: Σ_S of c_i z_i, c_i ρ_i, c_i and c_i y_i."""
+
+    d: np.ndarray
+    s: float
+    total: float
+    balance: float
+    #: How many samples, their Σ c_i ‖z_i‖, and a bound on the error of d.
+    n: int
+    mass: float
+    rounding: float
+    #: Most roundings that a term of these sums went through (`_rounding.chain`).
+    chain: float = 0.0
+    #: The largest ‖z_i‖ and ρ_i.
+    largest_norm: float = 0.0
+    largest_radius: float = 0.0
+
+    def __add__(self, other: Folded) -> Folded:
+        return Folded(
+            self.d + other.d,
+            self.s + other.s,
+            self.total + other.total,
+            self.balance + other.balance,
+            self.n + other.n,
+            self.mass + other.mass,
+            self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
+            max(self.chain, other.chain) + 1,
+            max(self.largest_norm, other.largest_norm),
+            max(self.largest_radius, other.largest_radius),
+        )
+
+
+@dataclass(frozen=True)
+class PrimalPoint:
+    """A primal point with what was computed there, and its value P(w,b)."""
+
+    w: np.ndarray
+    b: float
+    margins: np.ndarray  # Zw, without intercept and noise
+    omega: float
+    slack: np.ndarray  # 1 − ψ_i(w,b)
+    hinge: float  # Σ c_i [slack_i]_+, without folded samples
+    value: float
+    rounding: float
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A feasible dual point, the primal point w(α) it stands for, and D(α)."""
+
+    alpha: np.ndarray
+    d: np.ndarray
+    s: float
+    w: np.ndarray
+    b: float  # Σα_i y_i / λ_b; 0 without an intercept or with a free one
+    value: float
+    rounding: float
+    center_rounding: (
+        float  # bound on the error of (w, √λ_b b), and on κ_Ω times that of s
+    )
+
+
+@dataclass(frozen=True)
+class KKT:
+    """Optimality residuals, each zero exactly at the optimum (theory §2)."""
+
+    stationarity: float  # ‖w − w(α)‖, with √λ_b|b − b(α)| where b is penalised
+    complementarity: float  # max |α_i/c_i − clip(α_i/c_i + 1 − ψ_i, 0, 1)|
+    balance: float  # |Σα_i y_i|, free intercept only
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A robust SVM on given rows: its primal, dual, gap and optimality conditions.
+
+    Built by `from_data`; reduced ones carry what saturated samples left behind in
+    `folded`. `intercept` is None (no b), 0 (free) or its penalty λ_b > 0. `classes` are
+    the two labels that −1 and +1 stand for, where they are known.
+    """
+
+    rows: Rows
+    weights: np.ndarray
+    radii: np.ndarray
+    noise: Noise
+    intercept: float | None = None
+    folded: Folded | None = None
+    classes: np.ndarray | None = None
+
+    @classmethod
+    def from_data(
+        cls, X, y, *, C=1.0, radius=0.0, noise="l2", sample_weight=None, intercept=None
+    ) -> Problem:
+        """Validate user data and build the problem, c_i = C · sample_weight_i.
+
+        y holds two classes of any kind; sorted, the second stands for +1.
+        """
+        names, X = feature_names(X), check_data(X)
+        return cls.from_matrix(
+            X,
+            y,
+            C=C,
+            radius=radius,
+            noise=as_noise(noise, X.shape[1], names),
+            sample_weight=sample_weight,
+            intercept=intercept,
+        )
+
+    @classmethod
+    def from_matrix(cls, X, y, *, C, radius, noise, sample_weight, intercept):
+        """`from_data` for an X that `check_data` returned."""
+        n, d = X.shape
+        labels, classes = check_labels(y, n)
+        weights = np.broadcast_to(check_positive(C, "C"), (n,))
+        if sample_weight is not None:
+            with np.errstate(over="ignore"):
+                weights = weights * check_per_sample(sample_weight, n, "sample_weight")
+            if not np.isfinite(weights).all():
+                raise ValueError(
+                    f"C={C!r} times sample_weight overflows; lower one of them."
+                )
+        return cls(
+            as_rows(X, labels),
+            weights,
+            check_per_sample(radius, n, "radius"),
+            as_noise(noise, d),
+            check_intercept(intercept),
+            classes=classes,
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows of this problem (without folded ones)."""
+        return self.rows.n
+
+    @property
+    def y(self) -> np.ndarray:
+        """Labels, ±1."""
+        return self.rows.y
+
+    def with_weights(self, weights: np.ndarray) -> Problem:
+        """Return the same samples under other weights c."""
+        return replace(self, weights=weights)
+
+    def with_radii(self, radii) -> Problem:
+        """Return the same samples under other radii."""
+        return replace(self, radii=check_per_sample(radii, self.n, "radius"))
+
+    # -- primal ----------------------------------------------------------------
+
+    def at(
+        self, w: np.ndarray, b: float | None = None, margins=None, sizes=None
+    ) -> PrimalPoint:
+        """Evaluate the primal at (w, b); b=None takes the best intercept for w.
+
+        `sizes`, as of `Rows.magnitudes`, sharpen the bound on the rounding where
+        features differ much in size; ‖w‖‖z_i‖ stand in for them.
+        """
+        w = self._read(w, self.rows.d, "w")
+        margins = self.rows.margins(w) if margins is None else margins
+        omega = self.noise.support(w)
+        slack = self._slack(margins, omega)
+        if self.intercept is None:
+            b = 0.0
+        else:
+            b = self.best_intercept(slack) if b is None else float(b)
+            slack = slack - self.y * b
+        hinge = accurate_sum(self.weights * at_least(0.0, slack))
+        value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
+        rounding = primal_rounding(self, w, b, omega, slack, hinge, sizes)
+        if self.folded is not None:
+            fold = self.folded
+            value += fold.total - float(fold.d @ w) - fold.balance * b + fold.s * omega
+        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding)
+
+    def slack(self, w: np.ndarray, b: float) -> np.ndarray:
+        """1 − ψ_i(w,b) alone."""
+        slack = self._slack(self.rows.margins(w), self.noise.support(w))
+        return slack if self.intercept is None else slack - self.y * b
+
+    def _slack(self, margins, omega: float):
+        slack = 1.0 - margins
+        if omega > 0:
+            slack += self.radii * omega
+        return slack
+
+    def best_intercept(self, slack: np.ndarray) -> float:
+        """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
+        penalty = self.intercept or 0.0
+        order = np.argsort(self.y * slack)
+        breaks = (self.y * slack)[order]
+        # Slope of the hinge part right of each break; it jumps by c_i there (§4.4).
+        start = -self._fold("balance") - self.weights[self.y > 0].sum()
+        right = start + np.cumsum(self.weights[order])
+        left = np.concatenate(([start], right[:-1]))
+        k = int(np.searchsorted(right + penalty * breaks >= 0, True))
+        if k == breaks.size:
+            return float(-right[-1] / penalty) if penalty else float(breaks[-1])
+        if left[k] + penalty * breaks[k] > 0:
+            return float(-left[k] / penalty)
+        if penalty == 0 and right[k] == 0 and k + 1 < breaks.size:
+            return float(0.5 * (breaks[k] + breaks[k + 1]))
+        return float(breaks[k])
+
+    # -- dual ------------------------------------------------------------------
+
+    def dual_at(self, alpha: np.ndarray, combined=None, sharp=False) -> DualPoint:
+        """Evaluate the dual at α, repaired to be feasible first.
+
+        Its value is −∞ where samples folded at their bound leave no feasible α.
+        `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
+        `sharp` spends a pass on a closer bound of the rounding (`Rows.magnitudes`).
+        """
+        feasible = self.repair(alpha)
+        if combined is None or feasible is not alpha:
+            combined = self.rows.combine(feasible)
+        mass = accurate_sum(feasible * self.rows.norms())
+        d_error = (self.rows.combine_rounding + self.noise.turn_error) * mass
+        d, s = combined, accurate_sum(feasible * self.radii)
+        total = accurate_sum(feasible)
+        if self.folded is not None:
+            fold = self.folded
+            d, s, total = d + fold.d, s + fold.s, total + fold.total
+            d_error += fold.rounding + gamma(1) * (mass + fold.mass)
+        w = self.noise.prox(d, s)
+        b, penalty = 0.0, 0.0
+        if self.intercept:
+            balance = accurate_sum(feasible * self.y) + self._fold("balance")
+            b = balance / self.intercept
+            penalty = 0.5 * balance * b
+        value = total - 0.5 * float(w @ w) - penalty
+        if self.intercept == 0 and not self._balanced(feasible):
+            value = -np.inf
+        sizes = None
+        if sharp and self.folded is None:  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
+            each = self.rows.magnitudes(w)
+            along = self.rows.combine_rounding * accurate_sum(feasible * each)
+            along += self.noise.turn_error * float(np.linalg.norm(w)) * mass
+            sizes = along, _largest(each)
+        error, center = dual_rounding(self, w, b, s, total, d_error, sizes)
+        if not w.any() and well_inside(self, d, s, total, d_error):
+            error = null_rounding(self, b, total)
+        return DualPoint(feasible, d, s, w, b, value, error, center)
+
+    def repair(self, alpha: np.ndarray) -> np.ndarray:
+        """Return a feasible α near the given one (the same object if it is feasible).
+
+        Clips to the box; with a free intercept scales the heavier class down (§4.4),
+        and the lighter one up where folded samples leave no other way.
+        """
+        if not is_foreign(alpha):
+            alpha = self._read(alpha, self.n, "alpha")
+        xp = namespace(alpha)
+        if not xp.all((alpha >= 0) & (alpha <= self.weights)):
+            if not xp.all(xp.isfinite(alpha)):
+                check_vector(alpha, self.n, "alpha")
+            alpha = xp.clip(alpha, 0.0, self.weights)
+        if self.intercept != 0:
+            return alpha
+        fold, upper = self._fold("balance"), self.y > 0
+        sums = [accurate_sum(xp.where(part, alpha, 0.0)) for part in (upper, ~upper)]
+        excess = sums[0] - sums[1] + fold
+        if abs(excess) <= sum_rounding(self.n) * (sum(sums) + abs(fold)):
+            return alpha
+        heavy = upper if excess > 0 else ~upper
+        mass, other = sums if excess > 0 else sums[::-1]
+        target = other - fold if excess > 0 else other + fold
+        factor = max(target, 0.0) / mass if mass else 0.0
+        alpha = xp.where(heavy, factor * alpha, alpha)
+        if target < 0:
+            room = xp.where(heavy, 0.0, self.weights - alpha)
+            share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
+            alpha = xp.minimum(alpha + share * room, self.weights)
+        return alpha
+
+    def _balanced(self, alpha: np.ndarray) -> bool:
+        """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
+        fold, total = self._fold("balance"), self._fold("total")
+        off = abs(accurate_sum(alpha * self.y) + fold)
+        return off <= OFF * totals_rounding(self) * (accurate_sum(alpha) + total)
+
+    # -- both ------------------------------------------------------------------
+
+    def certificate(self, point: PrimalPoint, dual: DualPoint) -> Certificate:
+        """Pair a primal and a dual value."""
+        return Certificate.of(point, dual)
+
+    def gap(self, w: np.ndarray, b: float | None, alpha: np.ndarray) -> float:
+        """P(w,b) − D(α), with α repaired if need be."""
+        return self.certificate(self.at(w, b), self.dual_at(alpha)).gap
+
+    def robust_margins(self, w: np.ndarray, b: float = 0.0) -> np.ndarray:
+        """ψ_i(w,b)."""
+        return 1.0 - self.at(w, b).slack
+
+    def kkt(self, w: np.ndarray, b: float, alpha: np.ndarray) -> KKT:
+        """Optimality residuals at (w, b, α)."""
+        point, combined = self.at(w, b), self.rows.combine(alpha)
+        s = float(alpha @ self.radii) + self._fold("s")
+        target = self.noise.prox(combined + self._fold("d"), s)
+        balance = float(alpha @ self.y) + self._fold("balance")
+        move = float(np.linalg.norm(point.w - target))
+        if self.intercept:
+            move = np.hypot(move, (self.intercept * b - balance) / self.intercept**0.5)
+        share = np.divide(
+            alpha, self.weights, out=np.zeros(self.n), where=self.weights > 0
+        )
+        complementarity = np.abs(share - np.clip(share + point.slack, 0.0, 1.0))
+        return KKT(
+            float(move),
+            float(complementarity[self.weights > 0].max(initial=0.0)),
+            abs(balance) if self.intercept == 0 else 0.0,
+        )
+
+    def worst_case(self, w: np.ndarray) -> np.ndarray:
+        """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
+        direction = self.noise.maximizer(np.asarray(w, dtype=np.float64))
+        return np.outer(-self.y * self.radii, direction)
+
+    @staticmethod
+    def _read(values, length: int, name: str) -> np.ndarray:
+        """A float64 vector of this length, as it is where it is one already."""
+        if type(values) is not np.ndarray or values.dtype != np.float64:
+            values = real_array(values, name).astype(np.float64, copy=False)
+        if values.shape != (length,):
+            raise ValueError(
+                f"{name} has shape {values.shape}; this problem takes ({length},)."
+            )
+        return values
+
+    def _fold(self, name: str):
+        return 0.0 if self.folded is None else getattr(self.folded, name)
+
+    def axes_error(self, rows=slice(None)):
+        """How far ψ_i(w) may be from its value in the user's axes, per unit of ‖w‖.
+
+        0 but for noise in its principal axes, to which the rows were turned: T‖z_i‖ +
+        Hρ_i (see `_covariance`).
+        """
+        turned, support = self.noise.turn_error, self.noise.support_error
+        if turned == support == 0.0:
+            return 0.0
+        return turned * self.rows.norms()[rows] + support * self.radii[rows]
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """The largest ‖z_i‖, folded samples included."""
+        return max(_largest(self.rows.norms()), self._fold("largest_norm"))
+
+    @cached_property
+    def largest_radius(self) -> float:
+        """The largest ρ_i, folded samples included."""
+        return max(_largest(self.radii), self._fold("largest_radius"))
+
+
+def _largest(values) -> float:
+    return float(namespace(values).max(values)) if values.shape[0] else 0.0

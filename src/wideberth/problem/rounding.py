@@ -1,0 +1,147 @@
+"""Bounds on the rounding of primal and dual values (theory §5, last part).
+
+Every bound is of the standard model, fl(a∘b) = (a∘b)(1+δ), |δ| ≤ u = 2⁻⁵³, and holds
+for any order of summation; those of the products over rows are in `rows.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wideberth.problem.arrays import namespace
+from wideberth.problem.rows import gamma
+
+if TYPE_CHECKING:
+    from wideberth.problem.problem import Problem
+
+__all__ = [
+    "OFF",
+    "accurate_sum",
+    "chain",
+    "dual_rounding",
+    "null_rounding",
+    "primal_rounding",
+    "slack_rounding",
+    "sum_rounding",
+    "totals_rounding",
+    "well_inside",
+]
+
+_SUM_BLOCK = 1 << 11
+#: How many times the rounding of a sum a balanced Σα_i y_i may be off.
+OFF = 4
+
+
+def accurate_sum(values) -> float:
+    """Sum in two levels; relative error at most `sum_rounding(n)` of Σ|values|."""
+    xp, n = namespace(values), values.shape[0]
+    whole = n - n % _SUM_BLOCK
+    blocks = xp.sum(xp.reshape(values[:whole], (-1, _SUM_BLOCK)), axis=1)
+    return float(xp.sum(blocks) + xp.sum(values[whole:]))
+
+
+def chain(n: int, terms: int | None = None) -> float:
+    """Most roundings that a product of two numbers goes through in `accurate_sum`.
+
+    It sums n of them, of which `terms` (by default all) are not zero: adding zero is
+    exact. A block adds 2048 at most, then there are n/2048 blocks.
+    """
+    terms = n if terms is None else terms
+    return min(terms, _SUM_BLOCK + n / _SUM_BLOCK) + 4
+
+
+def sum_rounding(n: int) -> float:
+    """Relative error bound of `accurate_sum` over n products of two numbers."""
+    return gamma(chain(n))
+
+
+def totals_rounding(problem: Problem) -> float:
+    """Relative error bound of sums over all samples of a problem, folded ones too."""
+    free, fold = chain(problem.n), problem.folded
+    return gamma(free if fold is None else max(free, fold.chain) + 1)
+
+
+def slack_rounding(problem: Problem, w, b, omega, sizes=None) -> np.ndarray:
+    """Error of each slack."""
+    norm_w = float(np.linalg.norm(w))
+    if sizes is None:
+        sizes = norm_w * problem.rows.norms()
+    per_slack = sizes + problem.radii * omega
+    per_slack += 1.0 + abs(b)
+    per_slack *= problem.rows.margin_rounding + gamma(8)
+    return per_slack + norm_w * problem.axes_error()
+
+
+def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float:
+    """Error of P: that of each active slack, weighted, plus that of the sums."""
+    norm_w = float(np.linalg.norm(w))
+    per_slack = slack_rounding(problem, w, b, omega, sizes)
+    # Inactive ones, whatever the rounding, add nothing.
+    per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
+    per_slack *= problem.weights
+    error = accurate_sum(per_slack) * (1 + gamma(64))
+    error += sum_rounding(problem.n) * hinge
+    squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
+    error += gamma(problem.rows.d + 4) * squares
+    error += problem.noise.turn_error * norm_w * norm_w
+    if problem.folded is not None:
+        fold, g = problem.folded, gamma(problem.rows.d + 8)
+        error += norm_w * (fold.rounding + g * fold.mass)
+        g += gamma(fold.chain)
+        error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
+        error += fold.s * problem.noise.support_error * norm_w
+    return error
+
+
+def well_inside(problem: Problem, d, s, total, d_error) -> bool:
+    """Whether d ∈ sU whatever the rounding of both, and of a balance Σα_i y_i."""
+    g = totals_rounding(problem)
+    moved = (OFF + 1) * g * total if problem.intercept == 0 else 0.0
+    inscribed = problem.noise.inscribed(problem.rows.d)
+    if not inscribed > 0:
+        return False
+    size = problem.noise.dual_norm(d) * (1 + gamma(4 * problem.rows.d + 8))
+    size += (d_error + moved * problem.largest_norm) / inscribed
+    size += s * problem.noise.support_error / inscribed
+    return size <= s * (1 - 4 * g) - moved * problem.largest_radius
+
+
+def null_rounding(problem: Problem, b, total) -> float:
+    """Error of D where w(α) = 0 for certain: that of Σα_i and of the penalty."""
+    g = totals_rounding(problem)
+    error = (OFF + 2) * g * total * (1 + abs(b))
+    if problem.intercept:
+        error += g * total / problem.intercept * (g * total)
+        error += 4 * g * problem.intercept * b * b
+    return error
+
+
+def dual_rounding(
+    problem: Problem, w, b, s, total, d_error, sizes=None
+) -> tuple[float, float]:
+    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
+    g, norm_w = totals_rounding(problem), float(np.linalg.norm(w))
+    omega = problem.noise.support(w)
+    lipschitz = problem.noise.lipschitz(problem.rows.d)
+    prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + s * lipschitz)
+    # L_α of the user's axes differs by at most sH‖w‖: its minimum by what moving the
+    # centre by sH would change.
+    axes_error = s * problem.noise.support_error
+    center = d_error + g * s * lipschitz + prox_error + axes_error
+    error = g * (total * (1 + abs(b)) + s * omega)
+    along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
+    error += along + norm_w * (center - d_error) + center * center
+    error += gamma(problem.rows.d + 4) * norm_w * norm_w
+    if problem.intercept:
+        center = float(np.hypot(center, g * total / np.sqrt(problem.intercept)))
+        error += g * total / problem.intercept * (g * total)
+        error += 4 * g * problem.intercept * b * b
+    elif problem.intercept is not None:
+        # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
+        moved = (OFF + 1) * g * total
+        steepest = 1 + largest + omega * problem.largest_radius
+        shift = moved * (problem.largest_norm + lipschitz * problem.largest_radius)
+        error, center = error + moved * steepest + shift * shift, center + shift
+    return error, center

@@ -1,0 +1,471 @@
+"""The five products over the rows that every algorithm here is made of.
+
+With Z the rows times their labels (z_i = y_i x_i, never materialised):
+
+    margins(w) = Zw                      combine(a) = Zᵀa
+    curvature(a, E) = Σ a_i e_i e_iᵀ, e_i = (z_i, E_i)
+    norms() = ‖z_i‖                      take(J) = the rows J alone
+
+Each is one read of the rows it touches; `Passes` counts them in data-pass equivalents
+(rows touched ÷ rows of the original data), a cost that no noisy machine can blur.
+
+Arithmetic is float64 whatever the data's precision, in blocks, so that float32 data is
+never copied whole and every accumulation has a proven error bound:
+`margin_rounding` = γ_d relative to ‖w‖‖z_i‖, `combine_rounding` = γ_{B+n/B} relative to
+Σ|a_i|‖z_i‖, for blocks of B rows (γ_k = ku/(1−ku), u = 2⁻⁵³).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.problem.arrays import (
+    fill,
+    float64,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    pick,
+)
+
+__all__ = ["DenseRows", "Passes", "Rows", "SparseRows", "as_rows", "gamma"]
+
+#: Entries of a converted block: two of them stay in a core's second-level cache.
+_BLOCK_ENTRIES = 1 << 16
+#: Rows of a block that needs no conversion; bounds the error of `combine`.
+_BLOCK_ROWS = 1 << 14
+#: Entries of a block on a device: enough to fill it, little beside its memory.
+_DEVICE_ENTRIES = 1 << 28
+#: Entries up to which rows are copied with their labels applied (2 MiB).
+_TABLE_ENTRIES = 1 << 18
+#: How much faster dense products of matrices run, per multiplication, than sparse ones,
+#: and than products with a vector, which wait for memory.
+_DENSE_SPEEDUP, _BLAS_SPEEDUP = 8.0, 10.0
+#: Multiplications up to which dense products are not worth a compiler.
+_QUICK_GRAM = 30_000_000
+
+
+def gamma(k: float) -> float:
+    """γ_k = ku/(1−ku): relative error bound of k float64 operations (u = 2⁻⁵³)."""
+    ku = k * 2.0**-53
+    return ku / (1 - ku)
+
+
+@dataclass
+class Passes:
+    """Data-pass equivalents: rows touched, each product counting once, ÷ n."""
+
+    n_rows: int
+    rows_touched: int = 0
+
+    def add(self, rows: int) -> None:
+        """Count one product over `rows` rows."""
+        self.rows_touched += rows
+
+    @property
+    def count(self) -> float:
+        """Passes so far."""
+        return self.rows_touched / max(self.n_rows, 1)
+
+
+class Rows(ABC):
+    """Labelled rows in memory; subclasses say how a block of them is multiplied."""
+
+    #: Share of the rows up to which gathering them is quicker than reading all.
+    _few = 0.5
+
+    def __init__(self, X, y: np.ndarray, passes: Passes | None = None):
+        self.X = X
+        self.y = y
+        self.n, self.d = X.shape
+        self.passes = Passes(self.n) if passes is None else passes
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """Zw, in float64; the first time, ‖z_i‖ in the same read."""
+        self.passes.add(self.n)
+        if not w.any():
+            return fill(self.y, self.n, 0.0)
+        if "_norms" not in self.__dict__:
+            return self._margins_and_norms(w)
+        w = like(w, self.y)
+        if self._whole is not None:
+            return (self._whole @ w) * self.y
+        out = fill(self.y, self.n, 0.0)
+        for rows, block in self._blocks():
+            out[rows] = (block @ w) * self.y[rows]
+        return out
+
+    def _margins_and_norms(self, w: np.ndarray) -> np.ndarray:
+        w = like(w, self.y)
+        out, squares = fill(self.y, self.n, 0.0), fill(self.y, self.n, 0.0)
+        for rows, block in self._batches():
+            out[rows] = (block @ w) * self.y[rows]
+            squares[rows] = self._row_squares(block)
+        self.__dict__["_norms"] = namespace(squares).sqrt(squares)
+        return out
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """Zᵀa, in float64; rows with a_i = 0 are not multiplied where few are left."""
+        if self._gathers and np.count_nonzero(a) < self._few * self.n:
+            return self._combine_few(np.flatnonzero(a), a)
+        self.passes.add(self.n)
+        if self._whole is not None:
+            return host(self._whole.T @ (a * self.y))
+        out = np.zeros(self.d)
+        for rows, block in self._blocks():
+            out += host(block.T @ (a[rows] * self.y[rows]))
+        return out
+
+    @property
+    def _gathers(self) -> bool:
+        """Whether picking out rows may be quicker than reading them all."""
+        return self.n > _BLOCK_ROWS
+
+    def _combine_few(self, J: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Σ_J a_i z_i, gathering a cache-sized batch of rows at a time."""
+        self.passes.add(J.size)
+        out = np.zeros(self.d)
+        for start in range(0, J.size, self._batch_rows):
+            batch = J[start : start + self._batch_rows]
+            block = self.X[batch].astype(np.float64, copy=False)
+            out += block.T @ (a[batch] * self.y[batch])
+        return out
+
+    def curvature(self, a: np.ndarray, extras: np.ndarray | None = None) -> np.ndarray:
+        """Σ a_i e_i e_iᵀ with a ≥ 0 and e_i = (z_i, extras_i): k more columns, n×k."""
+        self.passes.add(self.n)
+        d, k = self.d, 0 if extras is None else extras.shape[1]
+        gram = np.zeros((d + k, d + k))
+        if extras is None or k == 0:
+            self._gram(a, None, gram, None)
+            return gram
+        weighted = a[:, None] * extras
+        gram[d:, d:] = host(weighted.T @ extras)
+        weighted *= self.y[:, None]
+        self._gram(a, weighted, gram[:d, :d], gram[:d, d:])
+        gram[d:, :d] = gram[:d, d:].T
+        return gram
+
+    def table(self, extras: np.ndarray) -> np.ndarray | None:
+        """All rows e_i = (z_i, extras_i) as one array, where that is small; else None.
+
+        Then products are single calls, and calls are what small problems cost, and
+        large ones on a device.
+        """
+        if self.n * self.d > _TABLE_ENTRIES:
+            return None
+        out = np.empty((self.n, self.d + extras.shape[1]))
+        for rows, block in self._blocks():
+            dense = block.toarray() if sp.issparse(block) else block
+            np.multiply(dense, self.y[rows, None], out=out[rows, : self.d])
+        out[:, self.d :] = extras
+        return out
+
+    def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Coordinates of the rows in an orthonormal basis of their span.
+
+        Returns X̃ of shape (n, r) with the same inner products, r ≤ n, and the map that
+        takes weights in that basis back to the features: for more features than rows.
+        """
+        self.passes.add(self.n)
+        return self._rotate()
+
+    def norms(self) -> np.ndarray:
+        """‖z_i‖; computed once."""
+        return self._norms
+
+    def magnitudes(self, w: np.ndarray) -> np.ndarray:
+        """Σ_j |w_j x_ij|: what the rounding of a margin is a share of."""
+        self.passes.add(self.n)
+        out, sizes = fill(self.y, self.n, 0.0), like(np.abs(w), self.y)
+        for rows, block in self._batches():
+            out[rows] = abs(block) @ sizes
+        return out
+
+    def weighted_squares(self, weights: np.ndarray) -> np.ndarray:
+        """Σ_j weights_j z_ij²: squared norms in a diagonal metric."""
+        self.passes.add(self.n)
+        out, weights = fill(self.y, self.n, 0.0), like(weights, self.y)
+        for rows, block in self._blocks():
+            out[rows] = self._squared(block) @ weights
+        return out
+
+    def projected_squares(self, *groups: np.ndarray) -> list[np.ndarray]:
+        """Σ_k ⟨(x_i,1), direction_k⟩² for each group, a (d+1)×k array; one read."""
+        self.passes.add(self.n)
+        out = [fill(self.y, self.n, 0.0) for _ in groups]
+        directions = like(np.hstack(groups), self.y)
+        ends = np.cumsum([group.shape[1] for group in groups]).tolist()
+        for rows, block in self._batches():
+            image = block @ directions[:-1, :] + directions[-1, :]
+            for squares, start, end in zip(out, [0, *ends], ends, strict=False):
+                squares[rows] = _row_squares(image[:, start:end])
+        return out
+
+    @cached_property
+    def _norms(self) -> np.ndarray:
+        self.passes.add(self.n)
+        squares = fill(self.y, self.n, 0.0)
+        for rows, block in self._blocks():
+            squares[rows] = self._row_squares(block)
+        return namespace(squares).sqrt(squares)
+
+    @abstractmethod
+    def entries(self, J: np.ndarray | None = None) -> int:
+        """Stored numbers in the rows J, or in all: what a product costs."""
+
+    @abstractmethod
+    def gram_passes(self) -> float:
+        """About how many products with a vector a curvature takes the time of."""
+
+    @property
+    def margin_rounding(self) -> float:
+        """Bound on |fl(⟨w,z_i⟩) − ⟨w,z_i⟩| ÷ ‖w‖‖z_i‖."""
+        return gamma(self.d + 2)
+
+    @property
+    def combine_rounding(self) -> float:
+        """Bound on ‖fl(Zᵀa) − Zᵀa‖ ÷ Σ|a_i|‖z_i‖."""
+        sizes = self._block_rows, self._batch_rows
+        return gamma(max(min(size, self.n) + self.n / size for size in sizes) + 2)
+
+    def take(self, J: np.ndarray) -> Rows:
+        """A copy of the rows J (indices or a mask), counting into the same passes."""
+        part = type(self)(pick(self.X, J), pick(self.y, J), self.passes)
+        self.passes.add(part.n)
+        if "_norms" in self.__dict__:
+            part.__dict__["_norms"] = pick(self._norms, J)
+        return part
+
+    @cached_property
+    def _whole(self):
+        """All rows as one float64 block, where they are one already."""
+        fits = self.X.dtype == namespace(self.y).float64 and self.n <= self._block_rows
+        return self.X if fits else None
+
+    @property
+    def _batch_rows(self) -> int:
+        """Rows whose float64 copy stays in cache."""
+        return max(_BLOCK_ENTRIES // max(self.d, 1), 64)
+
+    @property
+    @abstractmethod
+    def _block_rows(self) -> int:
+        """How many rows are multiplied at a time."""
+
+    def _blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Consecutive blocks of rows as float64."""
+        return self._pieces(self._block_rows)
+
+    def _batches(self) -> Iterator[tuple[slice, Any]]:
+        """Consecutive pieces of rows as float64, small enough to stay in cache."""
+        return self._pieces(self._batch_rows)
+
+    def _pieces(self, size: int) -> Iterator[tuple[slice, Any]]:
+        for start in range(0, self.n, size):
+            rows = slice(start, min(start + size, self.n))
+            yield rows, self._block(rows)
+
+    @abstractmethod
+    def _block(self, rows: slice): ...
+
+    @abstractmethod
+    def _squared(self, block): ...
+
+    def _row_squares(self, block) -> np.ndarray:
+        return self._squared(block) @ np.ones(self.d)
+
+    @abstractmethod
+    def _rotate(self): ...
+
+    @abstractmethod
+    def _gram(self, a: np.ndarray, E, gram: np.ndarray, cross) -> None:
+        """Add Σ a_i x_i x_iᵀ (a ≥ 0) to `gram` and XᵀE to `cross`, in one read."""
+
+
+class DenseRows(Rows):
+    """Rows of a dense array of any namespace, float32 or float64."""
+
+    def __init__(self, X, y, passes=None):
+        super().__init__(X, y, passes)
+        self._foreign = is_foreign(X)
+
+    @property
+    def _block_rows(self):
+        if self.X.dtype == namespace(self.X).float64:
+            return self.n if self._foreign else _BLOCK_ROWS
+        return self._batch_rows
+
+    @property
+    def _batch_rows(self):
+        if self._foreign:
+            return max(_DEVICE_ENTRIES // max(self.d, 1), 1)
+        return super()._batch_rows
+
+    @property
+    def _gathers(self):
+        return not self._foreign and super()._gathers
+
+    def _pieces(self, size):
+        if self._foreign or self.X.dtype == np.float64:
+            yield from super()._pieces(size)
+            return
+        # One buffer for all conversions: fresh memory costs more than the copy.
+        buffer = np.empty((min(size, self.n), self.d))
+        for start in range(0, self.n, size):
+            rows = slice(start, min(start + size, self.n))
+            block = buffer[: rows.stop - start]
+            block[...] = self.X[rows]
+            yield rows, block
+
+    def table(self, extras):
+        if not self._foreign:
+            return super().table(extras)
+        labelled = float64(self.X) * self.y[:, None]
+        return namespace(self.X).concat([labelled, extras], axis=1)
+
+    def entries(self, J=None):
+        return self.d * (self.n if J is None else len(J))
+
+    def gram_passes(self):
+        return self.d / _BLAS_SPEEDUP
+
+    def _block(self, rows):
+        return float64(self.X[rows, :])
+
+    def _squared(self, block):
+        return block * block
+
+    def _row_squares(self, block):
+        return _row_squares(block)
+
+    def _rotate(self):
+        basis, coordinates = np.linalg.qr(self.X.T.astype(np.float64, copy=False))
+        return np.ascontiguousarray(coordinates.T), lambda w: basis @ w
+
+    def _gram(self, a, E, gram, cross):
+        root = namespace(a).sqrt(a)
+        size = min(self._batch_rows, self.n), self.d
+        buffer = None if self._foreign else np.empty(size)
+        for rows, block in self._batches():
+            if buffer is None:
+                scaled = block * root[rows, None]
+            else:
+                scaled = buffer[: block.shape[0]]
+                np.multiply(block, root[rows, None], out=scaled)
+            gram += host(scaled.T @ scaled)
+            if E is not None:
+                cross += host(block.T @ E[rows, :])
+
+
+class SparseRows(Rows):
+    """Rows of a SciPy CSR matrix, float32 or float64, int32 or int64 indices."""
+
+    _few = 0.1
+
+    @property
+    def _block_rows(self):
+        return _BLOCK_ROWS
+
+    @cached_property
+    def _batch_rows(self):
+        return max(self.n * _BLOCK_ENTRIES // max(self.entries(), 1), 64)
+
+    def entries(self, J=None):
+        if J is None:
+            return int(self.X.indptr[-1] - self.X.indptr[0])
+        return int((self.X.indptr[J + 1] - self.X.indptr[J]).sum())
+
+    def _block(self, rows):
+        start, stop = self.X.indptr[rows.start], self.X.indptr[rows.stop]
+        block = sp.csr_array((rows.stop - rows.start, self.d))
+        # Set one by one: the constructor would copy what is part of a larger array.
+        block.data = self.X.data[start:stop].astype(np.float64, copy=False)
+        block.indices = self.X.indices[start:stop]
+        block.indptr = self.X.indptr[rows.start : rows.stop + 1] - start
+        return block
+
+    def _squared(self, block):
+        return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
+
+    def _row_squares(self, block):
+        starts = block.indptr[:-1]
+        squares = np.zeros(block.shape[0])
+        full = np.flatnonzero(np.diff(block.indptr))
+        step = max(full.size * _BLOCK_ENTRIES // max(block.nnz, 1), 1)
+        for first in range(0, full.size, step):
+            part = full[first : first + step]
+            begin, end = starts[part[0]], block.indptr[part[-1] + 1]
+            entries = block.data[begin:end]
+            sums = np.add.reduceat(entries * entries, starts[part] - begin)
+            squares[part] = sums
+        return squares
+
+    def _rotate(self):
+        X = self.X.astype(np.float64)
+        values, vectors = np.linalg.eigh((X @ X.T).toarray())
+        kept = values > 1e-14 * values[-1]
+        scales, vectors = np.sqrt(values[kept]), vectors[:, kept]
+        return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
+
+    @cached_property
+    def _pairs(self) -> float:
+        """Mean number of pairs of entries of a row."""
+        return 0.5 * float(np.mean(np.diff(self.X.indptr).astype(np.float64) ** 2))
+
+    @property
+    def _as_dense(self) -> bool:
+        """Whether Gram matrices are best computed from dense batches."""
+        dense = self.d**2 <= 2 * _DENSE_SPEEDUP * self._pairs
+        return dense or self.n * self.d**2 <= _QUICK_GRAM
+
+    def gram_passes(self):
+        products = self.d**2 / _BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs
+        return products * self.n / max(self.entries(), 1)
+
+    def _gram(self, a, E, gram, cross):
+        if self._as_dense:
+            self._gram_dense(a, E, gram, cross)
+            return
+        from wideberth.problem.gram import add_gram  # loads numba
+
+        add_gram(self.X, a, gram)
+        if E is not None:
+            cross += self.X.T @ E
+
+    def _gram_dense(self, a, E, gram, cross):
+        root, size = np.sqrt(a), max(_BLOCK_ENTRIES // self.d, 64)
+        for start in range(0, self.n, size):
+            rows = slice(start, min(start + size, self.n))
+            block = self._block(rows).toarray()
+            if E is not None:
+                cross += block.T @ E[rows]
+            block *= root[rows, None]
+            gram += block.T @ block
+
+
+def _row_squares(block):
+    """‖row‖² of every row."""
+    if isinstance(block, np.ndarray):
+        return np.einsum("ij,ij->i", block, block)
+    return namespace(block).linalg.vector_norm(block, axis=1) ** 2
+
+
+def as_rows(X, y) -> Rows:
+    """Wrap validated data (see `_validation.check_data`) without copying it.
+
+    But for numbers that are not aligned, as those of a message or of a part of a file
+    may be: BLAS for old processors ends the process on such.
+    """
+    values = X.data if sp.issparse(X) else X
+    if isinstance(values, np.ndarray) and not values.flags.aligned:
+        X = X.copy()
+    return SparseRows(X, y) if sp.issparse(X) else DenseRows(X, y)

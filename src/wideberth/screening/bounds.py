@@ -1,0 +1,379 @@
+"""Tests: bounds on the robust margin ψ_i(w*) of every sample over a region (theory §5).
+
+With q_i = z_i − ρ_i p for any p ∈ U, ψ_i(w) = ⟨w,q_i⟩ − ρ_i(Ω(w) − ⟨p,w⟩) ≤ ⟨w,q_i⟩, so
+each choice of p gives an upper bound. The tests differ in p and in how they bound the
+bracket:
+
+* `separable` (the paper): margin and noise apart.
+* `joint` (ℓ2): the exact range over a ball. Above, min over p of
+  ⟨c,z−ρp⟩ + r‖z−ρp‖ (minimax); below, Ω is replaced by its tangents in ‖w‖². One
+  parameter each, found by a few Newton steps, and *every* value of it gives a valid
+  bound: stopping early costs tightness, never safety.
+* `tilted` (every shape): p = v, where the region itself bounds h = Ω(w) − ⟨v,w⟩ ≥ 0.
+  Below, trading h against distance in ‖w−c‖² + sh ≤ r² gives
+  ⟨c,q⟩ − t‖q‖ − ρ(r²−t²)/s with t = min(r, s‖q‖/2ρ): no loss at all for small ρ.
+* `ellipsoid` (ℓ2, per-feature): p = v over the ellipsoid (u−g)ᵀA(u−g) ≤ r'², u = w −
+  w_α, A = I + κ(diag τ² − vvᵀ), κ = s/2Ω_max; A⁻¹ by Sherman–Morrison.
+
+All return bounds without a free intercept and with a penalised one.
+
+Rounding. Each bound is a handful of operations on ⟨c,z_i⟩, ‖z_i‖ and ρ_i, whose errors
+are at most γ_{d+4} of ‖c‖‖z_i‖ and ‖z_i‖. Squares under a root are enlarged by
+γ_{4d+64}(‖z_i‖ + ρ_i‖v‖)² before it is taken (they may cancel), and every bound is
+moved outwards by γ_{4d+64}·reach·(‖z_i‖ + ρ_iκ_Ω) plus the like for b: more than the
+sum of all errors, so a bound holds in exact arithmetic for the data as stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem import Problem
+from wideberth.problem.arrays import namespace
+from wideberth.problem.noise import L2
+from wideberth.problem.rows import gamma
+from wideberth.screening.regions import Curvature, Region, has_ellipsoid
+
+__all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separable"]
+
+Bounds = tuple[np.ndarray, np.ndarray]
+Selection = slice | np.ndarray
+#: A test prepared for a problem and a region: selected rows → bounds on their margins.
+Test = Callable[[Selection], Bounds]
+
+#: Safeguarded Newton steps to the best p or β; fewer cost tightness, never safety.
+_SCALAR_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the tests need to know of the samples under test, and of the region."""
+
+    margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
+    plain: np.ndarray  # ⟨c,z_i⟩
+    squares: np.ndarray  # ‖z_i‖² + 1/λ_b
+    radii: np.ndarray | np.float64
+    extra: float  # 1/λ_b, or 0
+    slack: np.ndarray  # outward move of every bound
+    root_slack: np.ndarray  # enlargement of squares under a root
+
+    @property
+    def least_square(self) -> np.ndarray:
+        """What squared lengths are taken for that may be rounding; never 0."""
+        return np.maximum(self.root_slack, 1e-300)
+
+    @classmethod
+    def of(cls, problem: Problem, region: Region, rows) -> Sample:
+        """Gather the samples `rows` (a slice or indices) of a problem."""
+        norms, radii = problem.rows.norms()[rows], problem.radii[rows]
+        one = isinstance(radii, np.ndarray) and problem.radii.strides == (0,)
+        if one and problem.n:  # one radius for all
+            radii = np.float64(problem.radii[0])
+        plain = region.margins[rows]
+        margins, extra, b_slack = plain, 0.0, 0.0
+        if problem.intercept:
+            extra = 1 / problem.intercept
+            margins = plain + problem.y[rows] * region.b
+            b_slack = abs(region.b) + region.radius * extra**0.5
+        g = gamma(4 * problem.rows.d + 64)
+        size = norms + radii * problem.noise.lipschitz(problem.rows.d)
+        return cls(
+            margins,
+            plain,
+            norms * norms + extra,
+            radii,
+            extra,
+            g * (region.reach * size + b_slack)
+            + region.reach * problem.axes_error(rows),
+            g * (size * size + extra),
+        )
+
+
+def separable(problem: Problem, region: Region) -> Test:
+    """Margin and noise bounded apart: the paper's Lemma, for every shape."""
+    omega = problem.noise.support(region.w)
+    spread = region.radius * problem.noise.lipschitz(problem.rows.d)
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        xp = namespace(sample.squares)  # chunks bring arrays of any library
+        swing = region.radius * xp.sqrt(sample.squares) + sample.slack
+        return (
+            sample.margins - swing - sample.radii * (omega + spread),
+            sample.margins + swing - sample.radii * max(omega - spread, 0.0),
+        )
+
+    return bounds
+
+
+def joint(problem: Problem, region: Region) -> Test:
+    """Exact range over a ball for ℓ2 noise, in the plane of centre and sample."""
+    # NumPy's numbers overflow to infinity; Python's raise.
+    center, r = np.linalg.norm(region.w), np.float64(region.radius)
+    apart = separable(problem, region)
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        lower, upper = apart(rows)  # what Newton's last digits may miss
+        return (
+            np.maximum(lower, _joint_lower(sample, center, r) - sample.slack),
+            np.minimum(upper, _joint_upper(sample, center, r) + sample.slack),
+        )
+
+    return bounds
+
+
+def _joint_upper(sample: Sample, center: np.floating, r: np.floating) -> np.ndarray:
+    """min over p ∈ U of ⟨c,z−ρp⟩ + r‖z−ρp‖: p between c and z, or the point w = 0."""
+    rho = sample.radii
+    along = sample.plain / center if center > 0 else np.zeros_like(sample.plain)
+    # Never more than the true length: any such p lies in U, whatever the rounding.
+    across = np.sqrt(
+        _positive(sample.squares - sample.extra - along**2 - sample.root_slack)
+    )
+    whole = sample.squares + rho * rho
+    low, high = np.zeros_like(along), np.arctan2(across, along)
+    angle = np.arctan2(r * across, center * np.sqrt(sample.squares) + r * along)
+    for _ in range(_SCALAR_STEPS):
+        cosine, sine = np.cos(angle), np.sin(angle)
+        toward, off = along * cosine + across * sine, along * sine - across * cosine
+        length = np.sqrt(np.maximum(whole - 2 * rho * toward, sample.least_square))
+        # Derivative over ρ, and its derivative.
+        slope = center * sine + r * off / length
+        bend = center * cosine + r * (toward - rho * off * off / length**2) / length
+        angle = _safeguarded(angle, slope, bend, low, high)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    inside = whole - 2 * rho * (along * cosine + across * sine) + sample.root_slack
+    bound = sample.margins - rho * center * cosine + r * np.sqrt(_positive(inside))
+    if r <= center:
+        return bound
+    # The ball reaches w = 0, the maximiser where p = (z + tc)/ρ lies in U.
+    t = np.sqrt(sample.extra / (r * r - center * center))
+    needed = sample.squares - sample.extra + t * (2 * sample.plain + t * center**2)
+    at_zero = (
+        sample.margins
+        - sample.plain
+        + np.sqrt(sample.extra * (r * r - center * center))
+    )
+    allowed = needed + (1 + t * center) ** 2 * sample.root_slack <= rho * rho
+    return np.where(allowed, np.minimum(bound, at_zero), bound)
+
+
+def _joint_lower(sample: Sample, center: np.floating, r: np.floating) -> np.ndarray:
+    """max over β of ⟨c,z⟩ − r‖z−ρβc‖ − ½ρ((‖c‖²+r²)β + 1/β), as ‖w‖ ≤ ½(β‖w‖²+1/β)."""
+    rho, largest = sample.radii, center + r
+    if largest == 0:
+        return sample.margins.copy()
+    low = np.full_like(sample.plain, 1 / largest)
+    high = np.full_like(sample.plain, 1 / max(abs(center - r), 1e-8 * largest))
+    size = center**2 + r**2
+    beta = np.full_like(low, size**-0.5)
+    for _ in range(_SCALAR_STEPS):
+        pull = rho * center**2 * beta - sample.plain
+        square = _tilted_square(sample, center, beta)
+        length = np.sqrt(np.maximum(square, sample.least_square))
+        slope = r * pull / length + 0.5 * (size - beta**-2)
+        bend = r * rho * (center**2 - (pull / length) ** 2) / length + beta**-3
+        beta = _safeguarded(beta, slope, bend, low, high)
+    inside = _tilted_square(sample, center, beta) + sample.root_slack
+    swing = r * np.sqrt(_positive(inside))
+    return sample.margins - swing - 0.5 * rho * (size * beta + 1 / beta)
+
+
+def _tilted_square(sample: Sample, center: np.floating, beta) -> np.ndarray:
+    """‖z − ρβc‖², with 1/λ_b where there is a penalised intercept."""
+    tilt = sample.radii * beta
+    return sample.squares - 2 * tilt * sample.plain + (tilt * center) ** 2
+
+
+def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
+    """One Newton step to a zero of an increasing slope, or to the bracket's middle.
+
+    Narrows [low, high] in place; the middle is the geometric one where low > 0.
+    """
+    np.copyto(low, x, where=slope < 0)
+    np.copyto(high, x, where=slope >= 0)
+    step = x - slope / np.where(bend > 0, bend, np.inf)
+    inside = (step > low) & (step < high) & (bend > 0)
+    middle = np.where(low > 0, np.sqrt(_positive(low * high)), 0.5 * (low + high))
+    return np.where(inside, step, middle)
+
+
+def tilted(problem: Problem, region: Region) -> Test:
+    """Noise term bounded by the region itself, for every shape."""
+    curvature = region.curvature
+    if curvature is None:
+        return separable(problem, region)
+    v, s, r = curvature.v, curvature.s, np.float64(region.radius)
+    v_square, v_center = float(v @ v), float(v @ region.w)
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        rho = sample.radii
+        inside = sample.squares - 2 * rho * curvature.tilt(rows) + rho * rho * v_square
+        length = np.sqrt(_positive(inside + sample.root_slack))
+        level = sample.margins - rho * v_center
+        # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
+        t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, 1e-300))
+        lower = level - t * length - rho * ((r - t) * (r + t) / s)
+        return lower - sample.slack, level + r * length + sample.slack
+
+    return bounds
+
+
+def ellipsoid(problem: Problem, region: Region) -> Test:
+    """Noise term as a quadratic form: ℓ2 and per-feature noise."""
+    if region.curvature is None:
+        return separable(problem, region)
+    shape = _Ellipsoid.of(problem, region, region.curvature)
+    penalty = region.radius * region.radius / region.curvature.s
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        rho, pull = sample.radii, shape.cross[rows] * shape.cross_factor
+        inside = pull * (shape.gain * pull - (2 * shape.boost) * rho)
+        inside += shape.squares(sample, rows)
+        inside += rho * rho * shape.v_square + sample.extra
+        inside += sample.root_slack
+        swing = shape.radius * np.sqrt(_positive(inside))
+        swing += sample.slack
+        level = shape.margins[rows] - rho * shape.v_center
+        if sample.extra:
+            level += sample.margins - sample.plain
+        return level - swing - rho * penalty, level + swing
+
+    return bounds
+
+
+@dataclass(frozen=True)
+class _Ellipsoid:
+    """The ellipsoid of a curved region: e + {A ≤ r'²}, with Z applied where needed.
+
+    With B = diag(1 + κτ²) and v: A⁻¹ = B⁻¹ + gain·(B⁻¹v)(B⁻¹v)ᵀ, gain = κ/(1−κvᵀB⁻¹v).
+    """
+
+    radius: float
+    margins: np.ndarray  # Ze
+    v_center: float  # ⟨v,e⟩
+    cross: np.ndarray  # ZB⁻¹v, up to a factor
+    cross_factor: float
+    gain: float
+    boost: float  # A⁻¹v = boost·B⁻¹v
+    v_square: float  # vᵀA⁻¹v
+    reduced_squares: np.ndarray | None  # ‖z_i‖² in the metric B⁻¹; None for ℓ2
+    diagonal: float  # B, for ℓ2
+
+    @classmethod
+    def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
+        noise, v, d = problem.noise, curvature.v, problem.rows.d
+        isotropic = isinstance(noise, L2)
+        squares = np.broadcast_to(noise.squares, (d,))
+        scales = np.sqrt(squares)
+        largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
+        kappa = curvature.s / (2 * largest * (1 + gamma(d + 8))) if largest > 0 else 0.0
+        diagonal = 1 + kappa * squares
+        u = np.divide(v, scales, out=np.zeros(d), where=scales > 0)
+        # 1 − κvᵀB⁻¹v, as a sum of non-negative terms.
+        rest = float(np.sum(u * u / diagonal)) + max(1 - float(u @ u), 0.0)
+        reduced = v / diagonal
+        v_product = float(v @ reduced)
+        cross, cross_factor = curvature.along, curvature.factor / float(diagonal[0])
+        if not isotropic:
+            cross, cross_factor = problem.rows.margins(reduced), 1.0
+        assert region.anchor is not None
+        w_alpha, anchor_margins = region.anchor
+        offset = region.w - w_alpha
+        if np.any(offset):
+            moved = offset / diagonal + kappa / rest * reduced * float(reduced @ offset)
+            center, margins = w_alpha + moved, problem.rows.margins(w_alpha + moved)
+        else:
+            center, margins = w_alpha, anchor_margins
+        # (diag τ² − vvᵀ)w_α = 0 up to rounding; what is left widens the ellipsoid.
+        image = squares * w_alpha
+        left = np.linalg.norm(image - v * float(v @ w_alpha))
+        left += gamma(4 * d + 16) * (np.linalg.norm(image) + np.linalg.norm(w_alpha))
+        spread = 2 * region.radius + float(np.linalg.norm(offset))
+        radius = np.sqrt(
+            region.radius * region.radius + 2 * kappa * float(left) * spread
+        )
+        return cls(
+            float(radius),
+            margins,
+            float(v @ center),
+            cross,
+            cross_factor,
+            kappa / rest,
+            1 / rest,
+            v_product / rest,
+            None if isotropic else problem.rows.weighted_squares(1 / diagonal),
+            float(diagonal[0]),
+        )
+
+    def squares(self, sample: Sample, rows: Selection) -> np.ndarray:
+        """‖z_i‖² in the metric B⁻¹."""
+        if self.reduced_squares is None:
+            return (sample.squares - sample.extra) / self.diagonal
+        return self.reduced_squares[rows]
+
+
+def hopeless(problem: Problem, region: Region, rows: Selection, low, high):
+    """Samples that no test over the ball of a region can decide (ℓ2 noise).
+
+    On the side of `low` and `high` where ψ lies at the centre it is evaluated at
+    c ± r·q/‖q‖, q = z − ρc/‖c‖, close to its extreme: if that value leaves the sample
+    undecided, so does the exact range, and the joint test can be spared. At a poor
+    point a step ±r·z/‖z‖, which moves ψ by at least r(‖z‖−ρ), shows it for all.
+    """
+    center, r = np.linalg.norm(region.w), np.float64(region.radius)
+    level = region.margins[rows] - problem.radii[rows] * center
+    if problem.intercept:
+        level += problem.y[rows] * region.b
+    step = r * (problem.rows.norms()[rows] - problem.radii[rows])
+    at_once = (level - step <= low) & (level + step >= high)
+    if center == 0 or at_once.all():
+        return at_once
+    sample = Sample.of(problem, region, rows)
+    rho, along = sample.radii, sample.plain / center
+    above = sample.margins - rho * center > 0.5 * (low + high)
+    inside = np.maximum(sample.squares - 2 * rho * along + rho * rho, 1e-300)
+    unit = np.where(above, -r, r) / np.sqrt(inside)
+    # ‖c ± r·q/‖q‖‖², without the coordinate of b.
+    size = center**2 + r**2 + 2 * unit * (sample.plain - rho * center)
+    if sample.extra:
+        size = size - sample.extra * unit * unit
+    value = sample.margins + unit * (sample.squares - rho * along)
+    value -= rho * np.sqrt(_positive(size))
+    return np.where(above, value <= low, value >= high)
+
+
+TESTS: dict[str, Callable[[Problem, Region], Test]] = {
+    "separable": separable,
+    "joint": joint,
+    "tilted": tilted,
+    "ellipsoid": ellipsoid,
+}
+
+
+def available_tests(problem: Problem, kind: str) -> list[str]:
+    """Tests that apply to this noise shape and region, in the order of a good run.
+
+    The first is cheap and decides nearly all; the second tightens what it left.
+    """
+    smooth, curved = has_ellipsoid(problem), kind == "ellipsoid"
+    last = "joint" if isinstance(problem.noise, L2) else "separable"
+    if curved:
+        return ["ellipsoid" if smooth else "tilted", last]
+    return ["separable", "joint"] if last == "joint" else ["separable"]
+
+
+def nameable_tests(problem: Problem, kind: str) -> list[str]:
+    """All tests that may be asked for by name."""
+    tests = {*available_tests(problem, kind), "separable"}
+    return sorted(tests | {"tilted"} if kind == "ellipsoid" else tests)
+
+
+def _positive(values: np.ndarray) -> np.ndarray:
+    return np.maximum(values, 0.0)

@@ -1,0 +1,153 @@
+"""Where the optimum must lie, given any primal point, any feasible dual one, their gap.
+
+Let (w,b) be a primal point, α a feasible dual one, G = P(w,b) − D(α), w_α = w(α), and
+for s = Σα_iρ_i > 0 let v = (d − w_α)/s, a subgradient of Ω at w_α. P is 1-strongly
+convex and exactly L_α(u) − D(α) = ½‖u−w_α‖² + s(Ω(u) − ⟨v,u⟩) for every u, so (theory
+§4)
+
+    G ≥ ½‖w−w*‖² + ½‖w*−w_α‖² + s(Ω(w*) − ⟨v,w*⟩).
+
+* `gap_ball` keeps the first term: ‖w*−w‖ ≤ √(2G). The paper's region (§4.1).
+* `midpoint_ball` keeps the first two; by the parallelogram law w* lies in the ball
+  about c = (w+w_α)/2 with r² = G − ¼‖w−w_α‖²: a ball inside the former, r ≤ √G (§4.2).
+* `curved_region` keeps all three: ‖w*−c‖² + s(Ω(w*) − ⟨v,w*⟩) ≤ r² (§4.3). The noise
+  itself confines w*: the larger s, the narrower the region. For Ω = ‖τ∘·‖ the last
+  bracket is at least a quadratic form, (‖τ∘u‖² − ⟨v,u⟩²) / 2Ω_max, which makes
+  the region an ellipsoid (§4.3').
+
+A penalised intercept is one more coordinate √λ_b b that Ω does not see; a free one
+leaves all of this untouched, since L_α does not depend on b when Σα_i y_i = 0 (§4.4).
+
+Rounding. G is inflated by the error bound of both values, r by that of w_α; v is
+scaled into U, and r² enlarged by max‖w‖ times the errors of sv and s. So each region
+contains w* in exact arithmetic, for the data as stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
+from wideberth.problem.noise import L2, Ellipsoid
+from wideberth.problem.rows import gamma
+
+__all__ = ["REGIONS", "Curvature", "Region", "build_region"]
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """The noise term s(Ω(w) − ⟨v,w⟩) of a region."""
+
+    s: float
+    v: np.ndarray
+    #: Zv as a vector and a factor: for ℓ2 noise v is parallel to w_α: no pass.
+    along: np.ndarray
+    factor: float
+
+    def tilt(self, rows) -> np.ndarray:
+        """⟨v,z_i⟩ of the selected rows."""
+        return self.along[rows] * self.factor
+
+
+@dataclass(frozen=True)
+class Region:
+    """‖(w,√λ_b b) − center‖² [+ s(Ω(w) − ⟨v,w⟩)] ≤ radius², true at the optimum."""
+
+    w: np.ndarray
+    b: float
+    margins: np.ndarray  # Z times the centre's w
+    radius: float
+    gap: float  # inflated by its rounding
+    reach: float  # ‖w‖ ≤ reach at every point of the region, and at those it came from
+    curvature: Curvature | None = None
+    #: w_α and Zw_α, about which the ellipsoid is built (curved regions only).
+    anchor: tuple[np.ndarray, np.ndarray] | None = None
+
+
+def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
+    """Ball about the primal point (theory §4.1)."""
+    gap = Certificate.of(point, dual).bound
+    radius = np.sqrt(2 * gap) * (1 + gamma(4))
+    reach = float(np.linalg.norm(point.w)) + radius
+    return Region(point.w, point.b, point.margins, float(radius), gap, float(reach))
+
+
+def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
+    """Ball about the midpoint of w and w(α) (theory §4.2)."""
+    gap = Certificate.of(point, dual).bound
+    same = point.w is dual.w or np.array_equal(point.w, dual.w)
+    anchor_margins = point.margins if same else problem.rows.margins(dual.w)
+    apart = float(np.linalg.norm(point.w - dual.w))
+    if problem.intercept:
+        apart = float(np.hypot(apart, np.sqrt(problem.intercept) * (point.b - dual.b)))
+    apart = max(apart * (1 - gamma(problem.rows.d + 8)) - dual.center_rounding, 0.0)
+    radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) * (1 + gamma(8))
+    radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
+    norms = np.linalg.norm(point.w), np.linalg.norm(dual.w)
+    return Region(
+        point.w if same else 0.5 * (point.w + dual.w),
+        0.5 * (point.b + dual.b) if problem.intercept else point.b,
+        point.margins if same else 0.5 * (point.margins + anchor_margins),
+        float(radius),
+        gap,
+        float(max(norms) + radius),
+        anchor=(dual.w, anchor_margins),
+    )
+
+
+def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
+    """The midpoint ball narrowed by the noise term (theory §4.3); the ball if s = 0."""
+    ball = midpoint_ball(problem, point, dual)
+    s = dual.s
+    if s <= 0 or not np.isfinite(1 / s):
+        return ball
+    lipschitz = problem.noise.lipschitz(problem.rows.d)
+    v, along, factor = _subgradient(problem, dual, ball)
+    size = problem.noise.dual_norm(v) * (1 + gamma(4 * problem.rows.d + 8))
+    if not np.isfinite(size):
+        return ball
+    v, factor = v / max(size, 1.0), factor / max(size, 1.0)
+    # s(Ω(w) − ⟨v,w⟩) is off by ‖w‖ times that of sv = d − w_α, of s and of scaling v.
+    error = 2 * dual.center_rounding + s * max(size - 1.0, 0.0) * lipschitz
+    radius = np.sqrt(ball.radius * ball.radius + error * ball.reach) * (1 + gamma(8))
+    reach = ball.reach + radius - ball.radius
+    return Region(
+        ball.w,
+        ball.b,
+        ball.margins,
+        float(radius),
+        ball.gap,
+        float(reach),
+        Curvature(s, v, along, factor),
+        ball.anchor,
+    )
+
+
+REGIONS = {"gap": gap_ball, "midpoint": midpoint_ball, "ellipsoid": curved_region}
+
+
+def build_region(
+    kind: str, problem: Problem, point: PrimalPoint, dual: DualPoint
+) -> Region:
+    """Build the region called `kind`: "gap", "midpoint" or "ellipsoid" (strongest)."""
+    if kind not in REGIONS:
+        raise ValueError(
+            f"region={kind!r} is not known; choose one of {sorted(REGIONS)}."
+        )
+    return REGIONS[kind](problem, point, dual)
+
+
+def has_ellipsoid(problem: Problem) -> bool:
+    """Whether the curved region contains an ellipsoid in closed form."""
+    return isinstance(problem.noise, L2 | Ellipsoid)
+
+
+def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:
+    """v, and Zv as a vector and a factor."""
+    norm = float(np.linalg.norm(dual.w))
+    if isinstance(problem.noise, L2) and norm > 0:
+        return dual.w / norm, ball.anchor[1], 1 / norm
+    v = (dual.d - dual.w) / dual.s
+    return v, problem.rows.margins(v), 1.0

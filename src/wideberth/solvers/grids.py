@@ -1,0 +1,66 @@
+"""Grids of C and radius: what users give, and the range of C by default (theory §2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth.problem import Problem
+from wideberth.problem.endpoints import saturation_scale
+from wideberth.problem.presolve import Units
+from wideberth.problem.validation import check_per_sample, check_positive, refuse_masked
+
+__all__ = ["C_range", "read_Cs", "read_radii"]
+
+#: How far the default path goes: one sample could move its own margin by this much.
+_LARGEST_PUSH = 100.0
+#: Least ratio of its ends, where the rules for them leave less.
+_LEAST_SPAN = 1e3
+
+
+def C_range(problem: Problem, units: Units) -> tuple[float, float]:
+    """Ends of the default path, as factors on the weights.
+
+    The lower one is where every sample saturates (`saturation_scale`). With a free
+    intercept and classes of different weight that is nowhere; then the heavier class is
+    weighted down evenly to match first. The upper one is 100 / mean ‖x_i‖², weighted,
+    where a single sample could move its own margin by 100: free of the data's scale.
+    """
+    start = saturation_scale(problem.with_weights(problem.repair(problem.weights)))
+    squares = 0.0
+    if problem.weights.any():
+        squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
+    end = units.value(_LARGEST_PUSH / squares) if squares > 0 else 1.0
+    if not 0 < start < np.inf:
+        start = end / _LEAST_SPAN**2
+    return start, max(end, _LEAST_SPAN * start)
+
+
+def read_radii(radii, radius) -> np.ndarray:
+    """Check factors on `radius`, or radii where there is none."""
+    if radii is None:
+        radii = (0.0,) if radius is None else (1.0,)
+    refuse_masked(radii, "radii")
+    values = np.atleast_1d(np.asarray(radii))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(
+            f"radii has shape {np.shape(radii)}; it must be a list of numbers ≥ 0. "
+            "Radii that differ from sample to sample go to `radius`."
+        )
+    return np.array(check_per_sample(values, values.size, "radii"))
+
+
+def read_Cs(Cs, problems: list[tuple[Problem, Units]]) -> np.ndarray:
+    """Check values of C, or space as many over the ranges of the problems."""
+    if isinstance(Cs, int | np.integer) and not isinstance(Cs, bool):
+        if Cs < 1:
+            raise ValueError(f"Cs={Cs!r} must be a whole number ≥ 1, or values of C.")
+        ranges = np.array([C_range(*stated) for stated in problems])
+        return np.geomspace(ranges[:, 0].min(), ranges[:, 1].max(), int(Cs))
+    refuse_masked(Cs, "Cs")
+    values = np.asarray(Cs)
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
+        raise ValueError(
+            f"Cs={Cs!r} must be a whole number ≥ 1, how many values, or a list of "
+            "numbers > 0, the values."
+        )
+    return np.array([check_positive(value, "Cs") for value in values.tolist()])

@@ -1,0 +1,374 @@
+"""Few reads of data that cannot be held: sample, look, solve what is near, look again.
+
+1. The first look takes a sample of all rows. Its solution, with C scaled up, is off by
+   a sampling error that `SamplingError` estimates for every row.
+2. The next look hands over the rows that this error may carry across the margin, and
+   folds the others at the bound they are at (theory §3). The problem on those rows is
+   solved in memory. If they are too many, a sample of them stands for all: the settled
+   rows are summed exactly, so the error shrinks with the band, and so does the band.
+3. The dual point of step 2 is feasible for the whole problem and its value exact, so
+   the look after it, which evaluates the primal, proves the gap. That look hands over
+   the rows that crossed or may still cross: if the gap is not small enough they are
+   the next working set, and no read was wasted.
+
+Three reads are typical, whatever the number of rows. `Settle` is one more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from wideberth.data.chunks import DataError, Terms
+from wideberth.data.sources import Source
+from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
+from wideberth.problem.rows import as_rows, gamma
+from wideberth.screening.regions import Region, build_region
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.near import solve_again, solve_near, solve_sample
+from wideberth.solvers.passes import Look, Settle
+from wideberth.solvers.subsample import SamplingError
+from wideberth.solvers.work import Work
+
+__all__ = ["TallOutcome", "solve_tall"]
+
+#: Shares of the band that `SamplingError` gives, five standard deviations, to choose
+#: from; what rows outside may cost, as a share of the tolerance; how many rows tell;
+#: and the share where a sample of the rows inside has to do.
+_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.1, 20_000
+_MOST_OF_SAMPLE = 0.4
+#: Rounds without a smaller gap, and reads in all, after which to give up.
+_PATIENCE, _MOST_READS = 6, 40
+#: How much wider than planned a look may be made.
+_WIDEST = 1e9
+#: Relative gap beyond which even the solution of a sample tells nothing.
+_POOR = 0.1
+#: Steps on the rows in memory after which another look says more.
+_MOST_STEPS = 300
+
+
+@dataclass(frozen=True)
+class TallOutcome:
+    """A point with its proof; per-row arrays where there is memory for them."""
+
+    w: np.ndarray
+    b: float
+    certificate: Certificate
+    reads: int
+    tight: bool
+    noisy: bool  # whether the dual point feels any noise
+    alpha: Any
+    removed: Any
+    saturated: Any
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """A dual point of the whole problem: where rows were settled, and the rest."""
+
+    dual: DualPoint
+    rule: tuple[np.ndarray, float]
+    members: dict[int, tuple[Any, Any]]
+    shares: tuple[float, float] = (1.0, 1.0)
+
+
+def solve_tall(
+    source: Source,
+    terms: Terms,
+    control: Control,
+    *,
+    screen: bool = True,
+    random_state=None,
+) -> TallOutcome:
+    """Solve to `control.tol` with few reads of the source."""
+    return _Tall(source, terms, control, random_state).solve(screen)
+
+
+class _Tall:
+    """The run: looks at the source, and solves on what they hand over."""
+
+    def __init__(self, source: Source, terms: Terms, control: Control, random_state):
+        self.source, self.terms, self.control = source, terms, control
+        self.rng = np.random.default_rng(random_state)
+        self.capacity = source.capacity()
+        self.reads, self.n = 0, 0
+        self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
+        self.null: PrimalPoint = None  # type: ignore[assignment]  # w = 0, best b
+        self.proof: _Proof | None = None
+        self.tight = False  # given up for want of memory
+
+    def solve(self, screen: bool) -> TallOutcome:
+        """Rounds until the gap of the whole problem meets the tolerance."""
+        w, b = np.zeros(self.terms.d), 0.0
+        chance = 1.0
+        if self.source.n:
+            chance = min(1.0, self._sample_size(self.source.n) / self.source.n)
+        work = self._look(Look(self.terms, w, b, chance=chance, first=True))
+        self.n = work.n
+        _check_classes(work)
+        if self._is_null(work):
+            return self._finish(screen)
+        self._note(work, w, b)
+        smallest, idle, narrow, exact = np.inf, 0, 1.0, False
+        while True:
+            solved = work.exact
+            found, look = self._round(work, w, b, narrow * 3.0**idle, exact)
+            work = self._look(look)
+            w, b = found.point.w, found.point.b
+            exact, full = look.band is None, not work.exact and look.chance == 1.0
+            narrow = 0.3 * narrow if full else 1.0
+            self._note(work, w, b)
+            proof = self._certificate()
+            if proof.meets(self.control.tol) or self.control.exhausted():
+                return self._finish(screen)
+            gap = proof.gap
+            if solved:
+                idle = 0 if gap < 0.9 * smallest else idle + 1
+                smallest = min(smallest, gap)
+            if idle > _PATIENCE or self.reads > _MOST_READS:
+                self.tight = not work.exact
+                return self._finish(screen)
+            work = self._enough(work, look)
+
+    def _sample_size(self, n: int) -> int:
+        """As many rows as their sampling error will leave near the margin, roughly."""
+        balanced = (2.2 * n * math.sqrt(self.terms.d)) ** (2 / 3)
+        return min(self.capacity, max(int(balanced), 50 * self.terms.d, 2000))
+
+    def _look(self, look: Look) -> Work:
+        """One read of everything."""
+        self.reads += 1
+        work = Work(self.terms, self.capacity, look.seed)
+        for answer in self.source.map(look):
+            work.add(answer)
+        return work
+
+    def _enough(self, work: Work, look: Look) -> Work:
+        """Look again, wider, while too few rows are handed over to go on with."""
+        least = min(work.n, 2 * self.terms.d + 50)
+
+        def few() -> bool:
+            return (work.exact and work.rows < least) or not work.balances()
+
+        while few() and look.wider < _WIDEST:
+            look = replace(look, wider=30 * look.wider)
+            work = self._look(look)
+        return work
+
+    def _round(
+        self, work: Work, w, b, wider: float, again: bool
+    ) -> tuple[Outcome, Look]:
+        """Solve what a look handed over; say what to look at next."""
+        problem, exact, first = work.problem(), work.exact, self.reads == 1
+        tol = 0.15 * self.control.tol
+        if first and not exact:  # as exact as the sampling error deserves
+            tol = 0.02 * self.terms.d / problem.n
+        most = min(self.control.steps + _MOST_STEPS, self.control.max_iter)
+        inner = replace(self.control, tol=tol, max_iter=most, callback=None, trace=[])
+        if first:
+            seed = int(self.rng.integers(2**31))
+            found = solve_sample(problem, inner, seed)
+        else:
+            found = solve_near(problem, inner, w, b)
+        if exact or not found.meets(_POOR):
+            inner.max_iter = self.control.max_iter
+            found = solve_again(problem, inner, found)
+        self.control.steps = inner.steps
+        look = Look(
+            self.terms,
+            found.point.w,
+            found.point.b,
+            before=None if first else (w, b),
+            wider=wider,
+            seed=self.reads,
+        )
+        if exact:
+            self._prove(work, found.dual, (w, b))
+            if first:  # everything was solved at once: it is there, or nearly
+                look = replace(look, before=(look.w, look.b))
+            return found, replace(look, pinned=work.members if again else None)
+        settled = work.settled(problem)
+        if settled is not None:  # a point, if not a good one
+            xp = namespace(settled.weights)
+            alpha = xp.minimum(found.dual.alpha, settled.weights)
+            self._prove(work, settled.dual_at(alpha), (w, b))
+        points = 16 if is_foreign(problem.y) else 6
+        error = SamplingError(problem, found.point, 1 - work.chance, self.rng, points)
+        poll = _Poll(problem, found.point, error, work.chance)
+        tolerable = _AFFORDABLE * self.control.tol * found.point.value
+        caution, near = poll.caution(tolerable)
+        if near > 0.9 * self.capacity:
+            # Another sample: the narrower the band, the smaller the next error.
+            look = replace(look, before=None)
+            caution, near = poll.caution(np.inf, _MOST_OF_SAMPLE)
+        chance = min(1.0, 0.9 * self.capacity / max(near, 1.0))
+        return found, replace(look, band=error, caution=caution, chance=chance)
+
+    def _prove(self, work: Work, dual: DualPoint, rule) -> None:
+        """Keep a dual point of the whole problem if it is the best, and above α = 0."""
+        if dual.value > (0.0 if self.proof is None else self.proof.dual.value):
+            self.proof = _Proof(dual, rule, work.split(dual.alpha))
+
+    def _note(self, work: Work, w, b) -> None:
+        """Keep the point of a look if it is the best, and report."""
+        hinge, rounding = work.loss()
+        quadratic = 0.5 * float(w @ w) + 0.5 * (self.terms.intercept or 0.0) * b * b
+        none = np.empty(0)
+        omega, value = self.terms.noise.support(w), hinge + quadratic
+        point = PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
+        if self.point is None or point.value < self.point.value:
+            self.point = point
+        if self._null_is_optimal():
+            self.point = self.null
+        saturated = 0 if work.fold is None else work.fold.n
+        counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
+        self.control.record(float(self.reads), self._certificate(), counts)
+
+    def _certificate(self) -> Certificate:
+        """The best primal and the best dual value; α = 0 has the value 0."""
+        dual = None if self.proof is None else self.proof.dual
+        value, rounding = (0.0, 0.0) if dual is None else (dual.value, dual.rounding)
+        point = self.point
+        return Certificate(point.value, value, point.rounding + rounding)
+
+    def _is_null(self, work: Work) -> bool:
+        """Take the null model, if the closed form proves it (see `endpoints`)."""
+        penalty, fold, b = self.terms.intercept, work.sides[0], 0.0
+        hinge, shares = fold.total, (1.0, 1.0)
+        if penalty is not None:
+            heavy, light = sorted(work.sides, key=lambda side: -side.total)
+            share = min((light.total + penalty) / max(heavy.total, 1e-300), 1.0)
+            fold = light + _scaled(heavy, share)
+            b = math.copysign(1.0, heavy.balance)
+            if share == 1.0:  # both classes saturated
+                b = fold.balance / penalty if penalty else 0.0
+            shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
+            toward = abs(b)
+            hinge = max(1 - toward, 0.0) * heavy.total + (1 + toward) * light.total
+        zero, none = np.zeros(self.terms.d), np.empty(0)
+        value = hinge + 0.5 * (penalty or 0.0) * b * b
+        error = gamma(fold.chain + 16) * value  # a sum of what is never negative
+        self.null = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
+        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
+        if not null and fold.total > 0:  # without any weight, w = 0 too
+            return False
+        self.point = self.null
+        dual = self._empty(fold).dual_at(none)
+        self.proof = _Proof(dual, (zero, 0.0), {}, shares)
+        proof = self._certificate()
+        if not proof.meets(self.control.tol):
+            self.point, self.proof = None, None  # type: ignore[assignment]
+            return False
+        self.control.record(float(self.reads), proof, (0, self.n, 0))
+        return True
+
+    def _null_is_optimal(self) -> bool:
+        """Whether the dual point has w(α) = 0 and proves the null model (theory §2)."""
+        if self.proof is None or self.proof.dual.w.any():
+            return False
+        null, dual = self.null, self.proof.dual
+        rounding = null.rounding + dual.rounding
+        return Certificate(null.value, dual.value, rounding).meets(self.control.tol)
+
+    def _empty(self, fold: Folded) -> Problem:
+        """The whole problem with every row folded."""
+        none = np.empty(0)
+        rows = as_rows(np.empty((0, self.terms.d)), none)
+        return Problem(rows, none, none, self.terms.noise, self.terms.intercept, fold)
+
+    def _finish(self, screen: bool) -> TallOutcome:
+        """Say what the certificate proves of the rows, where there is room for it."""
+        arrays, proof, parts = self.source.spares(10 * self.n), self.proof, []
+        if proof is not None and (screen or arrays):
+            settle = Settle(
+                self.terms,
+                self._ball(proof.dual) if screen else None,
+                proof.rule,
+                proof.shares,
+                proof.members,
+                arrays,
+            )
+            self.reads += 1
+            parts = list(self.source.map(settle))
+            counts = [sum(part.counts[k] for part in parts) for k in range(2)]
+            counts = [self.n - sum(counts), *counts]
+            self.control.record(float(self.reads), self._certificate(), counts)
+        alpha, removed, saturated = (
+            concat([getattr(part, name) for part in parts])
+            if parts and arrays
+            else None
+            for name in ("alpha", "removed", "saturated")
+        )
+        return TallOutcome(
+            self.point.w,
+            self.point.b,
+            self._certificate(),
+            self.reads,
+            self.tight,
+            proof is not None and proof.dual.s > 0,
+            alpha,
+            removed,
+            saturated,
+        )
+
+    def _ball(self, dual: DualPoint) -> Region | None:
+        """Where the optimum lies; None with a free b, which no ball bounds (§4.4)."""
+        if self.terms.intercept == 0:
+            return None
+        nothing = Folded(np.zeros(self.terms.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+        return build_region("midpoint", self._empty(nothing), self.point, dual)
+
+
+class _Poll:
+    """What some rows of a sample say about how wide the next look must be.
+
+    A row outside whose slack u turns out to be u + σZ of the other sign, Z normal,
+    costs c_i σ E[(Z − |u|/σ)_+] of the gap; all of them together must not matter.
+    """
+
+    def __init__(self, problem: Problem, point: PrimalPoint, error, chance):
+        step = max(problem.n // _POLLED, 1)
+        polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
+        part = replace(problem, rows=polled, weights=problem.weights[::step])
+        self.band, self.slack = host(error(part)), np.abs(host(point.slack[::step]))
+        self.each = step / host(chance[::step])  # how many rows each stands for
+        sigma = np.maximum(self.band / 5, 1e-300)
+        x = np.minimum(self.slack / sigma, 40.0)
+        excess = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) - x * ndtr(-x)
+        self.cost = step * host(part.weights) * sigma * excess
+
+    def caution(self, tolerable: float, least: float = 0.0) -> tuple[float, float]:
+        """How much of the error to allow for, and how many rows are within that."""
+        for caution in _CAUTIONS:
+            outside = self.slack > caution * self.band
+            if caution >= least and self.cost[outside].sum() <= tolerable:
+                break
+        return caution, float(self.each[~outside].sum())
+
+
+def _check_classes(work: Work) -> None:
+    for count, label in zip(work.classes, ("+1", "−1"), strict=True):
+        if count == 0:
+            raise DataError(
+                f"No row of the data has the label {label}; a classifier needs both "
+                "−1 and +1."
+            )
+
+
+def _scaled(fold: Folded, share: float) -> Folded:
+    """The same samples at a share of their weight."""
+    return replace(
+        fold,
+        d=share * fold.d,
+        s=share * fold.s,
+        total=share * fold.total,
+        balance=share * fold.balance,
+        mass=share * fold.mass,
+        rounding=share * fold.rounding + gamma(2) * share * fold.mass,
+        chain=fold.chain + 1,
+    )

@@ -1,0 +1,442 @@
+"""Files from strangers: no code runs, nothing blows up, and a sentence says why.
+
+Most of these were found by `make fuzz`.
+"""
+
+import ast
+import gzip
+import io
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+import skops.io
+
+import wideberth
+from browser import needs_browser, probe
+from commands import as_csv, two_classes
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth.cli import main
+from wideberth.cli.errors import UserError
+from wideberth.cli.model import load_model
+from wideberth.cli.sources import Format, Request, columnar, open_table, room
+from wideberth.data import DataError, open_data
+
+X, Y = two_classes(40)
+PACKAGE = Path(wideberth.__file__).parent
+
+
+class Malice:
+    """Leaves a trace where it is unpickled."""
+
+    def __reduce__(self):
+        return open, ("trace", "w")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(as_csv(X, Y))
+    return tmp_path
+
+
+@pytest.fixture
+def model(here, capsys):
+    """A model file in this folder."""
+    options = "fit data.csv --target state --radius 0.1 --folds 0 --out model.skops"
+    assert main(options.split()) == 0
+    capsys.readouterr()
+    return here / "model.skops"
+
+
+def refused(path, request=None, kind=None):
+    with pytest.raises(UserError) as caught:
+        open_table(str(path), request or Request("y", ("y",)), Format(kind))
+    return str(caught.value)
+
+
+# -- models ----------------------------------------------------------------------------
+
+
+def members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(path, parts, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize("command", ["predict", "certify"])
+def test_a_pickle_by_another_name_is_never_unpickled(here, command, capsys):
+    Path("model.skops").write_bytes(pickle.dumps(Malice()))
+    assert main([command, "model.skops", "data.csv"]) == 1
+    assert capsys.readouterr().err == (
+        "wideberth: model.skops is not a model file written by wideberth fit.\n"
+    )
+    assert not Path("trace").exists()
+
+
+@pytest.mark.parametrize("command", ["predict", "certify"])
+def test_a_type_that_could_run_code_is_named_and_not_built(model, command, capsys):
+    parts = members(model)
+    text = parts["schema.json"].decode()
+    assert '"wideberth.estimators.pipeline"' in text
+    text = text.replace('"wideberth.estimators.pipeline"', '"os"').replace(
+        '"RobustPipeline"', '"system"'
+    )
+    packed("evil.skops", parts | {"schema.json": text.encode()})
+    assert main([command, "evil.skops", "data.csv"]) == 1
+    assert "'os.system', which wideberth fit does not write; it was not opened" in (
+        capsys.readouterr().err
+    )
+    Path("strange.skops").write_bytes(skops.io.dumps({"pipeline": Malice()}))
+    assert main([command, "strange.skops", "data.csv"]) == 1
+    assert "Malice', which wideberth fit does not write; it was not opened" in (
+        capsys.readouterr().err
+    )
+    assert not Path("trace").exists()
+
+
+def test_a_pickle_within_a_model_is_never_unpickled(model):
+    parts = members(model)
+    stream = io.BytesIO()
+    np.save(stream, np.array([Malice()], dtype=object), allow_pickle=True)
+    for name in [name for name in parts if name.endswith(".npy")]:
+        packed("evil.skops", parts | {name: stream.getvalue()})
+        with pytest.raises(UserError, match="is not a model file"):
+            load_model("evil.skops")
+    assert not Path("trace").exists()
+
+
+def test_a_model_that_would_unpack_to_more_than_it_is_is_not_unpacked(model):
+    parts = members(model)
+    packed("bomb.skops", parts | {"schema.json": b" " * 10**8}, zipfile.ZIP_DEFLATED)
+    assert Path("bomb.skops").stat().st_size < 10**6
+    with pytest.raises(UserError, match="is not a model file"):
+        load_model("bomb.skops")
+
+
+def test_members_that_point_outside_are_not_written_anywhere(model):
+    before = sorted(model.parent.parent.rglob("*"))
+    packed("climbing.skops", members(model) | {"../../climbed.npy": b"x"})
+    load_model("climbing.skops")
+    assert [p for p in model.parent.parent.rglob("*") if p not in before] == [
+        model.parent / "climbing.skops"
+    ]
+
+
+def test_parts_that_do_not_belong_together_are_no_model(model):
+    parts = members(model)
+    stream = io.BytesIO()
+    np.save(stream, np.ones((4, 2)))
+    arrays = [name for name in parts if name.endswith(".npy")]
+    assert len(arrays) > 3
+    outcomes = set()
+    for name in arrays:
+        packed("spoilt.skops", parts | {name: stream.getvalue()})
+        try:
+            outcomes.add(load_model("spoilt.skops").target)
+        except UserError as error:
+            outcomes.add(str(error).partition(" is ")[2])
+    assert outcomes <= {"state", "not a model file written by wideberth fit."}
+    assert len(outcomes) == 2
+
+
+def test_a_model_that_fills_in_medians_is_read_again(here, capsys):
+    options = (
+        "fit data.csv --target state --missing median --folds 0 --out median.skops"
+    )
+    assert main(options.split()) == 0
+    assert main(["predict", "median.skops", "data.csv"]) == 0
+
+
+# -- tables ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (f"1 {'9' * 5000}:1", "which is not index:value with a whole index"),
+        ("1 1:\u0661", "which is not a finite number"),
+        ("1 1:\x1c5", "which is not a finite number"),
+    ],
+)
+def test_numbers_of_other_scripts_and_sizes_in_libsvm_files(here, line, sentence):
+    Path("a.svm").write_text(line + "\n", encoding="utf-8")
+    assert sentence in refused("a.svm", Request(texts=("label",)))
+
+
+def test_a_high_index_takes_no_memory_for_what_is_below(here):
+    Path("a.svm").write_text("1 7:1 2147483647:2\n-1 7:3\n")
+    table, _ = open_table("a.svm", Request(texts=("label",)), Format())
+    assert table.names == ("x7", "x2147483647")
+    np.testing.assert_array_equal(table.X.toarray(), [[1, 2], [3, 0]])
+    wanted = Request(features=("x7", "x8", "x2147483647"))
+    table, _ = open_table("a.svm", wanted, Format())
+    np.testing.assert_array_equal(table.X.toarray(), [[1, 0, 2], [3, 0, 0]])
+    with pytest.raises(DataError, match="has features up to number 2147483647"):
+        open_data("a.svm", memory="1GB")
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "utf-16", "punycode"])
+def test_text_that_a_codec_cannot_read(here, encoding):
+    Path("b.csv").write_bytes(b"a,y\n1,p\n0.5,\xe9\n")
+    with pytest.raises(UserError, match="--encoding latin-1"):
+        open_table("b.csv", Request("y", ("y",)), Format(encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("name", "spoilt"),
+    [("indices", [2**40, 2]), ("shape", [3, 2**40]), ("indptr", [0, 9, 1, 2])],
+)
+def test_sparse_archives_are_checked_before_they_are_used(here, name, spoilt):
+    """SciPy trusts the indices: this one ended in a segmentation fault."""
+    matrix = sp.csr_array(np.eye(3, 2))
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+    parts |= {
+        "shape": np.array([3, 2]),
+        "format": np.array(b"csr"),
+        "y": np.array([1, 2, 1]),
+    }
+    np.savez("a.npz", **parts | {name: np.array(spoilt)})
+    assert "is not a sparse matrix" in refused("a.npz")
+
+
+def test_an_archive_of_other_files_is_no_table(here):
+    packed("a.npz", {"X.npy": b"text"})
+    assert "is not an .npz archive of plain arrays" in refused("a.npz")
+
+
+def header(shape):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["(4, 0)", "(-1, 2)", f"({10**30}, 0)", f"({10**12}, 2)", "(((", "-" * 3000 + "1"],
+)
+def test_headers_that_promise_what_is_not_there(here, shape):
+    Path("X.npy").write_bytes(header(shape) + bytes(64))
+    with pytest.raises(DataError, match=r"X\.npy"):
+        open_data("X.npy", np.ones(4))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x93NUMPY", header("((("), header(f"({2**70},)")]
+)
+def test_labels_in_a_file_that_is_damaged(here, content):
+    np.save("X.npy", np.ones((4, 2)))
+    Path("y.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"y\.npy is not a \.npy file"):
+        open_data("X.npy", "y.npy")
+
+
+def test_tables_that_arrow_cannot_read(here):
+    Path("a.csv").write_bytes("Größe,y\n1,1\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"a\.csv cannot be read"):
+        open_data("a.csv", "y")
+    twice = pa.Table.from_arrays([pa.array([1.0])] * 3, names=["a", "a", "y"])
+    pq.write_table(twice, "twice.parquet")
+    with pytest.raises(DataError, match=r"twice\.parquet cannot be read: .* duplicate"):
+        open_data("twice.parquet", "y")
+    pq.write_table(
+        pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())}),
+        "none.parquet",
+    )
+    with pytest.raises(DataError, match="No row of the data"):
+        solve("none.parquet", "y", fit_intercept=False)
+
+
+def test_arrow_files_are_checked_before_they_are_used(here):
+    """Offsets that lead astray: this one ended in a segmentation fault, too."""
+    labels = pa.array(["left", "right"] * 50)
+    table = pa.table({"a": np.arange(100.0), "y": labels})
+    with pa.ipc.new_file("a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    whole = Path("a.arrow").read_bytes()
+    offsets = np.frombuffer(labels.buffers()[1], np.int32)[:101].tobytes()
+    at = whole.index(offsets)
+    astray = np.full(101, 2**30, np.int32).tobytes()
+    Path("a.arrow").write_bytes(whole[:at] + astray + whole[at + len(offsets) :])
+    with pytest.raises(DataError, match=r"a\.arrow, chunk 0: cannot be read"):
+        RobustLinearSVC().fit("a.arrow", "y")
+
+
+def test_columns_of_different_length_are_no_table(here, monkeypatch):
+    monkeypatch.setattr(columnar, "_objects", lambda column: np.array([None] * 3))
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": [1, 2]}), "a.parquet")
+    assert "its columns differ in length" in refused("a.parquet")
+
+
+def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(
+    here, monkeypatch
+):
+    monkeypatch.setattr(room, "physical_memory", lambda: 10**6)
+    rows = 200_000
+    zeros = np.zeros(rows)
+    pq.write_table(pa.table({"a": zeros, "y": zeros.astype(int)}), "a.parquet")
+    np.savez_compressed("a.npz", X=zeros[:, None], y=zeros)
+    Path("a.csv.gz").write_bytes(gzip.compress(b"a,y\n" + b"0,1\n" * rows))
+    Path("a.svm").write_bytes(b"1 1:0\n" * rows)
+    for name in ("a.parquet", "a.npz", "a.csv.gz", "a.svm"):
+        target = "label" if name == "a.svm" else "y"
+        told = refused(name, Request(target, (target,)))
+        assert "GB, more than the 0.0 GB of memory" in told, told
+
+
+# -- arguments -------------------------------------------------------------------------
+
+
+def test_a_start_that_is_not_finite_is_refused():
+    y = np.where(Y == "sick", 1, -1)
+    for start in (np.full(3, np.nan), 0.0, None), (np.zeros(3), np.inf, None):
+        with pytest.raises(ValueError, match="must be a finite array"):
+            solve(X, y, init=start, fit_intercept=False)
+
+
+def test_a_path_without_weights_has_a_range_of_C():
+    y = np.where(Y == "sick", 1, -1)
+    found = path(X, y, Cs=3, sample_weight=0.0, quiet=True, fit_intercept=False)
+    assert not found.coefs.any()
+
+
+@pytest.mark.parametrize("weight", [0.0, -0.0])
+def test_samples_without_weight_leave_nothing_to_learn_beside_an_intercept(weight):
+    y = np.where(Y == "sick", 1, -1)
+    options = {"sample_weight": weight, "fit_intercept": True, "quiet": True}
+    assert not solve(X, y, **options).w.any()
+    assert not path(X, y, Cs=2, **options).coefs.any()
+    start = np.ones(3), 1.0, np.ones(40)
+    for solver in ("newton", "coordinate"):
+        assert not solve(X, y, init=start, solver=solver, **options).w.any()
+
+
+def test_imaginary_weights_and_radii_are_refused():
+    y = np.where(Y == "sick", 1, -1)
+    for name in ("sample_weight", "radius"):
+        with pytest.raises(ValueError, match=rf"(?s){name}=.* is not a number"):
+            solve(X, y, **{name: np.full(40, 0.1 + 1j)})
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, np.inf, "2"])
+def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
+    for estimator in (RobustLinearSVC(), RobustLinearSVCCV(Cs=[1])):
+        with pytest.raises(
+            ValueError, match=r"n_jobs=.* must be None or a whole number"
+        ):
+            estimator.set_params(n_jobs=n_jobs).fit(X, Y)
+
+
+def test_rows_of_one_number_are_no_chunks():
+    with pytest.raises(DataError, match=r"chunk 0: the rows have 0 dimension\(s\)"):
+        RobustLinearSVC().fit([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(DataError, match="X is a memoryview, which yields no chunks"):
+        solve(memoryview(X), fit_intercept=False)
+
+
+# -- reports -----------------------------------------------------------------------------
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</style><script>alert(2)</script>",
+    "\"><img src=x onerror='alert(3)'>",
+    "\u202egnp.exe\u2066&amp;'",
+)
+
+
+@pytest.fixture
+def hostile(here):
+    """A report on data that is markup wherever it can be."""
+    y = np.where(Y == "sick", HOSTILE[2], HOSTILE[1])
+    text = as_csv(X, y, (*HOSTILE[:2], HOSTILE[3]), HOSTILE[0] + "y", id=["<b>"] * 40)
+    Path("<svg onload=alert(4)>.csv").write_text(text)
+    options = ["--target", HOSTILE[0] + "y", "--radius", "0.1", "--one-hot", "id"]
+    assert (
+        main(["fit", "<svg onload=alert(4)>.csv", *options, "--report", "r.html"]) == 0
+    )
+    return Path("r.html").read_text(encoding="utf-8")
+
+
+def test_names_from_data_stay_text(hostile):
+    assert hostile.count("<script") == hostile.count("</script") == 1
+    assert hostile.count("<style") == hostile.count("</style")
+    for markup in ("<img", "<b>", "onload=alert(4)>", HOSTILE[0]):
+        assert markup not in hostile
+    assert "&lt;img src=x onerror=" in hostile
+
+
+@needs_browser
+def test_no_browser_runs_what_came_with_the_data(hostile, tmp_path):
+    watch = "<script>window.alert = (text) => console.error('alert ' + text);</script>"
+    page = hostile.replace("<head>", "<head>" + watch, 1)
+    assert probe(page, tmp_path)["problems"] == []
+    naive = page.replace("&lt;", "<").replace("&gt;", ">")  # the watch would notice
+    assert "alert 1" in probe(naive, tmp_path)["problems"]
+
+
+# -- the code ----------------------------------------------------------------------------
+
+_FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen"}
+_FORBIDDEN_MODULES = {
+    "pickle",
+    "cPickle",
+    "marshal",
+    "shelve",
+    "dill",
+    "joblib",
+    "subprocess",
+}
+
+
+def calls_of(tree):
+    """Name called, and the arguments given by name, of every call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield (
+                ast.unparse(node.func),
+                {word.arg: ast.unparse(word.value) for word in node.keywords},
+            )
+
+
+def imports_of(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0]
+
+
+def objections(source):
+    tree = ast.parse(source)
+    found = [name for name in imports_of(tree) if name in _FORBIDDEN_MODULES]
+    for name, words in calls_of(tree):
+        if name in _FORBIDDEN_CALLS or "shell" in words:
+            found.append(name)
+        if words.get("allow_pickle", "False") != "False":
+            found.append("allow_pickle")
+    return found
+
+
+def test_no_part_of_the_package_evaluates_unpickles_or_calls_a_shell():
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert len(files) > 50
+    found = {str(file): objections(file.read_text(encoding="utf-8")) for file in files}
+    assert {file: names for file, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import pickle", "from joblib import load", "eval('1')", "os.system('x')",
+     "np.load(f, allow_pickle=True)", "run('x', shell=True)"],
+)  # fmt: skip
+def test_the_search_would_notice(source):
+    assert objections(source)

@@ -1,0 +1,560 @@
+import bz2
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_svmlight_file,
+)
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC, LinearSVC
+
+from wideberth import NullModelWarning, RobustLinearSVC
+from wideberth.estimators import svc
+from wideberth.problem import Problem
+
+IRIS = load_iris(return_X_y=True)
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X), y
+
+
+def same_model(first, second, rtol=1e-5):
+    np.testing.assert_array_equal(first.classes_, second.classes_)
+    np.testing.assert_allclose(first.coef_, second.coef_, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(
+        first.intercept_, second.intercept_, rtol=rtol, atol=rtol
+    )
+
+
+# -- the same as the linear SVMs of scikit-learn at radius 0 -----------------------
+
+
+def a9a_part():
+    source = SHARED / "a9a.bz2"
+    if not source.exists():
+        pytest.skip("a9a is not beside the repository (../shared/data/a9a.bz2)")
+    with bz2.open(source) as stream:
+        X, y = load_svmlight_file(stream, n_features=123)
+    return X[:3000], y[:3000]
+
+
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("load", [digits, two_classes, a9a_part])
+def test_radius_zero_is_the_linear_svm_of_libsvm(load, C):
+    X, y = load()
+    mine = RobustLinearSVC(C=C, tol=1e-10).fit(X, y)
+    svc = SVC(kernel="linear", C=C, tol=1e-8, cache_size=500)
+    theirs = OneVsRestClassifier(svc) if load is digits else svc
+    expected = theirs.fit(X, y).decision_function(X)
+    error = np.abs(mine.decision_function(X) - expected).max()
+    assert error <= 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("load", [digits, two_classes, a9a_part])
+def test_radius_zero_is_the_hinge_svm_of_liblinear(load, C):
+    X, y = load()
+    mine = RobustLinearSVC(C=C, tol=1e-10, intercept_penalty=1.0).fit(X, y)
+    theirs = LinearSVC(loss="hinge", C=C, tol=1e-8, max_iter=1_000_000, random_state=0)
+    expected = theirs.fit(X, y).decision_function(X)
+    error = np.abs(mine.decision_function(X) - expected).max()
+    assert error <= 1e-4 * np.abs(expected).max()
+
+
+def test_intercept_penalty_stands_for_intercept_scaling():
+    X, y = two_classes()
+    theirs = LinearSVC(
+        loss="hinge", intercept_scaling=4.0, tol=1e-9, max_iter=1_000_000, C=0.01
+    ).fit(X + 1, y)
+    mine = RobustLinearSVC(C=0.01, intercept_penalty=1 / 16).fit(X + 1, y)
+    np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(mine.intercept_, theirs.intercept_, atol=1e-4)
+    heavy = RobustLinearSVC(C=0.01, intercept_penalty=1e6).fit(X + 1, y)
+    assert abs(heavy.intercept_[0]) < 1e-3 < abs(mine.intercept_[0])
+    none = RobustLinearSVC(C=0.01, fit_intercept=False).fit(X + 1, y)
+    np.testing.assert_array_equal(none.intercept_, [0.0])
+    np.testing.assert_allclose(none.coef_, heavy.coef_, atol=1e-3)
+
+
+# -- labels, weights, storage --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rename",
+    [
+        lambda y: y,
+        lambda y: y - 7,
+        lambda y: y.astype(float),
+        lambda y: np.array(["ü", "b", "a c"])[y],
+        lambda y: np.array(["x", "y", "z"], dtype=object)[y],
+        lambda y: y > 0,
+        lambda y: pd.Series(y + 2**40),
+        lambda y: (y == 1).tolist(),
+    ],
+)
+def test_labels_of_any_kind(rename):
+    X, y = IRIS
+    labels = rename(y)
+    model = RobustLinearSVC(radius=0.05).fit(X, labels)
+    assert set(np.unique(model.predict(X))) <= set(np.unique(labels))
+    assert model.score(X, labels) > 0.6
+    reordered = np.random.default_rng(0).permutation(len(y))
+    again = RobustLinearSVC(radius=0.05).fit(
+        X[reordered], np.asarray(labels)[reordered]
+    )
+    same_model(model, again)
+
+
+def test_storage_makes_no_difference():
+    X, y = IRIS
+    model = RobustLinearSVC(radius=0.05).fit(X, y)
+    names = ["a", "b", "c", "d"]
+    for other in (
+        np.asfortranarray(X),
+        sp.csr_array(X),
+        sp.csc_matrix(X),
+        sp.coo_array(X),
+        pd.DataFrame(X, columns=names),
+        pl.DataFrame(X, schema=names),
+        X.tolist(),
+    ):
+        fitted = RobustLinearSVC(radius=0.05).fit(other, y)
+        same_model(model, fitted)
+        np.testing.assert_allclose(
+            fitted.decision_function(other), model.decision_function(X), atol=1e-5
+        )
+        if hasattr(other, "columns"):
+            assert fitted.feature_names_in_.tolist() == names
+            assert fitted.worst_case(other, y).shape == X.shape
+
+
+def test_float32_reaches_the_solver_as_it_is(monkeypatch):
+    X, y = two_classes()
+    X, seen = X.astype(np.float32), []
+
+    def watch(data, *args, **kwargs):
+        seen.append(data)
+        return solve(data, *args, **kwargs)
+
+    solve = svc.solve
+    monkeypatch.setattr(svc, "solve", watch)
+    model = RobustLinearSVC(radius=0.05).fit(X, y)
+    assert seen[0].dtype == np.float32
+    assert np.shares_memory(seen[0], X)
+    same_model(model, RobustLinearSVC(radius=0.05).fit(X.astype(float), y), rtol=1e-4)
+
+
+def test_weights_are_repetitions_and_zero_is_absence():
+    X, y = IRIS
+    rng = np.random.default_rng(0)
+    times = rng.integers(0, 4, size=len(y))
+    weighted = RobustLinearSVC(radius=0.05, tol=1e-12).fit(X, y, sample_weight=times)
+    rows = np.repeat(np.arange(len(y)), times)
+    repeated = RobustLinearSVC(radius=0.05, tol=1e-12).fit(X[rows], y[rows])
+    same_model(weighted, repeated)
+    assert not np.isin(np.flatnonzero(times == 0), weighted.support_).any()
+
+
+def test_a_class_without_weight_might_as_well_be_absent():
+    X, y = IRIS
+    present = y != 1
+    without = RobustLinearSVC(radius=0.05).fit(X[present], y[present])
+    weights = present.astype(float)
+    same_model(RobustLinearSVC(radius=0.05).fit(X, y, sample_weight=weights), without)
+    by_class = RobustLinearSVC(radius=0.05, class_weight={1: 0.0}).fit(X, y)
+    same_model(by_class, without)
+
+
+def test_class_weights_are_sample_weights():
+    X, y = IRIS
+    table = {0: 1.0, 1: 5.0, 2: 0.2}
+    by_class = RobustLinearSVC(class_weight=table).fit(X, y)
+    by_sample = RobustLinearSVC().fit(X, y, sample_weight=[table[k] for k in y])
+    same_model(by_class, by_sample)
+    partial = RobustLinearSVC(class_weight={1: 5.0}).fit(X, y)
+    full = RobustLinearSVC(class_weight={0: 1, 1: 5.0, 2: 1}).fit(X, y)
+    same_model(partial, full)
+
+
+def test_balanced_counts_weights_not_rows():
+    X, y = IRIS[0][:120], IRIS[1][:120]
+    expected = {k: 120 / (3 * np.sum(y == k)) for k in range(3)}
+    balanced = RobustLinearSVC(class_weight="balanced").fit(X, y)
+    same_model(balanced, RobustLinearSVC(class_weight=expected).fit(X, y))
+    twice = RobustLinearSVC(class_weight="balanced").fit(
+        np.vstack([X, X[y == 2]]), np.append(y, y[y == 2])
+    )
+    weights = np.where(y == 2, 2.0, 1.0)
+    weighted = RobustLinearSVC(class_weight="balanced").fit(X, y, sample_weight=weights)
+    same_model(twice, weighted, rtol=1e-4)
+
+
+def test_a_weight_for_all_is_a_factor_on_C():
+    X, y = two_classes()
+    weighted = RobustLinearSVC(C=0.1, radius=0.1).fit(X, y, np.full(len(y), 3.0))
+    same_model(weighted, RobustLinearSVC(C=0.3, radius=0.1).fit(X, y))
+
+
+def test_predictions_follow_the_highest_decision_value():
+    X, y = IRIS
+    for labels in (y, y == 1):
+        model = RobustLinearSVC(radius=0.05).fit(X, labels)
+        values = model.decision_function(X)
+        values = np.column_stack([-values, values]) if values.ndim == 1 else values
+        np.testing.assert_array_equal(
+            model.predict(X), model.classes_[values.argmax(1)]
+        )
+
+
+def test_one_class_or_no_weight_at_all_is_refused():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="1 class"):
+        RobustLinearSVC().fit(X, np.full(len(y), "only"))
+    with pytest.raises(ValueError, match="0 of non-zero weight"):
+        RobustLinearSVC().fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="1 of non-zero weight"):
+        RobustLinearSVC(class_weight={0: 0, 1: 0}).fit(X, y)
+
+
+def test_coefficients_set_by_hand_are_used():
+    X, y = two_classes()
+    model = RobustLinearSVC().fit(X, y)
+    model.coef_, model.intercept_ = np.zeros_like(model.coef_), np.array([1.0])
+    np.testing.assert_array_equal(model.decision_function(X), 1.0)
+
+
+def test_lowering_the_weight_of_one_class_gives_up_on_it():
+    X, y = two_classes()
+    rng = np.random.default_rng(0)
+    X = X + 3 * rng.normal(size=X.shape)
+    plain = RobustLinearSVC(C=0.01).fit(X, y).predict(X)
+    tilted = RobustLinearSVC(C=0.01, class_weight={0: 0.1}).fit(X, y).predict(X)
+    assert np.mean(tilted == 0) < np.mean(plain == 0)
+
+
+# -- radii and noise -----------------------------------------------------------------
+
+
+def test_a_radius_per_class_or_sample_is_what_it_says():
+    X, y = IRIS
+    table = {0: 0.1, 1: 0.0, 2: 0.05}
+    per_class = RobustLinearSVC(radius=table).fit(X, y)
+    per_sample = RobustLinearSVC().fit(X, y, radius=[table[k] for k in y])
+    same_model(per_class, per_sample)
+    names = np.array(["a", "b", "c"])
+    named = RobustLinearSVC(radius=dict(zip(names, table.values(), strict=True)))
+    np.testing.assert_allclose(named.fit(X, names[y]).coef_, per_class.coef_)
+    assert np.abs(per_class.coef_ - RobustLinearSVC().fit(X, y).coef_).max() > 1e-3
+    assert per_class.robust_score(X, y) == per_class.robust_score(
+        X, y, [table[k] for k in y]
+    )
+
+
+def test_the_robust_model_is_the_optimum_of_its_objective():
+    X, y = two_classes()
+    scales = np.linspace(0, 2, X.shape[1])
+    model = RobustLinearSVC(C=0.3, radius=0.2, noise=scales).fit(X, y)
+    problem = Problem.from_data(
+        X, np.where(y == 1, 1, -1), C=0.3, radius=0.2, noise=scales, intercept=0.0
+    )
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    value = problem.at(model.coef_[0], model.intercept_[0]).value
+    gap = problem.gap(model.coef_[0], model.intercept_[0], alpha)
+    assert gap <= 1e-4 * value
+    assert gap == pytest.approx(model.dual_gap_[0], abs=1e-9 * value)
+
+
+@pytest.mark.parametrize("noise", ["linf", "l1"])
+def test_boxes_and_cross_polytopes_go_through_the_conic_extra(noise, monkeypatch):
+    X, y = IRIS
+    model = RobustLinearSVC(radius=0.05, noise=noise).fit(X, y == 2)
+    moves = model.worst_case(X, y == 2, 0.1)
+    size = np.abs(moves).max(1) if noise == "linf" else np.abs(moves).sum(1)
+    np.testing.assert_allclose(size, 0.1)
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    with pytest.raises(ImportError, match=r"'linf' and 'l1'.*wideberth\[conic\]"):
+        RobustLinearSVC(radius=0.05, noise=noise).fit(X, y == 2)
+
+
+def test_too_much_noise_is_said_with_the_critical_radius():
+    X, y = two_classes()
+    with pytest.warns(NullModelWarning, match="critical uniform radius is"):
+        model = RobustLinearSVC(radius=50.0).fit(X, y)
+    assert not model.coef_.any()
+    assert np.isinf(model.certified_radius(X)).all()
+
+
+def test_warnings_name_the_class_and_point_at_the_fit():
+    X, y = IRIS
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    with pytest.warns(NullModelWarning, match="versicolor against the rest") as found:
+        RobustLinearSVC(radius=0.1).fit(X, names)
+    assert [warning.filename for warning in found] == [__file__]
+    with (
+        joblib.parallel_config(backend="loky", n_jobs=2),
+        pytest.warns(NullModelWarning, match="versicolor against the rest"),
+    ):
+        RobustLinearSVC(radius=0.1).fit(X, names)
+
+
+def test_robustness_costs_accuracy_and_buys_robust_accuracy():
+    X, y = two_classes()
+    rows = np.random.default_rng(0).permutation(len(y))
+    train, test = rows[::2], rows[1::2]
+    plain = RobustLinearSVC().fit(X[train], y[train])
+    robust = RobustLinearSVC(radius=0.5).fit(X[train], y[train])
+    assert robust.robust_score(X[test], y[test]) > 0.03 + plain.robust_score(
+        X[test], y[test], 0.5
+    )
+    assert robust.robust_score(X, y, 0.0) == robust.score(X, y)
+
+
+def test_robust_score_takes_weights_and_counts_unknown_labels_as_wrong():
+    X, y = IRIS
+    model = RobustLinearSVC(radius=0.05).fit(X, y)
+    weights = np.random.default_rng(0).random(len(y))
+    assert model.robust_score(X, y, 0.0, weights) == pytest.approx(
+        model.score(X, y, weights)
+    )
+    stranger = np.where(np.arange(len(y)) < 75, 9, y)
+    assert model.robust_score(X, stranger, 0.0) <= 0.5
+    with pytest.raises(ValueError, match="label 9, unknown to this model"):
+        model.worst_case(X, stranger, 0.1)
+
+
+# -- what a fit leaves behind --------------------------------------------------------
+
+
+def test_shapes_of_what_is_fitted():
+    X, y = IRIS
+    three, two = RobustLinearSVC().fit(X, y), RobustLinearSVC().fit(X, y > 0)
+    assert three.coef_.shape == (3, 4)
+    assert two.coef_.shape == (1, 4)
+    assert three.decision_function(X).shape == (150, 3)
+    assert two.decision_function(X).shape == (150,)
+    for model, problems in ((three, 3), (two, 1)):
+        for name in ("intercept_", "dual_gap_", "n_iter_", "screening_"):
+            assert len(getattr(model, name)) == problems
+        assert model.dual_coef_.shape == (problems, len(model.support_))
+        assert model.n_features_in_ == 4
+        assert np.all(model.dual_gap_ >= 0)
+
+
+def test_dual_coefficients_make_the_model_as_in_svc():
+    X, y = two_classes()
+    mine = RobustLinearSVC(tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(
+        mine.dual_coef_ @ X[mine.support_], mine.coef_, atol=1e-4
+    )
+    svc = SVC(kernel="linear", tol=1e-8).fit(X, y)
+    large = np.abs(mine.dual_coef_[0]) > 1e-6
+    np.testing.assert_array_equal(mine.support_[large], np.sort(svc.support_))
+    order = np.argsort(svc.support_)
+    np.testing.assert_allclose(
+        mine.dual_coef_[0][large], svc.dual_coef_[0][order], atol=1e-3
+    )
+
+
+def test_screening_is_reported_and_was_right():
+    X, y = two_classes()
+    model = RobustLinearSVC(radius=0.05).fit(X, y)
+    (report,) = model.screening_
+    assert report["removed"] > 0.5
+    assert report["removed"] + report["saturated"] <= 1
+    assert len(model.support_) <= (1 - report["removed"]) * len(y) + 1e-9
+    assert report["trace"][-1]["gap"] == pytest.approx(model.dual_gap_[0], abs=1e-9)
+    off = RobustLinearSVC(radius=0.05, screening=None).fit(X, y)
+    assert off.screening_[0]["removed"] == 0
+    same_model(off, model, rtol=1e-4)
+
+
+def test_classes_in_parallel_are_the_same():
+    X, y = digits()
+    options = {"radius": 0.1, "random_state": 0}
+    alone = RobustLinearSVC(**options).fit(X, y)
+    same_model(alone, RobustLinearSVC(n_jobs=2, **options).fit(X, y), rtol=1e-6)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        same_model(alone, RobustLinearSVC(**options).fit(X, y), rtol=1e-6)
+
+
+def test_a_warm_start_at_the_solution_has_nothing_to_do():
+    X, y = digits()
+    model = RobustLinearSVC(radius=0.05, warm_start=True).fit(X, y)
+    cold = clone(model).fit(X, y)
+    model.fit(X, y)
+    assert model.n_iter_.sum() == 0
+    model.set_params(C=1.5).fit(X, y)
+    same_model(model, cold.set_params(C=1.5, warm_start=False).fit(X, y), rtol=1e-3)
+    model.set_params(radius=0.0)
+    model.fit(X[:500, :30], y[:500])  # other features: from scratch, without a word
+    assert model.coef_.shape == (10, 30)
+
+
+def test_limits_are_kept_and_said():
+    X, y = digits()
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        RobustLinearSVC(max_iter=2).fit(X, y == 3)
+    with pytest.warns(ConvergenceWarning, match="raise max_seconds") as said:
+        hasty = RobustLinearSVC(max_seconds=1e-6).fit(X, y)
+    assert np.isfinite(hasty.coef_).all()
+    # w = 0 for want of time is not the best model.
+    assert not [note for note in said if note.category is NullModelWarning]
+
+
+def test_verbose_prints_certified_points(capsys):
+    X, y = IRIS
+    RobustLinearSVC(verbose=1).fit(X, np.array(["a", "b", "c"])[y])
+    printed = capsys.readouterr().out
+    for label in "abc":
+        assert f"[RobustLinearSVC] {label}: iteration" in printed
+    assert "gap" in printed
+
+
+BAD = [
+    ({"C": -1.0}, {}, "C=-1.0"),
+    ({"C": "1"}, {}, "C='1'"),
+    ({"radius": -0.5}, {}, "radius is -0.5"),
+    ({"radius": np.ones(150)}, {}, "radius has shape"),
+    ({"radius": {0: 1.0, 1: 1.0}}, {}, "radius=.* no entry for the class 2"),
+    ({"radius": {0: 1.0, 1: -1.0, 2: 0}}, {}, "radius per class is -1.0"),
+    ({}, {"radius": np.ones(7)}, r"radius has shape \(7,\)"),
+    ({}, {"radius": np.full(150, np.nan)}, "radius is nan"),
+    ({"noise": "l3"}, {}, "noise='l3'"),
+    ({"noise": np.ones(3)}, {}, r"noise gives scales of shape \(3,\)"),
+    ({"intercept_penalty": -1.0}, {}, "intercept_penalty is -1.0"),
+    ({"fit_intercept": False, "intercept_penalty": 1.0}, {}, "intercept_penalty=1.0"),
+    ({"class_weight": "even"}, {}, "class_weight='even'"),
+    ({"class_weight": {0: -1.0}}, {}, "class_weight per class is -1.0"),
+    ({}, {"sample_weight": np.full(150, -1.0)}, "sample_weight is -1.0"),
+    ({}, {"sample_weight": np.ones((150, 2))}, "sample_weight has shape"),
+    ({"solver": "sgd"}, {}, "solver='sgd'"),
+    ({"screening": "ball"}, {}, "screening='ball'"),
+    ({"tol": 0.0}, {}, "tol=0.0"),
+    ({"max_iter": 0}, {}, "max_iter=0"),
+    ({"max_seconds": -1}, {}, "max_seconds=-1"),
+]
+
+
+@pytest.mark.parametrize(("params", "given", "said"), BAD)
+def test_bad_input_is_named_and_leaves_what_was_fitted(params, given, said):
+    X, y = IRIS
+    fresh = RobustLinearSVC(**params)
+    with pytest.raises(ValueError, match=said):
+        fresh.fit(X, y, **given)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    model = RobustLinearSVC().fit(frame, y > 0)
+    before = model.decision_function(frame)
+    model.set_params(**params)
+    with pytest.raises(ValueError, match=said):
+        model.fit(X, y, **given)
+    assert model.n_features_in_ == 2
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.classes_.tolist() == [False, True]
+    np.testing.assert_array_equal(model.decision_function(frame), before)
+
+
+def test_an_interrupted_fit_leaves_what_was_fitted(monkeypatch):
+    X, y = IRIS
+    model = RobustLinearSVC().fit(X[:, :2], y > 0)
+    state = dict(vars(model))
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(svc, "solve", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert vars(model).keys() == state.keys()
+    assert all(vars(model)[name] is state[name] for name in state)
+
+
+# -- per-sample radii through scikit-learn's machinery ----------------------------------
+
+
+def expected_folds(X, y, radii, indices):
+    """Decision values of models trained by hand on each fold."""
+    for train in indices:
+        scaler = StandardScaler().fit(X[train])
+        model = RobustLinearSVC().fit(
+            scaler.transform(X[train]), y[train], radius=radii[train]
+        )
+        yield model.decision_function(scaler.transform(X))
+
+
+@pytest.mark.parametrize("routed", [True, False])
+def test_per_sample_radii_are_cut_to_the_folds(routed):
+    X, y = two_classes()
+    rng = np.random.default_rng(0)
+    radii, weights = rng.uniform(0, 1, size=len(y)), rng.uniform(0.5, 2, size=len(y))
+    with sklearn.config_context(enable_metadata_routing=routed):
+        svc, scaler, prefix = RobustLinearSVC(), StandardScaler(), "robustlinearsvc__"
+        if routed:
+            svc.set_fit_request(radius=True, sample_weight=True)
+            scaler.set_fit_request(sample_weight=False)
+            prefix = ""
+        model = make_pipeline(scaler, svc)
+        found = cross_validate(
+            model,
+            X,
+            y,
+            cv=3,
+            params={f"{prefix}radius": radii},
+            return_estimator=True,
+            return_indices=True,
+        )
+        expected = expected_folds(X, y, radii, found["indices"]["train"])
+        for fitted, values in zip(found["estimator"], expected, strict=True):
+            np.testing.assert_allclose(fitted.decision_function(X), values, atol=1e-5)
+        search = GridSearchCV(model, {"robustlinearsvc__C": [0.1, 1.0]}, cv=3)
+        search.fit(X, y, **{f"{prefix}radius": radii})
+        best = RobustLinearSVC(C=search.best_params_["robustlinearsvc__C"])
+        same_model(search.best_estimator_[-1], best.fit(scale(X), y, radius=radii))
+        both = {f"{prefix}radius": radii, f"{prefix}sample_weight": weights}
+        weighted = RobustLinearSVC().fit(scale(X), y, weights, radii)
+        same_model(model.fit(X, y, **both)[-1], weighted)
+
+
+def test_calibration_gives_probabilities():
+    X, y = IRIS
+    model = CalibratedClassifierCV(RobustLinearSVC(radius=0.05), cv=3).fit(X, y)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert model.score(X, y) > 0.9
+
+
+def test_importing_the_package_stays_cheap():
+    code = (
+        "import sys, wideberth; "
+        "heavy = {'sklearn', 'numba', 'matplotlib', 'cvxpy', 'pandas'} & set(sys.modules);"
+        "assert not heavy, heavy; wideberth.RobustLinearSVC; "
+        "assert 'RobustLinearSVC' in dir(wideberth); assert 'sklearn' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

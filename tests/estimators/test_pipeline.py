@@ -1,0 +1,274 @@
+import doctest
+import inspect
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+import wideberth.estimators.pipeline
+from wideberth import RobustLinearSVC, carry_noise, make_robust_pipeline, solve
+from wideberth.estimators.pipeline import linear_map
+from wideberth.problem.noise import Correlated, as_shape
+
+X, Y = load_wine(return_X_y=True)
+TAU = X.std(axis=0) * np.linspace(0.05, 0.4, 13)
+RNG = np.random.default_rng(0)
+ROOT = RNG.normal(size=(13, 13)) * TAU[:, None]
+
+#: Steps, and whether a diagonal noise stays diagonal behind them.
+CHAINS = {
+    "standard": ([StandardScaler()], True),
+    "minmax": ([MinMaxScaler((-1, 3))], True),
+    "three scalers": ([RobustScaler(), MaxAbsScaler(), StandardScaler()], True),
+    "selection": ([StandardScaler(), SelectKBest(k=5)], True),
+    "imputer": ([SimpleImputer(), StandardScaler(with_std=False)], True),
+    "columns": (
+        [
+            ColumnTransformer(
+                [("a", StandardScaler(), [3, 1]), ("b", "passthrough", [0])],
+            )
+        ],
+        True,
+    ),
+    "whitened": ([StandardScaler(), PCA(4, whiten=True)], False),
+    "union": ([FeatureUnion([("a", PCA(3)), ("b", MinMaxScaler())])], False),
+    "differences": ([FunctionTransformer(np.diff)], False),
+}
+
+
+@pytest.mark.parametrize("noise", ["l2", TAU, ROOT @ ROOT.T], ids=["l2", "τ", "Σ"])
+@pytest.mark.parametrize("name", CHAINS)
+def test_carried_noise_has_the_support_function_of_the_raw_one(name, noise):
+    steps, diagonal = CHAINS[name]
+    chain = make_pipeline(*map(clone, steps)).fit(X, Y)
+    carried = carry_noise(noise, chain, X)
+    if np.ndim(noise) < 2:
+        assert isinstance(carried, Correlated) != diagonal
+    d = chain.transform(X).shape[1]
+    raw, behind = as_shape(noise, 13), as_shape(carried, d)
+    linear = linear_map(chain, X)
+    for _ in range(20):
+        w = RNG.normal(size=d)
+        # The most that a raw move of size 1 changes ⟨w, T(x)⟩, found on T itself.
+        move = raw.maximizer(linear.T @ w)
+        assert raw.dual_norm(move) <= 1 + 1e-9
+        gain = (chain.transform(X[:5] + move) - chain.transform(X[:5])) @ w
+        np.testing.assert_allclose(gain, behind.support(w), rtol=1e-7)
+
+
+def test_rotations_and_truncated_ones_keep_the_euclidean_ball():
+    assert carry_noise("l2", PCA().fit(X), X) == "l2"
+    assert carry_noise("l2", PCA(3).fit(X), X) == "l2"
+
+
+def test_small_features_beside_large_offsets_are_read_exactly():
+    beside = np.column_stack([X[:, :2], 1e9 + 1e3 * X[:, 2]])
+    pca = PCA().fit(beside)
+    linear = linear_map(pca, beside).toarray()
+    np.testing.assert_allclose(linear, pca.components_, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (5, 1), (2, 2)])
+def test_little_data_is_enough_to_read_a_scaler(shape):
+    few = RNG.normal(size=shape)
+    scaler = MinMaxScaler().fit(few)
+    linear = linear_map(scaler, few).toarray()
+    np.testing.assert_allclose(linear, np.diag(scaler.scale_), rtol=1e-12)
+
+
+def test_scaled_pca_of_sparse_data_and_wide_sparse_scalers():
+    S = sp.csr_array(RNG.normal(size=(200, 3000)) * (RNG.random((200, 3000)) < 0.01))
+    scaler = MaxAbsScaler().fit(S)
+    np.testing.assert_allclose(carry_noise("l2", scaler, S), 1 / scaler.scale_)
+    svd = TruncatedSVD(5).fit(S)
+    assert carry_noise("l2", svd, S) == "l2"
+    assert linear_map(svd, S).shape == (5, 3000)
+
+
+@pytest.mark.parametrize("make", [StandardScaler, MinMaxScaler, RobustScaler])
+def test_noise_in_raw_units_is_noise_scaled_by_hand(make):
+    model = make_robust_pipeline(make(), RobustLinearSVC(radius=0.7, noise=TAU))
+    model.fit(X, Y)
+    scaler = make().fit(X)
+    scale = scaler.scale_ if make is MinMaxScaler else 1 / scaler.scale_
+    by_hand = RobustLinearSVC(radius=0.7, noise=TAU * scale)
+    by_hand.fit(scaler.transform(X), Y)
+    np.testing.assert_allclose(model[-1].coef_, by_hand.coef_, rtol=1e-5, atol=1e-7)
+    assert model[-1].noise is model.noise_  # parameters stay as they were given
+
+
+def test_scaling_makes_a_difference_that_a_plain_pipeline_gets_wrong():
+    svc = RobustLinearSVC(radius=0.7, noise=TAU)
+    plain = make_pipeline(StandardScaler(), clone(svc)).fit(X, Y)
+    robust = make_robust_pipeline(StandardScaler(), svc).fit(X, Y)
+    assert np.abs(plain[-1].coef_ - robust[-1].coef_).max() > 0.01
+
+
+def test_correlated_noise_is_solved_exactly():
+    rng = np.random.default_rng(7)
+    A, y = rng.normal(size=(60, 5)), np.where(rng.random(60) < 0.5, 1, -1)
+    A[y > 0] += 0.8
+    root, radii = rng.normal(size=(5, 5)), rng.uniform(0, 0.3, size=60)
+    w, b = cp.Variable(5), cp.Variable()
+    slack = 1 - cp.multiply(y, A @ w + b) + radii * cp.norm2(root.T @ w)
+    oracle = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + cp.sum(cp.pos(slack))))
+    oracle.solve(solver=cp.CLARABEL)
+    options = {"radius": radii, "noise": root @ root.T, "fit_intercept": True}
+    solution = solve(A, y, tol=1e-9, **options)
+    assert solution.converged
+    assert solution.primal == pytest.approx(oracle.value, rel=1e-7)
+    np.testing.assert_allclose(solution.w, w.value, atol=1e-4)
+    again = solve(A, y, tol=1e-8, init=solution, **options)
+    assert again.n_iter == 0
+    sparse = solve(sp.csr_array(A), y, tol=1e-9, **options)
+    np.testing.assert_allclose(sparse.w, solution.w, atol=1e-5)
+
+
+def test_promises_are_made_in_raw_units():
+    steps = StandardScaler(), PCA(6), RobustLinearSVC(radius=0.5, noise=TAU)
+    model = make_robust_pipeline(*steps).fit(X, Y)
+    radius = model.certified_radius(X)
+    behind = model[-1].certified_radius(model[:-1].transform(X))
+    np.testing.assert_allclose(radius, behind, rtol=1e-6)
+    moves = model.worst_case(X, Y, 0.5)
+    np.testing.assert_allclose(np.linalg.norm(moves / TAU, axis=1), 0.5, rtol=1e-9)
+    assert model.score(X + moves, Y) == pytest.approx(model.robust_score(X, Y, 0.5))
+    assert model.robust_score(X, Y) == model.robust_score(X, Y, 0.5)  # as trained
+    assert model.score(X + moves, Y) < model.score(X, Y)
+
+
+def test_each_fold_carries_the_noise_through_its_own_scaler():
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(noise=TAU))
+    found = cross_validate(model, X, Y, return_estimator=True, return_indices=True)
+    train = found["indices"]["train"]
+    for fitted, rows in zip(found["estimator"], train, strict=True):
+        expected = TAU / X[rows].std(axis=0)
+        np.testing.assert_allclose(fitted[-1].noise_, expected, rtol=1e-6)
+    search = GridSearchCV(model, {"robustlinearsvc__radius": [0.0, 0.5, 2.0]}).fit(X, Y)
+    assert isinstance(
+        search.best_estimator_, wideberth.estimators.pipeline.RobustPipeline
+    )
+    assert search.best_score_ > 0.9
+    calibrated = CalibratedClassifierCV(clone(model)).fit(X, Y)
+    assert calibrated.predict_proba(X).shape == (178, 3)
+
+
+def test_per_sample_radii_pass_through():
+    radii = np.random.default_rng(0).uniform(0, 1, size=len(Y))
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(noise=TAU))
+    model.fit(X, Y, robustlinearsvc__radius=radii)
+    scaled = StandardScaler().fit(X)
+    by_hand = RobustLinearSVC(noise=TAU / scaled.scale_)
+    by_hand.fit(scaled.transform(X), Y, radius=radii)
+    np.testing.assert_allclose(model[-1].coef_, by_hand.coef_, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_pass_through(kind):
+    names = [f"c{j}" for j in range(13)]
+    frame = (
+        pd.DataFrame(X, columns=names)
+        if kind == "pandas"
+        else pl.DataFrame(X, schema=names)
+    )
+    model = make_robust_pipeline(
+        StandardScaler(), RobustLinearSVC(radius=0.5, noise=TAU)
+    )
+    on_frame = clone(model).fit(frame, Y)
+    np.testing.assert_allclose(on_frame[-1].coef_, model.fit(X, Y)[-1].coef_)
+    assert on_frame.worst_case(frame, Y).shape == X.shape
+
+
+def test_a_pipeline_of_the_classifier_alone_changes_nothing():
+    alone = make_robust_pipeline(RobustLinearSVC(radius=0.1)).fit(X, Y)
+    np.testing.assert_allclose(
+        alone[-1].coef_, RobustLinearSVC(radius=0.1).fit(X, Y).coef_
+    )
+
+
+@pytest.mark.parametrize(
+    "step",
+    [Normalizer(), PowerTransformer(), PolynomialFeatures(2), MinMaxScaler(clip=True)],
+)
+def test_steps_that_are_not_affine_are_refused_by_name(step):
+    model = make_robust_pipeline(step, RobustLinearSVC(noise=TAU))
+    with pytest.raises(
+        ValueError, match=rf"{type(step).__name__.lower()}' \(.*\) is not affine"
+    ):
+        model.fit(X, Y)
+    assert not hasattr(model, "linear_map_")
+    assert not hasattr(model[-1], "coef_")
+
+
+def test_a_failed_fit_leaves_the_pipeline_as_it_was():
+    model = make_robust_pipeline(
+        StandardScaler(), RobustLinearSVC(radius=0.5, noise=TAU)
+    )
+    before = model.fit(X, Y).decision_function(X)
+    radius = model.certified_radius(X)
+    with pytest.raises(ValueError, match="radius"):
+        model.fit(2 * X, Y, robustlinearsvc__radius=-1.0)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(model.certified_radius(X), radius)
+
+
+def test_boxes_pass_selection_and_nothing_else():
+    chosen = SelectKBest(k=4).fit(X, Y)
+    assert carry_noise("linf", chosen, X) == "linf"
+    with pytest.raises(ValueError, match="one noise scale per feature"):
+        carry_noise("linf", StandardScaler().fit(X), X)
+
+
+def test_entries_that_are_not_numbers_are_refused():
+    frame = pd.DataFrame({"a": X[:, 0], "b": ["x", "y"] * 89})
+    keep = ColumnTransformer([("a", StandardScaler(), ["a"])])
+    with pytest.raises(ValueError, match="entries that are not numbers"):
+        make_robust_pipeline(keep, RobustLinearSVC()).fit(frame, Y)
+    by_name = make_robust_pipeline(keep, RobustLinearSVC())
+    assert by_name.fit(frame[["a"]], Y)[-1].noise_ == pytest.approx(1 / X[:, 0].std())
+
+
+def test_another_last_step_is_refused():
+    with pytest.raises(TypeError, match="last step is StandardScaler"):
+        make_robust_pipeline(PCA(), StandardScaler()).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        (np.ones((2, 3)), r"noise has shape \(2, 3\)"),
+        (np.eye(4), r"covariance of shape \(4, 4\), but X has 13"),
+        (np.triu(np.ones((13, 13))), "not symmetric"),
+        (-np.eye(13), "negative eigenvalue"),
+    ],
+)
+def test_what_is_no_covariance_is_refused(noise, said):
+    with pytest.raises(ValueError, match=said):
+        RobustLinearSVC(noise=noise).fit(X, Y)
+
+
+def test_the_examples_in_the_documentation_hold():
+    assert doctest.testmod(wideberth.estimators.pipeline).failed == 0
+    assert "noise" in inspect.getdoc(make_robust_pipeline)

@@ -1,0 +1,168 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from problems import INTERCEPTS, SHAPES, make_problem, problems
+from safety import parameters
+from wideberth import solve
+from wideberth.problem.endpoints import (
+    critical_radius,
+    critical_scale,
+    is_null,
+    null_certificate,
+    saturation_scale,
+)
+from wideberth.problem.rows import as_rows
+from wideberth.solvers.conic import solve_conic
+
+
+@given(problems())
+@settings(max_examples=60)
+def test_model_dies_exactly_at_the_critical_radius(problem):
+    bracket = critical_radius(problem)
+    if not np.isfinite(bracket.upper) or bracket.lower == 0:
+        return
+    above = problem.with_radii(bracket.upper * (1 + 1e-9))
+    below = problem.with_radii(bracket.lower * (1 - 1e-9))
+    assert is_null(above) is True
+    assert is_null(below) in ((False,) if bracket.width == 0 else (False, None))
+
+
+@pytest.mark.parametrize("seed", [1156, 578])
+def test_rounding_is_not_taken_for_a_model(seed):
+    # A constant feature says nothing beside a free intercept: its critical radius is 0.
+    problem = make_problem(
+        seed, n=33, d=1, C=10.0**1.5, intercept=0.0, weights="random",
+        oddity="constant column", separation=0.0,
+    )  # fmt: skip
+    assert critical_radius(problem).lower == 0
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_oracle_agrees_on_both_sides(shape, intercept):
+    problem = make_problem(7, shape=shape, intercept=intercept, n=25, weights="random")
+    if shape == "ellipsoid":
+        # A noise-free feature keeps the model alive at any radius; see below.
+        problem.noise.scales[:] = 1 + problem.noise.scales
+        problem = type(problem)(
+            problem.rows, problem.weights, problem.radii,
+            type(problem.noise)(problem.noise.scales), intercept,
+        )  # fmt: skip
+    bracket = critical_radius(problem)
+    assert bracket.width <= 1e-3
+    alive = solve_conic(problem.with_radii(0.98 * bracket.lower))
+    dead = solve_conic(problem.with_radii(1.02 * bracket.upper))
+    assert np.linalg.norm(dead.w) < 1e-4 * np.linalg.norm(alive.w)
+    assert alive.certificate.relative_gap < 1e-7
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from((*INTERCEPTS, 5.0)),
+    st.sampled_from([None, "tiny class", "duplicates"]),
+)
+@settings(max_examples=40)
+def test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on(
+    seed, intercept, oddity
+):
+    problem = make_problem(
+        seed, n=15, d=2, intercept=intercept, oddity=oddity,
+        radius_decades=3, weights="random",
+    )  # fmt: skip
+    bracket = critical_scale(problem, tol=1e-4, max_iter=500)
+    beyond = ((1.001 * bracket.upper, True), (5 * bracket.upper, True))
+    for t, null in ((0.9 * bracket.lower, False), *beyond):
+        there = problem.with_radii(t * problem.radii)
+        found = solve(there.rows.X, there.y, quiet=True, tol=1e-9, **parameters(there))
+        nothing = there.at(np.zeros(2)).value
+        assert found.primal <= nothing * (1 + 1e-9)
+        if null:
+            assert found.primal >= nothing * (1 - 1e-8)
+            alpha = null_certificate(there)
+            if alpha is not None:
+                assert there.dual_at(alpha).value == pytest.approx(nothing, rel=1e-9)
+        elif t > 0:
+            assert found.primal < nothing * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_samples_without_weight_do_not_bear_on_the_ends(intercept):
+    problem = make_problem(5, intercept=intercept, n=30, radius=0.02)
+    balanced = np.where(
+        problem.y > 0, 1 / (problem.y > 0).sum(), 1 / (problem.y < 0).sum()
+    )
+    problem = problem.with_weights(balanced)
+    far = replace(
+        problem,
+        rows=as_rows(
+            np.vstack([problem.rows.X, 1e3 * np.ones((2, 4))]),
+            np.concatenate([problem.y, [1.0, -1.0]]),
+        ),
+        weights=np.concatenate([problem.weights, [0.0, 0.0]]),
+        radii=np.concatenate([problem.radii, [0.0, 0.0]]),
+    )
+    assert saturation_scale(far) == pytest.approx(saturation_scale(problem))
+    here, there = critical_scale(problem), critical_scale(far)
+    assert there.lower == pytest.approx(here.lower, rel=1e-2)
+    assert there.upper == pytest.approx(here.upper, rel=1e-2)
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0])
+def test_no_radius_kills_a_model_with_a_noise_free_feature(intercept):
+    problem = make_problem(3, shape="ellipsoid", intercept=intercept, n=21)
+    assert 0 in problem.noise.scales
+    assert critical_radius(problem).lower == np.inf
+    assert is_null(problem.with_radii(1e6)) is False
+
+
+def test_null_test_respects_per_sample_radii():
+    problem = make_problem(1, radius=0.5, spread_radii=True, weights="random")
+    t = critical_scale(problem).lower
+    assert is_null(problem.with_radii(problem.radii * t * (1 + 1e-12))) is True
+    assert is_null(problem.with_radii(problem.radii * t * (1 - 1e-12))) is False
+
+
+@given(problems(intercepts=(None, 1.0)))
+@settings(max_examples=60)
+def test_all_samples_saturate_up_to_the_saturation_scale(problem):
+    scale = saturation_scale(problem)
+    if not np.isfinite(scale):
+        scale = 1.0
+    largest = problem.with_weights(problem.weights * scale)
+    dual = largest.dual_at(largest.weights)
+    point = largest.at(dual.w, dual.b)
+    certificate = largest.certificate(point, dual)
+    assert certificate.gap <= 1e-9 * point.value + certificate.rounding
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_beyond_the_saturation_scale_some_sample_does_not(intercept):
+    problem = make_problem(5, intercept=intercept, n=30, radius=0.02)
+    if intercept == 0:
+        weights = np.where(
+            problem.y > 0, 1 / (problem.y > 0).sum(), 1 / (problem.y < 0).sum()
+        )
+        assert saturation_scale(problem) == 0
+        problem = problem.with_weights(weights)
+    scale = saturation_scale(problem)
+    for factor, saturated in ((0.99, True), (1.01, False)):
+        scaled = problem.with_weights(problem.weights * scale * factor)
+        alpha = solve_conic(scaled).alpha
+        assert np.all(alpha > (1 - 1e-5) * scaled.weights) == saturated
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_free_intercept_bracket_contains_the_truth_for_imbalanced_classes(seed):
+    problem = make_problem(
+        seed, n=12, d=3, intercept=0.0, oddity="tiny class", radius=0.1
+    )
+    bracket = critical_radius(problem, max_iter=30)
+    assert 0 <= bracket.lower <= bracket.upper
+    refined = critical_radius(problem, max_iter=300)
+    assert bracket.lower <= refined.lower * (1 + 1e-9)
+    assert refined.upper <= bracket.upper * (1 + 1e-9)

@@ -1,0 +1,498 @@
+"""Problems at the ends: weights beyond use, classes of no weight, numbers beyond range."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from problems import make_problem
+from wideberth import (
+    NullModelWarning,
+    Problem,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    critical_radius,
+    path,
+    screen,
+    solve,
+)
+from wideberth.problem import Certificate
+from wideberth.problem.endpoints import null_certificate
+from wideberth.screening.partition import Reduction, ideal_partition, screen_points
+from wideberth.solution import not_converged
+from wideberth.solvers import conic, registry, rescue
+from wideberth.solvers.base import Control, Outcome
+
+FREE = {"fit_intercept": True}
+INTERCEPTS = {"none": {}, "free": FREE, "penalised": FREE | {"intercept_penalty": 1.0}}
+SHAPES = ("linf", "l1")
+
+
+def clouds(seed=0, n=30, d=5, shift=1.0, share=3):
+    """Two clouds of points, one in `share` of them positive."""
+    rng, y = np.random.default_rng(seed), np.where(np.arange(n) % share == 0, 1, -1)
+    X = rng.normal(size=(n, d))
+    X[:, 0] += shift * y
+    return X, y
+
+
+def in_chunks(size, *parts):
+    return [
+        tuple(part[start : start + size] for part in parts)
+        for start in range(0, len(parts[0]), size)
+    ]
+
+
+# -- the conic solver at large C -----------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("noise", SHAPES)
+@pytest.mark.parametrize("radius", [0.0, 1e-6, 0.1])
+def test_hard_margins_are_certified_under_every_shape(noise, intercept, radius):
+    X = np.random.default_rng(0).normal(size=(6, 8))
+    y = np.array([-1, 1, 1, 1, -1, -1])
+    options = {"noise": noise, "radius": radius} | INTERCEPTS[intercept]
+    hard, harder = (solve(X, y, C=C, **options) for C in (1e8, 1e12))
+    assert hard.converged
+    assert harder.converged
+    assert hard.primal == pytest.approx(harder.primal, rel=3e-6)  # α < c: the same
+
+
+@pytest.mark.parametrize("noise", SHAPES)
+def test_a_path_keeps_its_points_at_large_C(noise):
+    X = np.random.default_rng(0).normal(size=(6, 8))
+    y = np.array([-1, 1, 1, 1, -1, -1])
+    found = path(
+        X, y, Cs=[1.0, 1e8, 1e13], radii=[0.0, 0.1], noise=noise, fit_intercept=False
+    )
+    assert found.complete
+    assert found.converged.all()
+
+
+def test_overlapping_classes_under_huge_weights_are_solved_by_shares_of_the_weight():
+    X, y = clouds(5, n=30, d=2, shift=0.2)
+    problem = Problem.from_data(X, y, C=1e14, radius=0.0, noise="linf")
+    found = conic.solve_conic(problem, unit=1e14)
+    assert found.certificate.relative_gap < 1e-6
+    exact = solve(X, y, C=1e14, fit_intercept=False)
+    assert found.certificate.primal == pytest.approx(exact.primal, rel=1e-6)
+
+
+def test_what_costs_nothing_is_no_part_of_the_cone_program():
+    problem = make_problem(3, shape="linf", radius=0.0, intercept=None)
+    weights = np.array(problem.weights)
+    weights[:4] = 0.0
+    found = conic.solve_conic(problem.with_weights(weights))
+    assert found.certificate.relative_gap < 1e-8
+    assert not found.alpha[:4].any()
+    import cvxpy as cp
+
+    used = weights > 0
+    for radius, more in ((0.0, []), (0.1, [1])):
+        program = conic._program(cp, problem.with_radii(radius), used, 1.0)[0]
+        sizes = sorted(variable.size for variable in program.variables())
+        assert sizes == sorted([problem.rows.d, used.sum(), *more])
+
+
+@pytest.mark.parametrize("noise", SHAPES)
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+def test_a_conic_solver_that_fails_leaves_a_warning_and_a_point(
+    monkeypatch, noise, radius
+):
+    def fail(problem, **options):
+        raise conic.ConicError("clarabel failed on this problem")
+
+    monkeypatch.setattr(conic, "solve_conic", fail)
+    monkeypatch.setattr(rescue, "solve_conic", fail)
+    X, y = clouds(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = solve(
+            X, y, noise=noise, radius=radius, solver="conic", fit_intercept=False
+        )
+        points = path(
+            X,
+            y,
+            Cs=[0.1, 1.0],
+            noise=noise,
+            radii=[radius],
+            solver="conic",
+            fit_intercept=False,
+        )
+    # Without noise all shapes are alike, and the smooth engines know the answer.
+    assert found.converged == (radius == 0)
+    assert np.isfinite(found.primal)
+    assert points.complete
+    assert not points.null.any()  # nobody proved that w = 0 is best
+    if radius:
+        assert "rounding forbids more" not in str(found.notes[0])
+
+
+def test_the_second_attempt_of_the_conic_solver_may_succeed(monkeypatch):
+    real, calls = conic.solve_conic, []
+
+    def fail_once(problem, **options):
+        calls.append(options)
+        if len(calls) == 1:
+            raise conic.ConicError("clarabel failed on this problem")
+        return real(problem, **options)
+
+    monkeypatch.setattr(conic, "solve_conic", fail_once)
+    monkeypatch.setattr(rescue, "solve_conic", fail_once)
+    X, y = clouds(2)
+    assert solve(X, y, noise="l1", radius=0.1, fit_intercept=False).converged
+    assert len(calls) > 1
+
+
+# -- the null model ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["l2", *SHAPES])
+@pytest.mark.parametrize("penalty", [0.0, 0.5])
+@pytest.mark.parametrize("factor", [1.002, 1.2])
+def test_beyond_the_critical_radius_the_model_is_null_and_says_so(
+    noise, penalty, factor
+):
+    X, y = clouds(1)
+    problem = Problem.from_data(X, y, noise=noise, intercept=penalty)
+    options = FREE | {"noise": noise, "intercept_penalty": penalty}
+    radius = factor * critical_radius(problem).upper
+    with pytest.warns(NullModelWarning):
+        found = solve(X, y, radius=radius, **options)
+    assert found.converged
+    assert not found.w.any()
+    with pytest.warns(NullModelWarning):
+        along = path(X, y, Cs=[1.0], radii=[radius], **options)
+    assert along.null.all()
+    assert along.converged.all()
+
+
+@pytest.mark.parametrize("noise", ["l2", *SHAPES])
+def test_below_the_critical_radius_the_model_is_not_null(noise):
+    X, y = clouds(1)
+    problem = Problem.from_data(X, y, noise=noise, intercept=0.0)
+    radius = 0.97 * critical_radius(problem).lower
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NullModelWarning)
+        found = solve(X, y, radius=radius, noise=noise, fit_intercept=True)
+        assert found.w.any()
+        # However rough the tolerance: w = 0 would pass for optimal here.
+        rough = solve(X, y, radius=radius, noise=noise, fit_intercept=True, tol=0.1)
+    assert rough.w.any()
+
+
+def test_the_estimator_and_its_search_warn_of_box_noise_beyond_the_critical_radius():
+    X, y = clouds(1, n=60)
+    problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
+    radius = 1.2 * critical_radius(problem).upper
+    with pytest.warns(NullModelWarning):
+        model = RobustLinearSVC(radius=radius, noise="linf").fit(X, y)
+    assert not model.coef_.any()
+    search = RobustLinearSVCCV(Cs=[1.0], radii=[radius], noise="linf", cv=2)
+    with pytest.warns(NullModelWarning):
+        search.fit(X, y)
+    assert not search.coef_.any()
+
+
+def test_a_start_on_the_face_finds_what_its_middle_misses():
+    X, y = clouds(1)
+    problem = Problem.from_data(X, y, noise="linf", intercept=0.0)
+    radius = 1.01 * critical_radius(problem).upper
+    problem = problem.with_radii(radius)
+    assert null_certificate(problem) is None
+    near = conic.solve_conic(problem).alpha
+    alpha = null_certificate(problem, near, 50)
+    dual = problem.dual_at(alpha)
+    np.testing.assert_array_equal(dual.alpha, alpha)  # feasible as it is
+    assert not dual.w.any()
+    assert dual.value == pytest.approx(problem.at(np.zeros(5)).value, rel=1e-12)
+
+
+def test_chunks_take_no_tiny_model_for_the_null_model():
+    X, y = clouds(1, n=300)
+    problem = Problem.from_data(X, y, intercept=0.0)
+    radius = 0.97 * critical_radius(problem).lower
+    options = FREE | {"radius": radius, "tol": 0.1}  # w = 0 would pass for optimal
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NullModelWarning)
+        assert solve(in_chunks(100, X, y), **options).w.any()
+
+
+@pytest.mark.parametrize("share", [3, 2])
+@pytest.mark.parametrize("factor", [1.01, 1.3])
+def test_chunks_know_the_null_model_that_memory_knows(share, factor):
+    X, y = clouds(1, n=300, share=share)
+    problem = Problem.from_data(X, y, intercept=0.0)
+    radius = factor * critical_radius(problem).upper
+    with pytest.warns(NullModelWarning):
+        found = solve(in_chunks(100, X, y), radius=radius, fit_intercept=True)
+    assert found.converged
+    assert not found.w.any()
+
+
+# -- one class of no weight ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+@pytest.mark.parametrize("road", ["newton", "coordinate", "conic", "path", "chunks"])
+def test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing(side, radius, road):
+    X, y = clouds(3, n=20, d=3, share=2)
+    weight = np.where(y == side, np.linspace(0.0, 1.0, 20), 0.0)
+    options = FREE | {"quiet": True}
+    if road == "path":
+        options |= {"sample_weight": weight, "radii": [radius], "noise": "linf"}
+        found = path(X, y, Cs=[0.1, 1.0], **options)
+        assert found.null.all()
+        assert not found.objectives.any()
+    else:
+        options |= {"radius": radius}
+        if road == "chunks":
+            found = solve(in_chunks(7, X, y, weight), **options)
+        else:
+            found = solve(X, y, sample_weight=weight, solver=road, **options)
+        assert found.primal == 0.0
+        assert not found.w.any()
+        assert found.b == pytest.approx(side)
+    assert np.all(found.converged)
+    (note,) = found.notes
+    assert isinstance(note, NullModelWarning)
+    assert "no weight" in str(note)
+
+
+# -- weights that span many orders, out of core --------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize(("seed", "C"), [(2, 1e3), (36, 1.0)])
+def test_chunks_with_weights_over_six_orders_are_solved(seed, C, intercept):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 4)), np.where(rng.random(20) < 0.5, 1, -1)
+    weight = 10.0 ** rng.uniform(-3, 3, 20)
+    options = {"C": C, "radius": 0.1} | INTERCEPTS[intercept]
+    found = solve(in_chunks(9, X, y, weight), **options)
+    same = solve(X, y, sample_weight=weight, **options)
+    assert found.converged
+    assert found.primal == pytest.approx(same.primal, rel=2e-6)
+    assert np.all((found.alpha >= 0) & (found.alpha <= C * weight))
+
+
+def test_second_attempts_know_of_folded_samples_beside_a_free_intercept():
+    problem = make_problem(4, n=24, intercept=0.0, radius=0.1)
+    shifted = Problem.from_data(
+        problem.rows.X + 50.0, problem.y, radius=0.1, intercept=0.0
+    )
+    mask = (shifted.y > 0) & (np.arange(24) < 12)
+    decided = rescue.Screener(shifted, None)
+    partition = _partition(shifted, mask)
+    small = decided.reduction.shrink(partition).problem
+    centred = rescue._centred(small)
+    w, b = np.random.default_rng(0).normal(size=small.rows.d), 0.3
+    means = small.rows.X.mean(axis=0)
+    moved = centred.at(w, b + float(means @ w))
+    assert moved.value == pytest.approx(small.at(w, b).value, rel=1e-9)
+
+
+def _partition(problem, saturated):
+    from wideberth.screening.partition import Partition
+
+    bounds = np.full(problem.n, np.nan)
+    return Partition(np.zeros(problem.n, dtype=bool), saturated, bounds, bounds)
+
+
+def test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance():
+    control = Control(tol=1e-6)
+    stuck = str(not_converged(control, Certificate(1.0, 0.0, 1e-12), 0.1))
+    assert "rounding forbids more" not in stuck
+    assert "the solver came no further" in stuck
+    drowned = str(not_converged(control, Certificate(1.0, 1.0 - 1e-7, 1e-5), 0.1))
+    assert "rounding forbids more" in drowned
+
+
+# -- numbers beyond range ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [0.0, 1.0, 1e-8])
+@pytest.mark.parametrize(
+    "wild", [{"b": 1e200}, {"b": -1e308}, {"w": 1e200}, {"w": 1e308}]
+)
+def test_screen_takes_any_primal_point(intercept, wild):
+    X, y = clouds(4)
+    best = solve(X, y, radius=0.1, fit_intercept=True, intercept_penalty=intercept)
+    w, b = wild.get("w", 1.0) * best.w, wild.get("b", best.b)
+    options = {"C": 1.0, "radius": 0.1, "intercept": intercept}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = screen(X, y, w, best.alpha, b=b, **options)
+    margins = Problem.from_data(X, y, radius=0.1).robust_margins(best.w) + y * best.b
+    assert np.all(found.lower <= margins + 1e-4)
+    assert np.all(found.upper >= margins - 1e-4)
+
+
+@pytest.mark.parametrize("b", [np.nan, np.inf])
+def test_screen_refuses_an_intercept_that_is_no_number(b):
+    X, y = clouds(4)
+    with pytest.raises(ValueError, match="b must be a finite"):
+        screen(X, y, np.zeros(5), np.zeros(30), C=1.0, radius=0.0, intercept=0.0, b=b)
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate"])
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("wild", [(1.0, 1e200), (1e200, 0.0), (1e308, 1e308)])
+def test_a_start_that_overflows_is_no_start(solver, penalty, wild):
+    X, y = clouds(4)
+    options = FREE | {"radius": 0.1, "intercept_penalty": penalty, "solver": solver}
+    best = solve(X, y, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = solve(X, y, init=(wild[0] * best.w, wild[1], best.alpha), **options)
+    assert found.converged
+    assert found.primal == pytest.approx(best.primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("region", ["gap", "midpoint", "ellipsoid"])
+@pytest.mark.parametrize("intercept", [None, 0.0])
+@pytest.mark.parametrize("noise", ["l2", "linf", "scales"])
+@pytest.mark.parametrize(
+    ("power", "off"), [(-510, 0.0), (-510, 1e-3), (511, 0.0), (520, 1e-3)]
+)
+def test_screen_says_the_same_in_any_units(power, off, noise, intercept, region):
+    X, y = clouds(4)
+    noise = np.linspace(0.0, 2.0, 5) if noise == "scales" else noise
+    best = solve(X, y, radius=0.1, noise=noise, fit_intercept=intercept is not None)
+    w = best.w + off * np.random.default_rng(0).normal(size=5)
+    scale = 2.0**power
+    options = {"noise": noise, "intercept": intercept, "region": region}
+    usual = screen(X, y, w, best.alpha, C=1.0, radius=0.1, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other = screen(
+            scale * X,
+            y,
+            w / scale,
+            best.alpha / scale / scale,
+            C=1.0 / scale / scale,
+            radius=0.1 * scale,
+            **options,
+        )
+    np.testing.assert_array_equal(usual.removed, other.removed)
+    np.testing.assert_array_equal(usual.saturated, other.saturated)
+    np.testing.assert_allclose(other.lower, usual.lower, rtol=1e-4)
+    np.testing.assert_allclose(other.upper, usual.upper, rtol=1e-4)
+    # Not to the last digits: α/2¹⁰⁴⁰ has lost some of them before it is read.
+    here, there = usual.region, other.region
+    np.testing.assert_allclose(there.w * scale, here.w, rtol=1e-4)
+    assert there.radius * scale == pytest.approx(here.radius, rel=1e-4)
+    assert there.gap * scale * scale == pytest.approx(here.gap, rel=1e-4)
+    if here.curvature is not None:
+        assert there.curvature.s * scale == pytest.approx(here.curvature.s, rel=1e-4)
+        rows = slice(None)
+        tilt = here.curvature.tilt(rows) * scale
+        np.testing.assert_allclose(there.curvature.tilt(rows), tilt, rtol=1e-4)
+
+
+# -- solvers that are added ----------------------------------------------------------
+
+
+@pytest.fixture
+def added():
+    """A solver that is added for one test; it hands over to Newton's method."""
+    from wideberth.solvers.newton import solve_newton
+
+    calls = []
+
+    def run(problem, control, *, region):
+        calls.append(region)
+        return solve_newton(problem, control, region=region)
+
+    registry.register_solver("mine", run)
+    yield calls
+    del registry._ADDED["mine"]
+
+
+def test_an_added_solver_serves_every_front_door(added):
+    X, y = clouds(6, n=60)
+    assert solve(
+        X, y, solver="mine", screening="midpoint", fit_intercept=False
+    ).converged
+    assert added == ["midpoint"]
+    found = path(
+        X, y, Cs=[0.01, 1.0], radii=[0.0, 0.1], solver="mine", fit_intercept=False
+    )
+    assert found.converged.all()
+    assert found.solver == "mine"
+    usual = RobustLinearSVC(radius=0.1).fit(X, y)
+    model = RobustLinearSVC(radius=0.1, solver="mine").fit(X, y)
+    np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-4)
+    count = len(added)
+    RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.1], cv=2, solver="mine").fit(X, y)
+    assert len(added) > count
+
+
+def test_an_added_solver_is_trusted_with_nothing():
+    def idle(problem, control, *, region):
+        zero = np.zeros(problem.rows.d)
+        return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
+
+    registry.register_solver("idle", idle)
+    X, y = clouds(6, n=3000, d=120)  # too large for second attempts
+    with pytest.warns(ConvergenceWarning):
+        found = solve(X, y, solver="idle", fit_intercept=False)
+    del registry._ADDED["idle"]
+    assert not found.converged
+
+
+@pytest.mark.parametrize("name", ["auto", "newton", "conic", "", None])
+def test_names_that_are_taken_are_refused(name):
+    with pytest.raises(ValueError, match="cannot name a solver"):
+        registry.register_solver(name, lambda: None)
+
+
+def test_what_cannot_be_called_is_no_solver():
+    with pytest.raises(ValueError, match="not callable"):
+        registry.register_solver("mine", "newton")
+
+
+def test_unknown_solvers_are_refused_with_the_names_there_are(added):
+    X, y = clouds()
+    for call in (solve, path):
+        with pytest.raises(ValueError, match=r"solver='yours'.*'mine'"):
+            call(X, y, solver="yours")
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+def test_second_attempts_know_what_folded_samples_pull_at(intercept):
+    """Fewer rows are left than features, and the folded ones are not in their span."""
+    X, y = clouds(seed=3, n=40, d=12, shift=0.3)
+    problem = Problem.from_data(X, y, C=0.3, radius=0.1, intercept=intercept)
+    penalty = (
+        {"fit_intercept": False}
+        if intercept is None
+        else FREE | {"intercept_penalty": intercept}
+    )
+    best = solve(X, y, C=0.3, radius=0.1, tol=1e-10, **penalty)
+    reduction = Reduction.of(problem).shrink(ideal_partition(problem, best.w, best.b))
+    small = reduction.problem
+    assert 0 < small.n < small.rows.d
+    assert small.folded is not None
+    nothing = Outcome(small.at(np.zeros(12)), small.dual_at(np.zeros(small.n)))
+    found = rescue.rescued(small, Control(1e-8), nothing)
+    assert found.certificate.proves(1e-8)
+    whole = reduction.certify(found.point.w, found.point.b, found.dual.alpha)
+    assert whole.gap <= 1e-7 * whole.primal
+
+
+@pytest.mark.parametrize("region", ["midpoint", "ellipsoid"])
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("noise", ["l2", "linf", np.array([1.0, 2.0, 0.5])])
+def test_a_region_whose_square_overflows_decides_nothing(region, intercept, noise):
+    X, y = clouds(d=3)
+    problem = Problem.from_data(X, y, radius=0.1, noise=noise, intercept=intercept)
+    doubtful = replace(problem.dual_at(np.full(len(y), 0.5)), center_rounding=1e200)
+    with np.errstate(all="ignore"):
+        found = screen_points(problem, problem.at(np.ones(3)), doubtful, region=region)
+    assert not found.removed.any()
+    assert not found.saturated.any()

@@ -1,0 +1,152 @@
+"""Arrays of other libraries: the same answers, and nothing beyond the standard."""
+
+import importlib
+
+import array_api_compat
+import numpy as np
+import pytest
+from sklearn import config_context
+
+from tall import INTERCEPTS, tall_data
+from wideberth import RobustLinearSVC, solve
+from wideberth.problem import Problem
+from wideberth.problem.arrays import host, like, scatter
+from wideberth.problem.noise import L2
+from wideberth.problem.rows import as_rows
+
+OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
+
+
+@pytest.fixture(params=["array_api_strict", "torch"])
+def xp(request):
+    try:
+        importlib.import_module(request.param)
+    except ImportError:
+        pytest.skip(f"{request.param} is not installed")
+    module = importlib.import_module(request.param)
+    return array_api_compat.array_namespace(module.asarray([1.0]))
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
+    X, y = tall_data(40_000, dtype=dtype)
+    rng = np.random.default_rng(0)
+    weight, radius = rng.uniform(0.5, 2, len(y)), rng.uniform(0, 0.2, len(y))
+    options = OPTIONS | INTERCEPTS[intercept]
+    expected = solve(X, y, sample_weight=weight, radius=radius, **options)
+    arrays = [xp.asarray(part) for part in (X, y, weight, radius)]
+    found = solve(*arrays[:2], sample_weight=arrays[2], radius=arrays[3], **options)
+    assert found.converged
+    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
+    assert array_api_compat.array_namespace(found.alpha) is xp
+    problem = Problem.from_data(
+        X,
+        y,
+        C=0.05,
+        radius=radius,
+        sample_weight=weight,
+        intercept={"none": None, "free": 0.0, "penalised": 2.0}[intercept],
+    )
+    own = problem.gap(found.w, found.b, host(found.alpha))
+    assert own == pytest.approx(found.gap, abs=1e-10 * found.primal)
+
+
+def test_products_are_those_of_numpy(xp):
+    X, y = tall_data(500, 4)
+    here, there = as_rows(X, y), as_rows(xp.asarray(X), xp.asarray(y))
+    w, a = np.arange(4.0), np.linspace(0, 1, 500)
+    extras = np.stack([y, a], axis=1)
+    move = xp.asarray
+    pairs = [
+        (here.margins(w), there.margins(w)),
+        (here.combine(a), there.combine(move(a))),
+        (here.curvature(a), there.curvature(move(a))),
+        (here.curvature(a, extras), there.curvature(move(a), move(extras))),
+        (here.norms(), there.norms()),
+        (here.weighted_squares(w), there.weighted_squares(w)),
+        (here.table(extras), there.table(move(extras))),
+        (here.take(np.arange(9)).X, there.take(move(np.arange(9))).X),
+    ]
+    for mine, theirs in pairs:
+        np.testing.assert_allclose(mine, host(theirs), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+def test_a_problem_is_the_same_in_every_namespace(xp, intercept):
+    X, y = tall_data(300, 3)
+    rng = np.random.default_rng(0)
+    c, r, w = rng.uniform(0, 1, 300), rng.uniform(0, 1, 300), rng.normal(size=3)
+    alpha = rng.uniform(-0.2, 1.2, 300)  # in need of repair
+    problems = [
+        Problem(as_rows(move(X), move(y)), move(c), move(r), L2(), intercept)
+        for move in (np.asarray, xp.asarray)
+    ]
+    points = [problem.at(w, 0.3) for problem in problems]
+    duals = [problems[0].dual_at(alpha), problems[1].dual_at(xp.asarray(alpha))]
+    assert points[0].value == pytest.approx(points[1].value, rel=1e-13)
+    assert points[0].rounding == pytest.approx(points[1].rounding, rel=1e-6)
+    assert duals[0].value == pytest.approx(duals[1].value, rel=1e-13)
+    np.testing.assert_allclose(duals[0].alpha, host(duals[1].alpha), atol=1e-14)
+
+
+def test_arrays_that_are_not_finite_are_refused(xp):
+    X, y = tall_data(40_000)
+    X[31, 2] = np.inf
+    with pytest.raises(ValueError, match="not finite in row 31"):
+        solve(xp.asarray(X), xp.asarray(y), fit_intercept=False)
+
+
+@pytest.mark.parametrize("n", [400, 60_000])
+def test_whole_numbers_are_taken_for_what_they_are(xp, n):
+    X, y = tall_data(n)
+    X = (4 * X).astype(int)
+    found = solve(xp.asarray(X), xp.asarray(y), **OPTIONS)
+    expected = solve(X, y, **OPTIONS)
+    assert found.primal == pytest.approx(expected.primal, rel=1e-8)
+
+
+def test_scatter_writes_in_place(xp):
+    array = xp.zeros(5)
+    scatter(array, xp.asarray([3, 1]), xp.asarray([4.0, 2.0], dtype=array.dtype))
+    assert host(array).tolist() == [0, 2, 0, 4, 0]
+    scatter(array, xp.asarray([3, 0]), 7.0)
+    assert host(array).tolist() == [7, 2, 0, 7, 0]
+
+
+def test_like_moves_between_namespaces(xp):
+    array = xp.asarray([1.0, 2.0])
+    assert isinstance(like(array, np.empty(0)), np.ndarray)
+    assert like(array, array) is array
+
+
+@pytest.mark.parametrize("n", [400, 60_000])
+def test_the_estimator_stays_in_the_namespace(xp, n):
+    X, y = tall_data(n)
+    labels = np.where(y > 0, 7, 3)
+    options = {"C": 0.05, "radius": {3: 0.0, 7: 0.1}, "tol": 1e-8, "random_state": 0}
+    expected = RobustLinearSVC(**options).fit(X, labels)
+    A, b = xp.asarray(X), xp.asarray(labels)
+    with config_context(array_api_dispatch=True):
+        found = RobustLinearSVC(**options).fit(A, b)
+        for name in ("coef_", "intercept_", "dual_coef_", "dual_gap_", "classes_"):
+            assert array_api_compat.array_namespace(getattr(found, name)) is xp
+        predicted = found.predict(A)
+        assert array_api_compat.array_namespace(predicted) is xp
+        assert np.mean(host(predicted) == expected.predict(X)) > 0.999
+        assert found.score(A, b) == pytest.approx(expected.score(X, labels), abs=1e-3)
+        robust = found.robust_score(A, b, 0.1)
+        with pytest.raises(ValueError, match="same namespace"):
+            found.predict(X)
+    np.testing.assert_allclose(host(found.coef_), expected.coef_, atol=1e-3)
+    assert robust == pytest.approx(expected.robust_score(X, labels, 0.1), abs=1e-3)
+
+
+def test_text_labels_beside_an_array_of_numbers(xp):
+    X, y = tall_data(60_000)
+    labels = np.where(y > 0, "yes", "no")
+    with config_context(array_api_dispatch=True):
+        model = RobustLinearSVC(C=0.05, random_state=0).fit(xp.asarray(X), labels)
+        predicted = model.predict(xp.asarray(X[:100]))
+    assert set(predicted) <= {"yes", "no"}
+    assert model.classes_.tolist() == ["no", "yes"]

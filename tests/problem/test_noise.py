@@ -1,0 +1,345 @@
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+
+from wideberth import (
+    Problem,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    carry_noise,
+    make_robust_pipeline,
+    path,
+    radius_from_imputations,
+    radius_from_replicates,
+    radius_from_std,
+    screen,
+    solve,
+)
+from wideberth.problem.noise import (
+    L1,
+    L2,
+    Correlated,
+    Ellipsoid,
+    Linf,
+    as_noise,
+    as_shape,
+)
+
+
+@st.composite
+def shapes_and_vectors(draw, n_vectors=2):
+    d = draw(st.integers(1, 8))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    scales = rng.uniform(0, 3, size=d) * (rng.random(d) < 0.8)
+    shape = draw(st.sampled_from([L2(), Linf(), L1(), Ellipsoid(scales)]))
+    vectors = rng.normal(size=(n_vectors, d)) * 10.0 ** draw(st.integers(-6, 6))
+    return shape, *vectors
+
+
+@given(shapes_and_vectors())
+def test_maximizer_lies_in_the_unit_set_and_attains_the_support(case):
+    shape, w, _ = case
+    delta = shape.maximizer(w)
+    assert shape.dual_norm(delta) <= 1 + 1e-12
+    assert w @ delta == pytest.approx(shape.support(w), rel=1e-12)
+
+
+@given(shapes_and_vectors())
+def test_support_is_bounded_by_the_dual_norm_and_the_lipschitz_constant(case):
+    shape, w, d = case
+    if np.isfinite(shape.dual_norm(d)):
+        assert w @ d <= shape.dual_norm(d) * shape.support(w) * (1 + 1e-12)
+    lipschitz = shape.lipschitz(w.size)
+    assert shape.support(w) <= lipschitz * np.linalg.norm(w) * (1 + 1e-12)
+    assert abs(shape.support(w) - shape.support(d)) <= (
+        lipschitz * np.linalg.norm(w - d) * (1 + 1e-9) + 1e-12 * shape.support(d)
+    )
+
+
+@given(shapes_and_vectors(), st.floats(0, 3))
+def test_prox_minimises_its_objective_and_leaves_a_residual_inside_the_set(case, share):
+    shape, d, other = case
+    s = share * np.abs(d).max()
+    w = shape.prox(d, s)
+    residual = d - w
+    for direction in (other, residual, w):
+        slack = 1e-12 * np.linalg.norm(d) * np.linalg.norm(direction)
+        assert residual @ direction <= s * shape.support(direction) + slack
+    # The residual must be a maximiser over sU in direction w: that is optimality.
+    scale = np.linalg.norm(d) ** 2
+    assert residual @ w == pytest.approx(s * shape.support(w), abs=1e-9 * scale)
+
+    def objective(u):
+        return 0.5 * np.sum((u - d) ** 2) + s * shape.support(u)
+
+    for trial in (other, d, w * 1.01, w + 1e-3 * other, np.zeros_like(d)):
+        assert objective(w) <= objective(trial) + 1e-9 * scale
+
+
+@given(shapes_and_vectors())
+def test_curvature_is_the_derivative_of_the_gradient(case):
+    shape, w, direction = case
+    if not shape.smooth or shape.support(w) < 1e-3 * np.linalg.norm(w):
+        return
+    step = 1e-5 * np.linalg.norm(w) / np.linalg.norm(direction)
+    forward = shape.maximizer(w + step * direction)
+    backward = shape.maximizer(w - step * direction)
+    diagonal, g = shape.curvature(w)
+    exact = diagonal * direction - g * (g @ direction)
+    difference = (forward - backward) / (2 * step)
+    tolerance = 1e-3 * shape.lipschitz(w.size) ** 2 / shape.support(w)
+    np.testing.assert_allclose(
+        difference, exact, atol=tolerance * np.linalg.norm(direction)
+    )
+
+
+def test_zero_radius_changes_nothing():
+    d = np.array([1.0, -2.0, 3.0])
+    for shape in (L2(), Linf(), L1(), Ellipsoid([0.0, 1.0, 2.0])):
+        np.testing.assert_array_equal(shape.prox(d, 0.0), d)
+
+
+def test_a_feature_without_noise_is_never_shrunk():
+    shape = Ellipsoid([0.0, 1.0])
+    np.testing.assert_array_equal(shape.prox(np.array([3.0, 4.0]), 1e9), [3.0, 0.0])
+
+
+def test_an_ellipsoid_of_ones_is_the_euclidean_ball():
+    d, ball, ellipsoid = np.array([3.0, -4.0]), L2(), Ellipsoid(np.ones(2))
+    np.testing.assert_allclose(ellipsoid.prox(d, 2.0), ball.prox(d, 2.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ("l3", "'l3'"),
+        ([1.0, -1.0, 1.0], "scale 1 is -1.0"),
+        ([1.0, np.nan, 1.0], "scale 1 is nan"),
+        ([1.0, 2.0], r"shape \(2,\).*3 features"),
+        (object(), "real numbers"),
+    ],
+)
+def test_bad_noise_is_named(noise, said):
+    with pytest.raises(ValueError, match=f"(?s)noise.*{said}"):
+        as_noise(noise, 3)
+
+
+# -- noise that is labelled by feature names ---------------------------------------
+
+NAMES = ["mass", "charge", "spin", "age"]
+OTHER = ["spin", "age", "mass", "charge"]
+SCALES = np.array([0.1, 2.0, 0.5, 1.0])
+ROOT = np.array([[1.0, 0.0], [0.5, 2.0], [-1.0, 0.5], [0.0, 1.0]])
+SIGMA = ROOT @ ROOT.T
+
+
+def table(n=60):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(n, 4))
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+    return pd.DataFrame(X, columns=NAMES), y
+
+
+def labelled(kind):
+    """The same noise with its labels in another order, and as an array."""
+    series = pd.Series(SCALES, index=NAMES)[OTHER]
+    matrix = pd.DataFrame(SIGMA, index=NAMES, columns=NAMES)
+    return {
+        "series": (series, SCALES),
+        "nullable": (series.astype("Float64"), SCALES),
+        "dict": (series.to_dict(), SCALES),
+        "frame": (matrix.loc[OTHER, OTHER[::-1]], SIGMA),
+        "polars frame": (pl.DataFrame(matrix.loc[OTHER, OTHER]), SIGMA),
+        "covariance": (Correlated(matrix.loc[OTHER, OTHER]), SIGMA),
+        "factor": (
+            Correlated.from_factor(pd.DataFrame(ROOT, index=NAMES).loc[OTHER]),
+            SIGMA,
+        ),
+    }[kind]
+
+
+KINDS = [
+    *("series", "nullable", "dict", "frame", "polars frame", "covariance", "factor")
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labelled_noise_is_that_of_its_features(kind):
+    noise, plain = labelled(kind)
+    found, expected = as_shape(noise, 4, NAMES), as_shape(plain, 4)
+    for w in np.random.default_rng(0).normal(size=(5, 4)):
+        assert found.support(w) == pytest.approx(expected.support(w), rel=1e-7)
+        assert found.maximizer(w) @ w == pytest.approx(expected.support(w), rel=1e-7)
+        np.testing.assert_allclose(
+            found.prox(w, 0.4), expected.prox(w, 0.4), rtol=1e-6, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("kind", ["series", "frame", "factor"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_every_way_in_aligns_noise_with_the_columns(kind, library):
+    X, y = table()
+    noise, plain = labelled(kind)
+    frame = X if library == "pandas" else pl.DataFrame(X)
+    options = {"radius": 0.3, "tol": 1e-8}
+    expected = solve(X.to_numpy(), y, noise=plain, fit_intercept=True, **options)
+
+    def same(w):
+        np.testing.assert_allclose(np.ravel(w), expected.w, rtol=1e-3, atol=1e-4)
+
+    same(solve(frame, y, noise=noise, fit_intercept=True, **options).w)
+    models = path(
+        frame, y, Cs=[1.0], radii=[0.3], noise=noise, fit_intercept=True, tol=1e-8
+    )
+    same(models.coefs)
+    model = RobustLinearSVC(noise=noise, **options).fit(frame, y)
+    same(model.coef_)
+    reach = as_shape(plain, 4).support(model.coef_[0])
+    radii = np.abs(model.decision_function(frame)) / reach
+    np.testing.assert_allclose(model.certified_radius(frame), radii, rtol=1e-6)
+    search = RobustLinearSVCCV(Cs=[1.0], radii=[0.3], noise=noise, tol=1e-8, cv=3)
+    same(search.fit(frame, y).coef_)
+    grid = GridSearchCV(RobustLinearSVC(noise=noise, **options), {"C": [1.0]}, cv=3)
+    same(grid.fit(frame, y).best_estimator_.coef_)
+
+
+@pytest.mark.parametrize("kind", ["series", "frame", "factor"])
+def test_pipelines_align_noise_with_the_raw_columns(kind):
+    X, y = table()
+    noise, plain = labelled(kind)
+    steps = StandardScaler().set_output(transform="pandas"), PCA(3)
+    found = make_robust_pipeline(*steps, RobustLinearSVC(radius=0.2, noise=noise))
+    expected = make_robust_pipeline(*steps, RobustLinearSVC(radius=0.2, noise=plain))
+    found.fit(X, y)
+    expected.fit(X, y)
+    np.testing.assert_allclose(
+        found.certified_radius(X), expected.certified_radius(X), rtol=1e-6
+    )
+    scaler = StandardScaler().fit(X)
+    carried, plainly = (carry_noise(part, scaler, X) for part in (noise, plain))
+    w = np.array([1.0, -2.0, 0.5, 0.3])
+    assert as_shape(carried, 4).support(w) == pytest.approx(
+        as_shape(plainly, 4).support(w)
+    )
+
+
+@pytest.mark.parametrize("kind", ["series", "dict", "frame"])
+def test_files_and_collections_align_noise_with_their_columns(kind, tmp_path):
+    X, y = table()
+    noise, plain = labelled(kind)
+    expected = solve(
+        X.to_numpy(), y, noise=plain, radius=0.3, tol=1e-8, fit_intercept=False
+    )
+    X.assign(label=y.astype(float)).to_parquet(tmp_path / "table.parquet")
+    options = {"noise": noise, "radius": 0.3, "tol": 1e-8, "fit_intercept": False}
+    stored = solve(str(tmp_path / "table.parquet"), "label", **options)
+    spread = solve(
+        dd.from_pandas(X, npartitions=3),
+        dd.from_pandas(pd.Series(y.astype(float)), npartitions=3),
+        **options,
+    )
+    for found in (stored, spread):
+        np.testing.assert_allclose(found.w, expected.w, rtol=1e-3, atol=1e-4)
+    model = RobustLinearSVC(**options)
+    model.fit(str(tmp_path / "table.parquet"), "label")
+    np.testing.assert_allclose(model.coef_[0], expected.w, rtol=1e-3, atol=1e-4)
+
+
+def test_problems_and_screening_align_scales():
+    X, y = table()
+    noise, plain = labelled("series")
+    problem = Problem.from_data(X, y, noise=noise)
+    np.testing.assert_array_equal(problem.noise.scales, plain)
+    w, alpha = np.ones(4), np.full(len(y), 0.5)
+    options = {"C": 1.0, "radius": 0.1}
+    found = screen(X, y, w, alpha, noise=noise, **options)
+    expected = screen(X.to_numpy(), y, w, alpha, noise=plain, **options)
+    np.testing.assert_array_equal(found.lower, expected.lower)
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ({"mass": 1.0, "charge": 1.0, "spin": 1.0}, "has none for 'age'"),
+        (pd.Series(1.0, index=[*NAMES, "size"]), "names 'size', not in X"),
+        ({"Mass": 1.0, "charge": 1, "spin": 1, "age": 1}, "(?s)'mass'.*'Mass'"),
+        (pd.Series(1.0, index=[*NAMES, "age"]), "'age' more than once"),
+        (pd.DataFrame(np.eye(4), index=NAMES, columns=list("abcd")), "other names"),
+        (pd.DataFrame(np.eye(4), columns=list("abcd")), "'mass'"),
+        (
+            pd.Series([1.0, None, 1.0, 1.0], index=NAMES, dtype="Float64"),
+            "scale 1 is nan",
+        ),
+    ],
+)
+def test_names_that_do_not_match_are_listed(noise, said):
+    X, y = table()
+    with pytest.raises(ValueError, match=said):
+        solve(X, y, noise=noise, fit_intercept=False)
+    with pytest.raises(ValueError, match=said):
+        RobustLinearSVC(noise=noise).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_are_refused_where_x_has_no_names(kind):
+    X, y = table()
+    noise, _ = labelled(kind)
+    with pytest.raises(ValueError, match="no column names"):
+        solve(X.to_numpy(), y, noise=noise, fit_intercept=False)
+    with pytest.raises(ValueError, match="no column names"):
+        RobustLinearSVC(noise=noise).fit(X.to_numpy(), y)
+
+
+def test_numbers_without_labels_are_in_the_order_of_the_features():
+    for noise in (SCALES.tolist(), pd.Series(SCALES), pl.Series(SCALES)):
+        np.testing.assert_array_equal(as_noise(noise, 4).scales, SCALES)
+        np.testing.assert_array_equal(as_noise(noise, 4, NAMES).scales, SCALES)
+    with pytest.raises(ValueError, match="labelled"):
+        Ellipsoid(pd.Series(SCALES, index=NAMES))
+
+
+def test_radius_helpers_take_labelled_noise():
+    X = table()[0]
+    noise, plain = labelled("series")
+    assert radius_from_std(1.0, 4, noise=noise) == radius_from_std(1.0, 4, noise=plain)
+    parts = [X[k : k + 3] for k in range(0, 30, 3)]
+    moved = [parts[0], *(part[OTHER] for part in parts[1:])]
+    arrays = [part.to_numpy() for part in parts]
+    np.testing.assert_allclose(
+        radius_from_replicates(moved, noise=noise),
+        radius_from_replicates(arrays, noise=plain),
+    )
+    center = parts[0][OTHER]
+    np.testing.assert_allclose(
+        radius_from_imputations(moved, quantile=0.5, noise=noise, center=center),
+        radius_from_imputations(arrays, quantile=0.5, noise=plain, center=arrays[0]),
+    )
+    with pytest.raises(ValueError, match="no column names"):
+        radius_from_replicates(arrays, noise=noise)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        np.array([1.0, 2j, 1.0]),
+        np.array([[1.0, 1j], [-1j, 1.0]]),
+        pd.Series([1.0, 1j]),
+        np.ma.array([1.0, 2.0], mask=[False, True]),
+        ["a", "b"],
+    ],
+)
+def test_noise_that_is_no_real_number_is_refused(noise):
+    with pytest.raises(ValueError, match=r"(?s)noise .*(real numbers|masked)"):
+        as_shape(noise, 2)
+
+
+def test_a_complex_factor_is_refused():
+    with pytest.raises(ValueError, match="real numbers"):
+        Correlated.from_factor(np.array([[1.0 + 1j], [2.0]]))

@@ -1,0 +1,98 @@
+"""Rows that are mostly zeros: what makes them quick must not change what they say."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from wideberth import Problem, path, solve
+from wideberth.problem.rows import SparseRows
+from wideberth.problem.thin import thinned
+from wideberth.solve import choose_solver
+
+
+def mostly_zero(n, d, share, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).astype(dtype)
+    X[rng.random(size=(n, d)) > share] = 0.0
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
+    return X, y
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_the_compiled_gram_matrix_is_the_dense_one(dtype, index):
+    X, y = mostly_zero(5000, 120, 0.05, dtype=dtype)
+    sparse = sp.csr_array(X)
+    sparse.indices = sparse.indices.astype(index)
+    sparse.indptr = sparse.indptr.astype(index)
+    rows, rng = SparseRows(sparse, y), np.random.default_rng(1)
+    assert not rows._as_dense
+    weights, extras = rng.random(5000), rng.normal(size=(5000, 2))
+    weights[:1000] = 0.0
+    Z = np.hstack((X.astype(np.float64) * y[:, None], extras))
+    expected = (Z * weights[:, None]).T @ Z
+    np.testing.assert_allclose(
+        rows.curvature(weights, extras), expected, atol=1e-12 * np.abs(expected).max()
+    )
+
+
+def test_a_block_of_sparse_rows_is_not_a_copy():
+    X, y = mostly_zero(1000, 50, 0.1)
+    rows = SparseRows(sp.csr_array(X), y)
+    block = rows._block(slice(300, 400))
+    np.testing.assert_array_equal(block.toarray(), X[300:400])
+    assert np.shares_memory(block.data, rows.X.data)
+    assert np.shares_memory(block.indices, rows.X.indices)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_dense_data_of_few_entries_is_thinned_without_loss(dtype):
+    X, _ = mostly_zero(4000, 300, 0.2, dtype=dtype)
+    for layout in (X, np.asfortranarray(X)):
+        thin = thinned(layout)
+        assert isinstance(thin, sp.csr_array)
+        assert thin.dtype == dtype
+        np.testing.assert_array_equal(thin.toarray(), X)
+        assert thin.has_canonical_format
+
+
+def test_other_data_is_left_as_it_is():
+    full, _ = mostly_zero(4000, 300, 0.9)
+    few, _ = mostly_zero(100, 300, 0.1)
+    narrow, _ = mostly_zero(20_000, 60, 0.1)
+    late = np.zeros((4000, 300))  # zeros where one looks first, entries elsewhere
+    late[1::4], late[2::4], late[3::4] = 1.0, 1.0, 1.0
+    for X in (full, few, narrow, late, sp.csr_array(full)):
+        assert thinned(X) is X
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+def test_thinned_data_has_the_answer_of_the_dense_one(radius):
+    X, y = mostly_zero(4000, 260, 0.2)
+    certified = solve(
+        X, y, C=0.01, radius=radius, tol=1e-8, random_state=0, fit_intercept=False
+    )
+    dense = Problem.from_data(X, y, C=0.01, radius=radius)
+    point, dual = dense.at(certified.w), dense.dual_at(certified.alpha)
+    assert point.value - dual.value <= 1e-8 * point.value
+
+
+def test_dense_algebra_comes_first_only_where_it_is_quick():
+    def choice(n, d, C=1.0):
+        y = np.tile([-1, 1], n // 2)
+        return choose_solver(Problem.from_data(np.ones((n, d)), y, C=C))
+
+    assert choice(2000, 20) == choice(40_000, 90) == choice(3000, 300) == "newton"
+    assert choice(4000, 1000) == choice(500, 3000) == "coordinate"
+    assert choice(40_000, 90, C=0.01) == choice(3000, 300, C=0.1) == "coordinate"
+
+
+def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
+    X, y = mostly_zero(5000, 60, 0.9)
+    problem = Problem.from_data(X, y, C=0.01)
+    assert choose_solver(problem) == "coordinate"
+    assert choose_solver(problem, along_path=True) == "newton"
+    assert (
+        path(X, y, Cs=[0.001, 0.01], radii=[0.0], fit_intercept=False).solver
+        == "newton"
+    )

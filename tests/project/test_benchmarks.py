@@ -1,0 +1,250 @@
+"""Claims about the benchmarks themselves: what they show, and that the guard guards."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import guard
+from benchmarks.bench.cell import chosen
+from benchmarks.bench.records import Records, summaries
+from benchmarks.bench.reference import suboptimality
+from benchmarks.bench.settings import plugin, plugins
+from benchmarks.bench.show import cell_text, fill
+from benchmarks.tasks import Case
+from wideberth import solve
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# -- the guard -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def counted():
+    return guard.count()
+
+
+def test_passes_and_kernel_calls_have_not_grown(counted):
+    stored = json.loads(guard.STORED.read_text())
+    assert counted.keys() == stored.keys()
+    # A step more or less is the processor's affair; `make bench-guard` is strict.
+    assert guard.complaints(counted, stored, share=1.0) == []
+
+
+@pytest.mark.parametrize("what", ["passes", "calls"])
+def test_the_guard_complains_of_a_count_that_grew(what, counted):
+    name = "text 3 000×10 000, coordinate, radius 0"
+    stored = counted | {name: counted[name] | {what: 0.8 * counted[name][what]}}
+    (sentence,) = guard.complaints(counted, stored)
+    assert name in sentence
+    assert f"{what} grew" in sentence
+
+
+def test_the_guard_forgives_one_more_newton_step(counted):
+    name = "breast cancer, newton, radius 0.05"
+    more = {what: value + 6 for what, value in counted[name].items()}
+    assert guard.complaints(counted | {name: more}, counted) == []
+    far = {what: value + 12 for what, value in counted[name].items()}
+    assert guard.complaints(counted | {name: far}, counted) != []
+
+
+def test_the_guard_notices_that_it_has_grown_loose(counted):
+    stored = {
+        name: dict.fromkeys(c, 2 * max(c.values())) for name, c in counted.items()
+    }
+    assert guard.complaints(counted, stored) == []
+    assert len(guard.gains(counted, stored)) >= 2 * len(counted)
+
+
+def test_the_command_fails_with_a_sentence(counted, tmp_path, monkeypatch, capsys):
+    name = next(iter(counted))
+    tampered = counted | {name: counted[name] | {"calls": 1}}
+    monkeypatch.setattr(guard, "STORED", tmp_path / "guard.json")
+    monkeypatch.setattr(guard, "count", lambda: counted)
+    monkeypatch.setattr(sys, "argv", ["guard"])
+    guard.STORED.write_text(json.dumps(tampered))
+    assert guard.main() == 1
+    assert f"{name}: calls grew from 1 to" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["guard", "--update"])
+    assert guard.main() == 0
+    monkeypatch.setattr(sys, "argv", ["guard"])
+    assert guard.main() == 0
+
+
+# -- the runner ------------------------------------------------------------------------
+
+BROKEN = {
+    "broken": "raise ValueError('the gears are stuck')",
+    "absent": "import a_package_that_is_not_there",
+    "crashing": "import os; os._exit(7)",
+    "hanging": "import time; time.sleep(3600)",
+    "wrong": "import numpy as np; return np.zeros(case.X.shape[1])",
+}
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The runner on Breast Cancer, with solvers among others that go wrong."""
+    root = tmp_path_factory.mktemp("checkout") / "main"
+    shutil.copytree(
+        ROOT / "benchmarks",
+        root / "benchmarks",
+        ignore=shutil.ignore_patterns("__pycache__", ".cache", "results"),
+    )
+    for name, line in BROKEN.items():
+        source = (
+            f"NAME = '{name}'\nLADDER = (1,)\n\n\ndef solve(case, tol):\n    {line}\n"
+        )
+        (root / "benchmarks" / "solvers" / f"{name}.py").write_text(source)
+    (root / "benchmarks" / "solvers" / "mistyped.py").write_text("NAME = 'mistyped\n")
+    solvers = [*BROKEN, "mistyped", "wideberth_auto", "liblinear", "libsvm"]
+    options = ["--task", "fit", "--data", "breast_cancer", "covtype"]
+    options += ["--repeats", "2", "--first", "12", "--out", "out"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.run", *options, "--solver", *solvers],
+        cwd=root,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    out = root / "out"
+    return summaries(Records(out / "runs.csv", fresh=False)), done.stdout, out
+
+
+@pytest.mark.parametrize(
+    ("solver", "ending", "reason"),
+    [
+        ("broken", "failed", "ValueError: the gears are stuck"),
+        ("mistyped", "failed", "SyntaxError"),
+        ("absent", "not installed", "No module named 'a_package_that_is_not_there'"),
+        ("crashing", "failed", "its process ended: 7"),
+        ("hanging", "time limit", "did not end within"),
+        ("libsvm", "not comparable", "always has a free intercept"),
+    ],
+)
+def test_what_goes_wrong_is_shown_with_its_reason(solver, ending, reason, shown):
+    problems, _, out = shown
+    cell = problems["fit", "breast_cancer"][solver]
+    assert cell.ending == ending
+    assert reason in cell.note
+    assert f"{ending}: {cell.note}" in (out / "table.md").read_text()
+
+
+def test_a_wrong_answer_is_marked_as_far_off(shown):
+    problems, printed, _ = shown
+    cells = problems["fit", "breast_cancer"]
+    assert cells["wrong"].best > 1
+    assert cells["wrong"].timing(1e-2) is None
+    assert f" off {cells['wrong'].best:.0e} " in printed
+
+
+def test_solvers_that_work_have_times_at_every_target(shown):
+    problems, _, out = shown
+    for solver in ("wideberth_auto", "liblinear"):
+        cell = problems["fit", "breast_cancer"][solver]
+        assert cell.first > 0
+        assert cell.memory > 0
+        for target in (1e-2, 1e-4, 1e-6):
+            timing = cell.timing(target)
+            assert 0 < timing.low <= timing.wall <= timing.high
+            assert timing.runs >= 2
+    assert (out / "convergence.png").stat().st_size > 10_000
+
+
+def test_results_can_be_shown_again_under_the_heading_of_their_run(shown):
+    _, printed, out = shown
+    before = (out / "table.md").read_text()
+    assert "`benchmarks.run --task fit" in before
+    (out / "table.md").unlink()
+    command = [sys.executable, "-m", "benchmarks.run", "--show", "--out", "out"]
+    again = subprocess.run(command, cwd=out.parent, capture_output=True, text=True)
+    assert (out / "table.md").read_text() == before
+    assert again.stdout.strip() in printed
+
+
+def test_a_data_set_that_is_not_there_is_shown_as_missing(shown):
+    problems, printed, out = shown
+    assert "| covtype, fit | no data |" in printed
+    assert problems["fit", "covtype"][""].ending == "no data"
+    assert "No data: no ../shared/data/covtype.npz" in (out / "table.md").read_text()
+
+
+def test_the_loosest_tolerance_that_reaches_a_target_counts():
+    rungs = [("a", 1.0, 0.5), ("b", 2.0, 5e-3), ("c", 3.0, 2e-3), ("d", 4.0, 5e-5)]
+    assert chosen(rungs, (1e-2, 1e-4, 1e-6)) == {1e-2: "b", 1e-4: "d"}
+
+
+def test_ratios_are_peer_over_ours(tmp_path):
+    records = Records(tmp_path / "runs.csv")
+    common = {"task": "fit", "data": "spambase", "C": 1, "radius": 0, "tol": 1}
+    common |= {"cpu": 1, "memory": 1, "off": 1e-5, "note": ""}
+    for solver, walls in {"wideberth_auto": (1, 2, 9), "liblinear": (7, 8, 5)}.items():
+        for event, wall in zip(("ladder", "repeat", "repeat"), walls, strict=True):
+            records.add(common | {"solver": solver, "event": event, "wall": wall})
+    cells = summaries(records)["fit", "spambase"]
+    ours, peer = cells["wideberth_auto"], cells["liblinear"]
+    assert cell_text(peer, ours, 1e-4) == "3.5×"
+    assert cell_text(ours, ours, 1e-4) == "2.00 s"
+    assert cell_text(peer, ours, 1e-6) == "off 1e-05"
+
+
+def test_the_table_replaces_what_is_between_the_markers_of_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    once = fill(readme, "| a | table |")
+    assert fill(once, "| a | table |") == once
+    assert "| a | table |" in once
+    assert once.startswith(readme[:500])
+    with pytest.raises(ValueError, match="to write the table between"):
+        fill("no markers here", "| a | table |")
+
+
+# -- the solvers -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    """A small problem of each kind, with its optimum."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = np.where(X[:, 0] + 0.3 + 0.5 * rng.normal(size=60) > 0, 1, -1)
+    kinds = {
+        "plain": Case(X, y, 0.5),
+        "noisy": Case(X, y, 0.5, 0.1),
+        "intercept": Case(X, y, 0.5, intercept=True),
+    }
+    for kind, case in kinds.items():
+        options = {"radius": case.radius, "fit_intercept": case.intercept}
+        found = solve(X, y, C=case.C, tol=1e-10, **options)
+        pull = case.radius * found.alpha.sum()
+        known = {"lower": found.dual, "norm": np.linalg.norm(found.w), "pull": pull}
+        kinds[kind] = replace(case, optimum=known)
+    return kinds
+
+
+@pytest.mark.parametrize("kind", ["plain", "noisy", "intercept"])
+@pytest.mark.parametrize("solver", plugins("solvers"))
+def test_every_solver_finds_the_same_objective(solver, kind, tiny):
+    module, case = plugin("solvers", solver), tiny[kind]
+    if getattr(module, "refuses", lambda cases: None)([case, case]):
+        pytest.skip("cannot solve this kind")
+    try:
+        answer = module.solve(case, module.LADDER[-1])
+    except ImportError as error:
+        pytest.skip(str(error))
+    off = suboptimality(case, answer)
+    assert -1e-9 < off < (1e-2 if solver == "sgd" else 1e-4)
+
+
+def test_an_answer_that_is_no_number_is_infinitely_far_off(tiny):
+    case = tiny["plain"]
+    assert suboptimality(case, np.full(4, np.nan)) == np.inf
+    assert suboptimality(case, np.zeros(3)) == np.inf
+    assert suboptimality(case, np.zeros(4)) > 0.1

@@ -1,0 +1,62 @@
+"""What the documentation shows must run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "theory").glob("*.md")),
+]
+
+
+def code_blocks(page, language="python"):
+    pattern = rf"```{language}\n(.*?)```"
+    return re.findall(pattern, page.read_text("utf-8"), re.DOTALL)
+
+
+def masked(text):
+    """Text in which numbers do not count: other versions have other last digits."""
+    return re.sub(r"[\d.]+", "#", text)
+
+
+def test_the_readme_shows_code():
+    assert len(code_blocks(ROOT / "README.md")) > 1
+
+
+@pytest.mark.parametrize(
+    "page", list(filter(code_blocks, PAGES)), ids=lambda page: page.name
+)
+def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in code_blocks(page):
+        exec(compile(block, str(page), "exec"), names)
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    monkeypatch.setenv("PATH", tools)
+    for block in code_blocks(page, "console"):
+        for typed in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, shown = split_command(typed)
+            done = subprocess.run(command, shell=True, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            assert masked(done.stdout) == masked(shown), command
+
+
+def split_command(typed):
+    """What is typed behind a prompt, and what is printed below it."""
+    lines, end = typed.splitlines(keepends=True), 1
+    while "".join(lines[:end]).count('"') % 2 or lines[end - 1].endswith("\\\n"):
+        end += 1
+    return "".join(lines[:end]), "".join(lines[end:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_repository_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http|#)([^)#\s]+)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target

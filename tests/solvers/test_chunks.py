@@ -1,0 +1,293 @@
+"""Data that is read in chunks is the data that was passed, at every read."""
+
+import os
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from wideberth import RobustLinearSVC, solve
+from wideberth.data import DataError
+from wideberth.data.checksums import checksum
+from wideberth.data.chunks import Chunk
+from wideberth.data.sources import MapSource
+
+N, D, SIZE = 3000, 4, 500
+OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
+#: Bytes that force a map of these rows to be read in chunks.
+LITTLE = 20_000
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, D))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=N) > 0, 1.0, -1.0)
+    return X, y, rng.uniform(0.5, 2.0, N), rng.uniform(0.0, 0.1, N)
+
+
+def slices(*parts):
+    return [
+        tuple(part[start : start + SIZE] for part in parts)
+        for start in range(0, N, SIZE)
+    ]
+
+
+# -- memory maps ---------------------------------------------------------------------
+
+
+def saved(tmp_path, X):
+    np.save(tmp_path / "X.npy", X)
+    return tmp_path / "X.npy"
+
+
+@pytest.mark.parametrize("mode", ["c", "r+"])
+def test_a_map_that_was_written_to_is_used_as_it_is(data, tmp_path, mode):
+    X, y = data[:2]
+    mapped = np.load(saved(tmp_path, X), mmap_mode=mode)
+    mapped *= -1
+    found = solve(mapped, y, memory=LITTLE, **OPTIONS)
+    same = solve(-X, y, **OPTIONS)
+    np.testing.assert_allclose(found.w, same.w, atol=1e-3)
+    np.testing.assert_array_equal(mapped, -X)  # and reading leaves it alone
+
+
+VIEWS = {
+    "rows": lambda m: m[700:],
+    "every other row": lambda m: m[::2],
+    "backwards": lambda m: m[::-1],
+    "columns": lambda m: m[:, 1:],
+    "every other column": lambda m: m[:, ::2],
+    "reshaped": lambda m: m.reshape(-1, 2),
+    "transposed twice": lambda m: m.T[1:].T,
+    "slice of a slice": lambda m: m[100:][50:, 1:][5:],
+    "other numbers": lambda m: m.view(np.int16)[:, 3::4],
+}
+
+
+@pytest.mark.parametrize("mode", ["c", "r"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_of_a_map_is_read_as_numpy_reads_it(data, tmp_path, view, mode):
+    mapped = VIEWS[view](np.load(saved(tmp_path, data[0]), mmap_mode=mode))
+    source = MapSource(mapped, np.ones(len(mapped)), memory=LITTLE)
+    chunks = list(source.map(lambda chunk: chunk.X))
+    assert len(chunks) > 0
+    np.testing.assert_array_equal(np.vstack(chunks), np.array(mapped))
+
+
+def test_a_map_stored_by_columns_with_an_offset_is_read(data, tmp_path):
+    path = tmp_path / "raw.bin"
+    path.write_bytes(b"header!!" * 3 + np.asfortranarray(data[0]).tobytes("F"))
+    mapped = np.memmap(path, float, "r", offset=24, shape=(N, D), order="F")
+    found = solve(mapped, data[1], memory=LITTLE, **OPTIONS)
+    same = solve(data[0], data[1], **OPTIONS)
+    assert found.primal == pytest.approx(same.primal, rel=2e-6)
+
+
+def test_a_map_outlives_the_name_of_its_file(data, tmp_path):
+    path = saved(tmp_path, data[0])
+    mapped = np.load(path, mmap_mode="r")
+    np.save(tmp_path / "new.npy", -data[0])
+    os.replace(tmp_path / "new.npy", path)
+    found = solve(mapped, data[1], memory=LITTLE, **OPTIONS)
+    np.testing.assert_allclose(found.w, solve(*data[:2], **OPTIONS).w, atol=1e-3)
+
+
+def test_a_map_without_labels_is_refused(data, tmp_path):
+    mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r")
+    with pytest.raises(DataError, match="y is missing"):
+        solve(mapped, None, memory=LITTLE, fit_intercept=False)
+
+
+# -- data that changes ---------------------------------------------------------------
+
+
+def nudge(X, y, weight, radius):
+    X = X.copy()
+    X[7, 1] = np.nextafter(X[7, 1], 9)
+    return X, y, weight, radius
+
+
+def swap_rows(X, y, weight, radius):
+    order = np.arange(len(y))
+    order[[3, 4]] = 4, 3
+    return X[order], y, weight, radius
+
+
+def shuffle(*parts):
+    order = np.random.default_rng(5).permutation(SIZE)
+    return tuple(part[order] for part in parts)
+
+
+def swap_labels(X, y, weight, radius):
+    y = y.copy()
+    one, other = np.flatnonzero(y > 0)[0], np.flatnonzero(y < 0)[0]
+    y[[one, other]] = -1.0, 1.0
+    return X, y, weight, radius
+
+
+def heavier(X, y, weight, radius):
+    return X, y, np.where(np.arange(SIZE) == 9, 2 * weight, weight), radius
+
+
+def wider(X, y, weight, radius):
+    return X, y, weight, radius * (1 + 1e-15 * (np.arange(SIZE) == SIZE - 1) * 10)
+
+
+CHANGES = {
+    "one bit": nudge,
+    "two rows": swap_rows,
+    "all rows": shuffle,
+    "columns": lambda X, *rest: (X[:, ::-1], *rest),
+    "signs of two labels": swap_labels,
+    "a weight": heavier,
+    "a radius": wider,
+    "float32": lambda X, *rest: (X.astype(np.float32), *rest),
+    "a chunk less": None,
+}
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "array_api_strict"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_chunks_that_change_between_reads_are_noticed(data, change, form):
+    parts, reads = slices(*data), []
+    if form == "sparse":
+        parts = [(sp.csr_array(X), *rest) for X, *rest in parts]
+    if form == "array_api_strict":
+        strict = pytest.importorskip("array_api_strict")
+        parts = [tuple(map(strict.asarray, part)) for part in parts]
+
+    def read():
+        reads.append(len(reads))
+        now = list(parts)
+        if len(reads) < 4:  # before a whole one, looks at the shape and the labels
+            return iter(now)
+        if CHANGES[change] is None:
+            return iter(now[:-1])
+        dense = [part.toarray() if sp.issparse(part) else part for part in now[4]]
+        dense = [np.asarray(part) for part in dense]
+        changed = CHANGES[change](*dense)
+        if form == "sparse":
+            changed = (sp.csr_array(changed[0]), *changed[1:])
+        if form == "array_api_strict":
+            changed = tuple(map(strict.asarray, changed))
+        now[4] = changed
+        return iter(now)
+
+    said = "chunk 4: the data changed while it was read"
+    if CHANGES[change] is None:
+        said = "changed while it was read: it came in 5 chunks, and in 6"
+    with pytest.raises(DataError, match=said):
+        solve(read, **OPTIONS | {"radius": 0.0})
+    assert len(reads) == 4
+
+
+def test_a_file_that_is_written_while_it_is_read_is_noticed(data, tmp_path):
+    path = saved(tmp_path, data[0])
+
+    def write(entry):
+        np.save(path, 2 * data[0])
+
+    with pytest.raises(DataError, match=r"X.npy .*chunk 0: the data changed"):
+        solve(path, data[1], callback=write, **OPTIONS)
+
+
+def test_a_map_that_is_written_to_while_it_is_read_is_noticed(data, tmp_path):
+    mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r+")
+
+    def write(entry):
+        mapped[-1, -1] += 1.0
+
+    with pytest.raises(DataError, match=r"a memory map .*the data changed"):
+        solve(mapped, data[1], memory=LITTLE, callback=write, **OPTIONS)
+
+
+def test_text_labels_that_change_between_reads_are_noticed(data):
+    X, names = data[0], np.where(data[1] > 0, "sick", "well").astype(object)
+    reads = []
+
+    def read():
+        reads.append(0)
+        labels = names if len(reads) < 3 else names[::-1]
+        return iter(slices(X, labels))
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        RobustLinearSVC(C=0.1).fit(read)
+
+
+def test_dask_partitions_that_change_are_noticed(data):
+    dask = pytest.importorskip("dask")
+    import dask.array as da
+
+    reads = []
+
+    @dask.delayed(pure=False)
+    def block():
+        reads.append(0)
+        return data[0][:SIZE] + len(reads)
+
+    X = da.from_delayed(block(), (SIZE, D), float)
+    y = da.from_array(data[1][:SIZE], chunks=SIZE)
+    with (
+        dask.config.set(scheduler="synchronous"),
+        pytest.raises(DataError, match="Dask collection, chunk 0: the data changed"),
+    ):
+        solve(X, y, **OPTIONS)
+
+
+def test_a_checksum_is_of_the_values_and_not_of_their_layout(data):
+    X, y = data[0], data[1]
+    here = checksum(Chunk(X, y))
+    assert checksum(Chunk(np.asfortranarray(X), y)) == here
+    assert checksum(Chunk(np.repeat(X, 2, axis=0)[::2], y, number=7)) == here
+    assert checksum(Chunk(X[::-1], y)) != here
+    assert checksum(Chunk(X, y, weight=y)) != here
+
+
+@pytest.mark.parametrize("distance", [1, 1021, 5 * 1021, 131 * 1021])
+def test_a_checksum_tells_two_values_that_change_places(distance):
+    X = np.zeros((300, 1000))
+    X.flat[[0, distance]] = 1.0, -1.0  # their bits differ in the first alone
+    other = np.zeros((300, 1000))
+    other.flat[[0, distance]] = -1.0, 1.0
+    assert checksum(Chunk(X, X[:, 0])) != checksum(Chunk(other, X[:, 0]))
+
+
+@pytest.mark.parametrize("shape", [(300, 1021), (2042, 10), (4096, 256), (10_000, 2)])
+@pytest.mark.parametrize("columns", [slice(None), slice(0, 2), slice(0, None, 2)])
+def test_a_checksum_tells_signs(shape, columns):
+    X = np.random.default_rng(0).normal(size=shape)
+    other = X.copy()
+    other[:, columns] *= -1
+    y = np.ones(shape[0])
+    assert checksum(Chunk(X, y)) != checksum(Chunk(other, y))
+
+
+@pytest.mark.parametrize("penalty", [None, 0.0, 0.5])
+def test_dual_weights_never_exceed_the_weights(penalty):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 5))
+    y = np.where(X[:, 0] + rng.normal(size=4000) > 0, 1, -1)
+    weight, stops = rng.uniform(0.1, 1, 4000), []
+    chunks = [
+        (X[k : k + 1000], y[k : k + 1000], weight[k : k + 1000])
+        for k in range(0, 4000, 1000)
+    ]
+
+    def stop(entry):  # while a sample of the rows stands for all
+        stops.append(entry)
+        return len(stops) == 3
+
+    intercept = {"fit_intercept": True, "intercept_penalty": penalty}
+    found = solve(
+        chunks,
+        C=0.3,
+        radius=0.1,
+        memory=1 << 20,
+        callback=stop,
+        quiet=True,
+        random_state=0,
+        **{} if penalty is None else intercept,
+    )
+    assert found.alpha.any()
+    assert np.all((found.alpha >= 0) & (found.alpha <= 0.3 * weight))

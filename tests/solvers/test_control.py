@@ -1,0 +1,27 @@
+"""What a run may call certified."""
+
+import numpy as np
+
+from problems import make_problem
+from wideberth.screening.partition import Partition, Screener
+from wideberth.solve import solve
+from wideberth.solvers.base import Best
+
+
+def test_only_the_gap_of_all_samples_certifies():
+    # Samples that matter are "decided" away: the rest is solved exactly, yet nothing
+    # is certified, for the certificate is that of all samples.
+    problem = make_problem(0, n=30, separation=0.3)
+    gone = np.arange(problem.n) < 15
+    nothing = np.zeros(problem.n)
+    screener = Screener(
+        problem, None, Partition(gone, np.zeros_like(gone), nothing, nothing)
+    )
+    rest = screener.problem
+    found = solve(rest.rows.X, rest.y, radius=rest.radii, tol=1e-9, fit_intercept=False)
+    best = Best(screener)
+    best.keep(rest.at(found.w), rest.dual_at(found.alpha))
+    assert best.found.meets(1e-6)
+    assert not best.certified(1e-6)
+    assert best.finish().point.margins.size == problem.n
+    assert best.finish().point.value == problem.at(found.w).value

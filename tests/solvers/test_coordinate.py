@@ -1,0 +1,383 @@
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from problems import make_problem, problems
+from wideberth import NullModelWarning, Problem, solve
+from wideberth.screening.partition import ideal_partition
+from wideberth.solvers.base import Control
+from wideberth.solvers.conic import solve_conic
+from wideberth.solvers.coordinate import solve_coordinate
+from wideberth.solvers.face import Iterate, climb_face, solve_block
+from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.sweep import Sweeper, _best_step
+
+TOL = 1e-7
+
+
+def text_problem(seed=0, n=600, d=900, words=12, **options):
+    """Sparse rows of very different norm, with near-copies of opposite label."""
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((n, d), density=words / d, format="csr", random_state=rng)
+    X.data = np.ceil(30 * X.data**4)
+    X = X.tolil()
+    X[1::20] = X[::20]
+    X[1, 0] += 1
+    X = sp.csr_array(X.tocsr())
+    y = np.where(X @ rng.normal(size=d) > 0, 1, -1)
+    y[1::20] = -y[::20]
+    return Problem.from_data(X, y, **options)
+
+
+def run(problem, tol=TOL, region="ellipsoid", seed=0, **options):
+    """The solver itself, and what it was told."""
+    control = Control(tol, max_iter=5000, **options)
+    found = solve_coordinate(problem, control, region=region, random_state=seed)
+    return found, control
+
+
+def certified(problem, found, tol=TOL):
+    gap = problem.gap(found.point.w, found.point.b, found.dual.alpha)
+    return gap <= tol * found.point.value * 1.01
+
+
+@given(problems(shapes=("l2",), log_C=(-6, 6), max_d=30))
+@settings(max_examples=120)
+def test_every_problem_is_solved_and_certified(problem):
+    found, _ = run(problem)
+    assert certified(problem, found)
+    assert np.all((found.dual.alpha >= 0) & (found.dual.alpha <= problem.weights))
+
+
+@given(problems(shapes=("l2",), log_C=(-2, 2), max_n=25, max_d=12))
+@settings(max_examples=40)
+def test_agrees_with_the_oracle(problem):
+    found, _ = run(problem, 1e-9)
+    oracle = solve_conic(problem).certificate
+    scale = max(oracle.primal, 1e-12)
+    assert found.point.value <= oracle.primal + 1e-7 * scale
+    assert found.dual.value >= oracle.dual - 1e-7 * scale
+
+
+@given(problems(shapes=("l2",), log_C=(-3, 3), max_n=200, max_d=80))
+@settings(max_examples=40)
+def test_agrees_with_newton(problem):
+    found, _ = run(problem, 1e-8)
+    other = solve_newton(problem, Control(1e-8))
+    assert found.point.value == pytest.approx(other.point.value, rel=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
+@pytest.mark.parametrize("radius", [0.0, 0.5])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_agrees_with_newton_on_text(intercept, radius, C):
+    problem = text_problem(C=C, radius=radius, intercept=intercept)
+    found, _ = run(problem)
+    options = {"fit_intercept": intercept is not None, "tol": TOL}
+    options["intercept_penalty"] = intercept or 0.0
+    X, y = problem.rows.X, problem.y
+    other = solve(X, y, C=C, radius=radius, solver="newton", **options)
+    assert certified(problem, found)
+    assert found.point.value == pytest.approx(other.primal, rel=2 * TOL)
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
+def test_weights_and_radii_of_single_samples_count(intercept):
+    rng = np.random.default_rng(3)
+    problem = text_problem(
+        radius=rng.uniform(0, 1, size=600),
+        sample_weight=rng.integers(0, 4, size=600),
+        intercept=intercept,
+    )
+    found, _ = run(problem)
+    assert certified(problem, found)
+    assert not found.dual.alpha[problem.weights == 0].any()
+
+
+def test_storage_does_not_change_the_answer():
+    problem = text_problem(n=200, d=300, radius=0.2)
+    X, y = problem.rows.X, problem.y
+    rng = np.random.default_rng(0)
+
+    def value(X, y=y):
+        solution = solve(
+            X, y, radius=0.2, solver="coordinate", tol=1e-9, fit_intercept=False
+        )
+        assert solution.converged
+        return solution.primal
+
+    unsorted = sp.csr_array(X)
+    for i in range(200):
+        row = slice(unsorted.indptr[i], unsorted.indptr[i + 1])
+        mixed = rng.permutation(row.stop - row.start)
+        unsorted.indices[row] = unsorted.indices[row][mixed]
+        unsorted.data[row] = unsorted.data[row][mixed]
+    unsorted.has_sorted_indices = unsorted.has_canonical_format = False
+    halves = sp.csr_array(
+        (
+            np.repeat(X.data / 2, 2),
+            np.repeat(X.indices, 2),
+            2 * X.indptr,
+        ),
+        shape=X.shape,
+    )
+    explicit = X.copy()
+    explicit.data[::7] = 0.0
+    wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)))
+    order = rng.permutation(200)
+    expected = value(X)
+    same = pytest.approx(expected, rel=3e-9)
+    assert value(X.toarray()) == same
+    assert value(np.asfortranarray(X.toarray())) == same
+    assert value(X.toarray()[:, ::-1]) == same
+    assert value(unsorted) == same
+    assert value(halves) == same
+    assert value(wide) == same
+    assert value(X[order], y[order]) == same
+    assert value(X.astype(np.float32)) == pytest.approx(expected, rel=1e-6)
+    assert value(explicit) == pytest.approx(value(explicit.toarray()), rel=3e-9)
+
+
+def test_empty_rows_and_columns_are_harmless():
+    problem = text_problem(n=100, d=200)
+    X = problem.rows.X.tolil()
+    X[::10] = 0.0
+    X[:, ::3] = 0.0
+    X = sp.csr_array(X.tocsr())
+    for radius in (0.0, 0.3):
+        options = {"radius": radius, "tol": TOL}
+        solution = solve(X, problem.y, solver="coordinate", **options)
+        assert solution.converged
+        assert solution.primal == pytest.approx(
+            solve(X, problem.y, solver="newton", **options).primal, rel=2 * TOL
+        )
+        assert not solution.w[::3].any()
+
+
+def test_the_seed_decides_everything():
+    problem = text_problem(C=10.0, radius=0.1)
+    runs = [run(problem, seed=seed)[0] for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(runs[0].point.w, runs[1].point.w)
+    np.testing.assert_array_equal(runs[0].dual.alpha, runs[1].dual.alpha)
+    assert not np.array_equal(runs[0].point.w, runs[2].point.w)
+
+
+def test_numpy_random_numbers_of_the_user_are_left_alone():
+    np.random.seed(0)  # noqa: NPY002
+    expected = np.random.random(3)  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002
+    run(text_problem(n=100))
+    np.testing.assert_array_equal(np.random.random(3), expected)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0])
+def test_screening_fires_and_is_right(intercept):
+    problem = text_problem(n=4000, d=2000, C=0.1, radius=0.1, intercept=intercept)
+    found, control = run(problem, 1e-9)
+    unscreened, _ = run(problem, 1e-9, region=None)
+    assert control.trace[-1]["free"] < 0.5 * problem.n
+    assert found.point.value == pytest.approx(unscreened.point.value, rel=2e-9)
+    ideal = ideal_partition(problem, unscreened.point.w, unscreened.point.b, tol=1e-3)
+    assert not found.dual.alpha[ideal.removed].any()
+    share = found.dual.alpha / problem.weights
+    assert np.all(share[ideal.saturated] > 1 - 1e-6)  # balancing may take a little
+
+
+def test_data_is_not_copied():
+    problem = text_problem(n=100)
+    for X in (problem.rows.X, problem.rows.X.astype(np.float32)):
+        again = Problem.from_data(X, problem.y)
+        assert np.shares_memory(again.rows.X.data, X.data)
+
+
+def test_near_copies_of_opposite_label_do_not_stall_it():
+    # Sweeps alone would go on for many thousands; where it ends is rounding's affair.
+    problem = text_problem(C=100.0)
+    control = Control(1e-6, max_iter=1000)
+    found = solve_coordinate(problem, control, random_state=0)
+    assert certified(problem, found, 1e-6)
+
+
+@given(
+    st.tuples(*[st.floats(-3, 3)] * 2),
+    st.floats(0, 2),
+    st.floats(0, 3),
+    st.floats(0, 2),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_a_single_step_is_exact(vectors, scale, reach, radius, bend):
+    d, z = np.array([scale, 0.7]), np.array(vectors)
+    low, high = -0.6, 1.4
+
+    def value(t):
+        length = np.maximum(
+            np.linalg.norm(d[:, None] + t * z[:, None], axis=0) - reach - t * radius, 0
+        )
+        return t - 0.5 * length**2 - 0.5 * bend * t**2
+
+    grid = np.linspace(low, high, 20001)
+    if reach + low * radius < 0:
+        reach -= low * radius  # s stays ≥ 0 along the whole box
+    step = _best_step(d @ z, z @ z, d @ d, reach, radius, 1.0, bend, low, high)
+    assert low <= step <= high
+    assert value(np.array([step]))[0] >= value(grid).max() - 1e-12
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0])
+@pytest.mark.parametrize("radius", [0.0, 0.3])
+def test_second_order_steps_raise_the_dual(intercept, radius):
+    problem = text_problem(C=10.0, radius=radius, intercept=intercept)
+    alpha = np.zeros(problem.n)
+    at = Iterate.of(problem, alpha)
+    sweeper = Sweeper(problem, np.arange(problem.n))
+    state = np.array([at.s, at.balance])
+    sweeper.epochs(np.arange(5), at.alpha, at.d, state)
+    at = Iterate.of(problem, at.alpha)
+    before = problem.dual_at(at.alpha).value
+    movers = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))[:80]
+    block = solve_block(problem, at, movers)
+    assert problem.dual_at(block.alpha).value > before
+    others = np.setdiff1d(np.arange(problem.n), movers)
+    np.testing.assert_array_equal(block.alpha[others], at.alpha[others])
+    face, _ = climb_face(problem, block)
+    assert face is None or problem.dual_at(face.alpha).value > (
+        problem.dual_at(block.alpha).value
+    )
+
+
+def test_auto_takes_the_solver_that_fits_the_shape():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(3000) < 0.5, 1, -1)
+    wide = sp.random_array((3000, 4000), density=0.02, format="csr", random_state=rng)
+    narrow = sp.random_array((3000, 90), density=0.2, format="csr", random_state=rng)
+    assert solve(wide, y, tol=1e-3, fit_intercept=False).solver == "coordinate"
+    assert solve(narrow, y, tol=1e-3, fit_intercept=False).solver == "coordinate"
+    assert solve(narrow, y, C=100.0, tol=1e-3, fit_intercept=False).solver == "newton"
+    assert solve(wide[:100], y[:100], tol=1e-3, fit_intercept=False).solver == "newton"
+    assert (
+        solve(rng.normal(size=(3000, 40)), y, tol=1e-3, fit_intercept=False).solver
+        == "newton"
+    )
+    assert (
+        solve(
+            rng.normal(size=(300, 2000)), y[:300], tol=1e-3, fit_intercept=False
+        ).solver
+        == "coordinate"
+    )
+
+
+def test_other_noise_is_refused_with_the_way_out():
+    X, y = np.eye(4), [1, -1, 1, -1]
+    with pytest.raises(ValueError, match="solver='newton'"):
+        solve(
+            X, y, noise=np.ones(4), radius=0.1, solver="coordinate", fit_intercept=False
+        )
+
+
+def test_a_warm_start_is_used():
+    problem = text_problem(C=1.0)
+    X, y = problem.rows.X, problem.y
+    options = {"solver": "coordinate", "random_state": 0, "fit_intercept": False}
+    cold = solve(X, y, tol=1e-6, **options)
+    at_once = solve(X, y, tol=1e-6, init=cold, **options)
+    assert at_once.n_iter == 0
+    nearby = solve(X, y, C=1.01, tol=1e-6, init=cold, **options)
+    assert nearby.trace[0]["gap"] < 0.1 * cold.trace[0]["gap"]
+    from_w = solve(X, y, C=1.01, tol=1e-6, init=(cold.w, cold.b, None), **options)
+    assert from_w.converged
+
+
+def test_limits_and_callbacks_end_it_between_epochs():
+    problem = text_problem(C=100.0)
+    X, y = problem.rows.X, problem.y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        short = solve(
+            X,
+            y,
+            C=100.0,
+            solver="coordinate",
+            tol=1e-12,
+            max_iter=7,
+            fit_intercept=False,
+        )
+        asked = solve(
+            X,
+            y,
+            C=100.0,
+            solver="coordinate",
+            callback=lambda entry: True,
+            fit_intercept=False,
+        )
+        late = solve(
+            X, y, C=100.0, solver="coordinate", max_seconds=1e-9, fit_intercept=False
+        )
+    assert short.n_iter == 7
+    assert not asked.converged
+    assert not late.converged
+    assert problem.gap(late.w, late.b, late.alpha) == pytest.approx(late.gap)
+
+
+def test_interrupting_it_leaves_promptly():
+    code = (
+        "import numpy as np, scipy.sparse as sp\n"
+        "from wideberth import solve\n"
+        "X = sp.random_array((4000, 3000), density=0.01, format='csr', random_state=0)\n"
+        "y = np.where(np.arange(4000) % 2, 1, -1)\n"
+        "say = lambda entry: print('running', flush=True)\n"
+        "solve(X, y, C=1e3, solver='coordinate', tol=1e-15, callback=say)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"running\n"
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert error.strip().endswith(b"KeyboardInterrupt")
+
+
+def test_the_null_model_is_found_and_said():
+    problem = text_problem(n=100, d=150)
+    with pytest.warns(NullModelWarning):
+        solution = solve(
+            problem.rows.X,
+            problem.y,
+            radius=1e4,
+            solver="coordinate",
+            fit_intercept=False,
+        )
+    assert not solution.w.any()
+
+
+def test_problems_of_one_feature_or_few_rows_work():
+    for n, d in ((2, 1), (2, 50), (40, 1)):
+        problem = make_problem(0, n=n, d=d, C=3.0)
+        found, _ = run(problem)
+        assert certified(problem, found)
+
+
+def test_an_unwritable_cache_directory_is_no_obstacle(tmp_path):
+    """The package's own folder and every other place for a cache being read-only."""
+    code = (
+        "import numba.core.caching as caching\n"
+        "def refuse(self): raise OSError('read-only')\n"
+        "caching._CacheLocator.ensure_cache_path = refuse\n"
+        "import numpy as np\n"
+        "from wideberth import solve\n"
+        "X = np.random.default_rng(0).normal(size=(30, 40))\n"
+        "y = np.where(X[:, 0] > 0, 1, -1)\n"
+        "print(solve(X, y, solver='coordinate').converged)\n"
+    )
+    environment = os.environ | {"HOME": str(tmp_path)}
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert result.stdout.strip() == "True", result.stderr

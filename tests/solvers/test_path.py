@@ -1,0 +1,381 @@
+"""Paths in C and radius: every point is the cold solution, whatever it started from."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from sklearn.exceptions import ConvergenceWarning
+
+from problems import INTERCEPTS, make_problem, problems
+from safety import Reference
+from wideberth import NullModelWarning, critical_radius, path, screen, solve
+from wideberth.datasets import load_breast_cancer, paper_preprocess
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.newton import Guess, Level
+from wideberth.solvers.sequence import Sequence, carry
+
+TOL = 1e-6
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer()
+    return paper_preprocess("breast_cancer", X), y
+
+
+def arguments(problem):
+    """What `path` and `solve` take for a problem's data."""
+    return {
+        "X": problem.rows.X,
+        "y": problem.y,
+        "noise": problem.noise,
+        "sample_weight": problem.weights,
+        "fit_intercept": problem.intercept is not None,
+        "intercept_penalty": problem.intercept or 0.0,
+    }
+
+
+def assert_equals_cold_solutions(found, radius=None, **data):
+    """Objectives agree to the tolerance, and the certificate is what it says."""
+    data.pop("radius", None)
+    for k, j in np.ndindex(found.done.shape):
+        unit = 1.0 if radius is None else radius
+        cold = solve(
+            C=found.Cs[j], radius=found.radii[k] * unit, tol=1e-9, quiet=True, **data
+        )
+        assert found.converged[k, j]
+        assert found.objectives[k, j] == pytest.approx(cold.primal, rel=2 * TOL)
+        assert found.gaps[k, j] <= TOL * found.objectives[k, j]
+        assert found.objectives[k, j] - found.gaps[k, j] <= cold.primal * (1 + 1e-9)
+
+
+@settings(max_examples=40)
+@given(problem=problems(shapes=("l2", "ellipsoid"), log_C=(-1, 1)))
+def test_every_point_equals_the_cold_solution(problem):
+    data = arguments(problem)
+    found = path(Cs=[0.01, 0.1, 0.3, 5.0], radii=[0.0, 0.2], quiet=True, **data)
+    assert_equals_cold_solutions(found, **data)
+
+
+@settings(max_examples=15)
+@given(problem=problems(shapes=("l2",), log_C=(-1, 1)))
+def test_the_coordinate_solver_walks_too(problem):
+    data = arguments(problem) | {"solver": "coordinate"}
+    found = path(Cs=[0.01, 0.1, 0.3, 5.0], radii=[0.0, 0.2], quiet=True, **data)
+    assert_equals_cold_solutions(found, **data)
+
+
+def test_polyhedral_noise_goes_to_the_conic_solver():
+    problem = make_problem(3, n=40, shape="linf")
+    found = path(Cs=[0.1, 0.11, 1.0], radii=[0.1], **arguments(problem))
+    assert found.solver == "conic"
+    assert found.undecided[0, 1] < 40
+    assert_equals_cold_solutions(found, **arguments(problem))
+
+
+def test_wide_data_are_walked_in_the_span_of_the_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 300)), np.where(rng.random(40) < 0.5, 1, -1)
+    for data in (X, sp.csr_array(np.where(rng.random(X.shape) < 0.2, X, 0.0))):
+        options = {"X": data, "y": y, "solver": "newton"}
+        found = path(Cs=[1e-5, 1e-3, 0.1], radii=[0.0, 0.3], **options)
+        assert_equals_cold_solutions(found, **options)
+
+
+def test_correlated_noise_comes_back_in_the_axes_of_the_data(cancer):
+    X, y = cancer
+    data = {"X": X, "y": y, "noise": np.cov(X.T)}
+    found = path(Cs=[0.01, 0.1], radii=[0.1], **data)
+    cold = solve(C=0.1, radius=0.1, tol=1e-9, **data)
+    assert_equals_cold_solutions(found, **data)
+    np.testing.assert_allclose(found.coefs[0, 1], cold.w, atol=1e-3)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_tall_data_are_walked_with_a_subset_ahead(intercept):
+    problem = make_problem(
+        1, n=25_000, d=5, intercept=intercept, separation=0.3, weights="some zero"
+    )
+    data = arguments(problem) | {"random_state": 0}
+    found = path(Cs=[1e-5, 1e-4, 1e-2, 1.0], radii=[0.05], **data)
+    assert_equals_cold_solutions(found, **data)
+
+
+def test_order_and_repetition_of_the_grid_do_not_matter(cancer):
+    X, y = cancer
+    ordered = path(X, y, Cs=[0.01, 0.1, 1.0], radii=[0.0, 0.1], fit_intercept=False)
+    mixed = path(
+        X, y, Cs=[1.0, 0.01, 1.0, 0.1], radii=[0.1, 0.0, 0.1], fit_intercept=False
+    )
+    np.testing.assert_array_equal(mixed.Cs, [1.0, 0.01, 1.0, 0.1])
+    expected = ordered.coefs[np.ix_([1, 0, 1], [2, 0, 2, 1])]
+    np.testing.assert_array_equal(mixed.coefs, expected)
+    assert len(mixed) == 12
+
+
+def test_radii_per_sample_are_multiplied(cancer):
+    X, y = cancer
+    sizes = np.random.default_rng(0).uniform(0, 0.2, size=len(y))
+    found = path(
+        X, y, Cs=[0.1, 1.0], radii=[0.5, 2.0], radius=sizes, fit_intercept=False
+    )
+    assert_equals_cold_solutions(found, radius=sizes, X=X, y=y, fit_intercept=False)
+    alone = path(X, y, Cs=[0.1], radius=sizes, fit_intercept=False)
+    np.testing.assert_array_equal(alone.radii, [1.0])
+
+
+# -- the grid ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0])
+def test_the_path_starts_where_every_sample_saturates(intercept):
+    problem = make_problem(5, n=60, intercept=intercept)
+    if intercept:  # a penalty that the balance of classes does not exceed
+        problem = make_problem(5, n=60, intercept=100.0)
+    found = path(Cs=10, radii=[0.1], keep_alphas=True, **arguments(problem))
+    np.testing.assert_allclose(found.alphas[0, 0], found.Cs[0])
+    assert (found.alphas[0, 1] < found.Cs[1] * (1 - 1e-3)).any()
+    assert found.n_iters[0, 0] == 0
+    assert np.allclose(np.diff(np.log(found.Cs)), np.log(found.Cs[1] / found.Cs[0]))
+    norms = (np.asarray(problem.rows.X) ** 2).sum(axis=1)
+    assert found.Cs[-1] == pytest.approx(100 / norms.mean())
+
+
+def test_with_a_free_intercept_the_lighter_class_saturates_at_the_start():
+    problem = make_problem(5, n=60, intercept=0.0, oddity="tiny class")
+    found = path(Cs=5, keep_alphas=True, **arguments(problem))
+    light = problem.y < 0
+    np.testing.assert_allclose(found.alphas[0, 0][light], found.Cs[0])
+    assert found.Cs[0] > 0
+
+
+def test_the_ends_of_the_path_do_not_depend_on_the_scale_of_the_data(cancer):
+    X, y = cancer
+    small, large = (
+        path(X, y, Cs=3, fit_intercept=False),
+        path(100 * X, y, Cs=3, fit_intercept=False),
+    )
+    np.testing.assert_allclose(small.Cs, 1e4 * large.Cs)
+    np.testing.assert_allclose(small.coefs, 100 * large.coefs, atol=1e-3)
+
+
+def test_null_models_are_flagged_and_reported_once(cancer):
+    X, y = cancer
+    problem = make_problem(0)
+    limit = critical_radius(type(problem).from_data(X, y)).upper
+    with pytest.warns(NullModelWarning, match="from radius") as caught:
+        found = path(
+            X,
+            y,
+            Cs=6,
+            radii=[0.0, 0.99 * limit, 1.01 * limit, 2 * limit],
+            fit_intercept=False,
+        )
+    assert len(caught) == 1
+    np.testing.assert_array_equal(found.null.all(axis=1), [False, False, True, True])
+    assert not found.null[:2].any()
+    assert not found.coefs[2:].any()
+    assert found.converged.all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert path(
+            X, y, Cs=3, radii=[2 * limit], quiet=True, fit_intercept=False
+        ).null.all()
+
+
+# -- sequential screening ----------------------------------------------------------
+
+
+def test_a_carried_solution_has_the_gap_of_the_theory():
+    problem = make_problem(2, n=80, C=0.3, radius=0.2)
+    cold = solve(
+        C=1.0, radius=problem.radii, tol=1e-12, quiet=True, **arguments(problem)
+    )
+    last = Outcome(problem.at(cold.w), problem.dual_at(cold.alpha))
+    passes = problem.rows.passes.count
+    for ratio in (1.01, 1.5, 4.0, 0.5):
+        moved = carry(problem.with_weights(ratio * problem.weights), last, ratio)
+        expected = 0.5 * (ratio - 1) ** 2 * cold.w @ cold.w
+        assert moved.gap == pytest.approx(expected, rel=1e-6)
+    assert problem.rows.passes.count == passes
+
+
+def carried_decisions(problem, Cs, factors, region):
+    """Hold what every point decides beforehand against a near-exact solution."""
+    tally = Counter()
+    name = "newton" if problem.noise.smooth else "conic"
+    sequence = Sequence(problem, Control(1e-6), name, region)
+    for k, j, found in sequence.points(np.array(Cs), np.array(factors)):
+        if found.carried is None:
+            continue
+        here = problem.with_radii(factors[k] * problem.radii)
+        here = here.with_weights(Cs[j] * problem.weights)
+        Reference(here).judge(found.carried, tally)
+        tally["points"] += 1
+    return tally
+
+
+@pytest.mark.parametrize("region", ["ellipsoid", "midpoint", "gap"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
+    total = Counter()
+    for seed in range(4):
+        shape = ("l2", "ellipsoid")[seed % 2]
+        problem = make_problem(
+            seed,
+            n=60,
+            shape=shape,
+            intercept=intercept,
+            spread_radii=bool(seed % 3),
+            weights=("ones", "random", "some zero")[seed % 3],
+            dtype=(np.float64, np.float32)[seed % 2],
+        )
+        Cs = np.geomspace(0.1, 0.5, 8)
+        total += carried_decisions(problem, Cs, [0.95, 1.0], region)
+    assert total["decisions"] > 300
+    assert total["wrong"] == 0
+    assert total["violated"] == 0
+
+
+def test_sequential_screening_spares_the_rows_it_decides():
+    problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
+    options = arguments(problem) | {"Cs": np.geomspace(1e-3, 1.0, 60)}
+    seen = path(**options)
+    blind = path(screening=None, **options)
+    assert np.median(seen.undecided) < 0.3 * 3000
+    assert (blind.undecided == 3000).all()
+    assert_equals_cold_solutions(
+        path(Cs=options["Cs"][::20], **arguments(problem)), **arguments(problem)
+    )
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate"])
+def test_samples_decided_beforehand_are_decided_by_the_certificate_too(solver, cancer):
+    X, y = cancer
+    found = path(
+        X, y, Cs=np.geomspace(0.1, 0.2, 12), radii=[0.1], solver=solver, tol=1e-9,
+        keep_alphas=True, fit_intercept=False
+    )  # fmt: skip
+    assert (found.undecided[0, 1:] < 0.5 * len(y)).all()
+    for j, C in enumerate(found.Cs):
+        partition = screen(X, y, found.coefs[0, j], found.alphas[0, j], C=C, radius=0.1)
+        assert found.removed[0, j] == pytest.approx(partition.removed.sum(), abs=3)
+        assert len(y) - partition.counts[0] >= len(y) - found.undecided[0, j]
+
+
+# -- ends, answers, errors ---------------------------------------------------------
+
+
+def test_a_callback_sees_where_it_is_and_may_stop(cancer):
+    X, y = cancer
+    seen = []
+
+    def stop(entry):
+        seen.append((entry["C"], entry["radius"]))
+        return entry["radius"] > 0
+
+    with pytest.warns(ConvergenceWarning, match="of 10 points"):
+        found = path(X, y, Cs=5, radii=[0.0, 0.1], callback=stop, fit_intercept=False)
+    assert not found.complete
+    assert found.done[0].all()
+    assert set(seen[:-1]) <= {(C, 0.0) for C in found.Cs}
+    assert seen[-1][1] == 0.1
+    assert len(found) == found.done.sum() == len(list(found))
+    assert np.isnan(found.coefs[~found.done]).all()
+    with pytest.raises(KeyError, match="was not reached"):
+        found[1, 4]
+
+
+def test_an_interrupt_leaves_the_points_reached(cancer):
+    X, y = cancer
+
+    def interrupt(entry):
+        if entry["C"] > 0.05:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted: 2 of 3"):
+        found = path(
+            X, y, Cs=[0.01, 0.03, 1.0], callback=interrupt, fit_intercept=False
+        )
+    assert found.done.tolist() == [[True, True, False]]
+    assert found.converged[found.done].all()
+
+
+def test_time_may_run_out(cancer):
+    with pytest.warns(ConvergenceWarning, match="stopped"):
+        found = path(*cancer, Cs=30, max_seconds=1e-6, fit_intercept=False)
+    assert not found.complete
+
+
+def test_points_that_do_not_converge_are_reported_together(cancer):
+    with pytest.warns(ConvergenceWarning, match="points, relative gaps up to"):
+        found = path(*cancer, Cs=[1.0, 10.0], max_iter=2, fit_intercept=False)
+    assert found.complete
+    assert not found.converged.all()
+
+
+def test_a_path_is_a_table_of_its_points(cancer):
+    found = path(*cancer, Cs=4, radii=[0.0, 0.1], fit_intercept=False)
+    frame = found.to_frame()
+    assert len(frame) == len(found) == 8
+    assert frame["C"].tolist() == [*found.Cs, *found.Cs]
+    assert frame["gap"].tolist() == found.gaps.ravel().tolist()
+    for point, row in zip(found, frame.itertuples(), strict=True):
+        assert (point.C, point.radius, point.removed) == (
+            row.C,
+            row.radius,
+            row.removed,
+        )
+    point = found[1, 2]
+    assert point.w is not None
+    assert point.trace == found.traces[1][2]
+    assert "8 of 8 points" in repr(found)
+
+
+def test_a_path_can_be_drawn(cancer):
+    import matplotlib
+
+    matplotlib.use("agg")
+    found = path(*cancer, Cs=[1.0, 0.1, 0.01], radii=[0.0, 0.1], fit_intercept=False)
+    display = found.plot(k=1)
+    curve = display.ax_[1].lines[0]
+    np.testing.assert_array_equal(curve.get_xdata(), [0.01, 0.1, 1.0])
+    np.testing.assert_array_equal(
+        curve.get_ydata(), found.undecided[1, ::-1] / found.n_samples
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"Cs": 0}, "Cs=0"),
+        ({"Cs": [1.0, -1.0]}, r"Cs=-1\.0"),
+        ({"Cs": []}, "Cs="),
+        ({"Cs": "many"}, "Cs='many'"),
+        ({"radii": [-0.1]}, "radii is -0.1"),
+        ({"radii": [[0.1]]}, "radii has shape"),
+        ({"radius": [1.0, 2.0]}, "radius has shape"),
+        ({"tol": 0}, "tol=0"),
+        ({"solver": "best"}, "solver='best'"),
+        ({"max_iter": 1.5}, "max_iter=1.5"),
+    ],
+)
+def test_errors_name_the_argument(cancer, wrong, text):
+    with pytest.raises(ValueError, match=text):
+        path(*cancer, **({"Cs": [1.0]} | wrong))
+
+
+# -- starts ------------------------------------------------------------------------
+
+
+def test_a_start_with_far_too_few_rows_recovers():
+    problem = make_problem(6, n=30_000, d=6, C=10.0, separation=0.2)
+    far = np.full(6, 3.0)
+    found = Level(problem, control := Control(1e-6), "ellipsoid").solve(
+        Guess(far, 0.0, np.zeros(problem.n))
+    )
+    assert found.meets(control.tol)
+    assert problem.rows.passes.count < 500

@@ -1,0 +1,409 @@
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+from problems import make_problem, problems
+from wideberth import NullModelWarning, Problem, solve
+from wideberth.paper import load
+from wideberth.problem.endpoints import critical_radius
+from wideberth.problem.rows import as_rows
+from wideberth.screening.partition import Partition, Reduction
+from wideberth.solvers.base import Control
+from wideberth.solvers.conic import solve_conic
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton import ridge_start
+
+SMOOTH = ("l2", "ellipsoid")
+
+
+def arguments(problem, **changes):
+    """What `solve` needs to rebuild a problem."""
+    return {
+        "X": problem.rows.X,
+        "y": problem.y,
+        "sample_weight": problem.weights,
+        "radius": problem.radii,
+        "noise": problem.noise,
+        "fit_intercept": problem.intercept is not None,
+        "intercept_penalty": problem.intercept or 0.0,
+        "random_state": 0,
+    } | changes
+
+
+def quietly(**kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullModelWarning)
+        return solve(**kwargs)
+
+
+@given(problems(shapes=SMOOTH, log_C=(-6, 6)))
+@settings(max_examples=300)
+def test_every_problem_is_solved_and_certified(problem):
+    solution = quietly(**arguments(problem, tol=1e-7))
+    assert solution.converged
+    assert problem.gap(solution.w, solution.b, solution.alpha) == pytest.approx(
+        solution.gap, abs=2 * solution.certificate.rounding
+    )
+    assert solution.relative_gap <= 1e-7
+    assert solution.gap >= -solution.certificate.rounding
+    assert np.all(solution.alpha >= 0)
+    assert np.all(solution.alpha <= problem.weights)
+
+
+@given(problems(shapes=SMOOTH, log_C=(-2, 2), max_n=25))
+@settings(max_examples=60)
+def test_agrees_with_the_oracle(problem):
+    solution = quietly(**arguments(problem, tol=1e-10))
+    oracle = solve_conic(problem).certificate
+    assert solution.primal <= oracle.primal * (1 + 1e-8)
+    assert solution.primal >= oracle.dual * (1 - 1e-8)
+
+
+@pytest.fixture(scope="module")
+def tall():
+    """Large enough for subsamples, working sets and screening to take part."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 12)) * rng.uniform(0.1, 3, size=12)
+    X = np.column_stack([X, X[:, 0] - X[:, 1], rng.random(20_000) < 0.002])
+    y = np.where(X @ rng.normal(size=14) + rng.normal(size=20_000) > 0.3, 1, -1)
+    return X, y
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+@pytest.mark.parametrize("C", [1e-3, 10.0])
+def test_tall_data_needs_few_passes(tall, C, radius, intercept):
+    X, y = tall
+    solution = solve(
+        X,
+        y,
+        C=C,
+        radius=radius,
+        fit_intercept=intercept is not None,
+        intercept_penalty=intercept or 0.0,
+        random_state=0,
+    )
+    assert solution.converged
+    # At most 45 on any kernels tried; `make bench-guard` watches the counts.
+    assert solution.passes < 200
+    problem = Problem.from_data(X, y, C=C, radius=radius, intercept=intercept)
+    engine = InteriorPoint(problem, ridge_start(problem))
+    while engine.relative_gap > 1e-9:
+        assert engine.step()
+    assert solution.primal == pytest.approx(engine.primal, rel=2e-6)
+
+
+def test_solution_does_not_depend_on_row_order_dtype_or_storage(tall):
+    X, y = tall[0].astype(np.float32), tall[1]
+    order = np.random.default_rng(1).permutation(len(y))
+    options = {"C": 0.1, "radius": 0.05, "tol": 1e-9, "random_state": 0}
+    first = solve(X, y, **options)
+    for other in (
+        solve(X[order], y[order], **options),
+        solve(np.asfortranarray(X), y, **options),
+        solve(X.astype(np.float64), y, **options),
+        solve(sp.csr_array(X), y, **options),
+    ):
+        # Strong convexity: ½‖w − w*‖² ≤ gap, at both.
+        apart = np.sqrt(2 * first.gap) + np.sqrt(2 * other.gap)
+        assert np.linalg.norm(first.w - other.w) <= apart + 1e-6
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", SMOOTH)
+@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
+def test_more_features_than_rows(shape, intercept, sparse):
+    for seed, radius in ((0, 0.0), (1, 0.2)):
+        problem = make_problem(
+            seed,
+            n=25,
+            d=80,
+            shape=shape,
+            intercept=intercept,
+            radius=radius,
+            spread_radii=True,
+            sparse=sparse,
+            separation=0.1,
+        )
+        solution = quietly(**arguments(problem, tol=1e-9))
+        assert solution.converged
+        assert solution.primal <= solve_conic(problem).certificate.primal * (1 + 1e-7)
+
+
+def test_a_duplicated_row_equals_a_doubled_weight():
+    problem = make_problem(4, n=40, radius=0.1)
+    weight = np.ones(40)
+    weight[:10] = 2.0
+    X, y = problem.rows.X, problem.y
+    twice = solve(
+        np.vstack([X, X[:10]]),
+        np.append(y, y[:10]),
+        radius=0.1,
+        tol=1e-12,
+        fit_intercept=False,
+    )
+    weighted = solve(
+        X, y, sample_weight=weight, radius=0.1, tol=1e-12, fit_intercept=False
+    )
+    np.testing.assert_allclose(twice.w, weighted.w, atol=1e-6)
+
+
+def test_zero_weight_rows_might_as_well_be_absent():
+    problem = make_problem(4, n=40, weights="some zero", intercept=0.0)
+    used = problem.weights > 0
+    everything = quietly(**arguments(problem, tol=1e-11))
+    without = quietly(
+        **arguments(
+            problem,
+            X=problem.rows.X[used],
+            y=problem.y[used],
+            sample_weight=problem.weights[used],
+            radius=problem.radii[used],
+            tol=1e-11,
+        )
+    )
+    np.testing.assert_allclose(everything.w, without.w, atol=1e-5)
+    assert np.all(everything.removed[~used])
+
+
+def test_warm_start_from_the_solution_costs_two_passes(tall):
+    X, y = tall
+    options = {"C": 0.1, "radius": 0.05, "random_state": 0}
+    solution = solve(X, y, **options)
+    again = solve(X, y, init=solution, **options)
+    assert again.passes <= 2
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.w, solution.w)
+
+
+def test_warm_start_from_a_neighbour_converges(tall):
+    X, y = tall
+    start = solve(X, y, C=0.1, radius=0.05, fit_intercept=False)
+    warm = solve(X, y, C=0.12, radius=0.05, init=start, tol=1e-8, fit_intercept=False)
+    cold = solve(X, y, C=0.12, radius=0.05, tol=1e-8, fit_intercept=False)
+    assert warm.converged
+    assert warm.primal == pytest.approx(cold.primal, rel=1e-7)
+    half = solve(
+        X, y, C=0.12, radius=0.05, init=(start.w, 0.0, None), fit_intercept=False
+    )
+    assert half.converged
+
+
+def test_a_poor_warm_start_is_only_a_start():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14_000, 40))  # too large for second attempts
+    y = np.where(X[:, 0] + rng.normal(size=14_000) > 0.3, 1, -1)
+    start = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[0])
+    solution = solve(X, y, C=0.01, tol=1e-3, init=start, fit_intercept=False)
+    assert solution.converged
+    assert solution.w.any()
+
+
+def test_certificate_in_the_trace_never_worsens_the_answer(tall):
+    X, y = tall
+    seen = []
+    solution = solve(
+        X,
+        y,
+        C=1.0,
+        tol=1e-10,
+        callback=seen.append,
+        random_state=3,
+        fit_intercept=False,
+    )
+    assert seen == solution.trace
+    assert solution.primal <= min(entry["primal"] for entry in seen) * (1 + 1e-12)
+    passes = [entry["passes"] for entry in seen]
+    assert passes == sorted(passes)
+
+
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_raw_features_of_very_different_size_converge_far(C):
+    X, y = load_wine(return_X_y=True)
+    options = {"C": C, "tol": 1e-9, "fit_intercept": True}
+    assert solve(X, np.where(y == 0, 1, -1), max_iter=200, **options).converged
+
+
+def test_small_data_is_solved_further_than_asked():
+    X, y = load("breast_cancer")
+    for tol, reached in ((1e-2, 1e-4), (1e-4, 1e-8), (1e-6, 1e-9)):
+        assert (
+            solve(X, y, radius=0.05, tol=tol, fit_intercept=False).relative_gap
+            <= reached
+        )
+
+
+def test_quiet_leaves_warnings_in_the_solution(tall):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = solve(*tall, max_iter=3, quiet=True, fit_intercept=False)
+    (note,) = solution.notes
+    assert isinstance(note, ConvergenceWarning)
+
+
+def test_screened_samples_have_the_proven_dual_weight():
+    X, y = load("breast_cancer")
+    for region in ("gap", "midpoint", "ellipsoid"):
+        solution = solve(X, y, radius=0.05, screening=region, fit_intercept=False)
+        exact = solve(X, y, radius=0.05, tol=1e-12, fit_intercept=False)
+        assert solution.removed.mean() > 0.5
+        assert np.all(exact.alpha[solution.removed] < 1e-6)
+        assert np.all(exact.alpha[solution.saturated] > 1 - 1e-6)
+    assert not solve(
+        X, y, radius=0.05, screening=None, fit_intercept=False
+    ).removed.any()
+
+
+@pytest.mark.parametrize("shape", ["linf", "l1"])
+def test_other_shapes_go_to_the_conic_reference(shape):
+    solution = solve(**arguments(make_problem(0, shape=shape)))
+    assert solution.solver == "conic"
+    assert solution.converged
+    with pytest.raises(ValueError, match="needs smooth noise"):
+        solve(**arguments(make_problem(0, shape=shape), solver="newton"))
+
+
+@pytest.mark.parametrize("intercept", [None, 1.0, 0.0])
+def test_null_model_warns_and_names_the_critical_radius(intercept):
+    problem = make_problem(1, n=30, intercept=intercept)
+    bracket = critical_radius(problem)
+    options = arguments(problem)
+    with pytest.warns(NullModelWarning, match="critical uniform radius is"):
+        dead = solve(**options | {"radius": 1.01 * bracket.upper})
+    assert not dead.w.any()
+    assert dead.converged
+    alive = solve(**options | {"radius": 0.99 * bracket.lower, "tol": 1e-8})
+    assert alive.converged
+    assert alive.w.any()
+
+
+def test_not_converging_is_said_with_gap_tolerance_and_remedy(tall):
+    X, y = tall
+    with pytest.warns(ConvergenceWarning, match=r"relative gap .* > tol=.*max_iter=3"):
+        solution = solve(X, y, max_iter=3, fit_intercept=False)
+    assert not solution.converged
+    assert np.isfinite(solution.w).all()
+    with pytest.warns(ConvergenceWarning, match="raise max_seconds"):
+        solve(X, y, max_seconds=1e-6, fit_intercept=False)
+
+
+def test_a_callback_can_stop_the_work():
+    problem = make_problem(0)
+    point, dual = problem.at(np.ones(4)), problem.dual_at(problem.weights)
+    control = Control(callback=lambda entry: entry["gap"] > 0)
+    assert not control.exhausted()
+    control.record(problem, problem.certificate(point, dual), (30, 0, 0))
+    assert control.exhausted()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"solver": "sgd"}, "solver='sgd'"),
+        ({"screening": "ball"}, "screening='ball'"),
+        ({"tol": 0.0}, "tol=0.0"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"max_seconds": -1}, "max_seconds=-1"),
+        ({"init": 3}, "init=3 must be"),
+        ({"init": (np.zeros(2), 0.0, None)}, r"w of init .* received shape \(2,\)"),
+        (
+            {"fit_intercept": False, "intercept_penalty": 1.0},
+            "needs fit_intercept=True",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(change, said):
+    with pytest.raises(ValueError, match=said):
+        solve(**arguments(make_problem(0)) | change)
+
+
+def test_same_seed_same_answer(tall):
+    X, y = tall
+    first, second = (
+        solve(X, y, C=0.1, radius=0.05, random_state=5, fit_intercept=False)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.w, second.w)
+    np.testing.assert_array_equal(first.alpha, second.alpha)
+    assert first.passes == second.passes
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([np.float32, float]))
+@settings(max_examples=30)
+def test_the_products_are_what_they_say(seed, sparse, dtype):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(70, 5)) * (rng.random((70, 5)) < 0.5)).astype(dtype)
+    y = np.where(rng.random(70) < 0.5, 1, -1).astype(float)
+    rows = as_rows(sp.csr_array(X) if sparse else X, y)
+    Z = X.astype(float) * y[:, None]
+    w, a = rng.normal(size=5), rng.random(70) * (np.arange(70) < 20)
+    extras = rng.normal(size=(70, 2))
+    near = {"atol": 1e-12}
+    np.testing.assert_allclose(rows.margins(w), Z @ w, **near)
+    np.testing.assert_allclose(rows.margins(w), Z @ w, **near)  # norms known by now
+    np.testing.assert_allclose(rows.norms(), np.linalg.norm(Z, axis=1), **near)
+    np.testing.assert_allclose(rows.combine(a), Z.T @ a, **near)
+    np.testing.assert_allclose(rows._combine_few(np.arange(20), a), Z.T @ a, **near)
+    np.testing.assert_allclose(rows.combine(a + 1), Z.T @ (a + 1), **near)
+    full = np.column_stack([Z, extras])
+    np.testing.assert_allclose(
+        rows.curvature(a, extras), full.T @ (a[:, None] * full), **near
+    )
+    np.testing.assert_allclose(rows.weighted_squares(w**2), (Z**2) @ w**2, **near)
+    table = rows.table(extras)
+    np.testing.assert_allclose(table, full, **near)
+    J = np.array([3, 5, 8])
+    np.testing.assert_allclose(rows.take(J).margins(w), (Z @ w)[J], **near)
+    few = as_rows(rows.X[:4], y[:4])
+    rotated, expand = few.rotated()
+    np.testing.assert_allclose(rotated @ rotated.T, (X[:4] @ X[:4].T), atol=1e-5)
+    v = rng.normal(size=rotated.shape[1])
+    np.testing.assert_allclose(X[:4] @ expand(v), rotated @ v, atol=1e-5)
+    assert rows.passes.count == pytest.approx(2 + 1 + 20 / 70 + 3 + 2 * 3 / 70)
+
+
+def test_rows_settled_wrongly_cannot_make_an_unbalanced_dual_point():
+    # Few weights, small C: the first working set folds more of one class than the
+    # free rows of the other can balance. D of such α says nothing.
+    problem = make_problem(
+        1, n=25_000, d=5, intercept=0.0, separation=0.3, weights="some zero"
+    )
+    solution = solve(
+        problem.rows.X,
+        problem.y,
+        C=1e-5,
+        radius=0.05,
+        sample_weight=problem.weights,
+        fit_intercept=True,
+        tol=1e-9,
+        random_state=0,
+    )
+    assert 0 <= solution.relative_gap <= 1e-9
+    assert abs(solution.alpha @ problem.y) <= 1e-12 * solution.alpha.sum()
+
+
+def test_a_dual_point_that_cannot_be_balanced_has_no_value():
+    problem = make_problem(0, n=40, intercept=0.0)
+    one_class = Partition(
+        np.zeros(40, dtype=bool), problem.y > 0, np.zeros(40), np.zeros(40)
+    )
+    small = Reduction.of(problem).shrink(one_class)
+    light = small.problem.with_weights(0.1 * small.problem.weights)
+    assert light.dual_at(np.zeros(light.n)).value == -np.inf
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate"])
+def test_samples_without_weight_leave_nothing_to_learn(solver):
+    X, y = np.eye(4), np.array([1, 1, -1, -1])
+    with pytest.warns(NullModelWarning):
+        found = solve(
+            X, y, sample_weight=np.zeros(4), solver=solver, fit_intercept=False
+        )
+    assert found.primal == 0
+    assert not found.w.any()
