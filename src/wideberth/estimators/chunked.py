@@ -139,14 +139,22 @@ def _keep(model, solutions: list[Solution], labels, X, y) -> None:
     """Set the fitted attributes; per-row ones where there was memory for them."""
     coef = np.vstack([found.w for found in solutions])
     intercept = np.array([found.b for found in solutions])
-    gaps = np.array([found.gap for found in solutions])
+    proofs = [found.certificate for found in solutions]
+    facts = {
+        "objective_": np.array([proof.primal for proof in proofs]),
+        "dual_gap_": np.array([proof.gap for proof in proofs]),
+        "relative_gap_": np.array([proof.relative_gap for proof in proofs]),
+        "converged_": np.array([found.converged for found in solutions]),
+    }
     for name in ("support_", "dual_coef_"):
         vars(model).pop(name, None)
     model.classes_ = labels
     if is_foreign(X):
         model.classes_ = _moved_to(labels, X)
-        coef, intercept, gaps = (like(part, X) for part in (coef, intercept, gaps))
-    model.coef_, model.intercept_, model.dual_gap_ = coef, intercept, gaps
+        coef, intercept = like(coef, X), like(intercept, X)
+        facts = {name: like(value, X) for name, value in facts.items()}
+    model.coef_, model.intercept_ = coef, intercept
+    vars(model).update(facts)
     steps = np.array([found.n_iter for found in solutions])
     model.n_iter_ = like(steps, X) if is_foreign(X) else steps
     model.screening_ = []

@@ -339,7 +339,8 @@ class RobustLinearSVCCV(LinearClassifier):
 #: Attributes of the chosen model that are those of the search, too.
 _FITTED = (
     *("classes_", "coef_", "intercept_", "noise_", "support_", "dual_coef_"),
-    *("dual_gap_", "n_iter_", "screening_"),
+    *("objective_", "dual_gap_", "relative_gap_", "converged_"),
+    *("n_iter_", "screening_"),
 )
 
 

@@ -109,9 +109,15 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
         y·α of those samples, as in `SVC`. With radius 0,
         `coef_` ≈ `dual_coef_ @ X[support_]`.
+    objective_ : array of shape (1,) or (n_classes,)
+        The objective of each binary problem at its solution.
     dual_gap_ : array of shape (1,) or (n_classes,)
         Duality gap of each binary problem, on all samples: how much better any other
         model can be at most.
+    relative_gap_ : array of shape (1,) or (n_classes,)
+        The duality gaps as shares of the objectives.
+    converged_ : array of shape (1,) or (n_classes,)
+        Whether each binary problem is proven to `tol`.
     n_iter_ : array of shape (1,) or (n_classes,)
     screening_ : list of dict
         For each binary problem the shares of samples proven irrelevant ("removed") and
@@ -288,7 +294,11 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         signs = np.where(numbers[self.support_] == positives[:, None], 1.0, -1.0)
         alpha = [solution.alpha[self.support_] for solution in solutions]
         self.dual_coef_ = signs * np.vstack(alpha)
-        self.dual_gap_ = np.array([solution.gap for solution in solutions])
+        proofs = [solution.certificate for solution in solutions]
+        self.objective_ = np.array([proof.primal for proof in proofs])
+        self.dual_gap_ = np.array([proof.gap for proof in proofs])
+        self.relative_gap_ = np.array([proof.relative_gap for proof in proofs])
+        self.converged_ = np.array([solution.converged for solution in solutions])
         self.n_iter_ = np.array([solution.n_iter for solution in solutions])
         self.screening_ = [
             {
