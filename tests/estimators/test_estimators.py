@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
 
 from wideberth import NullModelWarning, RobustLinearSVC
-from wideberth.estimators import svc
+from wideberth.estimators import training_data
 from wideberth.problem import Problem
 
 IRIS = load_iris(return_X_y=True)
@@ -161,8 +161,8 @@ def test_float32_reaches_the_solver_as_it_is(monkeypatch):
         seen.append(data)
         return solve(data, *args, **kwargs)
 
-    solve = svc.solve
-    monkeypatch.setattr(svc, "solve", watch)
+    solve = training_data.solve
+    monkeypatch.setattr(training_data, "solve", watch)
     model = RobustLinearSVC(radius=0.05).fit(X, y)
     assert seen[0].dtype == np.float32
     assert np.shares_memory(seen[0], X)
@@ -489,7 +489,7 @@ def test_an_interrupted_fit_leaves_what_was_fitted(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(svc, "solve", interrupt)
+    monkeypatch.setattr(training_data, "solve", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert vars(model).keys() == state.keys()
