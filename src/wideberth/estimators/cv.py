@@ -273,8 +273,9 @@ class RobustLinearSVCCV(LinearClassifier):
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
         notes = model._fit(data.X, data.y, data.weights, radius)
         self.best_estimator_ = model
-        fitted = {k: value for k, value in vars(model).items() if k.endswith("_")}
-        vars(self).update(fitted | {"radius_": self.radius_})
+        for name, value in vars(model).items():
+            if name.endswith("_") and name != "radius_":
+                setattr(self, name, value)
         return notes
 
     def _model(self) -> RobustLinearSVC:

@@ -257,7 +257,7 @@ def unknown_classes(class_weight, radius, labels: np.ndarray) -> list[Warning]:
     probably meant for it. Where every class has one they may be for classes that a fold
     of a cross-validation happens to lack, and a warning says so.
     """
-    known, notes = labels.tolist(), []
+    known, notes = labels.tolist(), list[Warning]()
     for name, table in {"class_weight": class_weight, "radius": radius}.items():
         if not isinstance(table, dict):
             continue

@@ -129,8 +129,8 @@ class InChunks:
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
         radius, radii = 0.0 if self.each else self.radius, None
-        if isinstance(radius, dict):
-            radius, radii = 0.0, per_class(radius, self.labels, "radius")
+        if isinstance(self.radius, dict):
+            radius, radii = 0.0, per_class(self.radius, self.labels, "radius")
         classes = Classes(self.labels, positive, problems.factors, radii)
         options |= {"radius": radius, "classes": classes, "verbose": self.verbose}
         return solve_source(self.X, **options)
