@@ -18,7 +18,7 @@ from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.endpoints import critical_radius, null_certificate
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import L2, Correlated, as_shape
+from wideberth.problem.noise import as_shape
 from wideberth.problem.presolve import Units, cut_radii, in_units, out_of_range
 from wideberth.problem.thin import thinned
 from wideberth.problem.validation import (
@@ -244,10 +244,9 @@ def build_problem(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     names = feature_names(X)
     X, size = measured_data(X)
-    shape, axes = as_shape(noise, X.shape[1], names), None
-    if isinstance(shape, Correlated):
-        axes, shape = shape.axes, shape.principal
-        X = X @ axes
+    shape = as_shape(noise, X.shape[1], names)
+    axes, shape = shape.axes, shape.principal
+    X = X if axes is None else X @ axes
     X = thinned(X)
     problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
     return in_units(problem, size, axes, factor)
@@ -301,7 +300,7 @@ def choose_solver(problem: Problem, along_path: bool = False) -> str:
     rows, n, d = problem.rows, problem.n, problem.rows.d
     if not problem.noise.smooth:
         return "conic"
-    if not isinstance(problem.noise, L2) or n * d <= _SMALL_ENTRIES or n <= _NARROW:
+    if not problem.noise.isotropic or n * d <= _SMALL_ENTRIES or n <= _NARROW:
         return "newton"
     dense = rows.entries() > _DENSE * n * d and d <= n
     algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECONDS)

@@ -270,7 +270,7 @@ class Problem:
         if combined is None or feasible is not alpha:
             combined = self.rows.combine(feasible)
         mass = accurate_sum(feasible * self.rows.norms())
-        d_error = (self.rows.combine_rounding + self.noise.turn_error) * mass
+        d_error = (self.rows.combine_rounding + self.noise.rotation_error) * mass
         d, s = combined, accurate_sum(feasible * self.radii)
         total = accurate_sum(feasible)
         if self.folded is not None:
@@ -290,7 +290,7 @@ class Problem:
         if sharp and self.folded is None:  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
-            along += self.noise.turn_error * float(np.linalg.norm(w)) * mass
+            along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
             sizes = along, _largest(each)
         error, center = dual_rounding(self, w, b, s, total, d_error, sizes)
         if not w.any() and well_inside(self, d, s, total, d_error):
@@ -392,7 +392,7 @@ class Problem:
         0 but for noise in its principal axes, to which the rows were turned: T‖z_i‖ +
         Hρ_i (see `_covariance`).
         """
-        turned, support = self.noise.turn_error, self.noise.support_error
+        turned, support = self.noise.rotation_error, self.noise.support_error
         if turned == support == 0.0:
             return 0.0
         return turned * self.rows.norms()[rows] + support * self.radii[rows]

@@ -85,7 +85,7 @@ def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float
     error += sum_rounding(problem.n) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares
-    error += problem.noise.turn_error * norm_w * norm_w
+    error += problem.noise.rotation_error * norm_w * norm_w
     if problem.folded is not None:
         fold, g = problem.folded, gamma(problem.rows.d + 8)
         error += norm_w * (fold.rounding + g * fold.mass)

@@ -33,9 +33,8 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import namespace
-from wideberth.problem.noise import L2
 from wideberth.problem.rows import gamma
-from wideberth.screening.regions import Curvature, Region, has_ellipsoid
+from wideberth.screening.regions import Curvature, Region
 
 __all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separable"]
 
@@ -269,7 +268,7 @@ class _Ellipsoid:
     @classmethod
     def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
         noise, v, d = problem.noise, curvature.v, problem.rows.d
-        isotropic = isinstance(noise, L2)
+        isotropic = noise.isotropic
         squares = np.broadcast_to(noise.squares, (d,))
         scales = np.sqrt(squares)
         largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
@@ -362,8 +361,8 @@ def available_tests(problem: Problem, kind: str) -> list[str]:
 
     The first is cheap and decides nearly all; the second tightens what it left.
     """
-    smooth, curved = has_ellipsoid(problem), kind == "ellipsoid"
-    last = "joint" if isinstance(problem.noise, L2) else "separable"
+    smooth, curved = problem.noise.smooth, kind == "ellipsoid"
+    last = "joint" if problem.noise.isotropic else "separable"
     if curved:
         return ["ellipsoid" if smooth else "tilted", last]
     return ["separable", "joint"] if last == "joint" else ["separable"]

@@ -378,7 +378,7 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         accurate_sum(weights * problem.y),
         count,
         mass,
-        (problem.rows.combine_rounding + problem.noise.turn_error) * mass,
+        (problem.rows.combine_rounding + problem.noise.rotation_error) * mass,
         chain(problem.n, count),
         float(xp.max(xp.where(chosen, norms, 0.0))),
         float(xp.max(xp.where(chosen, problem.radii, 0.0))),

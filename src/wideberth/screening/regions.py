@@ -30,7 +30,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
-from wideberth.problem.noise import L2, Ellipsoid
 from wideberth.problem.rows import gamma
 
 __all__ = ["REGIONS", "Curvature", "Region", "build_region"]
@@ -139,15 +138,10 @@ def build_region(
     return REGIONS[kind](problem, point, dual)
 
 
-def has_ellipsoid(problem: Problem) -> bool:
-    """Whether the curved region contains an ellipsoid in closed form."""
-    return isinstance(problem.noise, L2 | Ellipsoid)
-
-
 def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:
     """v, and Zv as a vector and a factor."""
     norm = float(np.linalg.norm(dual.w))
-    if isinstance(problem.noise, L2) and norm > 0:
+    if problem.noise.isotropic and norm > 0:
         return dual.w / norm, ball.anchor[1], 1 / norm
     v = (dual.d - dual.w) / dual.s
     return v, problem.rows.margins(v), 1.0
