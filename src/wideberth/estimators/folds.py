@@ -17,6 +17,7 @@ from wideberth.estimators.one_vs_rest import (
 )
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import Path, follow, prepare_path
+from wideberth.problem.labels import class_numbers
 
 __all__ = ["Fold", "robust_accuracy", "run_fold"]
 
@@ -84,7 +85,7 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
     model.n_features_in_ = search.n_features_in_
-    labels = model._numbers(rest.y, len(rest.y))
+    labels = class_numbers(rest.y, classes, len(rest.y))
     unit = 1.0 if rest.radii is None else rest.radii
     plain = search.scoring in (None, "accuracy") and not params
     for k, radius in enumerate(search.radii_):

@@ -15,7 +15,7 @@ from wideberth.estimators.certified import CertifiedMixin
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.training_data import dispatched
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
-from wideberth.problem.labels import class_labels, class_numbers
+from wideberth.problem.labels import class_labels
 from wideberth.problem.noise import align_noise
 from wideberth.problem.validation import refuse_chunks, refuse_text
 
@@ -90,10 +90,6 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
-
-    def _numbers(self, y, n: int) -> np.ndarray:
-        """Class numbers of n labels, −1 for labels the model does not know."""
-        return class_numbers(y, self.classes_, n)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

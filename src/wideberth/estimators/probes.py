@@ -121,7 +121,9 @@ class Sample:
         columns = np.resize(rng.permutation(self.n_features), n)
         start = sp.diags_array(rng.integers(2, size=n).astype(float))
         rows = start @ data[rng.integers(data.shape[0], size=n)]
-        return rows + self._placed(columns[:, None], self._values(rng, columns)[:, None])
+        return rows + self._placed(
+            columns[:, None], self._values(rng, columns)[:, None]
+        )
 
     def _lines(self, rng, data, n: int):
         """Lines through two rows of the data, between them and beyond on both sides."""
