@@ -180,6 +180,10 @@ def test_a_class_without_weight_might_as_well_be_absent():
     same_model(RobustLinearSVC(radius=0.05).fit(X, y, sample_weight=weights), without)
     by_class = RobustLinearSVC(radius=0.05, class_weight={1: 0.0}).fit(X, y)
     same_model(by_class, without)
+    in_chunks = RobustLinearSVC(radius=0.05, tol=1e-9)
+    same_model(in_chunks.fit(lambda: [(X, y, weights)]), without)
+    in_chunks.set_params(class_weight={1: 0.0})
+    same_model(in_chunks.fit(lambda: [(X[::2], y[::2]), (X[1::2], y[1::2])]), without)
 
 
 def test_class_weights_are_sample_weights():

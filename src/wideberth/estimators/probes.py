@@ -18,15 +18,13 @@ import scipy.sparse as sp
 __all__ = ["BATCH", "PER_PATTERN", "Sample"]
 
 #: Most points of one kind, rows of the data looked at, and features moved in a sparse
-#: point. Steps that bend are found from 256 points on (`test_transformers.py`).
+#: point (the steps of `test_transformers.py` are judged alike from 64 on).
 BATCH = 1024
-#: Fewest points of one kind, however many the features are.
-_FEWEST = 16
-#: Entries of the points of one kind, 2 MB of float64: what bounds the time of probing
+#: Fewest points of one kind, and patterns of missing cells, however many features.
+_FEWEST = 24
+#: Entries of the points of one kind, 2 MB of float64: it bounds the time of probing
 #: where features are many.
 _ENTRIES = 1 << 18
-#: Patterns of missing cells that are tried.
-_PATTERNS = 24
 #: Points tried with each pattern of missing cells.
 PER_PATTERN = 6
 #: Power of ten of the shortest move beyond the data, in ranges of the feature.
@@ -86,7 +84,7 @@ class Sample:
     def with_missing(self):
         """Rows with missing cells, the same ones in `PER_PATTERN` rows at a time."""
         rng, d = np.random.default_rng(1), self.n_features
-        missing = self._patterns(rng)[: max(2, min(_PATTERNS, _ENTRIES // d))]
+        missing = self._patterns(rng)[: max(2, _ENTRIES // d)]
         holes = np.where(missing, np.nan, 0.0).repeat(PER_PATTERN, axis=0)
         holes = sp.csr_array(holes) if self.sparse else holes
         return self._together(rng, holes.shape[0]) + holes
@@ -96,9 +94,9 @@ class Sample:
         d, found = self.n_features, []
         if not self.sparse:
             here = np.isnan(self.rows)
-            found += [*here[here.any(axis=1)][: _PATTERNS // 2]]
-        found += [np.arange(d) == j for j in rng.permutation(d)[: _PATTERNS // 3]]
-        found += [*(rng.random((_PATTERNS // 4, d)) < 0.5)]
+            found += [*here[here.any(axis=1)][: _FEWEST // 2]]
+        found += [np.arange(d) == j for j in rng.permutation(d)[: _FEWEST // 3]]
+        found += [*(rng.random((_FEWEST // 4, d)) < 0.5)]
         return np.array(found)
 
     @cached_property
@@ -121,9 +119,8 @@ class Sample:
         columns = np.resize(rng.permutation(self.n_features), n)
         start = sp.diags_array(rng.integers(2, size=n).astype(float))
         rows = start @ data[rng.integers(data.shape[0], size=n)]
-        return rows + self._placed(
-            columns[:, None], self._values(rng, columns)[:, None]
-        )
+        moves = self._values(rng, columns)
+        return rows + self._placed(columns[:, None], moves[:, None])
 
     def _lines(self, rng, data, n: int):
         """Lines through two rows of the data, between them and beyond on both sides."""
