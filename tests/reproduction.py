@@ -5,11 +5,11 @@ And its algorithm without SCS, whose rounding differs from processor to processo
 
 from unittest.mock import patch
 
-from wideberth.paper.experiment import Plan
-from wideberth.paper.reproduce import reproduce
 from wideberth.solvers.conic import ConicResult
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
+from wideberth_paper.experiment import Plan
+from wideberth_paper.reproduce import reproduce
 
 CONFIGURATION = ("breast_cancer", 1.0, 0.05)
 TINY = Plan("quick", (CONFIGURATION,), (CONFIGURATION,), 2)
@@ -17,7 +17,7 @@ TINY = Plan("quick", (CONFIGURATION,), (CONFIGURATION,), 2)
 
 def reproduce_tiny(folder):
     """Run it, write the report, and return the results."""
-    with patch("wideberth.paper.experiment.quick_plan", lambda: TINY):
+    with patch("wideberth_paper.experiment.quick_plan", lambda: TINY):
         return reproduce(folder, quick=True, jobs=2)
 
 

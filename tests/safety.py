@@ -46,9 +46,6 @@ from problems import (
 )
 from reproduction import stopped_short
 from wideberth import NullModelWarning
-from wideberth.paper import configurations, load
-from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth.paper.reference import wrong_decisions
 from wideberth.problem import Problem
 from wideberth.screening.bounds import nameable_tests
 from wideberth.screening.partition import Partition, screen_points
@@ -57,6 +54,9 @@ from wideberth.solve import solve
 from wideberth.solvers.base import Outcome
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.sequence import carry
+from wideberth_paper import configurations, load
+from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth_paper.reference import wrong_decisions
 
 NOISE_LEVELS = (1.0, 0.1, 1e-2, 1e-4, 0.0)
 

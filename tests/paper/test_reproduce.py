@@ -12,14 +12,14 @@ import pytest
 from reproduction import TINY, stopped_short
 from wideberth import Problem, solve
 from wideberth.cli import main
-from wideberth.paper import environment, experiment, load
-from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth.paper.experiment import full_plan, quick_plan, run
-from wideberth.paper.methods import METHODS, OURS, Fit
-from wideberth.paper.reference import Reference, accuracies, wrong_decisions
-from wideberth.paper.report.summary import COLUMNS
-from wideberth.paper.store import Store
 from wideberth.screening.partition import Partition
+from wideberth_paper import environment, experiment, load
+from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth_paper.experiment import full_plan, quick_plan, run
+from wideberth_paper.methods import METHODS, OURS, Fit
+from wideberth_paper.reference import Reference, accuracies, wrong_decisions
+from wideberth_paper.report.summary import COLUMNS
+from wideberth_paper.store import Store
 
 #: |F*|, |S*|, |R*| found by an independent audit of the paper's experiments.
 AUDIT = {

@@ -12,10 +12,6 @@ from problems import INTERCEPTS, SHAPES, make_problem, problems, solved_problems
 from reproduction import stopped_short
 from safety import Reference, examine, examine_seeds, iterates
 from wideberth import Problem, screen, solve
-from wideberth.paper import load
-from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth.paper.reference import wrong_decisions
-from wideberth.paper.regions import shares
 from wideberth.screening.bounds import TESTS, available_tests, joint, separable
 from wideberth.screening.partition import (
     Partition,
@@ -30,6 +26,10 @@ from wideberth.screening.partition import (
 from wideberth.screening.regions import REGIONS, Region, build_region
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
+from wideberth_paper import load
+from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth_paper.reference import wrong_decisions
+from wideberth_paper.regions import shares
 
 seeds = st.integers(0, 2**32 - 1)
 EVERY = slice(None)

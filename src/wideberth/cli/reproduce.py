@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 
+from wideberth.cli.errors import UserError
 from wideberth.cli.options import count
 
 __all__ = ["add_parser"]
@@ -43,7 +45,12 @@ def add_parser(commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from wideberth.paper.reproduce import main
+    if find_spec("wideberth_paper") is None:
+        raise UserError(
+            "the experiments of the screening paper are a package of their own: in a "
+            "checkout of wideberth, pip install ./paper."
+        )
+    from wideberth_paper.reproduce import main
 
     return main(
         options.out, quick=options.quick, repeats=options.repeats, jobs=options.jobs

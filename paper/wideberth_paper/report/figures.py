@@ -6,10 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from wideberth.paper import CS
-from wideberth.paper.methods import METHODS
-from wideberth.paper.regions import LEVELS, RULES
-from wideberth.paper.report.summary import TITLES, Results
 from wideberth.report.figures import (
     MARKERS,
     SERIES,
@@ -20,6 +16,10 @@ from wideberth.report.figures import (
     plain_ticks,
 )
 from wideberth.solve import solve
+from wideberth_paper import CS
+from wideberth_paper.methods import METHODS
+from wideberth_paper.regions import LEVELS, RULES
+from wideberth_paper.report.summary import TITLES, Results
 
 __all__ = ["draw_all"]
 

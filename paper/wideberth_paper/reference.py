@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wideberth.paper.methods import Fit, Step
 from wideberth.problem import Certificate, Problem
 from wideberth.screening.partition import Partition, ideal_partition
 from wideberth.solve import Solution, solve
+from wideberth_paper.methods import Fit, Step
 
 __all__ = ["TARGET", "Reference", "accuracies", "wrong_decisions"]
 

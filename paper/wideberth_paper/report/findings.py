@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from wideberth.paper.methods import METHODS, TOLERANCE
-from wideberth.paper.report.summary import TITLES, Results
+from wideberth_paper.methods import METHODS, TOLERANCE
+from wideberth_paper.report.summary import TITLES, Results
 
 __all__ = ["findings", "scope"]
 

@@ -14,7 +14,12 @@ __all__ = ["check_extras", "describe", "fingerprint"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "scs", "clarabel")
 #: Files that show results but cannot change one.
-_PRESENTATION = ("cli/", "report/", "paper/reproduce.py", "paper/report/")
+_PRESENTATION = (
+    "wideberth/cli/",
+    "wideberth/report/",
+    "wideberth_paper/reproduce.py",
+    "wideberth_paper/report/",
+)
 
 
 def check_extras(*modules: str) -> None:
@@ -43,10 +48,11 @@ def fingerprint(environment: dict) -> str:
 
 
 def _digest() -> str:
-    """Hash of the package's code, less what only shows results."""
-    root, digest = Path(wideberth.__file__).parent, hashlib.sha256()
-    for source in sorted(root.rglob("*.py")):
-        name = source.relative_to(root).as_posix()
-        if not name.startswith(_PRESENTATION):
-            digest.update(name.encode() + b"\0" + source.read_bytes())
+    """Hash of the code of both packages, less what only shows results."""
+    digest = hashlib.sha256()
+    for root in (Path(wideberth.__file__).parent, Path(__file__).parent):
+        for source in sorted(root.rglob("*.py")):
+            name = f"{root.name}/{source.relative_to(root).as_posix()}"
+            if not name.startswith(_PRESENTATION):
+                digest.update(name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:12]

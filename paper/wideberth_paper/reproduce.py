@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wideberth.paper.environment import check_extras, describe
 from wideberth.report.environment import cores
+from wideberth_paper.environment import check_extras, describe
 
 __all__ = ["main", "reproduce"]
 
@@ -52,12 +52,12 @@ def reproduce(
     """
     check_extras(*_NEEDED)
     from wideberth.data.files import write_atomically
-    from wideberth.paper.experiment import full_plan, quick_plan, run
-    from wideberth.paper.report.figures import draw_all
-    from wideberth.paper.report.page import page
-    from wideberth.paper.report.summary import Results
-    from wideberth.paper.report.tables import write_tables
-    from wideberth.paper.store import Store
+    from wideberth_paper.experiment import full_plan, quick_plan, run
+    from wideberth_paper.report.figures import draw_all
+    from wideberth_paper.report.page import page
+    from wideberth_paper.report.summary import Results
+    from wideberth_paper.report.tables import write_tables
+    from wideberth_paper.store import Store
 
     make = quick_plan if quick else full_plan
     plan = make() if repeats is None else make(_check_count(repeats, "repeats"))
@@ -77,7 +77,7 @@ def main(
 ) -> int:
     """Reproduce with a live display, then print a summary; returns the exit code."""
     check_extras("rich", *_NEEDED)
-    from wideberth.paper.report.terminal import make_console, show, watching
+    from wideberth_paper.report.terminal import make_console, show, watching
 
     console = make_console()
     try:

@@ -1,6 +1,6 @@
 """How much each region screens, on the paper's 32 configurations.
 
-`python -m wideberth.paper.regions` prints, at iterates of relative gap 1e-1 … 1e-6, the
+`python -m wideberth_paper.regions` prints, at iterates of relative gap 1e-1 … 1e-6, the
 share of samples decided by the paper's rule (GAP ball, separable test), by the midpoint
 ball and by the robust ellipsoid, both with the strongest test. All three see the same
 iterates.
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wideberth.paper import DATASETS, configurations, load
 from wideberth.problem import Problem
 from wideberth.screening import screen_points
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
+from wideberth_paper import DATASETS, configurations, load
 
 __all__ = ["LEVELS", "RULES", "main", "shares"]
 

@@ -6,11 +6,11 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from wideberth.paper.methods import METHODS
-from wideberth.paper.report.findings import findings, scope
-from wideberth.paper.report.summary import COLUMNS, TITLES, Check, Results
 from wideberth.report.figures import Figure
 from wideberth.report.html import cell, definitions, document, figure, items, table
+from wideberth_paper.methods import METHODS
+from wideberth_paper.report.findings import findings, scope
+from wideberth_paper.report.summary import COLUMNS, TITLES, Check, Results
 
 __all__ = ["page"]
 

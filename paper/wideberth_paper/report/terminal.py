@@ -18,10 +18,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from wideberth.paper.experiment import Cell
-from wideberth.paper.methods import METHODS
-from wideberth.paper.report.summary import TITLES, Results
-from wideberth.paper.store import Store
+from wideberth_paper.experiment import Cell
+from wideberth_paper.methods import METHODS
+from wideberth_paper.report.summary import TITLES, Results
+from wideberth_paper.store import Store
 
 __all__ = ["make_console", "show", "watching"]
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from wideberth.data.files import write_atomically
-from wideberth.paper.report.summary import COLUMNS, Results
+from wideberth_paper.report.summary import COLUMNS, Results
 
 __all__ = ["write_tables"]
 

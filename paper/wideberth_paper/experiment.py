@@ -33,11 +33,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from wideberth.datasets import paper_preprocess
-from wideberth.paper import CS, DATASETS, configurations, load
-from wideberth.paper.methods import METHODS
-from wideberth.paper.reference import Reference, accuracies
-from wideberth.paper.regions import RULES, shares
-from wideberth.paper.store import Store
+from wideberth_paper import CS, DATASETS, configurations, load
+from wideberth_paper.methods import METHODS
+from wideberth_paper.reference import Reference, accuracies
+from wideberth_paper.regions import RULES, shares
+from wideberth_paper.store import Store
 
 __all__ = ["FOLDS", "Cell", "Configuration", "Plan", "full_plan", "quick_plan", "run"]
 

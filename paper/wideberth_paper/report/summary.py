@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from wideberth.paper.experiment import FOLDS, Cell, Configuration, Plan
-from wideberth.paper.methods import BASELINE, METHODS, OURS, TOLERANCE
-from wideberth.paper.reference import TARGET
+from wideberth_paper.experiment import FOLDS, Cell, Configuration, Plan
+from wideberth_paper.methods import BASELINE, METHODS, OURS, TOLERANCE
+from wideberth_paper.reference import TARGET
 
 __all__ = ["COLUMNS", "TITLES", "Check", "Results"]
 

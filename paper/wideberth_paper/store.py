@@ -11,7 +11,7 @@ import json
 import os
 from pathlib import Path
 
-from wideberth.paper.environment import fingerprint
+from wideberth_paper.environment import fingerprint
 
 __all__ = ["Store"]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wideberth.paper.algorithm1 import run_algorithm1
 from wideberth.problem import Problem
 from wideberth.screening import Partition
 from wideberth.solve import solve
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
+from wideberth_paper.algorithm1 import run_algorithm1
 
 __all__ = ["BASELINE", "METHODS", "OURS", "TOLERANCE", "Fit", "Method", "Step"]
 
