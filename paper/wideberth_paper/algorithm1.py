@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.conic import PAPER_OPTIONS, ConicResult, solve_conic
 
-__all__ = ["VARIANTS", "Round", "RoundSolver", "Run", "run_algorithm1"]
+__all__ = ["VARIANTS", "Fit", "RoundSolver", "Step", "run_algorithm1"]
 
 VARIANTS = ("as_published", "as_printed", "repaired")
 
@@ -48,35 +48,37 @@ RoundSolver = Callable[[Problem, float, int], ConicResult]
 
 
 @dataclass(frozen=True)
-class Round:
-    """One line of the trace: the ball about `w`, and the decisions after it."""
+class Step:
+    """One iteration of a method that screens.
+
+    Of Algorithm 1 the ball about `w` that it screened with is known, and the
+    `partition` after it.
+    """
 
     iteration: int
-    free: int
-    saturated: int
-    removed: int
-    gap: float
-    radius: float
     seconds: float
-    w: np.ndarray
-    partition: Partition
+    gap: float
+    counts: tuple[int, int, int]  # |F|, |S|, |R|
+    partition: Partition | None = None
+    w: np.ndarray | None = None
+    radius: float | None = None
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a reading of Algorithm 1 returned; α is 0 where it removed."""
+class Fit:
+    """What a method returned: a primal and a dual point, and how it screened."""
 
-    variant: str
     w: np.ndarray
     alpha: np.ndarray
-    partition: Partition
-    trace: list[Round]
-    seconds: float
+    partition: Partition | None = None
+    #: Whether the last training still read the samples found saturated.
+    reads_saturated: bool = False
+    steps: list[Step] = field(default_factory=list)
 
 
 def run_algorithm1(
     problem: Problem, variant: str, solver: RoundSolver | None = None
-) -> Run:
+) -> Fit:
     """Run one of `VARIANTS` on a problem without intercept.
 
     `solver(problem, eps, iterations)` solves the round; by default SCS does, with the
@@ -87,7 +89,7 @@ def run_algorithm1(
     if problem.intercept is not None:
         raise ValueError("Algorithm 1 is stated without an intercept: intercept=None.")
     solver = solver or _solve_with_scs
-    started, trace = time.perf_counter(), []
+    started, steps = time.perf_counter(), []
     nothing = np.zeros(problem.n, dtype=bool)
     removed, saturated = nothing.copy(), nothing.copy()
     for k in range(_ROUNDS):
@@ -103,7 +105,7 @@ def run_algorithm1(
         saturated[free[high < 1]] = True
         now = Partition(removed.copy(), saturated.copy(), nothing, nothing)
         seconds = time.perf_counter() - started
-        trace.append(Round(k + 1, *now.counts, gap, radius, seconds, result.w, now))
+        steps.append(Step(k + 1, seconds, gap, now.counts, now, result.w, radius))
         if now.counts[0] <= _FEW or gap < _SMALL_GAP:
             break
     kept = np.flatnonzero(~removed)
@@ -112,7 +114,7 @@ def run_algorithm1(
     final = solver(_subset(problem, kept), *end)
     alpha = np.zeros(problem.n)
     alpha[kept] = final.alpha
-    return Run(variant, final.w, alpha, now, trace, time.perf_counter() - started)
+    return Fit(final.w, alpha, now, reads_saturated=True, steps=steps)
 
 
 def _subset(problem: Problem, rows: np.ndarray) -> Problem:

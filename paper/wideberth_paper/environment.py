@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import wideberth
 from wideberth.report.environment import machine, versions
 
-__all__ = ["check_extras", "describe", "fingerprint"]
+__all__ = ["describe", "fingerprint"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "scs", "clarabel")
 #: Files that show results but cannot change one.
@@ -20,16 +19,6 @@ _PRESENTATION = (
     "wideberth_paper/reproduce.py",
     "wideberth_paper/report/",
 )
-
-
-def check_extras(*modules: str) -> None:
-    """Raise an ImportError that says what to install if any of `modules` is missing."""
-    missing = [name for name in modules if find_spec(name) is None]
-    if missing:
-        raise ImportError(
-            f"Reproducing the paper needs {', '.join(missing)}, not installed here: "
-            "pip install 'wideberth[paper]'."
-        )
 
 
 def describe() -> dict:

@@ -7,7 +7,7 @@ call measures the same thing for each of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from wideberth.problem import Problem
 from wideberth.screening import Partition
 from wideberth.solve import solve
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
-from wideberth_paper.algorithm1 import run_algorithm1
+from wideberth_paper.algorithm1 import Fit, Step, run_algorithm1
 
-__all__ = ["BASELINE", "METHODS", "OURS", "TOLERANCE", "Fit", "Method", "Step"]
+__all__ = ["BASELINE", "METHODS", "OURS", "TOLERANCE", "Method"]
 
 #: Relative gap that `wideberth.solve` is asked to certify.
 TOLERANCE = 1e-6
@@ -29,34 +29,6 @@ _CLARABEL_DEFAULTS = {
     "tol_feas": 1e-8,
     "tol_ktratio": 1e-6,
 }
-
-
-@dataclass(frozen=True)
-class Step:
-    """One iteration of a method that screens.
-
-    `partition`, `w` and `radius` (the ball it screened with) are known for Algorithm 1.
-    """
-
-    iteration: int
-    seconds: float
-    gap: float
-    counts: tuple[int, int, int]  # |F|, |S|, |R|
-    partition: Partition | None = None
-    w: np.ndarray | None = None
-    radius: float | None = None
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What a method returned: a primal and a dual point, and how it screened."""
-
-    w: np.ndarray
-    alpha: np.ndarray
-    partition: Partition | None = None
-    #: Whether the last training still read the samples found saturated.
-    reads_saturated: bool = False
-    steps: list[Step] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -81,20 +53,7 @@ def _conic(backend: str, options: dict):
 
 def _algorithm1(variant: str):
     def run(X, y, C, radius) -> Fit:
-        found = run_algorithm1(Problem.from_data(X, y, C=C, radius=radius), variant)
-        steps = [
-            Step(
-                line.iteration,
-                line.seconds,
-                line.gap,
-                line.partition.counts,
-                line.partition,
-                line.w,
-                line.radius,
-            )
-            for line in found.trace
-        ]
-        return Fit(found.w, found.alpha, found.partition, True, steps)
+        return run_algorithm1(Problem.from_data(X, y, C=C, radius=radius), variant)
 
     return run
 

@@ -16,7 +16,7 @@ import numpy as np
 from wideberth.problem import Certificate, Problem
 from wideberth.screening.partition import Partition, ideal_partition
 from wideberth.solve import Solution, solve
-from wideberth_paper.methods import Fit, Step
+from wideberth_paper.algorithm1 import Fit, Step
 
 __all__ = ["TARGET", "Reference", "accuracies", "wrong_decisions"]
 

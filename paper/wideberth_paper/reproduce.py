@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wideberth.report.environment import cores
-from wideberth_paper.environment import check_extras, describe
+from wideberth_paper.environment import describe
 
 __all__ = ["main", "reproduce"]
-
-_NEEDED = ("cvxpy", "scs", "clarabel", "matplotlib", "threadpoolctl")
 
 
 def reproduce(
@@ -50,7 +48,6 @@ def reproduce(
     Results
         Everything found; `checks()` says whether it is as it should be.
     """
-    check_extras(*_NEEDED)
     from wideberth.data.files import write_atomically
     from wideberth_paper.experiment import full_plan, quick_plan, run
     from wideberth_paper.report.figures import draw_all
@@ -76,7 +73,6 @@ def main(
     out: str, *, quick: bool, repeats: int | None = None, jobs: int | None = None
 ) -> int:
     """Reproduce with a live display, then print a summary; returns the exit code."""
-    check_extras("rich", *_NEEDED)
     from wideberth_paper.report.terminal import make_console, show, watching
 
     console = make_console()
