@@ -43,19 +43,19 @@ format: $(VENV)/installed-lint
 	$(BIN)/ruff format .
 
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
-	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/safety.py
 
 torture: $(VENV)/installed-test         ## a thousand numerically awful problems
-	OMP_NUM_THREADS=1 $(BIN)/python tests/torture.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/torture.py
 
 mutants: $(VENV)/installed-test         ## break the package; the tests must notice
 	$(BIN)/python tools/mutants.py
 
 fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
-	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/fuzz.py
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/campaigns/fuzz.py
 
 faults: $(VENV)/installed-test          ## interrupts, full disks, no home, crowds
-	OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/faults.py
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core

@@ -8,8 +8,8 @@ seconds and 3 GB. Everything else is a finding: the campaign lists it and fails.
 What was run is kept in `.fuzz.json`, so a campaign goes on where it was interrupted, as
 long as the code is the same.
 
-    python tests/fuzz.py --cases 1000000
-    python tests/fuzz.py --case csv 4711     # one case again, with its traceback
+    python tests/campaigns/fuzz.py --cases 1000000
+    python tests/campaigns/fuzz.py --case csv 4711     # one case again, with its traceback
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import wideberth
 from fuzzing import TARGETS

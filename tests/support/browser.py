@@ -47,7 +47,7 @@ needs_browser = pytest.mark.skipif(_BROWSER is None, reason="no Chromium install
 
 
 #: Where `make accessibility` puts axe-core.
-_AXE = Path(__file__).resolve().parents[1] / ".venv/node_modules/axe-core/axe.min.js"
+_AXE = Path(__file__).resolve().parents[2] / ".venv/node_modules/axe-core/axe.min.js"
 _AUDIT = """<script src="{axe}"></script><script>
 addEventListener("load", async () => {{
   for (const details of document.querySelectorAll("details")) details.open = true;

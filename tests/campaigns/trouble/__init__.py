@@ -23,7 +23,7 @@ CHECKS: dict[str, tuple[Callable[[int], str], int]] = {}
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2] / "support"
 
 
 class Skipped(Exception):

@@ -1,7 +1,7 @@
 """Fuzzing: what a case is, what may come of it, and how damage is done to bytes.
 
 Case number k of a target is made by a generator seeded with the target's name and k, so
-every case can be had again by its number: `python tests/fuzz.py --case csv 4711`.
+every case can be had again by its number: `python tests/campaigns/fuzz.py --case csv 4711`.
 """
 
 from __future__ import annotations
