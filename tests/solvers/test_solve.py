@@ -13,7 +13,7 @@ from wideberth import NullModelWarning, Problem, solve
 from wideberth.paper import load
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.rows import as_rows
-from wideberth.screening.partition import Partition, Reduction
+from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
