@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem.noise import L1, Correlated, Ellipsoid, Linf, as_shape
+from wideberth.problem.noise import as_shape
 
 __all__ = [
     "CertifiedAccuracyDisplay",
@@ -247,7 +247,7 @@ class MarginDisplay(_Display):
             X=X,
             y=y,
             radii=np.broadcast_to(model._radii(y, radius), (len(y),)),
-            outline=_outline(noise),
+            outline=as_shape(noise, 2).outline(),
             coef=coef,
             intercept=(values - X @ coef.T)[0],
             classes=model.classes_,
@@ -370,20 +370,6 @@ def _draw_line(ax, w, b, **style) -> None:
     if norm > 0:
         foot = -b * w / norm
         ax.axline(foot, foot + np.array([-w[1], w[0]]), **style)
-
-
-def _outline(noise) -> np.ndarray:
-    """Points around the boundary of the unit set of a shape in two dimensions."""
-    shape = as_shape(noise, 2)
-    if isinstance(shape, Linf):
-        return np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]], dtype=float)
-    if isinstance(shape, L1):
-        return np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=float)
-    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    if isinstance(shape, Correlated):
-        return (circle * shape.principal.scales) @ shape.axes.T
-    return circle * shape.scales if isinstance(shape, Ellipsoid) else circle
 
 
 def _last_step(estimator):

@@ -18,16 +18,15 @@ from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.endpoints import critical_radius, null_certificate
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import L2, Correlated, as_shape
+from wideberth.problem.noise import as_shape
 from wideberth.problem.presolve import Units, cut_radii, in_units, out_of_range
 from wideberth.problem.thin import thinned
 from wideberth.problem.validation import (
-    check_flag,
     check_positive,
-    check_size,
     check_vector,
     check_whole,
     measured_data,
+    read_intercept,
     short,
 )
 from wideberth.screening import (
@@ -244,24 +243,12 @@ def build_problem(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     names = feature_names(X)
     X, size = measured_data(X)
-    shape, axes = as_shape(noise, X.shape[1], names), None
-    if isinstance(shape, Correlated):
-        axes, shape = shape.axes, shape.principal
-        X = X @ axes
+    shape = as_shape(noise, X.shape[1], names)
+    axes, shape = shape.axes, shape.principal
+    X = X if axes is None else X @ axes
     X = thinned(X)
     problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
     return in_units(problem, size, axes, factor)
-
-
-def read_intercept(fit_intercept, intercept_penalty) -> float | None:
-    """None, 0 or λ_b from what the user says about the intercept."""
-    fit_intercept = check_flag(fit_intercept, "fit_intercept")
-    penalty = check_size(intercept_penalty, "intercept_penalty")
-    if not fit_intercept and penalty:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
-        )
-    return penalty if fit_intercept else None
 
 
 def make_control(
@@ -301,7 +288,7 @@ def choose_solver(problem: Problem, along_path: bool = False) -> str:
     rows, n, d = problem.rows, problem.n, problem.rows.d
     if not problem.noise.smooth:
         return "conic"
-    if not isinstance(problem.noise, L2) or n * d <= _SMALL_ENTRIES or n <= _NARROW:
+    if not problem.noise.isotropic or n * d <= _SMALL_ENTRIES or n <= _NARROW:
         return "newton"
     dense = rows.entries() > _DENSE * n * d and d <= n
     algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECONDS)

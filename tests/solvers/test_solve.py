@@ -12,7 +12,7 @@ from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.rows import as_rows
-from wideberth.screening.partition import Partition, Reduction
+from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint

@@ -32,7 +32,7 @@ import numpy as np
 from scipy import stats
 
 from wideberth.problem.feature_names import feature_names, float_array, own_names
-from wideberth.problem.noise import L1, Correlated, Ellipsoid, Linf, Noise, as_shape
+from wideberth.problem.noise import Noise, as_shape
 from wideberth.problem.validation import check_per_sample
 
 __all__ = [
@@ -88,10 +88,10 @@ def radius_from_std(
     shape = as_shape(noise, n_features, own_names(noise))
     if _check_covers(covers) == "margin":
         quantile = max(stats.norm.ppf(confidence), 0.0)
-    elif isinstance(shape, Linf):
+    elif shape.order == np.inf:
         quantile = stats.norm.ppf(0.5 * (1 + confidence ** (1 / n_features)))
     else:
-        quantile = stats.chi.ppf(confidence, max(_degrees(shape, n_features), 1))
+        quantile = stats.chi.ppf(confidence, max(shape.degrees(n_features), 1))
     radius = std * (quantile * _euclidean_factor(shape, n_features))
     return float(radius) if np.ndim(radius) == 0 else radius
 
@@ -149,7 +149,7 @@ def radius_from_replicates(
     }
     radii = np.empty(len(groups))
     for i, (group, r) in enumerate(zip(groups, counts, strict=True)):
-        spread = _standardised(group - group.mean(axis=0), shape)
+        spread = shape.standardised(group - group.mean(axis=0))
         s = np.sqrt(np.sum(spread**2) / (d * (r - 1)))
         radii[i] = factor * s * quantiles[r] * np.sqrt(_VARIANCES[between](r))
     return radii
@@ -234,43 +234,13 @@ def radius_from_imputations(
                 f"center has shape {middle.shape}; give the rows trained on, one per "
                 f"sample: shape {(n, d)}, like each imputation."
             )
-    norm = {Linf: np.inf, L1: 1}.get(type(shape), 2)
-    distances = np.linalg.norm(_standardised(tables - middle, shape), norm, axis=2)
+    distances = np.linalg.norm(shape.standardised(tables - middle), shape.order, axis=2)
     return np.partition(distances, k - 1, axis=0)[k - 1]
 
 
-def _standardised(rows: np.ndarray, shape: Noise) -> np.ndarray:
-    """Rows in coordinates where the noise is alike in all directions."""
-    if isinstance(shape, Correlated):
-        if shape.rank < len(shape.factor):
-            raise ValueError(
-                f"noise is a covariance of rank {shape.rank} for {len(shape.factor)} "
-                "features: off its range there is no noise, in units of which nothing "
-                "can be measured. Give a covariance of full rank, or scales."
-            )
-        rows, shape = rows @ shape.axes, shape.principal
-    if not isinstance(shape, Ellipsoid):
-        return rows
-    if not shape.scales.all():
-        raise ValueError(
-            "noise has a scale of 0, in units of which nothing can be measured. Leave "
-            "out the features without noise."
-        )
-    return rows / shape.scales
-
-
-def _degrees(shape: Noise, n_features: int) -> int:
-    """In how many directions the noise moves a sample."""
-    if isinstance(shape, Correlated):
-        return shape.rank
-    if isinstance(shape, Ellipsoid):
-        return int(np.count_nonzero(shape.scales))
-    return n_features
-
-
 def _euclidean_factor(shape: Noise, n_features: int) -> float:
-    """The least a such that aU holds the Euclidean ball, in `_standardised` units."""
-    return float(np.sqrt(n_features)) if isinstance(shape, L1) else 1.0
+    """The least a such that aU holds the Euclidean ball, in `standardised` units."""
+    return float(n_features ** max(1 / shape.order - 0.5, 0.0))
 
 
 def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:

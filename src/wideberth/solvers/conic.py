@@ -20,7 +20,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem import Certificate, Problem
-from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.quiet import quietly
 
 __all__ = ["PAPER_OPTIONS", "ConicError", "ConicResult", "solve_conic"]
@@ -151,13 +150,6 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
         margins = margins - (radii / widest) * t
         cost = cost if fold is None else cost + fold.s / widest / unit * t
-        constraints.append(widest * _support(cp, problem.noise, w) <= t)
+        constraints.append(widest * problem.noise.conic(cp, w) <= t)
     hinge = xi >= 1 - margins
     return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge
-
-
-def _support(cp, noise, w):
-    if isinstance(noise, Ellipsoid):
-        return cp.norm2(cp.multiply(noise.scales, w))
-    norms = {L2: cp.norm2, Linf: cp.norm1, L1: cp.norm_inf}
-    return norms[type(noise)](w)

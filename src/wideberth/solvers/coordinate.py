@@ -38,7 +38,6 @@ from wideberth.problem import (
     PrimalPoint,
     Problem,
 )
-from wideberth.problem.noise import L2
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Best, Control, Outcome
@@ -88,7 +87,7 @@ def solve_coordinate(
 
     Samples that `decided` settles are not read before the final certificate.
     """
-    if not isinstance(problem.noise, L2):
+    if not problem.noise.isotropic:
         raise ValueError(
             f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "
             "solver='newton' for per-feature scales, 'conic' for the other shapes."

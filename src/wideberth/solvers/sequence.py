@@ -22,7 +22,6 @@ import numpy as np
 
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.noise import L2
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, screen_points
 from wideberth.screening.bounds import available_tests
@@ -183,7 +182,7 @@ class Sequence:
             return False
         norm = float(np.linalg.norm(point.w))
         squares = problem.rows.norms() ** 2
-        if self.screening == "ellipsoid" and isinstance(problem.noise, L2) and norm > 0:
+        if self.screening == "ellipsoid" and problem.noise.isotropic and norm > 0:
             kappa = last.dual.s / (2 * norm * (1 + move))
             along = (point.margins / norm) ** 2
             squares = along + (squares - along) / (1 + kappa)
@@ -276,7 +275,7 @@ class _Newton(_Solver):
     def __init__(self, problem, region, rng):
         super().__init__(problem, region, rng)
         self.rows, self.expand = problem.rows, None
-        if problem.n < problem.rows.d and isinstance(problem.noise, L2):
+        if problem.n < problem.rows.d and problem.noise.isotropic:
             # As in `solve_newton`: the span of the rows is where w* must lie.
             coordinates, self.expand = problem.rows.rotated()
             self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
