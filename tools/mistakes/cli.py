@@ -5,23 +5,23 @@ from mistakes.mutant import Mutant
 MUTANTS = [
     Mutant(
         "a median stands for the radii of the samples",
-        "estimators/linear.py",
+        "estimators/one_vs_rest.py",
         "    return None if np.ndim(radius) > 0 else float(radius)\n",
         "    return float(np.median(radius))\n",
         "estimators/test_trained_radius.py::test_a_model_trained_with_radii_per_sample_asks_for_them",
     ),
     Mutant(
         "radii that come with chunks forgotten",
-        "estimators/chunked.py",
-        "    per_row = each or (source.brings_radii and radii is None)\n",
-        "    per_row = each\n",
+        "estimators/training_data.py",
+        "        per_row = self.each or (self.X.brings_radii and not by_class)\n",
+        "        per_row = self.each\n",
         "estimators/test_trained_radius.py::test_data_in_chunks_is_remembered_like_data_in_memory",
     ),
     Mutant(
         "factor of a search forgotten in its radius",
-        "estimators/folds.py",
-        "            return factor * self.radius\n",
-        "            return self.radius\n",
+        "estimators/one_vs_rest.py",
+        "    return factor if radius is None else factor * radius\n",
+        "    return factor if radius is None else radius\n",
         "estimators/test_trained_radius.py::test_a_search_judges_by_the_radius_of_the_model_it_chose",
     ),
     Mutant(

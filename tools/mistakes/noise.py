@@ -213,9 +213,9 @@ MUTANTS = [
     ),
     Mutant(
         "no features accepted for a radius",
-        "measurement/radius.py",
-        "    if not whole or n_features < 1:\n",
-        "    if not whole:\n",
+        "problem/validation.py",
+        "numbers.Integral) or value < 1:\n",
+        "numbers.Integral):\n",
         "measurement/test_radius.py::test_bad_arguments_are_named",
     ),
 ]

@@ -112,15 +112,20 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         self
         """
-        _refuse_chunks(X, y)
+        if is_scaled(X, y) or is_foreign(X):
+            raise ValueError(
+                f"X is a {type(X).__name__}; a robust pipeline needs the data in "
+                "memory: a NumPy array, a SciPy sparse matrix or a frame. Files, "
+                "chunks, Dask collections and arrays of other libraries are for "
+                "RobustLinearSVC alone."
+            )
         steps = self.steps
         classifier, maps = steps[-1][1], []
         if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
                 "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
-                "carries. Use "
-                "sklearn.pipeline.Pipeline for other estimators."
+                "carries. Use sklearn.pipeline.Pipeline for other estimators."
             )
 
         raw_noise = align_noise(classifier.noise, feature_names(X))
@@ -163,30 +168,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made.noise_ = classifier.noise_
         return made
 
-    def certified_radius(self, X):
+    def _judge(self, X):
         _check_missing(X, self.noise_)
-        return super().certified_radius(X)
-
-    def robust_score(self, X, y, radius=None, sample_weight=None):
-        _check_missing(X, self.noise_)
-        return super().robust_score(X, y, radius, sample_weight)
-
-    def worst_case(self, X, y, radius=None):
-        _check_missing(X, self.noise_)
-        return super().worst_case(X, y, radius)
+        return super()._judge(X)
 
     def _robust_model(self):
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
-
-
-def _refuse_chunks(X, y) -> None:
-    """Refuse what scikit-learn's transformers cannot read, or would read whole."""
-    if is_scaled(X, y) or is_foreign(X):
-        raise ValueError(
-            f"X is a {type(X).__name__}; a robust pipeline needs the data in memory: a "
-            "NumPy array, a SciPy sparse matrix or a frame. Files, chunks, Dask "
-            "collections and arrays of other libraries are for RobustLinearSVC alone."
-        )
 
 
 def carry_noise(noise, transformer, X):
