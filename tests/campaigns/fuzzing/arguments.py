@@ -283,21 +283,17 @@ def _options_case(rng: Random) -> list[str]:
 
 @cache
 def _parser():
-    from wideberth.cli import _parser
+    from wideberth.cli.commands import commands
 
-    return _parser()
+    return commands()
 
 
 @target("options", _options_case, (SystemExit,), share=0.06)
 def parse_options(words) -> None:
     """The parser of the command line, up to where work would begin."""
-    from wideberth.cli.training import check_together
-
     with _quietly():
         try:
-            options = _parser().parse_args(words)
-            if hasattr(options, "one_hot"):
-                check_together(options, _parser())
+            _parser().parse(words)
         except SystemExit as end:
             if end.code not in (0, 2):
                 raise Violation(f"exit code {end.code}") from None
