@@ -277,7 +277,7 @@ def test_points_of_a_problem_are_checked():
         with pytest.raises(ValueError, match=r"^w "):
             screen(X, Y, w, np.zeros(N), C=1.0, radius=0.1)
     with pytest.raises(ValueError, match=r"^b must be a finite"):
-        screen(X, Y, *START, C=1.0, radius=0.1, intercept=0.0, b=np.nan)
+        screen(X, Y, *START, C=1.0, radius=0.1, b=np.nan)
 
 
 # -- one road for one array ------------------------------------------------------------

@@ -15,8 +15,8 @@ from wideberth.problem import Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem.rows import gamma
+from wideberth.screening import fold_samples, screen_points
 from wideberth.screening.bounds import TESTS
-from wideberth.screening.partition import fold_samples, screen_points
 from wideberth.screening.regions import Region
 from wideberth.solve import build_problem, make_control
 from wideberth.solvers.tall import solve_tall

@@ -58,15 +58,15 @@ MUTANTS = [
     Mutant(
         "rows turned without an allowance for it",
         "problem/problem.py",
-        "return turned * self.rows.norms()[rows] + support * self.radii[rows]",
-        "return support * self.radii[rows]",
+        "return self.noise.rotation_error * self.rows.norms()[rows] + errors",
+        "return errors",
         _VALUES,
     ),
     Mutant(
         "noise in turned axes without an allowance for it",
         "problem/problem.py",
-        "return turned * self.rows.norms()[rows] + support * self.radii[rows]",
-        "return turned * self.rows.norms()[rows]",
+        "return self.noise.rotation_error * self.rows.norms()[rows] + errors",
+        "return self.noise.rotation_error * self.rows.norms()[rows]",
         _VALUES,
     ),
     Mutant(
@@ -99,7 +99,7 @@ MUTANTS = [
     ),
     Mutant(
         "turned rows forgotten in folded samples",
-        "screening/partition.py",
+        "screening/reduction.py",
         "(problem.rows.combine_rounding + problem.noise.rotation_error) * mass",
         "problem.rows.combine_rounding * mass",
         _VALUES,
@@ -114,7 +114,7 @@ MUTANTS = [
     Mutant(
         "decisions without an allowance for the axes",
         "screening/bounds.py",
-        "            + region.reach * problem.axes_error(rows),\n",
+        "            + region.norm_bound * problem.axes_error(rows),\n",
         "            + 0.0,\n",
         _DECISIONS,
     ),
@@ -128,9 +128,9 @@ MUTANTS = [
     ),
     Mutant(
         "errors of the axes lost in other units",
-        "problem/presolve.py",
-        "        support_error=noise.support_error / stretch,\n",
-        "",
+        "problem/noise.py",
+        '"support_error": self.support_error / factor,',
+        '"support_error": 0.0,',
         "problem/test_covariance.py::test_other_units_keep_the_errors_of_the_axes",
     ),
     Mutant(

@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.certificate import Certificate
 from wideberth.problem.noise import Noise
-from wideberth.problem.problem import Certificate, Problem
+from wideberth.problem.problem import Problem
 from wideberth.problem.rows import as_rows
 from wideberth.screening.regions import Region
 from wideberth.solution import Solution
@@ -138,7 +139,7 @@ class Units:
             w=w(region.w),
             radius=region.radius / s,
             gap=self.value(region.gap),
-            reach=region.reach / s,
+            norm_bound=region.norm_bound / s,
             curvature=curvature,
             anchor=anchor,
         )

@@ -25,7 +25,7 @@ contains w* in exact arithmetic, for the data as stored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Region:
     margins: np.ndarray  # Z times the centre's w
     radius: float
     gap: float  # inflated by its rounding
-    reach: float  # ‖w‖ ≤ reach at every point of the region, and at those it came from
+    norm_bound: float  # on ‖w‖ at every point of the region, and at those it is made of
     curvature: Curvature | None = None
     #: w_α and Zw_α, about which the ellipsoid is built (curved regions only).
     anchor: tuple[np.ndarray, np.ndarray] | None = None
@@ -69,8 +69,8 @@ def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     """Ball about the primal point (theory §4.1)."""
     gap = Certificate.of(point, dual).bound
     radius = np.sqrt(2 * gap) * (1 + gamma(4))
-    reach = float(np.linalg.norm(point.w)) + radius
-    return Region(point.w, point.b, point.margins, float(radius), gap, float(reach))
+    norm_bound = float(np.linalg.norm(point.w) + radius)
+    return Region(point.w, point.b, point.margins, float(radius), gap, norm_bound)
 
 
 def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
@@ -110,17 +110,13 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     v, factor = v / max(size, 1.0), factor / max(size, 1.0)
     # s(Ω(w) − ⟨v,w⟩) is off by ‖w‖ times that of sv = d − w_α, of s and of scaling v.
     error = 2 * dual.center_rounding + s * max(size - 1.0, 0.0) * lipschitz
-    radius = np.sqrt(ball.radius * ball.radius + error * ball.reach) * (1 + gamma(8))
-    reach = ball.reach + radius - ball.radius
-    return Region(
-        ball.w,
-        ball.b,
-        ball.margins,
-        float(radius),
-        ball.gap,
-        float(reach),
-        Curvature(s, v, along, factor),
-        ball.anchor,
+    square = ball.radius * ball.radius + error * ball.norm_bound
+    radius = float(np.sqrt(square) * (1 + gamma(8)))
+    return replace(
+        ball,
+        radius=radius,
+        norm_bound=ball.norm_bound + radius - ball.radius,
+        curvature=Curvature(s, v, along, factor),
     )
 
 

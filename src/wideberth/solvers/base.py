@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from wideberth.problem import Certificate, DualPoint, PrimalPoint
+from wideberth.problem import DualPoint, Pair, PrimalPoint
 from wideberth.screening import Screener
 
 __all__ = ["Best", "Control", "Outcome"]
@@ -67,25 +67,8 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Pair):
     """Points of the original problem: the best found, evaluated on all rows."""
-
-    point: PrimalPoint
-    dual: DualPoint
-
-    @property
-    def certificate(self) -> Certificate:
-        """What the two points prove."""
-        return Certificate.of(self.point, self.dual)
-
-    @property
-    def gap(self) -> float:
-        """P − D of the two points."""
-        return self.point.value - self.dual.value
-
-    def meets(self, tol: float) -> bool:
-        """Whether a solver may stop here; see `Certificate.meets`."""
-        return self.certificate.meets(tol)
 
 
 class Best:

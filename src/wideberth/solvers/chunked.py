@@ -13,9 +13,9 @@ from wideberth.data.sources import Source
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.noise import as_shape
 from wideberth.problem.presolve import BLURRED, blur
-from wideberth.problem.validation import check_positive, check_size
+from wideberth.problem.validation import check_positive, check_size, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solve import make_control, read_intercept
+from wideberth.solve import make_control
 from wideberth.solvers.base import Control
 from wideberth.solvers.tall import TallOutcome, solve_tall
 
