@@ -286,6 +286,19 @@ def test_the_robust_model_is_the_optimum_of_its_objective():
     assert gap == pytest.approx(model.dual_gap_[0], abs=1e-9 * value)
 
 
+def test_the_problems_of_a_fitted_model_have_its_objectives():
+    X, y = IRIS
+    model = RobustLinearSVC(
+        radius={0: 0.1, 1: 0.0, 2: 0.02}, class_weight="balanced", intercept_penalty=0.5
+    ).fit(X, y)
+    data = training_data.InMemory(X, y, radius=model.radius_)
+    problems = training_data.binary_problems(model, data)
+    for problem, w, b, value in zip(
+        problems, model.coef_, model.intercept_, model.objective_, strict=True
+    ):
+        assert problem.at(w, b).value == pytest.approx(value)
+
+
 @pytest.mark.parametrize("noise", ["linf", "l1"])
 def test_boxes_and_cross_polytopes_go_through_the_conic_extra(noise, monkeypatch):
     X, y = IRIS
