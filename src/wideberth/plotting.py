@@ -263,8 +263,8 @@ class MarginDisplay(_Display):
         for k, label in enumerate(self.classes):
             rows, color = self.y == label, f"C{k}"
             sets = self.X[rows, None] + self.radii[rows, None, None] * self.outline
-            style = {"facecolors": color, "edgecolors": color, "alpha": 0.2}
-            ax.add_collection(PolyCollection(sets, zorder=1, **style))
+            drawn = PolyCollection(sets, color=color, alpha=0.2, zorder=1)
+            ax.add_collection(drawn)
             ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
         ax.set_aspect("equal", adjustable="box")
         ax.autoscale_view()
