@@ -50,7 +50,7 @@ def training_data(model, X, y, sample_weight, radius) -> InMemory | InChunks:
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
     if not is_foreign(X) and is_scaled(X, y):
         return InChunks(model, X, y, sample_weight, radius)
-    X, y = read_data(model, X, y)
+    X, y = read_data(model, X, y, stay=dispatched(X))
     return InMemory(X, y, sample_weight, _radius_to_train_with(model, radius))
 
 
@@ -193,14 +193,15 @@ def dispatched(X) -> bool:
     return get_config()["array_api_dispatch"] and is_foreign(X)
 
 
-def read_data(model, X, y) -> tuple:
+def read_data(model, X, y, stay: bool = False) -> tuple:
     """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
 
-    Masks, text and dates that it would turn into numbers are refused, and labels that
-    are objects become what they are.
+    Masks, text and dates that it would turn into numbers are refused, labels that are
+    objects become what they are, and an array of another library that does not `stay`
+    there becomes one of NumPy.
     """
     refuse_chunks(X, type(model).__name__)
-    if dispatched(X):
+    if stay:
         dtypes = [namespace(X).float64, namespace(X).float32]
     else:
         X, dtypes = host(X) if is_foreign(X) else X, [np.float64, np.float32]
