@@ -18,6 +18,20 @@ MUTANTS = [
         "estimators/test_estimators.py::test_class_weights_are_sample_weights",
     ),
     Mutant(
+        "a class whose weight is 0 is a class",
+        "estimators/one_vs_rest.py",
+        "        present = totals * factors > 0\n",
+        "        present = totals > 0\n",
+        "estimators/test_estimators.py::test_a_class_without_weight_might_as_well_be_absent",
+    ),
+    Mutant(
+        "radii cover whole displacements unless asked for less",
+        "measurement/radius.py",
+        'covers="margin"\n) -> float',
+        'covers="sample"\n) -> float',
+        "measurement/test_radius.py::test_a_radius_covers_margins_unless_asked_for_more",
+    ),
+    Mutant(
         "certified radius of the runner-up's best",
         "certify.py",
         "    return radii.min(axis=1)\n",
