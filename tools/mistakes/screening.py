@@ -287,7 +287,7 @@ MUTANTS = [
         "carried dual stretched beyond its box",
         "problem/problem.py",
         "t = min(total / curvature if curvature > 0 else 1.0, room)",
-        "best = total / curvature if curvature > 0 else 1.0",
+        "t = total / curvature if curvature > 0 else 1.0",
         "screening/test_screening.py::test_a_carried_dual_is_the_best_multiple_that_is_feasible",
     ),
     Mutant(
@@ -299,7 +299,7 @@ MUTANTS = [
     ),
     Mutant(
         "samples without weight not removed",
-        "problem/problem.py",
+        "screening/partition.py",
         "(lower > 1) | (problem.weights == 0)",
         "lower > 1",
         "screening/test_screening.py::test_samples_without_weight_are_removed",
