@@ -199,8 +199,8 @@ MUTANTS = [
     Mutant(
         "imaginary parts of noise dropped",
         "problem/validation.py",
-        '    if array.dtype.kind not in "biuf":\n',
-        '    if array.dtype.kind not in "biufc":\n',
+        '    if dtype.kind not in "biuf":\n',
+        '    if dtype.kind not in "biufc":\n',
         "problem/test_noise.py::test_noise_that_is_no_real_number_is_refused",
     ),
     Mutant(
