@@ -11,6 +11,7 @@ import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +93,7 @@ def load_model(path: str | Path) -> Model:
     try:  # whatever a damaged or foreign archive makes of its readers
         data = _checked(data)
         strange = set(skops.get_untrusted_types(data=data)) - set(_TRUSTED)
-        content = None if strange else skops.loads(data, trusted=list(_TRUSTED))
+        content: Any = None if strange else skops.loads(data, trusted=list(_TRUSTED))
         newer = not strange and content["wideberth model"] > _FORMAT
         model = None if strange or newer else _read(content)
     except Exception:
