@@ -51,10 +51,10 @@ def _certify(
     column = options.radius_column or model.radius_column
     applied = apply_model(model, options, progress, target, column)
     predictions = applied.answers(model.pipeline.predict)
-    reach = applied.answers(model.pipeline.certified_radius)
+    certified_radii = applied.answers(model.pipeline.certified_radius)
     radius, told = _radii_to_judge_by(options, model, applied, column)
     headings = [applied.id_name, "prediction", "certified_radius"]
-    columns: list = [applied.ids, predictions, reach]
+    columns: list = [applied.ids, predictions, certified_radii]
     if np.ndim(radius):
         headings.append("radius")
         columns.append([None if r != r else r for r in radius.tolist()])
@@ -74,7 +74,7 @@ def _certify(
         ]
         headings += [target, "correct"]
         columns += [truth.tolist(), right]
-        summary |= _accuracy(options, right, reach, radius)
+        summary |= _accuracy(options, right, certified_radii, radius)
     elif options.curve or options.at:
         raise UserError(
             f"{options.data} has no column {quoted(target)}, and certified accuracy "
@@ -113,7 +113,9 @@ def _radii_to_judge_by(
     }
 
 
-def _accuracy(options: CertifyOptions, right: list, reach: list, radius) -> dict:
+def _accuracy(
+    options: CertifyOptions, right: list, certified_radii: list, radius
+) -> dict:
     known = [k for k, correct in enumerate(right) if correct is not None]
     if not known:
         raise UserError(
@@ -127,7 +129,7 @@ def _accuracy(options: CertifyOptions, right: list, reach: list, radius) -> dict
             "does with --radius-column, or give radii to certify at with --at."
         )
     correct = np.array([right[k] for k in known], dtype=bool)
-    radii = np.array([reach[k] for k in known], dtype=float)
+    radii = np.array([certified_radii[k] for k in known], dtype=float)
     share = None
     if radius is not None:
         judged = radius[known] if np.ndim(radius) else radius

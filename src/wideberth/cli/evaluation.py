@@ -22,25 +22,29 @@ __all__ = ["certain", "certified_curve", "curve_radii", "evaluate"]
 _POINTS = 61
 
 
-def certain(right: np.ndarray, reach: np.ndarray, radius) -> np.ndarray:
+def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarray:
     """Which right predictions no move within the radius, one or one each, can change.
 
     Without noise that is all of them, those on the boundary too.
     """
-    return right & ((reach > radius) | (np.asarray(radius) == 0))
+    return right & ((certified_radius > radius) | (np.asarray(radius) == 0))
 
 
-def certified_curve(right: np.ndarray, reach: np.ndarray, radii) -> np.ndarray:
+def certified_curve(
+    right: np.ndarray, certified_radius: np.ndarray, radii
+) -> np.ndarray:
     """Share of rows that are right under every move within each radius."""
-    return np.array([certain(right, reach, radius).mean() for radius in radii])
+    return np.array(
+        [certain(right, certified_radius, radius).mean() for radius in radii]
+    )
 
 
-def curve_radii(reach: np.ndarray, radius: float) -> np.ndarray:
+def curve_radii(certified_radius: np.ndarray, radius: float) -> np.ndarray:
     """Radii to draw: from 0 to where hardly a row is certified.
 
     But not so far that this radius, which is marked, could no longer be made out.
     """
-    finite = reach[np.isfinite(reach)]
+    finite = certified_radius[np.isfinite(certified_radius)]
     end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
     if radius > 0:
         end = float(np.clip(end, 1.5 * radius, 10 * radius))
@@ -71,15 +75,15 @@ def evaluate(
     fold = np.zeros(len(y), dtype=int)
     scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
     for t, (name, trial) in enumerate(trials.items()):
-        right, reach = scores[name]
+        right, certified_radius = scores[name]
         for k, (train, test) in enumerate(splits):
             tick(t * folds + k + 1, folds * len(trials))
             model = recipe.fit(rows.X[train], y[train], trial.of(train)).model
             fold[test] = k
             right[test] = model.predict(rows.X[test]) == y[test]
-            reach[test] = model.certified_radius(rows.X[test])
+            certified_radius[test] = model.certified_radius(rows.X[test])
     radii = curve_radii(
-        np.concatenate([r for _, r in scores.values()]), trained.median()
+        np.concatenate([found[1] for found in scores.values()]), trained.median()
     )
     counts = np.unique(y, return_counts=True)[1]
     return {
@@ -93,19 +97,23 @@ def evaluate(
     }
 
 
-def _described(right, reach, fold, radii: np.ndarray, radius, y: np.ndarray) -> dict:
+def _described(
+    right, certified_radius, fold, radii: np.ndarray, radius, y: np.ndarray
+) -> dict:
     """Accuracies with their spread over the folds, and within each class."""
 
     def shares(radius) -> np.ndarray:
         """Of each fold."""
-        return np.bincount(fold, certain(right, reach, radius)) / np.bincount(fold)
+        return np.bincount(
+            fold, certain(right, certified_radius, radius)
+        ) / np.bincount(fold)
 
     def spread(values: np.ndarray) -> dict:
         mean, std = float(values.mean()), float(values.std(ddof=1))
         return {"mean": mean, "std": std, "folds": values.tolist()}
 
     curve = np.array([shares(r) for r in radii])
-    certified = certain(right, reach, radius)
+    sure = certain(right, certified_radius, radius)
     return {
         "accuracy": spread(shares(0.0)),
         "certified": spread(shares(radius)),
@@ -117,7 +125,7 @@ def _described(right, reach, fold, radii: np.ndarray, radius, y: np.ndarray) -> 
         "classes": {
             str(label): {
                 "accuracy": float(right[y == label].mean()),
-                "certified": float(certified[y == label].mean()),
+                "certified": float(sure[y == label].mean()),
             }
             for label in np.unique(y).tolist()
         },

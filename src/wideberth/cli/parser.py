@@ -72,24 +72,24 @@ class Commands:
         told = {n: about for part in options.__mro__ for n, *about in _helps(part)}
         types = get_type_hints(options, include_extras=True)
         defaults = {one.name: one.default for one in fields(options)}
-        places: dict[Any, Any] = {}
+        sections: dict[Any, Any] = {}
         for title in [t for t in self.groups if t in dict(told.values())]:
-            places[title] = parser.add_argument_group(title, self.groups[title])
+            sections[title] = parser.add_argument_group(title, self.groups[title])
         for name, default in defaults.items():
             title, about = told.get(name, ("", None))
             settings = {"help": about, **_settings(types[name])}
             if default is MISSING:
                 parser.add_argument(name, metavar=name.upper(), **settings)
                 continue
-            place = places.get(title, parser)
+            section = sections.get(title, parser)
             for rivals in options.rivals:
                 if name in rivals:
-                    if rivals not in places:
-                        places[rivals] = place.add_mutually_exclusive_group()
-                    place = places[rivals]
+                    if rivals not in sections:
+                        sections[rivals] = section.add_mutually_exclusive_group()
+                    section = sections[rivals]
             # What is not given is left out: the dataclass has the default.
             option = f"--{name.replace('_', '-')}"
-            place.add_argument(option, default=argparse.SUPPRESS, **settings)
+            section.add_argument(option, default=argparse.SUPPRESS, **settings)
 
     def parse(self, arguments: Sequence[str] | None) -> Any:
         """Read a command line; exits with code 2 where it is wrong."""

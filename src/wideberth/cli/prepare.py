@@ -12,14 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
-from wideberth.cli.labels import as_labels
+from wideberth.cli.labels import as_labels, names_rows
 from wideberth.cli.sources import Table
 from wideberth.cli.sources.table import check_names
 
 __all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
-
-#: Different values from which on a column names rows rather than categories.
-_MANY = 20
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Columns:
             levels = sorted({text for text in table.texts[name] if text is not None})
             if not levels:
                 raise _without_values(name)
-            if len(levels) > _MANY and 2 * len(levels) > table.n:
+            if names_rows(len(levels), table.n):
                 raise UserError(
                     f"column {quoted(name)} holds {len(levels)} different values in "
                     f"{table.n} rows; it names rows rather than categories. Leave it "

@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
-#: Number of steps of one between rows from which on counting up is no coincidence.
+#: Smallest number of steps of exactly one from row to row that is taken for a counter
+#: of rows; a choice, which only decides whether a warning is given.
 _SEVERAL = 8
 
 
