@@ -10,14 +10,13 @@ from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.class_weight import compute_sample_weight
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.evaluation import certain
 from wideberth.cli.prepare import Columns, Rows, extremes, moments
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.pipeline import RobustPipeline
-from wideberth.problem import Problem
+from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.report.environment import machine, versions
 
@@ -187,21 +186,10 @@ def _noise_limits(
     """
     svc = model[-1]
     X = model[:-1].transform(rows.X) if len(model.steps) > 1 else rows.X
-    weights = None
-    if svc.class_weight is not None:
-        weights = compute_sample_weight(svc.class_weight, rows.y)
     some = np.any(np.asarray(uncertainty.radius) > 0)
+    data = InMemory(X, rows.y, radius=uncertainty.radius)
     limits = []
-    for label in svc.classes_[1:] if len(svc.classes_) == 2 else svc.classes_:
-        problem = Problem.from_data(
-            X,
-            np.where(rows.y == label, 1, -1),
-            C=svc.C,
-            radius=uncertainty.radius,
-            noise=svc.noise_,
-            sample_weight=weights,
-            intercept=0.0,
-        )
+    for problem in binary_problems(svc, data):
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = [b if np.isfinite(b) else None for b in (found.lower, found.upper)]
         limits.append({"critical_factor" if some else "critical_radius": bounds})
