@@ -37,7 +37,7 @@ from wideberth.screening import (
     screen_points,
     tells_something,
 )
-from wideberth.screening.bounds import available_tests
+from wideberth.screening.bounds import strongest_test
 from wideberth.screening.regions import REGIONS
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.base import Control, Outcome
@@ -451,7 +451,7 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
 
 def proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
     """Samples decided by the final certificate; one test does, the gap being small."""
-    test = available_tests(problem, region)[0]
+    test = strongest_test(problem, region)
     partition = screen_points(problem, point, dual, region=region, test=test)
     return partition.removed, partition.saturated
 

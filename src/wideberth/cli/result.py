@@ -32,28 +32,29 @@ __all__ = [
 ]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
-#: Number of steps of one between rows from which on counting up is no coincidence.
+#: Smallest number of steps of exactly one from row to row that is taken for a counter
+#: of rows; a choice, which only decides whether a warning is given.
 _SEVERAL = 8
 
 
 def describe_request(options: FitOptions) -> dict:
     """What was asked for."""
     given = "as given" if options.C != 1 else "the default"
-    balanced = options.class_weight == "balanced"
-    return {
-        "target": options.target,
+    even = "of equal weight together" if options.class_weight else ""
+    as_asked = (
+        "target",
+        "standardize",
+        "missing",
+        "folds",
+        "score_radius",
+        "tol",
+        "seed",
+    )
+    return {name: getattr(options, name) for name in as_asked} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
-        "standardize": options.standardize,
-        "missing": options.missing,
         "dropped": list(options.drop),
         "one_hot": list(options.one_hot),
-        "weights": "of equal weight together"
-        if balanced
-        else "every row counts the same",
-        "folds": options.folds,
-        "score_radius": options.score_radius,
-        "tol": options.tol,
-        "seed": options.seed,
+        "weights": even or "every row counts the same",
     }
 
 

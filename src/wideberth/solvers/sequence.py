@@ -24,7 +24,7 @@ from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, screen_points
-from wideberth.screening.bounds import available_tests
+from wideberth.screening.bounds import strongest_test
 from wideberth.solve import carried_dual, finished, null_if_optimal, proven, run_conic
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.registry import added_solver
@@ -194,7 +194,7 @@ class Sequence:
         """Samples that the solution before decides, if they are many."""
         if self.screening is None:
             return None
-        test = available_tests(problem, self.screening)[0]
+        test = strongest_test(problem, self.screening)
         partition = screen_points(
             problem, carried.point, carried.dual, region=self.screening, test=test
         )
