@@ -214,8 +214,8 @@ MUTANTS = [
     Mutant(
         "no features accepted for a radius",
         "problem/validation.py",
-        "numbers.Integral) or value < 1:\n",
-        "numbers.Integral):\n",
+        "    _require(whole and value >= 1, value,",
+        "    _require(whole, value,",
         "measurement/test_radius.py::test_bad_arguments_are_named",
     ),
 ]
