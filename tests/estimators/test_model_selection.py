@@ -25,6 +25,7 @@ from wideberth import (
     path,
 )
 from wideberth.datasets import load_breast_cancer, paper_preprocess
+from wideberth.estimators import svc
 
 CS, RADII = [0.01, 0.1, 1.0, 10.0], [0.0, 0.05, 0.2]
 
@@ -212,6 +213,16 @@ def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
     assert search.score(X, y) > 0.5
     with pytest.raises(NotFittedError):  # nothing is left of an earlier fit
         search.set_params(refit=False).fit(X, y).predict(X)
+
+
+@pytest.mark.skipif(not svc._DISPATCHES, reason="needs SciPy ≥ 1.14")
+def test_a_search_copies_arrays_of_other_libraries_to_numpy(noisy):
+    strict = pytest.importorskip("array_api_strict")
+    plain = RobustLinearSVCCV(CS, RADII).fit(*noisy)
+    with sklearn.config_context(array_api_dispatch=True):
+        found = RobustLinearSVCCV(CS, RADII).fit(*map(strict.asarray, noisy))
+    assert isinstance(found.coef_, np.ndarray)
+    np.testing.assert_array_equal(found.scores_, plain.scores_)
 
 
 def test_a_search_keeps_what_the_chosen_model_keeps(noisy):
