@@ -238,7 +238,7 @@ def build_problem(
 
     `factor` is what its weights will be multiplied by; see `in_units`. Correlated noise
     is noise of one level per feature in its principal axes; how far those are from
-    exact is part of every certificate (`_covariance`).
+    exact is part of every certificate (`covariance`).
     """
     intercept = read_intercept(fit_intercept, intercept_penalty)
     names = feature_names(X)

@@ -28,15 +28,15 @@ import numpy as np
 
 from wideberth.problem.rows import gamma
 
-__all__ = ["Axes", "factor_of", "principal_axes"]
+__all__ = ["INPUT_ROUNDING", "Axes", "factor_of", "principal_axes"]
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Eigenvalues up to this many times d·ε of the largest one count as none: several times
 #: what eigh leaves where there should be 0.
 _RANK = 4.0
-#: Share of the largest eigenvalue that a negative one may reach: a covariance that was
-#: rounded to eight digits on its way here is still one.
-_INDEFINITE = 1e-8
+#: Largest departure of a matrix from a covariance, as a share of its largest entry or
+#: eigenvalue: one that was rounded to eight digits on its way here is still one.
+INPUT_ROUNDING = 1e-8
 #: Steps that mend a factor at most; each squares its error, so three reach the end.
 _MENDING_STEPS = 3
 
@@ -64,7 +64,7 @@ def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
     matrix = covariance / units[:, None] / units
     values, vectors = np.linalg.eigh(matrix)
     largest = max(float(values[-1]), 0.0)
-    if not values[0] >= -_INDEFINITE * largest:
+    if not values[0] >= -INPUT_ROUNDING * largest:
         raise ValueError(
             f"noise has the negative eigenvalue {values[0]:.3g} beside "
             f"{values[-1]:.3g}, with features scaled to a variance of about 1; as a "
@@ -84,7 +84,7 @@ def _feature_units(covariance: np.ndarray) -> np.ndarray:
     They mislead where some |Σ_ij| > √(Σ_ii Σ_jj), as in no covariance.
     """
     deviations = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    allowed = (1 + _INDEFINITE) * np.outer(deviations, deviations)
+    allowed = (1 + INPUT_ROUNDING) * np.outer(deviations, deviations)
     exponents = np.frexp(deviations)[1]
     largest = np.frexp(np.sqrt(np.abs(covariance).max(initial=0.0)))[1]
     if not np.all(np.abs(covariance) <= allowed):

@@ -136,6 +136,7 @@ class Correlated(Noise):
 
     name = "correlated"
     smooth = True
+    axes: np.ndarray
 
     def __init__(self, covariance):
         names, matrix = labelled_covariance(covariance)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wideberth.problem.covariance import INPUT_ROUNDING
 from wideberth.problem.validation import real_array
 
 __all__ = [
@@ -134,7 +135,7 @@ def check_covariance(noise: np.ndarray) -> np.ndarray:
             "covariance, one row and one column per feature."
         )
     largest = float(np.abs(noise).max(initial=0.0))
-    if not np.abs(noise - noise.T).max(initial=0.0) <= 1e-8 * largest:
+    if not np.abs(noise - noise.T).max(initial=0.0) <= INPUT_ROUNDING * largest:
         raise ValueError("noise is not symmetric; as a matrix it must be a covariance.")
     return 0.5 * noise + 0.5 * noise.T
 

@@ -65,9 +65,8 @@ class L2(_NormBall):
 
     def carried(self, A):
         shape = ellipsoid_of(A)
-        if shape.axes is None and np.all(np.abs(shape.scales - 1) <= ROUNDING):
-            return self
-        return shape
+        ones = np.all(np.abs(shape.principal.squares - 1) <= ROUNDING)
+        return self if shape.axes is None and ones else shape
 
 
 class Linf(_NormBall):

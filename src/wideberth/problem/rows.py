@@ -46,9 +46,11 @@ _BLOCK_ROWS = 1 << 14
 _DEVICE_ENTRIES = 1 << 28
 #: Entries up to which rows are copied with their labels applied (2 MiB).
 _TABLE_ENTRIES = 1 << 18
-#: How much faster dense products of matrices run, per multiplication, than sparse ones,
-#: and than products with a vector, which wait for memory.
-_DENSE_SPEEDUP, _BLAS_SPEEDUP = 8.0, 10.0
+#: Time of a multiplication in a compiled sparse Gram matrix ÷ that in a dense product.
+_DENSE_SPEEDUP = 8.0
+#: Time of a multiplication in a product with a vector, which waits for memory, ÷ that
+#: in a dense product of matrices.
+_BLAS_SPEEDUP = 10.0
 #: Multiplications up to which dense products are not worth a compiler.
 _QUICK_GRAM = 30_000_000
 
@@ -430,9 +432,8 @@ class SparseRows(Rows):
 
     def _gram_dense(self, a, E, gram, cross):
         root, size = np.sqrt(a), max(_BLOCK_ENTRIES // self.d, 64)
-        for start in range(0, self.n, size):
-            rows = slice(start, min(start + size, self.n))
-            block = self._block(rows).toarray()
+        for rows, sparse in self._pieces(size):
+            block = sparse.toarray()
             if E is not None:
                 cross += block.T @ E[rows]
             block *= root[rows, None]

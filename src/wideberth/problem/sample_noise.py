@@ -23,7 +23,7 @@ class SharedNoise:
     """One shape for all samples, each with its radius ρ_i ≥ 0."""
 
     shape: Noise
-    radii: np.ndarray | np.float64
+    radii: np.ndarray
 
     def supports(self, w: np.ndarray):
         """κ_i(w) of every sample."""
@@ -56,6 +56,5 @@ class SharedNoise:
     def select(self, rows) -> SharedNoise:
         """The noise of some samples; one radius for all stays one number."""
         radii = self.radii
-        if isinstance(radii, np.ndarray) and radii.strides == (0,) and radii.size:
-            return SharedNoise(self.shape, np.float64(radii[0]))
-        return SharedNoise(self.shape, radii[rows])
+        one = isinstance(radii, np.ndarray) and radii.strides == (0,) and radii.size
+        return SharedNoise(self.shape, radii[0] if one else radii[rows])
