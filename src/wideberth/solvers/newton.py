@@ -231,10 +231,15 @@ class Rounds:
     def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, leaving rows behind as they settle.
 
+        Without rows that were settled wrongly the objective has too low a minimum, so a
+        value far below that of the start ends the round: it has shown what it can.
         Steps at the end of float64 can destroy α: once a goal that seemed met recedes,
         the best point before is returned.
         """
         best: InteriorPoint | None = None
+        lowest = -np.inf
+        if self.point is not None and work.free.size < work.full.n:
+            lowest = SETTINGS.plausible_value * self.point.value
         for _ in range(SETTINGS.steps):
             if engine.relative_gap <= self.goal:
                 engine.resync()
@@ -242,6 +247,8 @@ class Rounds:
                     return work, best
                 best = copy(engine)  # steps replace its arrays, never write into them
             if engine.relative_gap <= self.goal or self.control.exhausted():
+                break
+            if engine.primal < lowest:
                 break
             self.control.steps += 1
             if engine.problem.n == 0 or not engine.step():
@@ -288,7 +295,8 @@ class Rounds:
             self.goal *= 0.1
         if self.point is None:
             self.band[:] = np.median(np.abs(found.point.slack))
-        self.band = 0.3 * self.band
+        if found.meets(SETTINGS.narrowing_gap):
+            self.band = 0.3 * self.band
         point = _between(self.screener.problem, self.point, found.point)
         self.pinned |= (point.slack > 0) != (found.point.slack > 0)
         self.point = point

@@ -37,8 +37,9 @@ class Walk:
         self.past: list[tuple[float, PrimalPoint]] = []  # at most two, the last one last
         self.errors: dict[str, np.ndarray] = {}
         self.helper: Walk | None = None  # the walk over a sample of the rows
-        size = sample_size(problem.n, problem.rows.d)
-        if SETTINGS.walk_rows * size <= problem.n:
+        most = problem.n // SETTINGS.walk_rows
+        if most >= SETTINGS.direct_rows:
+            size = min(sample_size(problem.n, problem.rows.d), most)
             self.sample = Sample(problem, size, rng)
             if self.sample.usable(problem):
                 self.helper = Walk(self.sample.of(problem), None, rng)
