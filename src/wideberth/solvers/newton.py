@@ -103,7 +103,7 @@ def _solve_foreign(problem: Problem, control: Control, start) -> Outcome:
         point = problem.at(*start)
         spread = max(float(namespace(point.slack).mean(point.slack**2)) ** 0.5, 1e-9)
         share = 0.5 + point.slack / (3 * spread)
-        engine = InteriorPoint(problem, Start(*start, point.margins, share))
+        engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
     for _ in range(SETTINGS.steps):
         if engine.relative_gap <= control.tol or control.exhausted():
             break
@@ -156,10 +156,6 @@ class Rounds:
     still move from there; the rows `pinned` belong to every working set, because they
     were settled wrongly before. The engine runs to the relative gap `goal`.
     """
-
-    point: PrimalPoint | None
-    band: np.ndarray
-    pinned: np.ndarray
 
     def __init__(
         self,
@@ -297,7 +293,9 @@ class Rounds:
             self.band[:] = np.median(np.abs(found.point.slack))
         if found.meets(SETTINGS.narrowing_gap):
             self.band = 0.3 * self.band
-        point = _between(self.screener.problem, self.point, found.point)
+        point = found.point
+        if self.point is not None and self.point.value < point.value:
+            point = self.point
         self.pinned |= (point.slack > 0) != (found.point.slack > 0)
         self.point = point
         self.best.keep(point, found.dual)
@@ -333,39 +331,6 @@ def _wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
     wrong = np.where(work.settled > 0, slack < 0, slack > 0)
     wrong[work.free] = False
     return wrong
-
-
-def _between(problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
-    """The best point of the objective on the segment from `old` to `new`, nearly.
-
-    Margins are known at both ends, so the golden-section search on this convex function
-    costs vector operations, and one pass for the point it finds. Where the objective
-    still falls towards `new` that point is taken.
-    """
-
-    def at(t: float) -> PrimalPoint:
-        margins = old.margins + t * (new.margins - old.margins)
-        w, b = old.w + t * (new.w - old.w), old.b + t * (new.b - old.b)
-        return problem.at(w, b, margins)
-
-    if old is None or at(0.99).value >= new.value:
-        return new
-    low, high, golden = 0.0, 1.0, 0.5 * (5**0.5 - 1)
-    left, right = at(1 - golden), at(golden)
-    for _ in range(12):
-        if left.value < right.value:
-            high = low + golden * (high - low)
-            right, left = left, at(high - golden * (high - low))
-        else:
-            low = high - golden * (high - low)
-            left, right = right, at(low + golden * (high - low))
-    best = min(left, right, key=_value)
-    # Interpolated margins steer; what is kept is evaluated by a pass.
-    return min(problem.at(best.w, best.b), old, new, key=_value)
-
-
-def _value(point: PrimalPoint) -> float:
-    return point.value
 
 
 def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:

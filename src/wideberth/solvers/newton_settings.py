@@ -55,8 +55,8 @@ class NewtonSettings:
     patience: int = 8
     #: Number of steps of the engine in one round; one that needs more starts afresh.
     steps: int = 60
-    #: Least share of rows that screening must decide for a smaller copy to be made (flat
-    #: from 0.2 to 0.7).
+    #: Least share of rows that screening must decide for a smaller copy to be made
+    #: (flat from 0.2 to 0.7).
     screened_share: float = 0.5
     #: Share of the way to the boundary that a step of the engine may go.
     to_boundary: float = 0.995

@@ -34,7 +34,9 @@ class Walk:
 
     def __init__(self, problem: Problem, region: str | None, rng):
         self.region, self.rng = region, rng
-        self.past: list[tuple[float, PrimalPoint]] = []  # at most two, the last one last
+        self.past: list[
+            tuple[float, PrimalPoint]
+        ] = []  # at most two, the last one last
         self.errors: dict[str, np.ndarray] = {}
         self.helper: Walk | None = None  # the walk over a sample of the rows
         most = problem.n // SETTINGS.walk_rows
