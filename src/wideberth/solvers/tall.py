@@ -33,7 +33,7 @@ from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.near import solve_again
 from wideberth.solvers.newton import solve_gathered
 from wideberth.solvers.passes import Look, Settle
-from wideberth.solvers.subsample import SamplingError
+from wideberth.solvers.subsample import SamplingError, sample_size
 from wideberth.solvers.work import Work
 
 __all__ = ["TallOutcome", "solve_tall"]
@@ -138,8 +138,8 @@ class _Tall:
 
     def _sample_size(self, n: int) -> int:
         """As many rows as their sampling error will leave near the margin, roughly."""
-        balanced = (2.2 * n * math.sqrt(self.terms.d)) ** (2 / 3)
-        return min(self.capacity, max(int(balanced), 50 * self.terms.d, 2000))
+        balanced = sample_size(n, self.terms.d)
+        return min(self.capacity, max(balanced, 50 * self.terms.d, 2000))
 
     def _look(self, look: Look) -> Work:
         """One read of everything."""
