@@ -137,7 +137,7 @@ def _sampled_start(
     """
     size = sample_size(problem.n, problem.rows.d)
     small = problem.n <= SETTINGS.direct_rows
-    if small or size > SETTINGS.sample_share * problem.n:
+    if small or size > SETTINGS.copy_share * problem.n:
         return None, None
     sample = Sample(problem, size, rng)
     if not sample.usable(problem) or control.exhausted():
@@ -299,7 +299,7 @@ class Rounds:
         self.pinned |= (point.slack > 0) != (found.point.slack > 0)
         self.point = point
         self.best.keep(point, found.dual)
-        kept = self.screener.update(point, found.dual, SETTINGS.screened_share)
+        kept = self.screener.update(point, found.dual, 1 - SETTINGS.copy_share)
         if kept is not None:
             self.pinned = self.pinned[kept]
             self._restrict(kept)
@@ -313,12 +313,12 @@ def _least_rows(problem: Problem) -> int:
 def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, _least_rows(engine.problem)
-    if n <= 2 * least or engine.relative_gap > SETTINGS.steady_gap:
+    if least > SETTINGS.copy_share * n:
         return None
     move = engine.recent_move
     near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
     near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
-    return near if least <= near.sum() <= SETTINGS.kept_share * n else None
+    return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 
 def _assume(near: np.ndarray, slack: np.ndarray) -> Partition:
