@@ -31,9 +31,9 @@ from wideberth import solve
 
 _PACKAGE = Path(wideberth.__file__).parent
 #: Files whose private functions are steps of the kernel that calls them.
-_KERNELS = ("_arrays.py", "rows.py", "solvers/sweep.py")
+_KERNELS = ("problem/arrays.py", "problem/rows.py", "solvers/sweep.py")
 #: Functions that read rows without telling `Passes`, by file and name.
-_READERS = {("_validation.py", "_square"), ("solvers/face.py", "_span")}
+_READERS = {("problem/validation.py", "_square"), ("solvers/face.py", "_span")}
 #: Share of a run from which on a function that reads no rows is pointed out.
 _TENTH = 0.1
 
@@ -59,7 +59,7 @@ class Line:
     @property
     def reads(self) -> bool:
         """Whether it touches the data."""
-        counted = self.passes > 0 or self.file == "rows.py"
+        counted = self.passes > 0 or self.file == "problem/rows.py"
         return counted or (self.file, self.name) in _READERS
 
 
@@ -88,7 +88,7 @@ def _ours(code: CodeType | str) -> str | None:
         return None
     file = Path(code.co_filename).relative_to(_PACKAGE).as_posix()
     private = code.co_name.startswith(("_", "<")) and code.co_name[:2] != "__"
-    step = file in _KERNELS and (private or file == "_arrays.py")
+    step = file in _KERNELS and (private or file == "problem/arrays.py")
     return None if step else file
 
 

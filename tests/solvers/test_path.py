@@ -14,7 +14,7 @@ from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton import Guess, Level
+from wideberth.solvers.newton import Rounds
 from wideberth.solvers.sequence import Sequence, carry
 
 TOL = 1e-6
@@ -375,8 +375,8 @@ def test_errors_name_the_argument(cancer, wrong, text):
 def test_a_start_with_far_too_few_rows_recovers():
     problem = make_problem(6, n=30_000, d=6, C=10.0, separation=0.2)
     far = np.full(6, 3.0)
-    found = Level(problem, control := Control(1e-6), "ellipsoid").solve(
-        Guess(far, 0.0, np.zeros(problem.n))
+    found = Rounds(problem, control := Control(1e-6), "ellipsoid").solve(
+        problem.at(far), np.zeros(problem.n)
     )
     assert found.meets(control.tol)
     assert problem.rows.passes.count < 500

@@ -40,7 +40,7 @@ class Cone:
         np.multiply(self.scales, x[: self.d], out=out[1:])
         return out
 
-    def _pull_back(self, h: np.ndarray) -> np.ndarray:
+    def _adjoint(self, h: np.ndarray) -> np.ndarray:
         """Bᵀh, in the order of x."""
         out = np.zeros(self.size)
         out[: self.d], out[self.d] = self.scales * h[1:], h[0]
@@ -71,9 +71,9 @@ class Cone:
         right[0] += self.weight * mu
         return _divide(self.scaled, right)
 
-    def push(self, corrected: np.ndarray) -> np.ndarray:
+    def right_side(self, corrected: np.ndarray) -> np.ndarray:
         """Bᵀ(h + W⁻¹y), the cone's part of the right-hand side (0 in a predictor)."""
-        return self._pull_back(self.inverse @ corrected)
+        return self._adjoint(self.inverse @ corrected)
 
     def move(self, dx: np.ndarray, corrected: np.ndarray | None) -> None:
         """Note the scaled moves that go with dx: g = W⁻¹B dx and W dh = y − g."""
@@ -85,7 +85,7 @@ class Cone:
     def advance(self, t: float) -> np.ndarray:
         """Move h by t·dh; returns Bᵀ(h + dh)."""
         dh = self.inverse @ self.dual_g
-        full = self._pull_back(self.h + dh)
+        full = self._adjoint(self.h + dh)
         self.h = self.h + t * dh
         return full
 
@@ -104,8 +104,8 @@ class Cone:
         """Largest step that keeps k and h, hence their scaled images, inside K."""
         square = _square(self.scaled)
         return min(
-            _reach(self.scaled, square, self.g),
-            _reach(self.scaled, square, self.dual_g),
+            _longest_step(self.scaled, square, self.g),
+            _longest_step(self.scaled, square, self.dual_g),
         )
 
 
@@ -131,7 +131,7 @@ def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _reach(k: np.ndarray, square: float, move: np.ndarray) -> float:
+def _longest_step(k: np.ndarray, square: float, move: np.ndarray) -> float:
     """Largest t with k + t·move ∈ K: the least positive root of at² + 2bt + square."""
     k0, move0 = float(k[0]), float(move[0])
     a = 2 * move0 * move0 - float(move @ move)

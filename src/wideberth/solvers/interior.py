@@ -34,11 +34,9 @@ from scipy.linalg import lapack
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, fill, host, like, namespace
 from wideberth.solvers.algebra import Cone, cholesky
+from wideberth.solvers.newton_settings import SETTINGS
 
 __all__ = ["InteriorPoint", "Start"]
-
-#: Share of the way to the boundary that a step may go.
-_TO_BOUNDARY = 0.995
 
 
 @dataclass(frozen=True)
@@ -62,28 +60,28 @@ class InteriorPoint:
         fold = problem.folded
         noisy = namespace(problem.radii).any(problem.radii)
         self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
-        self._take(problem)
+        self._adopt(problem)
         d, xp = problem.rows.d, self.xp
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
             size = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
             omega = max(problem.noise.support(start.w), 1e-3 * size, 1e-12)
-            reach = self._place(start.margins, [omega, *extra])
-            self.cone_room = self._cone_room(reach, omega)
+            distance = self._set_products(start.margins, [omega, *extra])
+            self.cone_room = self._cone_room(distance, omega)
             extra = [(1 + self.cone_room) * omega, *extra]
-        reach = self._place(start.margins, extra)
+        distance = self._set_products(start.margins, extra)
         self.x = np.concatenate((start.w, extra))
         share = xp.clip(start.share, 0.05, 0.95)
         self.room = xp.stack([1.0 - share, share])
-        upper = at_least(0.0, self.slack) + reach
+        upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
-        self.steps, self.recent_move = 0, 0.0 * upper
+        self.recent_move = 0.0 * upper
         self._combine()
         self.cone = Cone(self) if self.noisy else None
         self._measure()
         self.first_primal = self.primal
 
-    def _place(self, margins, extra: list[float]) -> float:
+    def _set_products(self, margins, extra: list[float]) -> float:
         """Products and slacks at x = (w, extra); the mean distance from the margin."""
         beyond = like(np.array(extra), self.extras)
         self.products = margins + self.extras @ beyond  # ⟨x,e_i⟩
@@ -91,19 +89,19 @@ class InteriorPoint:
         total = float(self.xp.sum(self.xp.abs(self.slack)))
         return max(total / max(self.problem.n, 1), 1e-9)
 
-    def _cone_room(self, reach: float, omega: float) -> float:
-        """How far inside the cone to start: at most a tenth.
+    def _cone_room(self, distance: float, omega: float) -> float:
+        """How far inside the cone to start, relative to Ω(w): at most a tenth.
 
-        Less where the folded samples pull so hard on t that a tenth would weigh more
-        than all the rows, which start `reach` inside.
+        It is less where t has so large a weight Σα_iρ_i that a tenth would count for
+        more than all the rows, which start `distance` inside their bounds.
         """
         c, radii, fold = self.c, self.problem.radii, self.problem.folded
-        pull = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
-        rows = 0.5 * reach * float(self.xp.sum(c))
-        return min(max(rows / max(pull * omega, 1e-300), 1e-6), 0.1)
+        weight = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
+        rows = 0.5 * distance * float(self.xp.sum(c))
+        return min(max(rows / max(weight * omega, 1e-300), 1e-6), 0.1)
 
-    def _take(self, problem: Problem) -> None:
-        """Adopt a problem: weights, extra columns (−ρ, y), penalties, folded part."""
+    def _adopt(self, problem: Problem) -> None:
+        """Take over a problem: weights, columns (−ρ, y), penalties, folded part."""
         self.problem, self.c = problem, problem.weights
         self.xp = namespace(problem.weights)
         fold, d = problem.folded, problem.rows.d
@@ -209,12 +207,11 @@ class InteriorPoint:
 
     def shrink(self, keep: np.ndarray, problem: Problem) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
-        self._take(problem)
+        self._adopt(problem)
         self.products, self.slack = self.products[keep], self.slack[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.recent_move = self.recent_move[keep]
-        self._combine()
-        self._measure()
+        self.resync()
 
     def resync(self) -> None:
         """Compute Σα_i e_i afresh; the identity that carries it drifts by rounding."""
@@ -243,7 +240,7 @@ class InteriorPoint:
         _, d_room, d_force, _ = ahead
         aims = self._aims(target) - d_room * d_force
         move = self._direction(factor, weights, ratio, aims, cone)
-        length = min(1.0, _TO_BOUNDARY * self._longest(move))
+        length = min(1.0, SETTINGS.to_boundary * self._longest(move))
         if not (length > 1e-10 and np.isfinite(move[0]).all()):
             return False
         self._advance(length, move)
@@ -267,17 +264,17 @@ class InteriorPoint:
         Arrays of the size of the rows are written over where that is safe: memory that
         is new costs more than what is computed in it.
         """
-        pull = self.slack
+        residual = self.slack
         if aims is not None:
             aims = aims / self.room
-            pull = pull - aims[0, :] + aims[1, :]
+            residual = residual - aims[0, :] + aims[1, :]
         right = self.combined - self.penalty * self.x
-        right += self._lift(self.c * weights * pull)
+        right += self._lift(self.c * weights * residual)
         if self.cone is not None and cone is not None:
-            right += self.cone.push(cone)
+            right += self.cone.right_side(cone)
         dx = lapack.dpotrs(factor, right, lower=1)[0]
         change = self._change(dx)
-        da = weights * (pull - change)
+        da = weights * (residual - change)
         d_room = self.xp.stack([-da, da])
         d_force = ratio * d_room
         d_force += self.force
@@ -297,7 +294,7 @@ class InteriorPoint:
         if self.problem.n:
             nearest = self.xp.min(d_room / self.room), self.xp.min(d_force / self.force)
             rate = max(-float(nearest[0]), -float(nearest[1]), 0.0)
-        longest = 1.0 / rate if rate > 1.0 else 1.0 / _TO_BOUNDARY
+        longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
         return longest if self.cone is None else min(longest, self.cone.longest())
 
     def _centering(self, move, length: float, mu: float) -> float:
@@ -321,7 +318,6 @@ class InteriorPoint:
         self.force = self.force + t * d_force
         moved = self.xp.abs(change)
         self.recent_move = self.xp.maximum(moved, 0.3 * self.recent_move)
-        self.steps += 1
         self._measure()
 
 

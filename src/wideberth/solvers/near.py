@@ -1,45 +1,17 @@
-"""Problems all of whose rows matter: what is left of data too large to hold.
-
-In NumPy the rounds of `newton.py` run on them. In other namespaces the engine runs
-alone, on all rows: where these live, products are nearly free.
-"""
+"""Second attempts on the rows gathered from data too large to hold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from wideberth.problem import Problem
-from wideberth.problem.arrays import host, is_foreign, like, namespace
+from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.rows import as_rows
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.newton import Guess, Level, ridge_start, solve_newton
 from wideberth.solvers.polish import polished
 from wideberth.solvers.rescue import affordable, rescued
 
-__all__ = ["solve_again", "solve_near", "solve_sample"]
-
-_MOST_STEPS = 60
-
-
-def solve_sample(problem: Problem, control: Control, random_state=None) -> Outcome:
-    """Solve a problem of which nothing is known yet."""
-    if is_foreign(problem.y):
-        return _run(problem, control, ridge_start(problem))
-    return solve_newton(problem, control, region=None, random_state=random_state)
-
-
-def solve_near(problem: Problem, control: Control, w: np.ndarray, b: float) -> Outcome:
-    """Solve a problem all of whose rows are near the margin at (w, b)."""
-    if not is_foreign(problem.y):
-        everywhere = Guess(w, b, lambda part: np.full(part.n, np.inf))
-        return Level(problem, control, None).solve(everywhere)
-    point = problem.at(w, b)
-    spread = max(float(namespace(point.slack).mean(point.slack**2)) ** 0.5, 1e-9)
-    share = 0.5 + point.slack / (3 * spread)
-    return _run(problem, control, Start(w, b, point.margins, share))
+__all__ = ["solve_again"]
 
 
 def solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
@@ -65,14 +37,3 @@ def solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
     best = solve_again(here, control, start)
     alpha = like(best.dual.alpha, problem.weights)
     return Outcome(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))
-
-
-def _run(problem: Problem, control: Control, start: Start) -> Outcome:
-    engine = InteriorPoint(problem, start)
-    for _ in range(_MOST_STEPS):
-        if engine.relative_gap <= control.tol or control.exhausted():
-            break
-        control.steps += 1
-        if not engine.step():
-            break
-    return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))

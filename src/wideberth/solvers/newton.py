@@ -1,79 +1,52 @@
-"""Few passes over tall data: subsamples, working sets, screening (theory §6.1).
+"""Few passes over tall data: samples, working sets, screening (theory §6.1).
 
 The engine is the interior-point Newton method of `interior.py`; this file keeps it away
 from most rows.
 
-1. *Nested subsamples.* Random subsets of 20d rows, then eight times as many, and so on,
-   with C scaled up, each only as exact as its sampling error deserves, give a start
-   that is already close on the full data.
-2. *Working sets.* Rows far from the margin are taken as settled: at α_i = c_i folded
-   into one linear and one norm term, at α_i = 0 left out. The engine then runs on the
-   few rows left. Its dual point is feasible for the whole problem and its value exact
-   there, so one pass over the margins gives the whole problem's gap, whatever was
-   assumed; rows that were taken for settled wrongly come back into the next working
-   set.
-3. *Safe screening.* From that gap `screening.py` proves most assumptions right; rows
-   so decided are not read again until the final certificate.
-4. *Wide data.* With more features than rows the same runs in the span of the rows.
+1. *Sample.* A random sample of the rows with C scaled up, itself solved in this way
+   and only as exactly as its sampling error deserves, gives a start that is already
+   close on the full data.
+2. *Gather.* Rows that this error cannot carry across the margin are taken as settled:
+   at α_i = c_i folded into one linear and one norm term, at α_i = 0 left out.
+3. *Solve.* The engine runs on the few rows left, the working set.
+4. *Prove.* Its dual point is feasible for the whole problem and its value exact there,
+   so one pass over the margins gives the whole problem's gap, whatever was assumed;
+   rows that were settled wrongly come back into the next working set. From that gap
+   `screening` proves most assumptions right; rows so decided are not read again until
+   the final certificate.
 
-`solve_newton` returns points of the original problem, evaluated on all its rows.
+With more features than rows the same runs in the span of the rows. `solve_newton`
+returns points of the original problem, evaluated on all its rows. `tall.py` goes the
+same way over data that cannot be held, and solves what it gathers by `solve_gathered`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.subsample import SamplingError, Subset, subset_sizes
+from wideberth.solvers.newton_settings import SETTINGS, NewtonSettings
+from wideberth.solvers.subsample import Sample, SamplingError, sample_size
 
 __all__ = [
-    "SMALL",
-    "Guess",
-    "Level",
+    "NewtonSettings",
+    "Rounds",
     "nearest_share",
     "ridge_start",
     "rms",
+    "solve_gathered",
     "solve_newton",
 ]
-
-SMALL = 4000  # rows up to which subsampling does not pay
-#: Rows from which on the engine leaves settled ones behind.
-_FEW = 500
-#: Relative gap from which on the engine's last move foretells its next ones.
-_CALM = 0.1
-#: A row is settled when its slack exceeds this many times the last move of the margins.
-_SAFETY = 5.0
-#: Share of the value at the start below which a working set is seen to be wrong.
-_RUNAWAY = 0.9
-#: Wrongly settled rows, per row of the working set, from which on a round tells only
-#: that it had too few rows; the next one gets as many times as many.
-_ASTRAY = 8
-#: Rounds without progress after which rounding is taken to forbid more.
-_PATIENCE = 8
-#: Steps of the engine in one round; a round that needs more starts afresh.
-_MOST_STEPS = 60
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A primal point, and how far each row's margin may be from its value there.
-
-    `band` returns that for the rows of a problem, or holds it for all rows.
-    """
-
-    w: np.ndarray
-    b: float
-    band: Callable[[Problem], np.ndarray] | np.ndarray
 
 
 def solve_newton(
@@ -96,13 +69,47 @@ def solve_newton(
         )
     if problem.n < problem.rows.d and problem.noise.isotropic:
         return _solve_wide(problem, control, region, decided)
-    guess = None
-    if init is not None:
-        w, b = np.asarray(init[0], dtype=np.float64), float(init[1])
-        guess = Guess(w, b, lambda part: nearest_share(part.at(w, b).slack))
-    elif problem.n > SMALL:
-        guess = _subsampled(problem, control, np.random.default_rng(random_state))
-    return Level(problem, control, region, decided).solve(guess)
+    rounds = Rounds(problem, control, region, decided)
+    if init is None:
+        rng = np.random.default_rng(random_state)
+        return rounds.solve(*_sampled_start(problem, control, rng))
+    point = problem.at(*init)
+    return rounds.solve(point, nearest_share(point.slack))
+
+
+def solve_gathered(
+    problem: Problem,
+    control: Control,
+    start: tuple[np.ndarray, float] | None = None,
+    random_state=None,
+) -> Outcome:
+    """Solve rows handed over by chunks, all of them near the margin at `start`.
+
+    Without a start nothing is known of them. Where rows live in another array library
+    products are nearly free, and the engine runs alone, on all of them.
+    """
+    if is_foreign(problem.y):
+        return _solve_foreign(problem, control, start)
+    if start is None:
+        return solve_newton(problem, control, region=None, random_state=random_state)
+    return Rounds(problem, control, None).solve(problem.at(*start))
+
+
+def _solve_foreign(problem: Problem, control: Control, start) -> Outcome:
+    if start is None:
+        engine = InteriorPoint(problem, ridge_start(problem))
+    else:
+        point = problem.at(*start)
+        spread = max(float(namespace(point.slack).mean(point.slack**2)) ** 0.5, 1e-9)
+        share = 0.5 + point.slack / (3 * spread)
+        engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
+    for _ in range(SETTINGS.steps):
+        if engine.relative_gap <= control.tol or control.exhausted():
+            break
+        control.steps += 1
+        if not engine.step():
+            break
+    return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
 
 
 def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
@@ -114,30 +121,40 @@ def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
     coordinates, expand = problem.rows.rotated()
     small = replace(problem, rows=DenseRows(coordinates, problem.y))
     asked, control.tol = control.tol, 0.5 * control.tol
-    found = Level(small, control, region, decided).solve(None)
+    found = Rounds(small, control, region, decided).solve()
     control.tol = asked
     point = problem.at(expand(found.point.w), found.point.b)
     return Outcome(point, problem.dual_at(found.dual.alpha))
 
 
-def _subsampled(problem: Problem, control: Control, rng) -> Guess | None:
-    """Solve growing random subsets, each starting from the one before."""
-    guess = None
-    for size in subset_sizes(problem):
-        part = Subset(problem, size, rng)
-        subset = part.of(problem)
-        if not part.usable(problem) or control.exhausted():
-            return guess
-        quiet = control.rougher(part.accuracy)
-        found = Level(subset, quiet, None).solve(guess)
-        control.steps = quiet.steps
-        error = SamplingError(subset, found.point, 1 - part.chance, rng)
-        guess = Guess(found.point.w, found.point.b, error)
-    return guess
+def _sampled_start(
+    problem: Problem, control: Control, rng
+) -> tuple[PrimalPoint | None, np.ndarray | None]:
+    """The solution of a sample, and how far each margin may be from its value there.
+
+    Two times None where a sample does not pay, or tells nothing.
+    """
+    size = sample_size(problem.n, problem.rows.d)
+    small = problem.n <= SETTINGS.direct_rows
+    if small or size > SETTINGS.copy_share * problem.n:
+        return None, None
+    sample = Sample(problem, size, rng)
+    if not sample.usable(problem) or control.exhausted():
+        return None, None
+    part, quiet = sample.of(problem), control.rougher(sample.accuracy)
+    found = Rounds(part, quiet, None).solve(*_sampled_start(part, quiet, rng))
+    control.steps = quiet.steps
+    error = SamplingError(part, found.point, 1 - sample.chance, rng)
+    return problem.at(found.point.w, found.point.b), error(problem)
 
 
-class Level:
-    """One problem, solved by rounds: working set, engine, verification, screening."""
+class Rounds:
+    """One problem, solved by rounds: working set, engine, verification, screening.
+
+    `point` is the best primal point so far and `band` how far each row's margin may
+    still move from there; the rows `pinned` belong to every working set, because they
+    were settled wrongly before. The engine runs to the relative gap `goal`.
+    """
 
     def __init__(
         self,
@@ -147,119 +164,96 @@ class Level:
         decided: Partition | None = None,
     ):
         self.full, self.control = problem, control
-        self.least = 0.2 if problem.n <= SMALL else 0.7
         self.screener = Screener(problem, region, decided)
         self.best = Best(self.screener)
+        self.goal = 0.5 * control.target
+        self.smallest, self.idle = np.inf, 0
 
-    def solve(self, guess: Guess | None) -> Outcome:
-        """Rounds until the gap of the full problem meets the tolerance."""
-        control, goal = self.control, 0.5 * self.control.target
+    def solve(
+        self, point: PrimalPoint | None = None, band: np.ndarray | None = None
+    ) -> Outcome:
+        """Rounds until the gap of the full problem meets the tolerance.
+
+        `point` and `band`, of the full problem, choose the first working set; without
+        a band it holds all rows.
+        """
         problem = self.screener.problem
-        pinned = np.zeros(problem.n, dtype=bool)
-        point, band = None, np.full(problem.n, np.inf)
-        if guess is not None:
-            point, wide = problem.at(guess.w, guess.b), guess.band
-            free = self.screener.reduction.free
-            band = wide(problem) if callable(wide) else wide[free]
-        smallest, idle = np.inf, 0
+        self.point, self.pinned = point, np.zeros(problem.n, dtype=bool)
+        self.band = np.full(self.full.n, np.inf) if band is None else band
+        if problem.n < self.full.n:
+            self._restrict(self.screener.reduction.free)
         while True:
-            work, engine = self._working_set(point, band, pinned)
-            floor = -np.inf if point is None else _RUNAWAY * point.value
+            work, engine = self._working_set()
             began = work.free.size
-            work, engine = self._run(work, engine, goal, pinned, floor)
-            outcome = self._verify(work, engine)
-            self.best.keep(outcome.point, outcome.dual)
-            if point is not None:
-                self.best.keep(point, outcome.dual)
-            gap = self.best.found.gap
-            idle = 0 if gap < 0.9 * smallest else idle + 1
-            smallest = min(smallest, gap)
-            met = self.best.found.meets(control.target)
-            met = met and self.best.certified(control.tol)
-            stuck = idle > (0 if self.best.found.meets(control.tol) else _PATIENCE)
-            if met or control.exhausted() or stuck:
+            work, engine = self._run(work, engine)
+            found = self._verify(work, engine)
+            if self._finished(found):
                 return self.best.finish()
-            wrong = _wrongly_settled(work, outcome.point.slack)
-            if point is not None and wrong.sum() > _ASTRAY * began:
-                share = min(_ASTRAY * began / problem.n, 1.0)
-                band = np.maximum(band, nearest_share(point.slack, share))
-                continue
-            pinned |= wrong
-            if not wrong.any():
-                goal *= 0.1
-            if point is None:
-                band[:] = np.median(np.abs(outcome.point.slack))
-            if outcome.meets(0.01):
-                band = band * 0.3
-            point = _between(problem, point, outcome.point)
-            pinned |= (point.slack > 0) != (outcome.point.slack > 0)
-            self.best.keep(point, outcome.dual)
-            kept = self.screener.update(point, outcome.dual, self.least)
-            if kept is not None:
-                problem, pinned = self.screener.problem, pinned[kept]
-                band = band[kept]
-                point = problem.at(point.w, point.b, point.margins[kept])
+            wrong = _wrongly_settled(work, found.point.slack)
+            if self.point is not None and wrong.sum() > SETTINGS.growth * began:
+                share = min(SETTINGS.growth * began / self.band.size, 1.0)
+                wide = nearest_share(self.point.slack, share)
+                self.band = np.maximum(self.band, wide)
+            else:
+                self._accept(found, wrong)
 
-    def _working_set(self, point, band, pinned) -> tuple[Reduction, InteriorPoint]:
+    def _restrict(self, kept: np.ndarray) -> None:
+        """Go on with the rows `kept`, which form the problem as screened now."""
+        self.band = self.band[kept]
+        point = self.point
+        if point is not None:
+            problem = self.screener.problem
+            self.point = problem.at(point.w, point.b, point.margins[kept])
+
+    def _working_set(self) -> tuple[Reduction, InteriorPoint]:
         """Settle the rows far from the margin; start the engine on the others."""
-        problem = self.screener.problem
-        if point is None:
-            return Reduction.of(problem), InteriorPoint(problem, ridge_start(problem))
-        slack = np.abs(point.slack)
-        near = (slack <= band) | pinned
-        least = min(problem.n, 4 * problem.rows.d + 50)
-        if near.sum() < least:
-            near[np.argpartition(slack, least - 1)[:least]] = True
+        problem, point = self.screener.problem, self.point
         work = Reduction.of(problem)
+        if point is None:
+            return work, InteriorPoint(problem, ridge_start(problem))
+        distance = np.abs(point.slack)
+        near = (distance <= self.band) | self.pinned
+        least = min(problem.n, _least_rows(problem))
+        if near.sum() < least:
+            near[np.argpartition(distance, least - 1)[:least]] = True
         if not near.all():
             work = work.shrink(_assume(near, point.slack))
-        width = max(float(slack[near].max(initial=0.0)), 1e-9)
+        width = max(float(distance[near].max(initial=0.0)), 1e-9)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
         return work, InteriorPoint(work.problem, start)
 
-    def _run(
-        self, work, engine, goal: float, pinned, floor: float
-    ) -> tuple[Reduction, InteriorPoint]:
+    def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, leaving rows behind as they settle.
 
-        A value below `floor` shows that rows were settled wrongly: without them the
-        objective has too low a minimum, and the sooner this is seen the better. Steps
-        at the end of float64 can destroy α: once a goal that seemed met recedes, the
-        best point before is returned.
+        Without rows that were settled wrongly the objective has too low a minimum, so a
+        value far below that of the start ends the round: it has shown what it can.
+        Steps at the end of float64 can destroy α: once a goal that seemed met recedes,
+        the best point before is returned.
         """
         best: InteriorPoint | None = None
-        for _ in range(_MOST_STEPS):
-            if engine.relative_gap <= goal:
+        lowest = -np.inf
+        if self.point is not None and work.free.size < work.full.n:
+            lowest = SETTINGS.plausible_value * self.point.value
+        for _ in range(SETTINGS.steps):
+            if engine.relative_gap <= self.goal:
                 engine.resync()
                 if best is not None and engine.relative_gap >= best.relative_gap:
                     return work, best
                 best = copy(engine)  # steps replace its arrays, never write into them
-            if engine.relative_gap <= goal or self.control.exhausted():
+            if engine.relative_gap <= self.goal or self.control.exhausted():
                 break
-            if engine.primal < floor and work.free.size < pinned.size:
+            if engine.primal < lowest:
                 break
             self.control.steps += 1
             if engine.problem.n == 0 or not engine.step():
                 break
-            near = self._unsettled(engine, pinned[work.free])
+            near = _unsettled(engine, self.pinned[work.free])
             if near is not None:
                 work = work.shrink(_assume(near, engine.slack))
                 engine.shrink(near, work.problem)
                 best = None
         return work, engine
-
-    def _unsettled(self, engine: InteriorPoint, pinned) -> np.ndarray | None:
-        """Rows that the next steps may still move across the margin, if few enough."""
-        n, d = engine.problem.n, engine.problem.rows.d
-        if n <= max(_FEW, 8 * d) or engine.relative_gap > _CALM:
-            return None
-        move = engine.recent_move
-        near = np.abs(engine.slack) <= _SAFETY * move + rms(move)
-        near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
-        if near.sum() > 0.6 * n or near.sum() < 2 * d:
-            return None
-        return near
 
     def _verify(self, work: Reduction, engine: InteriorPoint) -> Outcome:
         """Evaluate the engine's points on the screened problem, by one pass."""
@@ -272,11 +266,58 @@ class Level:
         if problem.n == 0:  # every row is decided, and with them w
             w, b = inner.w, inner.b if problem.intercept else b
         # Margins afresh: those the engine carries along have its rounding in them.
-        point = problem.at(w, b)
-        certificate = problem.certificate(point, dual)
+        found = Outcome(problem.at(w, b), dual)
         passes = self.full.rows.passes.count
-        self.control.record(passes, certificate, self.screener.counts)
-        return Outcome(point, dual)
+        self.control.record(passes, found.certificate, self.screener.counts)
+        return found
+
+    def _finished(self, found: Outcome) -> bool:
+        """Keep the best points; say whether they will do, or nothing better comes."""
+        self.best.keep(found.point, found.dual)
+        if self.point is not None:
+            self.best.keep(self.point, found.dual)
+        best, control = self.best.found, self.control
+        self.idle = 0 if best.gap < SETTINGS.progress * self.smallest else self.idle + 1
+        self.smallest = min(self.smallest, best.gap)
+        met = best.meets(control.target) and self.best.certified(control.tol)
+        stuck = self.idle > (0 if best.meets(control.tol) else SETTINGS.patience)
+        return met or control.exhausted() or stuck
+
+    def _accept(self, found: Outcome, wrong: np.ndarray) -> None:
+        """Take over what a round found, and what it proves."""
+        self.pinned |= wrong
+        if not wrong.any():
+            self.goal *= 0.1
+        if self.point is None:
+            self.band[:] = np.median(np.abs(found.point.slack))
+        if found.meets(SETTINGS.narrowing_gap):
+            self.band = 0.3 * self.band
+        point = found.point
+        if self.point is not None and self.point.value < point.value:
+            point = self.point
+        self.pinned |= (point.slack > 0) != (found.point.slack > 0)
+        self.point = point
+        self.best.keep(point, found.dual)
+        kept = self.screener.update(point, found.dual, 1 - SETTINGS.copy_share)
+        if kept is not None:
+            self.pinned = self.pinned[kept]
+            self._restrict(kept)
+
+
+def _least_rows(problem: Problem) -> int:
+    """The fewest rows of a working set that tell something about w."""
+    return SETTINGS.rows_per_feature * problem.rows.d + 50
+
+
+def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
+    """Rows that the next steps may still move across the margin, if few enough."""
+    n, least = engine.problem.n, _least_rows(engine.problem)
+    if least > SETTINGS.copy_share * n:
+        return None
+    move = engine.recent_move
+    near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
+    near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
+    return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 
 def _assume(near: np.ndarray, slack: np.ndarray) -> Partition:
@@ -289,47 +330,6 @@ def _wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
     wrong = np.where(work.settled > 0, slack < 0, slack > 0)
     wrong[work.free] = False
     return wrong
-
-
-def _between(problem, old: PrimalPoint | None, new: PrimalPoint) -> PrimalPoint:
-    """The best point of the full objective on the segment from `old` to `new`.
-
-    Margins are known at both ends, so the search costs vector operations and one pass.
-    """
-    if old is None:
-        return new
-    margin_move = new.margins - old.margins
-    w_move, b_move = new.w - old.w, new.b - old.b
-
-    def look(t: float) -> tuple[float, PrimalPoint]:
-        w, b = old.w + t * w_move, old.b + t * b_move
-        point = problem.at(w, b, old.margins + t * margin_move)
-        active = problem.weights * (point.slack > 0)
-        slope = float(w @ w_move) + (problem.intercept or 0.0) * b * b_move
-        slope -= float(active @ margin_move) + float(active @ problem.y) * b_move
-        stretch = float(problem.noise.maximizer(w) @ w_move)
-        slope += float(active @ problem.radii) * stretch
-        if problem.folded is not None:
-            fold = problem.folded
-            slope += fold.s * stretch
-            slope -= float(fold.d @ w_move) + fold.balance * b_move
-        return slope, point
-
-    slope, best = look(1.0)
-    if slope <= 0:
-        return new
-    low, high = 0.0, 1.0
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        slope, point = look(middle)
-        best = min(best, point, key=_value)
-        low, high = (middle, high) if slope < 0 else (low, middle)
-    # Interpolated margins steer; what is kept is evaluated by a pass.
-    return min(problem.at(best.w, best.b), old, new, key=_value)
-
-
-def _value(point: PrimalPoint) -> float:
-    return point.value
 
 
 def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import Certificate, Problem
+from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, screen_points
@@ -29,7 +29,7 @@ from wideberth.solve import carried_dual, finished, null_if_optimal, proven, run
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.registry import added_solver
 from wideberth.solvers.rescue import attempt, bearable
-from wideberth.solvers.walk import Place, Walk
+from wideberth.solvers.walk import Walk, without_margins
 
 __all__ = ["Found", "Sequence", "carry"]
 
@@ -280,8 +280,8 @@ class _Newton(_Solver):
             coordinates, self.expand = problem.rows.rotated()
             self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
         self.walk = Walk(replace(problem, rows=self.rows), region, rng)
-        self.before: list[Place | None] = []
-        self.here: list[Place | None] = []
+        self.before: list[PrimalPoint | None] = []
+        self.here: list[PrimalPoint | None] = []
 
     def turn(self):
         self.before, self.here = self.here, []
@@ -292,16 +292,16 @@ class _Newton(_Solver):
             self.here.append(None)
             self.walk.restart()
             return
-        self.walk.leap(Place.of(outcome.point), np.log(C))
+        self.walk.accept(outcome.point, np.log(C))
         self._remember()
 
     def _remember(self):
-        """Keep the last place for the next radius, with its margins if they are few."""
-        place = self.walk.past[-1][1]
+        """Keep the last point for the next radius, with its margins if they are few."""
+        point = self.walk.past[-1][1]
         few = (len(self.here) + 1) * self.rows.n <= _KEPT
-        self.here.append(place if few else replace(place, margins=None))
+        self.here.append(point if few else without_margins(point))
 
-    def _beside(self) -> tuple[Place | None, Place] | None:
+    def _beside(self) -> tuple[PrimalPoint | None, PrimalPoint] | None:
         j = len(self.here)
         if j >= len(self.before):
             return None

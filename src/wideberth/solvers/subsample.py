@@ -1,4 +1,4 @@
-"""Subsamples that stand for all rows, and how far their solutions may be off.
+"""Samples that stand for all rows, and how far their solutions may be off.
 
 They decide which rows a first working set needs; nothing here bears on correctness.
 """
@@ -13,33 +13,28 @@ import scipy.linalg
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import fill, namespace, pick, quantile
 from wideberth.solvers.algebra import cholesky
+from wideberth.solvers.newton_settings import SETTINGS
 
-__all__ = ["SamplingError", "Subset", "subset_sizes"]
-
-_FIRST_ROWS_PER_FEATURE = 20
-_GROWTH = 8
+__all__ = ["Sample", "SamplingError", "sample_size"]
 
 
-def subset_sizes(problem: Problem) -> list[int]:
-    """Rows of nested subsets: 20d, then eight times as many, up to half of all."""
-    sizes, size = [], max(_FIRST_ROWS_PER_FEATURE * problem.rows.d, 500)
-    while _GROWTH * size < 4 * problem.n:
-        sizes.append(size)
-        size *= _GROWTH
-    return sizes
+def sample_size(n: int, d: int) -> int:
+    """As many of n rows as their sampling error will leave near the margin, roughly."""
+    balanced = (SETTINGS.sample_factor * n * d**0.5) ** (2 / 3)
+    return max(int(balanced), 20 * d, 500)
 
 
-class Subset:
+class Sample:
     """A random part of the rows, for problems that differ in weights and radii alone.
 
     Rows of large norm decide directions that few others touch; they are drawn more
-    often, and weigh less in return: the subset's objective stays unbiased.
+    often, and weigh less in return: the sample's objective stays unbiased.
     """
 
     def __init__(self, problem: Problem, size: int, rng):
-        pull = problem.rows.norms() ** 2
-        pull = 0.5 + 0.5 * pull / max(float(pull.mean()), 1e-300)
-        chance = np.minimum(pull * (size / problem.n), 1.0)
+        squares = problem.rows.norms() ** 2
+        relative = 0.5 + 0.5 * squares / max(float(squares.mean()), 1e-300)
+        chance = np.minimum(relative * (size / problem.n), 1.0)
         self.index = np.flatnonzero(rng.random(problem.n) < chance)
         self.chance = chance[self.index]
         self.rows = problem.rows.take(self.index)
@@ -47,7 +42,7 @@ class Subset:
     @property
     def accuracy(self) -> float:
         """Relative gap below which its sampling error makes more a waste."""
-        return 0.01 * self.rows.d / max(self.rows.n, 1)
+        return SETTINGS.sample_accuracy * self.rows.d / max(self.rows.n, 1)
 
     def usable(self, problem: Problem) -> bool:
         """Whether both classes and some weight were drawn."""
@@ -55,7 +50,7 @@ class Subset:
         return both and bool(problem.weights[self.index].any())
 
     def of(self, problem: Problem) -> Problem:
-        """The subset's problem, in place of the given one."""
+        """The sample's problem, in place of the given one."""
         return replace(
             problem,
             rows=self.rows,
@@ -65,12 +60,12 @@ class Subset:
 
 
 class SamplingError:
-    """How far margins may move from a subsample's solution to the full one's.
+    """How far margins may move from a sample's solution to the full one's.
 
-    The solution w of a subsample scatters about the full one's with covariance
+    The solution w of a sample scatters about the full one's with covariance
     about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
-    drawn, H the Hessian with the hinge smoothed; and a row unlike any in the subsample
-    pulls its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
+    drawn, H the Hessian with the hinge smoothed; and a row unlike any in the sample
+    moves its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
     rows by a few random projections. The constant takes part as a feature even without
     an intercept: on one-hot columns that widens the bands where they need it.
     """

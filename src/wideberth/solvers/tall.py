@@ -30,9 +30,10 @@ from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening.regions import Region, build_region
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.near import solve_again, solve_near, solve_sample
+from wideberth.solvers.near import solve_again
+from wideberth.solvers.newton import solve_gathered
 from wideberth.solvers.passes import Look, Settle
-from wideberth.solvers.subsample import SamplingError
+from wideberth.solvers.subsample import SamplingError, sample_size
 from wideberth.solvers.work import Work
 
 __all__ = ["TallOutcome", "solve_tall"]
@@ -137,8 +138,8 @@ class _Tall:
 
     def _sample_size(self, n: int) -> int:
         """As many rows as their sampling error will leave near the margin, roughly."""
-        balanced = (2.2 * n * math.sqrt(self.terms.d)) ** (2 / 3)
-        return min(self.capacity, max(int(balanced), 50 * self.terms.d, 2000))
+        balanced = sample_size(n, self.terms.d)
+        return min(self.capacity, max(balanced, 50 * self.terms.d, 2000))
 
     def _look(self, look: Look) -> Work:
         """One read of everything."""
@@ -170,11 +171,9 @@ class _Tall:
             tol = 0.02 * self.terms.d / problem.n
         most = min(self.control.steps + _MOST_STEPS, self.control.max_iter)
         inner = replace(self.control, tol=tol, max_iter=most, callback=None, trace=[])
-        if first:
-            seed = int(self.rng.integers(2**31))
-            found = solve_sample(problem, inner, seed)
-        else:
-            found = solve_near(problem, inner, w, b)
+        start = None if first else (w, b)
+        seed = int(self.rng.integers(2**31)) if first else None
+        found = solve_gathered(problem, inner, start, seed)
         if exact or not found.meets(_POOR):
             inner.max_iter = self.control.max_iter
             found = solve_again(problem, inner, found)

@@ -1,0 +1,75 @@
+"""Every number that steers Newton's method; none of them bears on correctness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SETTINGS", "NewtonSettings"]
+
+
+@dataclass(frozen=True)
+class NewtonSettings:
+    """Tunables of `newton.py`, `subsample.py`, `walk.py` and `interior.py`.
+
+    Origins are passes and kernel calls, counted as `benchmarks/guard.py` does, of paths
+    and single problems on spambase, a9a and tall data of 3 000 to 400 000 rows. "Flat"
+    means that no total changes by more than a twentieth within the range.
+    """
+
+    #: Largest number of rows that are all handed to the engine at first; below it a
+    #: sample costs more than it saves (flat to 16 000 in passes; at 1 000 a fifth more
+    #: calls).
+    direct_rows: int = 4000
+    #: Factor in the number of rows of a sample, (factor · n · √d)^⅔, at which solving
+    #: it costs about as much as the rows that its error leaves near the margin (2.2 and
+    #: 12 take up to a tenth more passes on tall data).
+    sample_factor: float = 6.0
+    #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
+    #: makes more a waste (flat from 0.001 to 0.1).
+    sample_accuracy: float = 0.01
+    #: Largest share of the rows that a smaller copy may hold: a sample, the rows that
+    #: the engine goes on with, or those that screening leaves (samples without a limit
+    #: take 1.8 times the passes on a9a; the others are flat from 0.5 to 1).
+    copy_share: float = 0.5
+    #: Least number of rows of a working set for each feature; with fewer the solution
+    #: is that of a few rows, and most others turn out to be settled wrongly (flat from
+    #: 2 to 4).
+    rows_per_feature: int = 4
+    #: Distance from the margin, in last moves, beyond which the engine takes a row as
+    #: settled (flat from 3 to 5; 10 takes a tenth more passes).
+    settled_moves: float = 5.0
+    #: Number of wrongly settled rows, per row of the working set, beyond which a round
+    #: tells only that it had too few rows; the next one has this many times as many
+    #: (flat from 4 to 16; needed only by starts that are far off).
+    growth: int = 8
+    #: Least share of the start's value that the engine may reach on a working set; a
+    #: lower value shows that rows were settled wrongly (without it paths take a
+    #: twentieth more calls, at 1 three times the passes).
+    plausible_value: float = 0.9
+    #: Relative gap of a round below which the next one's bands are narrowed (narrowing
+    #: them always costs paths up to a tenth more calls).
+    narrowing_gap: float = 0.01
+    #: Largest ratio of a gap to the smallest one before that counts as progress; it
+    #: only matters at the end of float64.
+    progress: float = 0.9
+    #: Number of rounds without progress after which rounding is taken to forbid more
+    #: (flat from 3 to 8; it only matters at the end of float64).
+    patience: int = 8
+    #: Largest number of the engine's steps in one round, which then starts afresh (flat
+    #: from 30 to 60).
+    steps: int = 60
+    #: Share of the way to the boundary that a step of the engine may go, as is usual in
+    #: Mehrotra's method.
+    to_boundary: float = 0.995
+    #: Number of rows for each row of the sample whose walk predicts that of a path; a
+    #: sample of fewer than `direct_rows` rows is not worth while (without the walk a
+    #: path over 60 000 rows takes 1.7 times the passes).
+    walk_rows: int = 8
+    #: Width of a path's bands, in errors of the predictions before (flat from 2 to 6).
+    walk_errors: float = 3.0
+    #: Largest share of the rows that a path's bands may hold (at 1 a path on spambase
+    #: takes a quarter more passes).
+    walk_share: float = 0.2
+
+
+SETTINGS = NewtonSettings()
