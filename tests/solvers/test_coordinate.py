@@ -15,7 +15,7 @@ from wideberth import NullModelWarning, Problem, solve
 from wideberth.screening.partition import ideal_partition
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.coordinate import solve_coordinate
+from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.face import Iterate, climb_face, solve_block
 from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.sweep import Sweeper, _best_step
@@ -39,9 +39,9 @@ def text_problem(seed=0, n=600, d=900, words=12, **options):
 
 def run(problem, tol=TOL, region="ellipsoid", seed=0, **options):
     """The solver itself, and what it was told."""
-    control = Control(tol, max_iter=5000, **options)
-    found = solve_coordinate(problem, control, region=region, random_state=seed)
-    return found, control
+    rng = np.random.default_rng(seed)
+    control = Control(tol, max_iter=5000, screening=region, rng=rng, **options)
+    return Coordinate().solve(problem, control), control
 
 
 def certified(problem, found, tol=TOL):
@@ -201,8 +201,8 @@ def test_data_is_not_copied():
 def test_near_copies_of_opposite_label_do_not_stall_it():
     # Sweeps alone would go on for many thousands; where it ends is rounding's affair.
     problem = text_problem(C=100.0)
-    control = Control(1e-6, max_iter=1000)
-    found = solve_coordinate(problem, control, random_state=0)
+    control = Control(1e-6, max_iter=1000, rng=np.random.default_rng(0))
+    found = Coordinate().solve(problem, control)
     assert certified(problem, found, 1e-6)
 
 

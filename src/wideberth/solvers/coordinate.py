@@ -40,13 +40,12 @@ from wideberth.problem import (
 )
 from wideberth.problem.noise import L2
 from wideberth.problem.rounding import accurate_sum
-from wideberth.screening import Partition, Screener
-from wideberth.solvers.base import Best, Control, Outcome
+from wideberth.screening import Screener
+from wideberth.solvers.base import Best, Control, Outcome, Solver
 from wideberth.solvers.face import Iterate, bend_of, climb_face, solve_block
 from wideberth.solvers.newton import solve_newton
-from wideberth.solvers.sweep import Sweeper
 
-__all__ = ["solve_coordinate"]
+__all__ = ["Coordinate"]
 
 #: Cost of sweeping a row in products with it (measured on news20: 2.5 to 4).
 _SWEEP = 3.0
@@ -71,37 +70,54 @@ _PATIENCE = 40
 #: Rows or features up to which Newton's method may finish, and the relative gap from
 #: which on it gains by starting from where the sweeps are.
 _NEWTON, _NEAR = 1500, 0.02
+#: Distance of a margin from 1 below which a warm start leaves α as it is.
+_DOUBT = 1e-3
 #: Relative gap that tells, after a quarter of Newton's time, that sweeping is too slow.
 _HOPELESS = 0.6
 
 
-def solve_coordinate(
-    problem: Problem,
-    control: Control,
-    *,
-    region: str | None = "ellipsoid",
-    init: np.ndarray | None = None,
-    random_state=None,
-    decided: Partition | None = None,
-) -> Outcome:
-    """Solve to `control.tol`, starting from the dual point `init` or from zero.
+class Coordinate(Solver):
+    """Dual coordinate ascent: for sparse and wide data, `l2` noise."""
 
-    Samples that `decided` settles are not read before the final certificate.
-    """
-    if not isinstance(problem.noise, L2):
-        raise ValueError(
+    name = "coordinate"
+
+    def supports(self, problem):
+        """Euclidean noise."""
+        if isinstance(problem.noise, L2):
+            return None
+        return (
             f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "
             "solver='newton' for per-feature scales, 'conic' for the other shapes."
         )
-    rng = np.random.default_rng(random_state)
-    ascent = _Ascent(problem, control, region, rng, decided)
-    found = ascent.solve(init)
-    if not ascent.gave_up:
-        return found
-    start = (found.point.w, found.point.b) if found.meets(_NEAR) else None
-    return solve_newton(
-        problem, control, region=region, init=start, random_state=rng, decided=decided
-    )
+
+    def run(self, problem, control, start, decided):
+        """Ascend from the dual weights of `start`, or from zero.
+
+        Where sweeping turns out to be hard, Newton's method goes on.
+        """
+        ascent = _Ascent(problem, control, decided)
+        found = ascent.solve(None if start is None else _bounded(problem, start))
+        if not ascent.gave_up:
+            return found
+        return solve_newton(
+            problem,
+            control,
+            region=control.screening,
+            init=(found.point.w, found.point.b) if found.meets(_NEAR) else None,
+            random_state=control.rng,
+            decided=decided,
+        )
+
+
+def _bounded(problem: Problem, start: Outcome) -> np.ndarray:
+    """The dual weights of a start, which may come from other weights or radii.
+
+    Where w leaves no doubt about a sample it goes to the bound it has now (theory §2,
+    KKT); the others keep their α.
+    """
+    slack = start.point.slack
+    kept = np.where(slack < -_DOUBT, 0.0, start.dual.alpha)
+    return np.where(slack > _DOUBT, problem.weights, kept)
 
 
 class _Pace:
@@ -152,11 +168,9 @@ class _Intercept:
 class _Ascent:
     """The rounds; `inner` is the problem they work on, `at` the dual point there."""
 
-    def __init__(
-        self, problem: Problem, control: Control, region: str | None, rng, decided
-    ):
-        self.full, self.control, self.rng = problem, control, rng
-        self.screener = Screener(problem, region, decided)
+    def __init__(self, problem: Problem, control: Control, decided):
+        self.full, self.control = problem, control
+        self.screener = Screener(problem, control.screening, decided)
         self.intercept = None if problem.intercept is None else _Intercept(problem)
         self.pace, self.screened_at = _Pace(), math.inf
         self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
@@ -300,13 +314,17 @@ class _Ascent:
 
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
         """Sweep the active rows; returns how far each of them moved w in the end."""
+        from wideberth.solvers.sweep import Sweeper  # here, for it loads numba
+
         part, at = Sweeper(self.inner, active), self.at
         alpha, state = at.alpha[active], np.array([at.s, at.balance])
         before = alpha
         # Many epochs a call where they are short: calls have a cost of their own.
         entries = epochs * self.inner.rows.entries(active)
         calls = min(max(entries // _CALL, 1), epochs)
-        for seeds in np.array_split(self.rng.integers(2**32, size=epochs), calls):
+        for seeds in np.array_split(
+            self.control.rng.integers(2**32, size=epochs), calls
+        ):
             seeds = seeds[: self.control.max_iter - self.control.steps]
             if self.control.exhausted():
                 break
