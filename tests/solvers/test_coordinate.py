@@ -16,7 +16,7 @@ from wideberth.screening.partition import ideal_partition
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.coordinate import Coordinate
-from wideberth.solvers.face import Iterate, climb_face, solve_block
+from wideberth.solvers.face import DualIterate, maximise_block, newton_on_face
 from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.sweep import Sweeper, _best_step
 
@@ -236,18 +236,18 @@ def test_a_single_step_is_exact(vectors, scale, reach, radius, bend):
 def test_second_order_steps_raise_the_dual(intercept, radius):
     problem = text_problem(C=10.0, radius=radius, intercept=intercept)
     alpha = np.zeros(problem.n)
-    at = Iterate.of(problem, alpha)
+    at = DualIterate.of(problem, alpha)
     sweeper = Sweeper(problem, np.arange(problem.n))
     state = np.array([at.s, at.balance])
     sweeper.epochs(np.arange(5), at.alpha, at.d, state)
-    at = Iterate.of(problem, at.alpha)
+    at = DualIterate.of(problem, at.alpha)
     before = problem.dual_at(at.alpha).value
     movers = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))[:80]
-    block = solve_block(problem, at, movers)
+    block = maximise_block(problem, at, movers)
     assert problem.dual_at(block.alpha).value > before
     others = np.setdiff1d(np.arange(problem.n), movers)
     np.testing.assert_array_equal(block.alpha[others], at.alpha[others])
-    face, _ = climb_face(problem, block)
+    face, _ = newton_on_face(problem, block)
     assert face is None or problem.dual_at(face.alpha).value > (
         problem.dual_at(block.alpha).value
     )

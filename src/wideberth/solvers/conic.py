@@ -40,7 +40,7 @@ PAPER_OPTIONS = {
 
 @dataclass(frozen=True)
 class ConicSettings:
-    """Clarabel's options, under its own names; tighter than its defaults, for an oracle.
+    """Clarabel's options under its own names, tighter than its own: for an oracle.
 
     Attributes
     ----------
