@@ -1,7 +1,7 @@
 """Epochs of exact dual coordinate ascent, compiled (theory §6.2).
 
     max D(α) = Σα_i − ½[‖d‖ − s]_+² − ½λ_b b²,   0 ≤ α_i ≤ c_i,
-    d = Σα_i z_i (+ what is folded),  s = Σα_iρ_i,  b = Σα_i y_i / λ_b
+    d = Σα_i z_i (+ what is folded),  s = Σα_iρ_i,  b = β Σα_i y_i,  β = 1/λ_b
 
 Along one coordinate D depends on ‖d‖², ⟨d,z_i⟩, ‖z_i‖², s, ρ_i and b alone, so its
 maximiser costs one read of the row, a few scalar Newton steps, and, if α_i moves, one
@@ -42,7 +42,7 @@ class Sweeper:
         self.chosen = None if few else chosen
         self.norms = problem.rows.norms()[chosen]
         self.weights, self.radii = problem.weights[chosen], problem.radii[chosen]
-        self.inverse_penalty = inverse_penalty(problem)
+        self.beta = inverse_penalty(problem)
 
     def epochs(self, seeds: np.ndarray, alpha, d, state) -> None:
         """Maximise D over each chosen α_i in turn, once for every seed.
@@ -61,7 +61,7 @@ class Sweeper:
             self.weights,
             self.radii,
             self.norms,
-            self.inverse_penalty,
+            self.beta,
             *_layout(self.rows),
         )
 
@@ -96,7 +96,7 @@ def _epoch(
     weights,
     radii,
     norms,
-    inverse_penalty,
+    beta,
     data,
     indices,
     indptr,
@@ -113,11 +113,9 @@ def _epoch(
         else:
             start, stop = indptr[row], indptr[row + 1]
             along = label * _dot_sparse(data, indices, start, stop, d)
-        linear = 1.0 - label * balance * inverse_penalty
+        linear = 1.0 - label * balance * beta
         radius, square = radii[i], norms[i] * norms[i]
-        step = _best_step(
-            along, square, norm2, s, radius, linear, inverse_penalty, low, high
-        )
+        step = _best_step(along, square, norm2, s, radius, linear, beta, low, high)
         if step == 0.0:
             continue
         alpha[i] = weights[i] if step == high else max(step - low, 0.0)
@@ -179,32 +177,28 @@ def _add_dense(data, start, stride, step, d):
 
 
 @jit
-def _slope(t, along, square, norm2, s, radius, linear, inverse_penalty):
+def _slope(t, along, square, norm2, s, radius, linear, beta):
     """Derivative of D along the coordinate at t, and minus its second one."""
     q2 = norm2 + t * (2.0 * along + t * square)
     q = math.sqrt(max(q2, 0.0))
     length = q - s - t * radius  # ‖w‖ at t
     if length <= 0.0:
-        return linear - t * inverse_penalty, inverse_penalty
+        return linear - t * beta, beta
     rate = (along + t * square) / q
     slope = rate - radius  # of ‖w‖ in t
-    curvature = (
-        inverse_penalty + slope * slope + length * max(square - rate * rate, 0.0) / q
-    )
-    return linear - t * inverse_penalty - length * slope, curvature
+    curvature = beta + slope * slope + length * max(square - rate * rate, 0.0) / q
+    return linear - t * beta - length * slope, curvature
 
 
 @jit
-def _best_step(along, square, norm2, s, radius, linear, inverse_penalty, low, high):
+def _best_step(along, square, norm2, s, radius, linear, beta, low, high):
     """Maximiser over low ≤ t ≤ high of D along one coordinate: safeguarded Newton."""
     if s <= 0.0 and radius == 0.0:  # no noise so far: a parabola
-        curvature = square + inverse_penalty
+        curvature = square + beta
         if curvature <= 0.0:
             return high
         return min(max((linear - along) / curvature, low), high)
-    slope, curvature = _slope(
-        0.0, along, square, norm2, s, radius, linear, inverse_penalty
-    )
+    slope, curvature = _slope(0.0, along, square, norm2, s, radius, linear, beta)
     if (slope >= 0.0 and high <= 0.0) or (slope <= 0.0 and low >= 0.0):
         return 0.0
     if slope > 0.0:
@@ -223,9 +217,7 @@ def _best_step(along, square, norm2, s, radius, linear, inverse_penalty, low, hi
         if ahead == t:
             break
         t = ahead
-        slope, curvature = _slope(
-            t, along, square, norm2, s, radius, linear, inverse_penalty
-        )
+        slope, curvature = _slope(t, along, square, norm2, s, radius, linear, beta)
         if slope > 0.0:
             low = t
         else:
