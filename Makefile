@@ -18,10 +18,10 @@ OLDEST_TESTS := $(addprefix tests/, \
 .PHONY: bench-screening bench-choice bench-scale
 .PHONY: docs linkcheck linkcheck-external clean
 
-reproduce: $(VENV)/installed-paper      ## the paper's experiments in about a minute
+reproduce: $(VENV)/installed-test       ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
 
-reproduce-full: $(VENV)/installed-paper ## all of them, under an hour
+reproduce-full: $(VENV)/installed-test  ## all of them, under an hour
 	$(BIN)/wideberth reproduce
 
 test: $(VENV)/installed-test            ## run the test suite
@@ -43,26 +43,26 @@ format: $(VENV)/installed-lint
 	$(BIN)/ruff format .
 
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
-	OMP_NUM_THREADS=1 $(BIN)/python tests/safety.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/safety.py
 
 torture: $(VENV)/installed-test         ## a thousand numerically awful problems
-	OMP_NUM_THREADS=1 $(BIN)/python tests/torture.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/torture.py
 
 mutants: $(VENV)/installed-test         ## break the package; the tests must notice
 	$(BIN)/python tools/mutants.py
 
 fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
-	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/fuzz.py
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/campaigns/fuzz.py
 
 faults: $(VENV)/installed-test          ## interrupts, full disks, no home, crowds
-	OMP_NUM_THREADS=1 $(BIN)/python tests/faults.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/faults.py
 
 accessibility: $(VENV)/installed-test   ## hold the reports against axe-core (needs npm)
 	npm install --silent --no-save --prefix $(VENV) axe-core
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -k "axe or audit_would" tests
 
 regions: $(VENV)/installed-test         ## how much each region screens
-	$(BIN)/python -m wideberth.paper.regions
+	$(BIN)/python -m wideberth_paper.regions
 
 bench: $(VENV)-bench/installed-bench    ## beside other solvers, about ten minutes
 	$(VENV)-bench/bin/python -m benchmarks.run --readme
@@ -107,14 +107,15 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--editable ".[$*]" --editable ./paper
 	@touch $@
 
 # Apart from the others: what the peers bring must not change what the tests see.
 $(VENV)-bench/installed-%: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable ".[$*]"
+		--editable ".[$*]" --editable ./paper
 	@touch $@
 
 $(VENV)-oldest/installed: pyproject.toml

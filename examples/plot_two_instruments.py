@@ -74,7 +74,6 @@ def radii_of(readings, units):
         readings,
         noise=units,
         confidence=0.9,
-        covers="margin",
         between="mean and reading",
     )
 

@@ -277,7 +277,7 @@ def test_points_of_a_problem_are_checked():
         with pytest.raises(ValueError, match=r"^w "):
             screen(X, Y, w, np.zeros(N), C=1.0, radius=0.1)
     with pytest.raises(ValueError, match=r"^b must be a finite"):
-        screen(X, Y, *START, C=1.0, radius=0.1, intercept=0.0, b=np.nan)
+        screen(X, Y, *START, C=1.0, radius=0.1, b=np.nan)
 
 
 # -- one road for one array ------------------------------------------------------------
@@ -300,7 +300,7 @@ def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
 
     solve_source = solving.solve_source
     monkeypatch.setattr(solving, "solve_source", watched)
-    monkeypatch.setattr("wideberth.estimators.chunked.solve_source", watched)
+    monkeypatch.setattr("wideberth.estimators.training_data.solve_source", watched)
     data = array_api_strict.asarray(np.repeat(X, times, axis=0))
     labels = array_api_strict.asarray(np.repeat(Y, times))
     found = solve(data, labels, C=1 / times, fit_intercept=True)

@@ -22,9 +22,25 @@ from pathlib import Path
 from mistakes import MUTANTS, Mutant
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "src" / "wideberth"
+#: The packages whose files mutants name, the library's without its name.
+LIBRARY, PAPER = ROOT / "src", ROOT / "paper"
 #: Seconds for the suspects, and for the whole suite.
 LIMITS = 240, 1800
+
+
+def package_of(mutant: Mutant) -> Path:
+    """The folder of the package that a mutant breaks."""
+    return PAPER if mutant.file.startswith("wideberth_paper/") else LIBRARY
+
+
+def place_of(mutant: Mutant) -> Path:
+    """The file that a mutant breaks, in the checkout."""
+    package = package_of(mutant)
+    return (
+        package / mutant.file
+        if package == PAPER
+        else package / "wideberth" / mutant.file
+    )
 
 
 def survey(mutant: Mutant) -> tuple[str | None, float]:
@@ -32,10 +48,10 @@ def survey(mutant: Mutant) -> tuple[str | None, float]:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
-        shutil.copytree(
-            PACKAGE.parent, source, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        target = source / "wideberth" / mutant.file
+        for package in (LIBRARY, PAPER):
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(package, source, ignore=ignore, dirs_exist_ok=True)
+        target = source / place_of(mutant).relative_to(package_of(mutant))
         broken = mutant.applied(target.read_text(encoding="utf-8"))
         target.write_text(broken, encoding="utf-8")
         environment = os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}

@@ -3,10 +3,14 @@
 The docstring of a file says what it holds; `C` and `RADIUS` are the weight of the
 losses and, where a task has noise, its radius. `load` raises `Missing`, with the
 reason, where the data is not there. Keyword arguments of `load`, if any, are sizes.
+
+Files that are not part of the repository are looked for in the folder that the
+environment variable `WIDEBERTH_DATA` names, by default `../shared/data` beside it.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +18,7 @@ import scipy.sparse as sp
 
 __all__ = ["Missing", "libsvm", "shared", "unit_rows"]
 
-_SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+_BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 class Missing(Exception):
@@ -22,10 +26,13 @@ class Missing(Exception):
 
 
 def shared(name: str) -> Path:
-    """A file beside the repository, where it is there at all."""
-    if not (_SHARED / name).exists():
-        raise Missing(f"no ../shared/data/{name} beside the repository")
-    return _SHARED / name
+    """A file that is not part of the repository, where it is there at all."""
+    named = os.environ.get("WIDEBERTH_DATA")
+    file = (Path(named) if named else _BESIDE) / name
+    if not file.exists():
+        where = named or "../shared/data"
+        raise Missing(f"no {where}/{name}; WIDEBERTH_DATA names the folder to look in")
+    return file
 
 
 def libsvm(name: str) -> tuple[sp.csr_array, np.ndarray]:

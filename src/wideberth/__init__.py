@@ -14,7 +14,7 @@ from wideberth.screening import Partition, screen
 from wideberth.solve import NullModelWarning, Solution, solve
 from wideberth.solvers.conic import solve_conic
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {

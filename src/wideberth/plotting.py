@@ -11,9 +11,13 @@ Each has `from_estimator(...)` (`from_path(...)`), which computes and draws, and
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from wideberth.problem.noise import L1, Correlated, Ellipsoid, Linf, as_shape
+from wideberth.problem.noise import as_shape
 
 __all__ = [
     "CertifiedAccuracyDisplay",
@@ -22,17 +26,39 @@ __all__ = [
     "ScreeningDisplay",
 ]
 
+_BESIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "small"}
+_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
 
-class _Display:
-    """What the displays share: axes to draw on."""
 
-    def _open(self, ax):
+class _Display(ABC):
+    """What the displays share: axes to draw on, one below the other."""
+
+    _n_axes = 1
+
+    def plot(self, *, ax=None):
+        """Draw on `ax`, or on new axes (an array of them where there are more)."""
         if ax is None:
-            _, ax = _pyplot().subplots(layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
+            ax = self._new_axes()
+        self.ax_ = ax if self._n_axes == 1 else np.asarray(ax)
+        self.figure_ = np.ravel(self.ax_)[0].figure
+        self._draw(self.ax_)
+        return self
+
+    def _new_axes(self):
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise ImportError(
+                "The displays need matplotlib: pip install 'wideberth[plots]'."
+            ) from error
+        return pyplot.subplots(self._n_axes, sharex=True, layout="constrained")[1]
+
+    @abstractmethod
+    def _draw(self, ax) -> None:
+        """Draw on these axes."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScreeningDisplay(_Display):
     """Shares of samples removed, saturated and undecided, and the gap, over a fit.
 
@@ -43,12 +69,11 @@ class ScreeningDisplay(_Display):
     title : str, default=""
     """
 
-    def __init__(self, *, iterations, removed, saturated, gap, title=""):
-        self.iterations = iterations
-        self.removed = removed
-        self.saturated = saturated
-        self.gap = gap
-        self.title = title
+    iterations: np.ndarray
+    removed: np.ndarray
+    saturated: np.ndarray
+    gap: np.ndarray
+    title: str = ""
 
     @classmethod
     def from_estimator(cls, estimator, *, label=None, ax=None):
@@ -88,37 +113,23 @@ class ScreeningDisplay(_Display):
             title=title,
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
-        """Draw on `ax`, or on new axes."""
-        ax = self._open(ax)
-        done = self.removed + self.saturated
-        style = {"step": "post", "linewidth": 0}
-        last = self.iterations[-1]
-        edges = np.concatenate([[0], self.iterations, [1.1 * last + 1]])
-        removed, decided = (
-            np.concatenate([[0], part, part[-1:]]) for part in (self.removed, done)
-        )
-        ax.fill_between(edges, 0, removed, color="C0", label="removed", **style)
-        ax.fill_between(edges, removed, decided, color="C1", label="saturated", **style)
-        ax.fill_between(edges, decided, 1, color="0.9", label="undecided", **style)
-        ax.set(
-            xlabel="iteration",
-            ylabel="share of samples",
-            ylim=(0, 1),
-            xlim=(edges[0], edges[-1]),
-        )
+    def _draw(self, ax):
+        edges = np.array([0, *self.iterations, 1.1 * self.iterations[-1] + 1])
+        shares = np.column_stack([self.removed, self.saturated])
+        shares = np.vstack([[0, 0], shares, shares[-1]])
+        _draw_shares(ax, edges, *shares.T, step="post")
+        ax.set(xlabel="iteration", ylim=(0, 1), xlim=(edges[0], edges[-1]))
         ax.set_title(self.title, pad=26)
         ax.xaxis.get_major_locator().set_params(integer=True)
         gap_ax = ax.twinx()
-        floor = np.maximum(self.gap, 1e-17)
-        gap_ax.semilogy(self.iterations, floor, "k.-", label="relative gap")
+        gap_ax.semilogy(self.iterations, np.where(self.gap > 0, self.gap, 1e-17), "k.-")
+        gap_ax.lines[0].set_label("relative gap")
         gap_ax.set_ylabel("relative gap")
         handles = [*ax.get_legend_handles_labels()[0], *gap_ax.lines]
-        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
-        gap_ax.legend(handles=handles, frameon=False, columnspacing=1.0, **place)
-        return self
+        gap_ax.legend(handles=handles, frameon=False, columnspacing=1.0, **_ABOVE)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CertifiedAccuracyDisplay(_Display):
     """Accuracy under the worst perturbation, as a function of its radius.
 
@@ -132,11 +143,10 @@ class CertifiedAccuracyDisplay(_Display):
         For the legend.
     """
 
-    def __init__(self, *, radii, accuracy, trained_radius=None, name=None):
-        self.radii = radii
-        self.accuracy = accuracy
-        self.trained_radius = trained_radius
-        self.name = name
+    radii: np.ndarray
+    accuracy: np.ndarray
+    trained_radius: float | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, radii=None, name=None, ax=None):
@@ -158,9 +168,9 @@ class CertifiedAccuracyDisplay(_Display):
         CertifiedAccuracyDisplay
         """
         if radii is None:
-            reach = estimator.certified_radius(X)
-            reach = reach[np.isfinite(reach)]
-            largest = np.quantile(reach, 0.99) if reach.size else 1.0
+            certified = estimator.certified_radius(X)
+            certified = certified[np.isfinite(certified)]
+            largest = np.quantile(certified, 0.99) if certified.size else 1.0
             radii = np.linspace(0, largest if largest > 0 else 1.0, 101)
         radii = np.asarray(radii, dtype=float)
         accuracy = np.array([estimator.robust_score(X, y, radius) for radius in radii])
@@ -174,23 +184,17 @@ class CertifiedAccuracyDisplay(_Display):
             radii=radii, accuracy=accuracy, trained_radius=trained, name=name
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
-        """Draw on `ax`, or on new axes."""
-        ax = self._open(ax)
+    def _draw(self, ax):
         (line,) = ax.plot(self.radii, self.accuracy, label=self.name)
         if self.trained_radius is not None and self.trained_radius <= self.radii[-1]:
             ax.axvline(self.trained_radius, color=line.get_color(), ls=":", lw=1)
-        ax.set(
-            xlabel="radius of the worst perturbation",
-            ylabel="accuracy",
-            xlim=(self.radii[0], self.radii[-1]),
-            ylim=(0, 1.02),
-        )
+        ax.set(xlabel="radius of the worst perturbation", ylabel="accuracy")
+        ax.set(xlim=(self.radii[0], self.radii[-1]), ylim=(0, 1.02))
         if self.name is not None:
             ax.legend()
-        return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MarginDisplay(_Display):
     """A model of two features: boundary, margins, and every sample's uncertainty set.
 
@@ -209,14 +213,13 @@ class MarginDisplay(_Display):
     classes : array of labels
     """
 
-    def __init__(self, *, X, y, radii, outline, coef, intercept, classes):
-        self.X = X
-        self.y = y
-        self.radii = radii
-        self.outline = outline
-        self.coef = coef
-        self.intercept = intercept
-        self.classes = classes
+    X: np.ndarray
+    y: np.ndarray
+    radii: np.ndarray
+    outline: np.ndarray
+    coef: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, radius=None, ax=None):
@@ -247,25 +250,20 @@ class MarginDisplay(_Display):
             X=X,
             y=y,
             radii=np.broadcast_to(model._radii(y, radius), (len(y),)),
-            outline=_outline(noise),
+            outline=as_shape(noise, 2).outline(),
             coef=coef,
             intercept=(values - X @ coef.T)[0],
             classes=model.classes_,
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
-        """Draw on `ax`, or on new axes."""
+    def _draw(self, ax):
         from matplotlib.collections import PolyCollection
 
-        ax = self._open(ax)
         for k, label in enumerate(self.classes):
             rows, color = self.y == label, f"C{k}"
             sets = self.X[rows, None] + self.radii[rows, None, None] * self.outline
-            ax.add_collection(
-                PolyCollection(
-                    sets, facecolors=color, edgecolors=color, alpha=0.2, zorder=1
-                )
-            )
+            style = {"facecolors": color, "edgecolors": color, "alpha": 0.2}
+            ax.add_collection(PolyCollection(sets, zorder=1, **style))
             ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
         ax.set_aspect("equal", adjustable="box")
         ax.autoscale_view()
@@ -276,10 +274,10 @@ class MarginDisplay(_Display):
                 _draw_line(ax, w, b - level, color=color, ls=style, lw=1, zorder=3)
         ax.set(xlim=limits[0], ylim=limits[1])
         ax.legend(title="class")
-        return self
 
 
-class PathDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class PathDisplay(_Display):
     """Coefficients over C for one radius, and shares of the samples below them.
 
     Parameters
@@ -293,19 +291,15 @@ class PathDisplay:
     feature_names : sequence of str
     """
 
-    #: Coefficients that get a colour and a name.
-    _NAMED = 8
+    Cs: np.ndarray
+    coefs: np.ndarray
+    removed: np.ndarray
+    saturated: np.ndarray
+    undecided: np.ndarray
+    radius: float
+    feature_names: Sequence[str]
 
-    def __init__(
-        self, *, Cs, coefs, removed, saturated, undecided, radius, feature_names
-    ):
-        self.Cs = Cs
-        self.coefs = coefs
-        self.removed = removed
-        self.saturated = saturated
-        self.undecided = undecided
-        self.radius = radius
-        self.feature_names = feature_names
+    _n_axes = 2
 
     @classmethod
     def from_path(cls, path, *, k=0, feature_names=None, ax=None):
@@ -330,38 +324,31 @@ class PathDisplay:
             **shares,
         ).plot(ax=ax)
 
-    def plot(self, *, ax=None):
-        """Draw on a pair of axes, or on new ones."""
-        if ax is None:
-            _, ax = _pyplot().subplots(2, 1, sharex=True, layout="constrained")
-        self.ax_, self.figure_ = np.asarray(ax), ax[0].figure
-        self._plot_coefs(ax[0])
-        self._plot_shares(ax[1])
-        return self
-
-    def _plot_coefs(self, ax):
-        largest = np.argsort(-np.abs(self.coefs).max(axis=0))
-        named = largest[: self._NAMED]
-        ax.semilogx(self.Cs, np.delete(self.coefs, named, axis=1), color="0.8", lw=0.8)
+    def _draw(self, axes):
+        above, below = axes
+        named = np.argsort(-np.abs(self.coefs).max(axis=0))[:8]  # as many as stand out
+        others = np.delete(self.coefs, named, axis=1)
+        above.semilogx(self.Cs, others, color="0.8", lw=0.8)
         for j in named:
-            ax.semilogx(self.Cs, self.coefs[:, j], label=str(self.feature_names[j]))
-        ax.axhline(0, color="0.5", lw=0.5)
-        ax.set(ylabel="coefficient", title=f"radius {self.radius:g}")
-        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        ax.legend(frameon=False, fontsize="small", **place)
+            above.semilogx(self.Cs, self.coefs[:, j], label=str(self.feature_names[j]))
+        above.axhline(0, color="0.5", lw=0.5)
+        above.set(ylabel="coefficient", title=f"radius {self.radius:g}")
+        _draw_shares(below, self.Cs, self.removed, self.saturated)
+        below.semilogx(self.Cs, self.undecided, "k.-", label="read by the solver")
+        below.set(xlabel="C", ylim=(0, 1.02))
+        for ax in axes:
+            ax.legend(frameon=False, **_BESIDE)
 
-    def _plot_shares(self, ax):
-        decided = self.removed + self.saturated
-        style = {"linewidth": 0}
-        ax.fill_between(self.Cs, 0, self.removed, color="C0", label="removed", **style)
-        ax.fill_between(
-            self.Cs, self.removed, decided, color="C1", label="saturated", **style
-        )
-        ax.fill_between(self.Cs, decided, 1, color="0.9", label="undecided", **style)
-        ax.semilogx(self.Cs, self.undecided, "k.-", label="read by the solver")
-        ax.set(xlabel="C", ylabel="share of samples", ylim=(0, 1.02))
-        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        ax.legend(frameon=False, fontsize="small", **place)
+
+def _draw_shares(ax, x, removed, saturated, **style) -> None:
+    """Fill what is removed, saturated and undecided over x, one above the other."""
+    heights = (0 * x, removed, removed + saturated, np.ones(len(x)))
+    names = {"removed": "C0", "saturated": "C1", "undecided": "0.9"}
+    for (name, color), low, high in zip(
+        names.items(), heights, heights[1:], strict=False
+    ):
+        ax.fill_between(x, low, high, color=color, label=name, linewidth=0, **style)
+    ax.set_ylabel("share of samples")
 
 
 def _draw_line(ax, w, b, **style) -> None:
@@ -370,20 +357,6 @@ def _draw_line(ax, w, b, **style) -> None:
     if norm > 0:
         foot = -b * w / norm
         ax.axline(foot, foot + np.array([-w[1], w[0]]), **style)
-
-
-def _outline(noise) -> np.ndarray:
-    """Points around the boundary of the unit set of a shape in two dimensions."""
-    shape = as_shape(noise, 2)
-    if isinstance(shape, Linf):
-        return np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]], dtype=float)
-    if isinstance(shape, L1):
-        return np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=float)
-    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    if isinstance(shape, Correlated):
-        return (circle * shape.principal.scales) @ shape.axes.T
-    return circle * shape.scales if isinstance(shape, Ellipsoid) else circle
 
 
 def _last_step(estimator):
@@ -399,13 +372,3 @@ def _problem_number(model, label) -> tuple[int, str]:
     if k < 0:
         raise ValueError(f"label={label!r} is not one of the classes {known}.")
     return k, f"{model.classes_[k]} against the rest"
-
-
-def _pyplot():
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "The displays need matplotlib: pip install 'wideberth[plots]'."
-        ) from error
-    return pyplot

@@ -18,16 +18,15 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.endpoints import critical_radius, null_certificate
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import Correlated, as_shape
+from wideberth.problem.noise import as_shape
 from wideberth.problem.presolve import Units, cut_radii, in_units, out_of_range
 from wideberth.problem.thin import thinned
 from wideberth.problem.validation import (
-    check_flag,
     check_positive,
-    check_size,
     check_vector,
     check_whole,
     measured_data,
+    read_intercept,
     short,
 )
 from wideberth.screening import (
@@ -229,24 +228,12 @@ def build_problem(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     names = feature_names(X)
     X, size = measured_data(X)
-    shape, axes = as_shape(noise, X.shape[1], names), None
-    if isinstance(shape, Correlated):
-        axes, shape = shape.axes, shape.principal
-        X = X @ axes
+    shape = as_shape(noise, X.shape[1], names)
+    axes, shape = shape.axes, shape.principal
+    X = X if axes is None else X @ axes
     X = thinned(X)
     problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
     return in_units(problem, size, axes, factor)
-
-
-def read_intercept(fit_intercept, intercept_penalty) -> float | None:
-    """None, 0 or λ_b from what the user says about the intercept."""
-    fit_intercept = check_flag(fit_intercept, "fit_intercept")
-    penalty = check_size(intercept_penalty, "intercept_penalty")
-    if not fit_intercept and penalty:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
-        )
-    return penalty if fit_intercept else None
 
 
 def make_control(

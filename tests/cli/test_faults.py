@@ -18,8 +18,8 @@ from trouble import crowds, disks, interrupts
 from wideberth import NullModelWarning, RobustLinearSVCCV
 from wideberth.cli import main
 from wideberth.data.files import uninterrupted, write_atomically
-from wideberth.paper.store import Store
 from wideberth.problem.jit import jit
+from wideberth_paper.store import Store
 
 X, Y = two_classes(60)
 

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from browser import audit, contrast, needs_axe, needs_browser, probe
-from wideberth.paper.report.figures import draw_all
-from wideberth.paper.report.page import page
-from wideberth.paper.report.summary import COLUMNS, Results
-from wideberth.paper.report.terminal import show
+from wideberth_paper.report.figures import draw_all
+from wideberth_paper.report.page import page
+from wideberth_paper.report.summary import COLUMNS, Results
+from wideberth_paper.report.terminal import show
 
 
 def test_csv_and_json_hold_the_same_numbers_with_versions_and_machine(results):

@@ -1,7 +1,5 @@
-import bz2
 import subprocess
 import sys
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -12,12 +10,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_digits,
-    load_iris,
-    load_svmlight_file,
-)
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
@@ -25,12 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
 
+from benchmarks.datasets import Missing, libsvm
 from wideberth import NullModelWarning, RobustLinearSVC
-from wideberth.estimators import svc
+from wideberth.estimators import training_data
 from wideberth.problem import Problem
 
 IRIS = load_iris(return_X_y=True)
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def two_classes():
@@ -50,11 +43,10 @@ def same_model(first, second, rtol=1e-5):
 
 
 def a9a_part():
-    source = SHARED / "a9a.bz2"
-    if not source.exists():
-        pytest.skip("a9a is not beside the repository (../shared/data/a9a.bz2)")
-    with bz2.open(source) as stream:
-        X, y = load_svmlight_file(stream, n_features=123)
+    try:
+        X, y = libsvm("a9a.bz2")
+    except Missing as error:
+        pytest.skip(f"no a9a: {error}")
     return X[:3000], y[:3000]
 
 
@@ -161,8 +153,8 @@ def test_float32_reaches_the_solver_as_it_is(monkeypatch):
         seen.append(data)
         return solve(data, *args, **kwargs)
 
-    solve = svc.solve
-    monkeypatch.setattr(svc, "solve", watch)
+    solve = training_data.solve
+    monkeypatch.setattr(training_data, "solve", watch)
     model = RobustLinearSVC(radius=0.05).fit(X, y)
     assert seen[0].dtype == np.float32
     assert np.shares_memory(seen[0], X)
@@ -489,7 +481,7 @@ def test_an_interrupted_fit_leaves_what_was_fitted(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(svc, "solve", interrupt)
+    monkeypatch.setattr(training_data, "solve", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert vars(model).keys() == state.keys()

@@ -129,8 +129,17 @@ def test_rows_without_missing_entries_have_radius_zero():
 
 def test_features_without_noise_cost_nothing():
     scales = np.array([1.0, 0.0, 2.0])
-    expected = radius_from_std(1.0, 2)
-    assert radius_from_std(1.0, 3, noise=scales) == pytest.approx(expected)
+    expected = radius_from_std(1.0, 2, covers="sample")
+    found = radius_from_std(1.0, 3, noise=scales, covers="sample")
+    assert found == pytest.approx(expected)
+
+
+def test_a_radius_covers_margins_unless_asked_for_more():
+    assert radius_from_std(0.1, 30) == radius_from_std(0.1, 30, covers="margin")
+    assert radius_from_std(0.1, 30) < radius_from_std(0.1, 30, covers="sample")
+    replicates = np.random.default_rng(0).normal(size=(5, 3, 4))
+    margin = radius_from_replicates(replicates, covers="margin")
+    np.testing.assert_array_equal(radius_from_replicates(replicates), margin)
 
 
 def test_one_standard_deviation_per_sample_gives_one_radius_each():

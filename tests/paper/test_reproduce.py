@@ -11,15 +11,15 @@ import pytest
 
 from reproduction import TINY, stopped_short
 from wideberth import Problem, solve
-from wideberth.cli import main
-from wideberth.paper import environment, experiment, load
-from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth.paper.experiment import full_plan, quick_plan, run
-from wideberth.paper.methods import METHODS, OURS, Fit
-from wideberth.paper.reference import Reference, accuracies, wrong_decisions
-from wideberth.paper.report.summary import COLUMNS
-from wideberth.paper.store import Store
+from wideberth.cli import main, reproduce
 from wideberth.screening.partition import Partition
+from wideberth_paper import environment, experiment, load
+from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth_paper.experiment import full_plan, quick_plan, run
+from wideberth_paper.methods import METHODS, OURS
+from wideberth_paper.reference import Reference, accuracies, wrong_decisions
+from wideberth_paper.report.summary import COLUMNS
+from wideberth_paper.store import Store
 
 #: |F*|, |S*|, |R*| found by an independent audit of the paper's experiments.
 AUDIT = {
@@ -73,8 +73,7 @@ def test_what_the_published_algorithm_gets_wrong_is_measured():
     X, y = load("breast_cancer")
     reference = Reference.of(X, y, 1.0, 0.05)
     for variant in VARIANTS:
-        run = run_algorithm1(reference.problem, variant, stopped_short)
-        fit = Fit(run.w, run.alpha, run.partition, True)
+        fit = run_algorithm1(reference.problem, variant, stopped_short)
         found = reference.judge(fit, y)
         if variant == "as_published":
             assert found["wrong_removals"] > 0
@@ -241,14 +240,10 @@ def test_a_solver_that_breaks_down_is_reported_and_tried_again(tmp_path, monkeyp
 # -- the command line --------------------------------------------------------------
 
 
-def test_missing_extras_are_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        environment, "find_spec", lambda name: name != "matplotlib" or None
-    )
+def test_a_library_without_the_paper_says_where_it_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reproduce, "find_spec", lambda name: None)
     assert main(["reproduce", "--out", str(tmp_path / "none")]) == 1
-    message = capsys.readouterr().err
-    assert "matplotlib" in message
-    assert "pip install 'wideberth[paper]'" in message
+    assert "pip install ./paper" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
@@ -261,7 +256,7 @@ def test_repeats_must_be_a_count(value, capsys):
 
 CALL = """
 import signal, sys
-from wideberth.cli import main
+from wideberth.cli import main, reproduce
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(["reproduce", "--quick", "--out", sys.argv[1]]))

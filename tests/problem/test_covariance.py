@@ -15,8 +15,8 @@ from wideberth.problem import Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem.rows import gamma
+from wideberth.screening import fold_samples, screen_points
 from wideberth.screening.bounds import TESTS
-from wideberth.screening.partition import fold_samples, screen_points
 from wideberth.screening.regions import Region
 from wideberth.solve import build_problem, make_control
 from wideberth.solvers.tall import solve_tall
@@ -144,7 +144,7 @@ def test_axes_and_scales_keep_within_their_bounds(kind):
             assert abs(off) <= mpf(shape.support_error + gamma(20) * kappa) * size
             for row, image in zip(X, turned, strict=True):
                 off = (exact(row).T * w)[0] - (exact(image).T * exact(v))[0]
-                bound = shape.turn_error * float(np.linalg.norm(image))
+                bound = shape.rotation_error * float(np.linalg.norm(image))
                 assert abs(off) <= mpf(bound) * size
 
 
@@ -229,8 +229,9 @@ def test_noise_along_one_direction_never_matters_across_it():
 def test_the_radius_for_noise_along_one_direction_is_that_of_one_normal():
     v = np.array([0.3, -1.7, 2.2, 0.9, 1.1])
     for noise in (np.outer(v, v), Correlated.from_factor(v[:, None])):
-        assert radius_from_std(1.0, 5, noise=noise) == pytest.approx(1.959964, rel=1e-6)
-        radius = radius_from_std(1.0, 5, noise=noise, covers="margin")
+        radius = radius_from_std(1.0, 5, noise=noise, covers="sample")
+        assert radius == pytest.approx(1.959964, rel=1e-6)
+        radius = radius_from_std(1.0, 5, noise=noise)
         assert radius == pytest.approx(1.644854, rel=1e-6)
 
 
@@ -268,7 +269,7 @@ def shifted(seed, signs, off, **options):
     rows, support = signs
     shape = Ellipsoid(
         scales + off * support,
-        turn_error=off * abs(rows),
+        rotation_error=off * abs(rows),
         support_error=off * abs(support),
     )
     options = {"C": 1.0, "radius": 0.3} | options
@@ -325,7 +326,7 @@ def test_values_hold_for_the_weights_that_are_returned(size):
     X, y = samples(0, n=40, d=3)
     w, off = np.array([size, 0.0, 0.0]), 1e-4
     y = np.sign(X[:, 0])
-    turned = Problem.from_data(X, y, noise=Ellipsoid(np.ones(3), turn_error=off))
+    turned = Problem.from_data(X, y, noise=Ellipsoid(np.ones(3), rotation_error=off))
     there = turned.at(w)
     for factor in (1 + off / 2.5, 1 - off / 2.5):
         here = Problem.from_data(X, y, noise=np.ones(3)).at(factor * w)
@@ -418,6 +419,6 @@ def test_other_units_keep_the_errors_of_the_axes():
         sample_weight=None,
     )
     assert units.stretch > 1
-    assert problem.noise.turn_error == shape.turn_error
+    assert problem.noise.rotation_error == shape.rotation_error
     restored = problem.noise.support_error * units.stretch
     assert restored == pytest.approx(shape.support_error)

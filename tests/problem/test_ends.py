@@ -20,7 +20,8 @@ from wideberth import (
 )
 from wideberth.problem import Certificate
 from wideberth.problem.endpoints import null_certificate
-from wideberth.screening.partition import Reduction, ideal_partition, screen_points
+from wideberth.screening import Reduction, screen_points
+from wideberth.screening.partition import ideal_partition
 from wideberth.solution import not_converged
 from wideberth.solvers import conic, registry, rescue
 from wideberth.solvers.base import Control, Outcome, Solver
@@ -323,7 +324,7 @@ def test_screen_takes_any_primal_point(intercept, wild):
     X, y = clouds(4)
     best = solve(X, y, radius=0.1, fit_intercept=True, intercept_penalty=intercept)
     w, b = wild.get("w", 1.0) * best.w, wild.get("b", best.b)
-    options = {"C": 1.0, "radius": 0.1, "intercept": intercept}
+    options = {"C": 1.0, "radius": 0.1, "intercept_penalty": intercept}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = screen(X, y, w, best.alpha, b=b, **options)
@@ -336,7 +337,7 @@ def test_screen_takes_any_primal_point(intercept, wild):
 def test_screen_refuses_an_intercept_that_is_no_number(b):
     X, y = clouds(4)
     with pytest.raises(ValueError, match="b must be a finite"):
-        screen(X, y, np.zeros(5), np.zeros(30), C=1.0, radius=0.0, intercept=0.0, b=b)
+        screen(X, y, np.zeros(5), np.zeros(30), C=1.0, radius=0.0, b=b)
 
 
 @pytest.mark.parametrize("solver", ["newton", "coordinate"])
@@ -354,7 +355,7 @@ def test_a_start_that_overflows_is_no_start(solver, penalty, wild):
 
 
 @pytest.mark.parametrize("region", ["gap", "midpoint", "ellipsoid"])
-@pytest.mark.parametrize("intercept", [None, 0.0])
+@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("noise", ["l2", "linf", "scales"])
 @pytest.mark.parametrize(
     ("power", "off"), [(-510, 0.0), (-510, 1e-3), (511, 0.0), (520, 1e-3)]
@@ -362,10 +363,10 @@ def test_a_start_that_overflows_is_no_start(solver, penalty, wild):
 def test_screen_says_the_same_in_any_units(power, off, noise, intercept, region):
     X, y = clouds(4)
     noise = np.linspace(0.0, 2.0, 5) if noise == "scales" else noise
-    best = solve(X, y, radius=0.1, noise=noise, fit_intercept=intercept is not None)
+    best = solve(X, y, radius=0.1, noise=noise, fit_intercept=intercept)
     w = best.w + off * np.random.default_rng(0).normal(size=5)
     scale = 2.0**power
-    options = {"noise": noise, "intercept": intercept, "region": region}
+    options = {"noise": noise, "fit_intercept": intercept, "region": region}
     usual = screen(X, y, w, best.alpha, C=1.0, radius=0.1, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

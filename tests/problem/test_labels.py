@@ -75,8 +75,9 @@ def test_two_classes_of_any_kind_are_plus_and_minus_one_in_memory(case):
     problem = Problem.from_data(X, labels)
     np.testing.assert_array_equal(problem.y, Y)
     assert problem.classes.tolist() == list(classes)
-    decided = screen(X, labels, expected.w, expected.alpha, C=1.0, radius=0.1)
-    again = screen(X, Y, expected.w, expected.alpha, C=1.0, radius=0.1)
+    given = {"w": expected.w, "alpha": expected.alpha, "fit_intercept": False}
+    decided = screen(X, labels, C=1.0, radius=0.1, **given)
+    again = screen(X, Y, C=1.0, radius=0.1, **given)
     np.testing.assert_array_equal(decided.removed, again.removed)
     model = RobustLinearSVC().fit(X, labels)
     assert model.classes_.tolist() == list(classes)

@@ -144,10 +144,28 @@ def test_kkt_residuals_vanish_at_the_optimum_and_only_there():
     from wideberth.solvers.conic import solve_conic
 
     best = solve_conic(problem)
-    residuals = problem.kkt(best.w, best.b, best.alpha)
-    assert max(residuals.stationarity, residuals.complementarity) < 1e-5
-    elsewhere = problem.kkt(best.w + 1, best.b, random_alpha(problem, rng))
-    assert min(elsewhere.stationarity, elsewhere.complementarity) > 1e-2
+    assert max(optimality_residuals(problem, best.w, best.b, best.alpha)) < 1e-5
+    elsewhere = best.w + 1, best.b, random_alpha(problem, rng)
+    assert min(optimality_residuals(problem, *elsewhere)) > 1e-2
+
+
+def optimality_residuals(problem, w, b, alpha):
+    """‖(w, √λ_b b) − (w, √λ_b b)(α)‖ and max |a_i − clip(a_i + 1 − ψ_i)|, a = α/c."""
+    point, dual = problem.at(w, b), problem.dual_at(alpha)
+    moved = np.hypot(np.linalg.norm(w - dual.w), problem.intercept**0.5 * (b - dual.b))
+    share = alpha / problem.weights
+    return moved, np.abs(share - np.clip(share + point.slack, 0.0, 1.0)).max()
+
+
+@given(problem=problems(shapes=("l2", "ellipsoid"), intercepts=(None,)))
+def test_noise_of_all_samples_has_the_gradient_of_its_supports(problem):
+    rng = np.random.default_rng(0)
+    alpha, w, move = random_alpha(problem, rng), *rng.normal(size=(2, problem.rows.d))
+    noise, step = problem.sample_noise, 1e-6
+    ahead, behind = (alpha @ noise.supports(w + t * move) for t in (step, -step))
+    slope = noise.gradient(alpha, w) @ move
+    scale = alpha @ noise.lipschitz(problem.rows.d) * np.linalg.norm(move)
+    assert (ahead - behind) / (2 * step) == pytest.approx(slope, abs=1e-3 * scale)
 
 
 GOOD = {"X": np.array([[1.0, 2.0], [3.0, 4.0]]), "y": [1, -1]}

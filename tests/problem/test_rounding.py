@@ -24,7 +24,8 @@ from wideberth.problem.certificate import Certificate
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import accurate_sum, chain, sum_rounding, well_inside
 from wideberth.problem.rows import gamma
-from wideberth.screening.partition import _intercept_bracket, fold_samples
+from wideberth.screening import fold_samples
+from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solution import not_converged, shortfall
 from wideberth.solvers.base import Control, Outcome

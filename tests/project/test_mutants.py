@@ -8,12 +8,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from mutants import MUTANTS, PACKAGE
+from mutants import MUTANTS, place_of
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_mutant_still_applies_and_is_a_program(mutant):
-    text = (PACKAGE / mutant.file).read_text(encoding="utf-8")
+    text = place_of(mutant).read_text(encoding="utf-8")
     broken = mutant.applied(text)
     assert broken != text
     ast.parse(broken)

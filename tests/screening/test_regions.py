@@ -12,13 +12,9 @@ from problems import EXTREME_PENALTIES, SHAPES, make_solved, solved_problems
 from safety import Reference, iterates, moved_at_margin
 from wideberth.problem.noise import L2
 from wideberth.problem.rows import as_rows
+from wideberth.screening import Partition, Reduction, screen_points
 from wideberth.screening.bounds import TESTS, nameable_tests
-from wideberth.screening.partition import (
-    Partition,
-    Reduction,
-    _intercept_bracket,
-    screen_points,
-)
+from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region
 
 seeds = st.integers(0, 2**32 - 1)

@@ -12,24 +12,23 @@ from problems import INTERCEPTS, SHAPES, make_problem, problems, solved_problems
 from reproduction import stopped_short
 from safety import Reference, examine, examine_seeds, iterates
 from wideberth import Problem, screen, solve
-from wideberth.paper import load
-from wideberth.paper.algorithm1 import VARIANTS, run_algorithm1
-from wideberth.paper.reference import wrong_decisions
-from wideberth.paper.regions import shares
-from wideberth.screening.bounds import TESTS, available_tests, joint, separable
-from wideberth.screening.partition import (
+from wideberth.screening import (
     Partition,
     Reduction,
     Screener,
-    _intercept_bracket,
     carry_dual,
     fold_samples,
-    ideal_partition,
     screen_points,
 )
+from wideberth.screening.bounds import TESTS, available_tests, joint, separable
+from wideberth.screening.partition import _intercept_bracket, ideal_partition
 from wideberth.screening.regions import REGIONS, Region, build_region
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
+from wideberth_paper import load
+from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth_paper.reference import wrong_decisions
+from wideberth_paper.regions import shares
 
 seeds = st.integers(0, 2**32 - 1)
 EVERY = slice(None)
@@ -348,8 +347,9 @@ def test_public_screen_agrees_for_dense_and_sparse_and_reads_lists():
     X, y = load("breast_cancer")
     rough = solve(X, y, radius=0.05, tol=1e-3, fit_intercept=False)
     arguments = {"C": 1.0, "radius": 0.05}
-    dense = screen(X, y, rough.w, rough.alpha, **arguments)
-    sparse = screen(sp.csr_array(X), y, rough.w.tolist(), rough.alpha, **arguments)
+    options = arguments | {"fit_intercept": False}
+    dense = screen(X, y, rough.w, rough.alpha, **options)
+    sparse = screen(sp.csr_array(X), y, rough.w.tolist(), rough.alpha, **options)
     np.testing.assert_array_equal(dense.removed, sparse.removed)
     np.testing.assert_array_equal(dense.saturated, sparse.saturated)
     assert sum(dense.counts) == len(y)
@@ -359,6 +359,21 @@ def test_public_screen_agrees_for_dense_and_sparse_and_reads_lists():
     assert ideal.counts == (17, 28, 524)
     assert np.all(dense.removed <= ideal.removed)
     assert np.all(dense.saturated <= ideal.saturated)
+
+
+def test_public_screen_has_the_defaults_of_solve():
+    X, y = load("breast_cancer")
+    rough = solve(X, y, radius=0.05, tol=1e-3)
+    given = X, y, rough.w, rough.alpha
+    found = screen(*given, C=1.0, radius=0.05)
+    problem = Problem.from_data(X, y, radius=0.05, intercept=0.0)
+    expected = screen_points(problem, problem.at(rough.w), problem.dual_at(rough.alpha))
+    assert found.counts == expected.counts
+    assert found.share > 0.5
+    penalised = screen(*given, C=1.0, radius=0.05, intercept_penalty=2.0)
+    assert penalised.counts != found.counts
+    with pytest.raises(ValueError, match="needs fit_intercept=True"):
+        screen(*given, C=1, radius=0, fit_intercept=False, intercept_penalty=2.0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -403,7 +418,7 @@ def test_algorithm1_as_published_removes_what_matters_and_the_repair_does_not():
         exact = solve(X, y, C=C, radius=0.01, tol=1e-12, fit_intercept=False)
         for variant in VARIANTS:
             run = run_algorithm1(problem, variant, stopped_short)
-            assert run.trace[0].iteration == 1
+            assert run.steps[0].iteration == 1
             assert sum(run.partition.counts) == problem.n
             wrong = wrong_decisions(run.partition, exact.alpha, problem.weights)
             value = problem.at(run.w).value / exact.primal
@@ -414,10 +429,10 @@ def test_algorithm1_as_published_removes_what_matters_and_the_repair_does_not():
                 assert wrong == (0, 0)
                 assert value < 1.0001
             before = 0
-            for line in run.trace:
+            for line in run.steps:
                 missed = np.linalg.norm(line.w - exact.w) > line.radius
                 assert missed == (variant == "as_published" and before > 0)
-                before = line.saturated
+                before = line.counts[1]
     with pytest.raises(ValueError, match="variant='mended'"):
         run_algorithm1(problem, "mended")
     with pytest.raises(ValueError, match="without an intercept"):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from problems import make_problem
-from wideberth.screening.partition import Partition, Screener
+from wideberth.screening import Partition, Screener
 from wideberth.solve import solve
 from wideberth.solvers.base import Best
 

@@ -263,7 +263,8 @@ def test_samples_decided_beforehand_are_decided_by_the_certificate_too(solver, c
     )  # fmt: skip
     assert (found.undecided[0, 1:] < 0.5 * len(y)).all()
     for j, C in enumerate(found.Cs):
-        partition = screen(X, y, found.coefs[0, j], found.alphas[0, j], C=C, radius=0.1)
+        here = X, y, found.coefs[0, j], found.alphas[0, j]
+        partition = screen(*here, C=C, radius=0.1, fit_intercept=False)
         assert found.removed[0, j] == pytest.approx(partition.removed.sum(), abs=3)
         assert len(y) - partition.counts[0] >= len(y) - found.undecided[0, j]
 

@@ -10,14 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
-from wideberth.paper import load
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.rows import as_rows
-from wideberth.screening.partition import Partition, Reduction
+from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
+from wideberth_paper import load
 
 SMOOTH = ("l2", "ellipsoid")
 

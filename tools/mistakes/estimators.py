@@ -12,9 +12,9 @@ MUTANTS = [
     ),
     Mutant(
         "class weights forgotten",
-        "estimators/linear.py",
-        "        return weights * table[numbers]\n",
-        "        return weights * (table[numbers] > 0)\n",
+        "estimators/one_vs_rest.py",
+        "        return sample_weight * self.factors[numbers]\n",
+        "        return sample_weight * (self.factors[numbers] > 0)\n",
         "estimators/test_estimators.py::test_class_weights_are_sample_weights",
     ),
     Mutant(
@@ -26,9 +26,9 @@ MUTANTS = [
     ),
     Mutant(
         "unknown class weights taken without a word",
-        "estimators/linear.py",
-        "    if any(label not in table for label in known):\n",
-        "    if False:\n",
+        "estimators/one_vs_rest.py",
+        "        if unknown and any(label not in table for label in known):\n",
+        "        if False:\n",
         "problem/test_labels.py::test_weights_of_unknown_classes_are_an_error_that_lists_them",
     ),
     Mutant(

@@ -58,15 +58,15 @@ MUTANTS = [
     Mutant(
         "rows turned without an allowance for it",
         "problem/problem.py",
-        "return turned * self.rows.norms()[rows] + support * self.radii[rows]",
-        "return support * self.radii[rows]",
+        "return self.noise.rotation_error * self.rows.norms()[rows] + errors",
+        "return errors",
         _VALUES,
     ),
     Mutant(
         "noise in turned axes without an allowance for it",
         "problem/problem.py",
-        "return turned * self.rows.norms()[rows] + support * self.radii[rows]",
-        "return turned * self.rows.norms()[rows]",
+        "return self.noise.rotation_error * self.rows.norms()[rows] + errors",
+        "return self.noise.rotation_error * self.rows.norms()[rows]",
         _VALUES,
     ),
     Mutant(
@@ -79,29 +79,29 @@ MUTANTS = [
     Mutant(
         "turned rows forgotten in Zᵀα",
         "problem/problem.py",
-        "d_error = (self.rows.combine_rounding + self.noise.turn_error) * mass",
+        "d_error = (self.rows.combine_rounding + self.noise.rotation_error) * mass",
         "d_error = self.rows.combine_rounding * mass",
         _VALUES,
     ),
     Mutant(
         "turned rows forgotten where Zᵀα is bounded sharply",
         "problem/problem.py",
-        "along += self.noise.turn_error * float(np.linalg.norm(w)) * mass",
+        "along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass",
         "along += 0.0",
         _VALUES,
     ),
     Mutant(
         "weights turned back without an allowance for their length",
         "problem/rounding.py",
-        "    error += problem.noise.turn_error * norm_w * norm_w\n",
+        "    error += problem.noise.rotation_error * norm_w * norm_w\n",
         "",
         "problem/test_covariance.py::test_values_hold_for_the_weights_that_are_returned",
     ),
     Mutant(
         "turned rows forgotten in folded samples",
-        "screening/partition.py",
-        "        (problem.rows.combine_rounding + problem.noise.turn_error) * mass,\n",
-        "        problem.rows.combine_rounding * mass,\n",
+        "screening/reduction.py",
+        "(problem.rows.combine_rounding + problem.noise.rotation_error) * mass",
+        "problem.rows.combine_rounding * mass",
         _VALUES,
     ),
     Mutant(
@@ -114,7 +114,7 @@ MUTANTS = [
     Mutant(
         "decisions without an allowance for the axes",
         "screening/bounds.py",
-        "            + region.reach * problem.axes_error(rows),\n",
+        "            + region.norm_bound * problem.axes_error(rows),\n",
         "            + 0.0,\n",
         _DECISIONS,
     ),
@@ -128,9 +128,9 @@ MUTANTS = [
     ),
     Mutant(
         "errors of the axes lost in other units",
-        "problem/presolve.py",
-        "        support_error=noise.support_error / stretch,\n",
-        "",
+        "problem/noise.py",
+        '"support_error": self.support_error / factor,',
+        '"support_error": 0.0,',
         "problem/test_covariance.py::test_other_units_keep_the_errors_of_the_axes",
     ),
     Mutant(
@@ -163,9 +163,9 @@ MUTANTS = [
     ),
     Mutant(
         "carried factor without its scales",
-        "estimators/pipeline.py",
-        "        root = sp.csr_array(linear @ shape.factor)\n",
-        "        root = sp.csr_array(linear @ shape.axes)\n",
+        "problem/noise.py",
+        "_ellipsoid_of(sp.csr_array(A @ self.factor))",
+        "_ellipsoid_of(sp.csr_array(A @ self.axes))",
         "estimators/test_pipeline.py::test_carried_noise_has_the_support_function_of_the_raw_one",
     ),
     Mutant(
@@ -205,17 +205,17 @@ MUTANTS = [
     ),
     Mutant(
         "degrees of freedom of a covariance are its features",
-        "measurement/radius.py",
-        "        return shape.rank\n",
+        "problem/noise.py",
+        "        return self.rank\n",
         "        return n_features\n",
         "problem/test_covariance.py::"
         "test_the_radius_for_noise_along_one_direction_is_that_of_one_normal",
     ),
     Mutant(
         "no features accepted for a radius",
-        "measurement/radius.py",
-        "    if not whole or n_features < 1:\n",
-        "    if not whole:\n",
+        "problem/validation.py",
+        "numbers.Integral) or value < 1:\n",
+        "numbers.Integral):\n",
         "measurement/test_radius.py::test_bad_arguments_are_named",
     ),
 ]

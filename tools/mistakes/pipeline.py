@@ -70,9 +70,9 @@ MUTANTS = [
     ),
     Mutant(
         "missing cells certified under correlated noise",
-        "estimators/pipeline.py",
-        "np.ndim(noise) < 2):",
-        "np.ndim(noise) < 3):",
+        "problem/noise.py",
+        "np.ndim(noise) == 2\n",
+        "np.ndim(noise) == 3\n",
         "estimators/test_transformers.py::"
         "test_correlated_noise_and_missing_cells_are_refused_together",
     ),

@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     Mutant(
         "Algorithm 1 repaired without its saturated samples",
-        "paper/algorithm1.py",
+        "wideberth_paper/algorithm1.py",
         '    if variant != "repaired":\n',
         '    if variant != "mended":\n',
         "screening/test_screening.py::test_algorithm1_as_published_removes_what_matters_and_the_"
@@ -27,7 +27,7 @@ MUTANTS = [
     ),
     Mutant(
         "Algorithm 1 as printed with the gap of the free samples",
-        "paper/algorithm1.py",
+        "wideberth_paper/algorithm1.py",
         '    if variant != "as_printed":\n',
         '    if variant != "as_said":\n',
         "screening/test_screening.py::test_algorithm1_as_published_removes_what_matters_and_the_"

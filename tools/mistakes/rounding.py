@@ -90,7 +90,7 @@ MUTANTS = [
     Mutant(
         "cross-polytope with a unit ball inside",
         "problem/noise.py",
-        "        return float(n_features**-0.5)\n",
+        "        return float(n_features ** -max(1 / self.order - 0.5, 0.0))\n",
         "        return 1.0\n",
         "problem/test_rounding.py::test_whatever_d_may_be_lies_inside_where_it_is_said_to",
     ),

@@ -5,7 +5,7 @@ from mistakes.mutant import Mutant
 MUTANTS = [
     Mutant(
         "saturated samples dropped from the reduced problem",
-        "screening/partition.py",
+        "screening/reduction.py",
         "            folded = fold if folded is None else folded + fold\n",
         "            del fold\n",
         "screening/test_screening.py::test_reduced_problem_has_the_values_of_the_full_one",
@@ -27,8 +27,8 @@ MUTANTS = [
     Mutant(
         "sign flip in the separable UB",
         "screening/bounds.py",
-        "            sample.margins + swing - sample.radii * max(omega - spread, 0.0),",
-        "            sample.margins - swing - sample.radii * max(omega - spread, 0.0),",
+        "            sample.margins + swing - at_least(0.0, kappa - spread),",
+        "            sample.margins - swing - at_least(0.0, kappa - spread),",
         "screening/test_screening.py::test_no_decision_and_no_bound_is_ever_wrong",
     ),
     Mutant(
@@ -41,8 +41,8 @@ MUTANTS = [
     Mutant(
         "LB with the noise at its smallest",
         "screening/bounds.py",
-        "            sample.margins - swing - sample.radii * (omega + spread),",
-        "            sample.margins - swing - sample.radii * (omega - spread),",
+        "            sample.margins - swing - (kappa + spread),",
+        "            sample.margins - swing - (kappa - spread),",
         "screening/test_screening.py::test_no_decision_and_no_bound_is_ever_wrong",
     ),
     Mutant(
@@ -195,8 +195,8 @@ MUTANTS = [
     Mutant(
         "noise at the centre in the separable UB",
         "screening/bounds.py",
-        "sample.radii * max(omega - spread, 0.0)",
-        "sample.radii * omega",
+        "at_least(0.0, kappa - spread)",
+        "kappa",
         "screening/test_regions.py::test_the_separable_test_is_exact_without_noise_and_for_the_noise_alone",
     ),
     Mutant(
@@ -278,16 +278,16 @@ MUTANTS = [
     ),
     Mutant(
         "saturated samples of a second round at the places of the first",
-        "screening/partition.py",
-        "settled[self.free[gone]] = weights",
-        "settled[gone] = weights",
+        "screening/reduction.py",
+        "settled[self.free[saturated]] = small.weights[saturated]",
+        "settled[np.flatnonzero(saturated)] = small.weights[saturated]",
         "screening/test_screening.py::test_screening_in_rounds_keeps_account_of_every_sample",
     ),
     Mutant(
         "noise of folded samples without their weight",
-        "screening/partition.py",
-        "accurate_sum(weights * problem.radii),\n        accurate_sum(weights),",
-        "accurate_sum(chosen * problem.radii),\n        accurate_sum(weights),",
+        "screening/reduction.py",
+        "problem.sample_noise.total(weights)",
+        "problem.sample_noise.total(chosen)",
         "screening/test_screening.py::test_screening_in_rounds_keeps_account_of_every_sample",
     ),
     Mutant(
@@ -377,8 +377,8 @@ MUTANTS = [
     Mutant(
         "a wide region's square raises instead of overflowing",
         "screening/regions.py",
-        "np.sqrt(ball.radius * ball.radius + error",
-        "np.sqrt(ball.radius**2 + error",
+        "    square = ball.radius * ball.radius + error",
+        "    square = ball.radius**2 + error",
         "problem/test_ends.py::test_a_region_whose_square_overflows_decides_nothing",
     ),
 ]

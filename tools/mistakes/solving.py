@@ -20,7 +20,7 @@ MUTANTS = [
     Mutant(
         "a run that ended early called solved",
         "solvers/base.py",
-        "        if found.certificate.proves(self.tol):\n",
+        "        if certificate.proves(self.tol):\n",
         "        if True:\n",
         "problem/test_ends.py::test_the_status_of_a_run_follows_from_its_points_and_limits",
     ),

@@ -2,106 +2,180 @@
 
 from __future__ import annotations
 
-import argparse
-import math
+import numpy as np
 
-from wideberth.cli.options import (
-    EXIT_CODES,
-    add_application,
-    add_input,
-    add_output,
-    non_negative,
+from wideberth.cli.commands import CertifyOptions
+from wideberth.cli.errors import UserError, quoted
+from wideberth.cli.evaluation import certain, certified_curve, curve_radii
+from wideberth.cli.labels import recognised
+from wideberth.cli.model import Model, load_model
+from wideberth.cli.output import (
+    Progress,
+    check_free,
+    records,
+    say,
+    table_text,
+    warn,
+    write_all,
+    write_json,
 )
+from wideberth.cli.predict import Applied, apply_model
+from wideberth.cli.uncertainty import row_radii
 
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Say for every row of DATA how far its values may be off before the prediction can
-change: exactly, and in the units of the noise the model was trained with. `inf` means
-that no noise of that shape changes it.
-
-Where DATA has the target column, also say which predictions are right, and which share
-of them is right whatever noise of a given radius does (certified accuracy). That radius
-is the one trained with. Where every row had its own in training it is what the same
-column of DATA says; without such a column name another, or radii with --at.
-"""
-_EPILOG = """\
-examples:
-  wideberth certify model.skops test.csv
-  wideberth certify model.skops test.csv --out rows.csv --curve curve.csv
-  wideberth certify model.skops test.csv --at 0 0.1 0.2 --json
-
-"""
+__all__ = ["run"]
 
 
-def add_parser(commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "certify",
-        help="how much noise every prediction withstands",
-        usage="wideberth certify MODEL DATA [options]",
-        description=_DESCRIPTION,
-        epilog=_EPILOG + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_application(parser)
-    parser.add_argument(
-        "--target",
-        metavar="COL",
-        help="column with the class (default: as in training)",
-    )
-    parser.add_argument(
-        "--radius-column",
-        metavar="COL",
-        help="column with the radius of each row (default: as in training)",
-    )
-    parser.add_argument(
-        "--curve", metavar="FILE", help="CSV for the curve of certified accuracy"
-    )
-    parser.add_argument(
-        "--at",
-        type=non_negative,
-        nargs="+",
-        metavar="R",
-        help="radii of that curve (default: from 0 to where hardly a row is left)",
-    )
-    add_input(parser)
-    add_output(parser)
-    parser.set_defaults(run=_run)
-
-
-def _run(options: argparse.Namespace) -> int:
-    from wideberth.cli.certifying import certify_rows, summary_text
-    from wideberth.cli.output import check_free, say, table_text, write_all, write_json
-    from wideberth.cli.progress import Progress
-
+def run(options: CertifyOptions) -> int:
+    """Write the table of certified radii, and the curve of certified accuracy."""
     check_free([options.out, options.curve], options.force)
     with Progress(options.json) as progress:
-        headings, lines, summary = certify_rows(options, progress)
+        headings, lines, summary = _certify(options, progress)
     files = []
-    if options.out or not options.json:
-        files.append((options.out or "-", table_text(headings, lines)))
     if options.curve:
         curve = summary["curve"]
         points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
-        files.append(
-            (options.curve, table_text(["radius", "certified_accuracy"], points))
-        )
-    # The file first: standard output cannot be taken back.
+        text = table_text(["radius", "certified_accuracy"], points)
+        files.append((options.curve, text))
+    if options.out or not options.json:
+        files.append((options.out or "-", table_text(headings, lines)))
+    # Files first: standard output cannot be taken back.
     write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
     if options.json:
         if not options.out:
-            rows = [dict(zip(headings, line, strict=True)) for line in lines]
-            summary["predictions"] = [_finite(row) for row in rows]
+            summary["predictions"] = records(headings, lines)
         write_json(summary)
     elif options.out and options.out != "-":
-        say(summary_text(summary))
+        say(_in_words(summary))
     return 0
 
 
-def _finite(row: dict) -> dict:
-    """JSON has no infinity; null stands for it, and for no answer."""
-    return {
-        name: None if isinstance(value, float) and math.isinf(value) else value
-        for name, value in row.items()
+def _certify(
+    options: CertifyOptions, progress: Progress
+) -> tuple[list[str], list[tuple], dict]:
+    """Headings and lines of the table, and the summary."""
+    model = load_model(options.model)
+    target = options.target or model.target
+    column = options.radius_column or model.radius_column
+    applied = apply_model(model, options, progress, target, column)
+    predictions = applied.answers(model.pipeline.predict)
+    reach = applied.answers(model.pipeline.certified_radius)
+    radius, told = _radii_to_judge_by(options, model, applied, column)
+    headings = [applied.id_name, "prediction", "certified_radius"]
+    columns: list = [applied.ids, predictions, reach]
+    if np.ndim(radius):
+        headings.append("radius")
+        columns.append([None if r != r else r for r in radius.tolist()])  # type: ignore[union-attr]
+    summary: dict = {
+        "rows": applied.table.n,
+        "certified": int(applied.usable.sum()),
+        "trained_radius": model.radius,
+        **told,
+        **dict.fromkeys(("labelled", "accuracy", "certified_accuracy", "curve")),
     }
+    truth = applied.table.texts.get(target)
+    if truth is not None:
+        labels = recognised(truth, model.classes.tolist())
+        right = [
+            None if label is None or found is None else label == found
+            for label, found in zip(labels, predictions, strict=True)
+        ]
+        headings += [target, "correct"]
+        columns += [truth.tolist(), right]
+        summary |= _accuracy(options, right, reach, radius)
+    elif options.curve or options.at:
+        raise UserError(
+            f"{options.data} has no column {quoted(target)}, and certified accuracy "
+            "needs the true classes; name the column with --target."
+        )
+    return headings, list(zip(*columns, strict=True)), summary
+
+
+def _radii_to_judge_by(
+    options: CertifyOptions, model: Model, applied: Applied, column: str | None
+) -> tuple[float | np.ndarray | None, dict]:
+    """The radii of a column, the one trained with, or none; what the summary says."""
+    table = applied.table
+    if column not in table.numbers:
+        one = model.radius
+        names = ("radius", "smallest_radius", "largest_radius")
+        told = {"radius_column": None, "radius_factor": 1.0}
+        return one, told | dict.fromkeys(names, one)
+    # A column named here holds the radii themselves; that of training, what was
+    # multiplied there.
+    factor = model.radius_factor if column == model.radius_column else 1.0
+    radii = factor * row_radii(table, column)
+    known = radii[np.isfinite(radii)]
+    if known.size < table.n:
+        warn(
+            f"{options.data}: {table.n - known.size} of {table.n} rows have no radius "
+            f"in the column {quoted(column)} and do not count in the certified "
+            "accuracy."
+        )
+    return radii, {
+        "radius": None,
+        "radius_column": column,
+        "radius_factor": factor,
+        "smallest_radius": float(known.min()) if known.size else None,
+        "largest_radius": float(known.max()) if known.size else None,
+    }
+
+
+def _accuracy(options: CertifyOptions, right: list, reach: list, radius) -> dict:
+    known = [k for k, correct in enumerate(right) if correct is not None]
+    if not known:
+        raise UserError(
+            f"{options.data}: no row has both a prediction and a class, so there is no "
+            "accuracy."
+        )
+    if radius is None and not options.at:
+        raise UserError(
+            f"{options.model} was trained with a radius for each row, and "
+            f"{options.data} does not hold those of its rows; name the column that "
+            "does with --radius-column, or give radii to certify at with --at."
+        )
+    correct = np.array([right[k] for k in known], dtype=bool)
+    radii = np.array([reach[k] for k in known], dtype=float)
+    share = None
+    if radius is not None:
+        judged = radius[known] if np.ndim(radius) else radius
+        told = np.isfinite(np.broadcast_to(judged, correct.shape))
+        if told.any():
+            share = float(certain(correct, radii, judged)[told].mean())
+    marked = 0.0 if radius is None or np.ndim(radius) else radius
+    grid = np.array(options.at) if options.at else curve_radii(radii, marked)
+    curve = certified_curve(correct, radii, grid)
+    return {
+        "labelled": len(known),
+        "accuracy": float(correct.mean()),
+        "certified_accuracy": share,
+        "curve": {"radius": grid.tolist(), "certified_accuracy": curve.tolist()},
+    }
+
+
+def _in_words(summary: dict) -> str:
+    """Lines for people."""
+    lines = [f"{summary['certified']} of {summary['rows']} rows certified"]
+    if summary["accuracy"] is not None:
+        about = f"of {summary['labelled']} rows with a class"
+        lines.append(f"accuracy   {summary['accuracy']:.3f} {about}")
+    if summary["certified_accuracy"] is not None:
+        share = f"certified  {summary['certified_accuracy']:.3f} at"
+        lines.append(f"{share} {_radius_in_words(summary)}")
+    elif summary["curve"] is not None:
+        curve = summary["curve"]
+        points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
+        lines += [
+            f"certified  {share:.3f} at the radius {r:.4g}" for r, share in points
+        ]
+    return "\n".join(lines)
+
+
+def _radius_in_words(summary: dict) -> str:
+    if summary["radius"] is not None:
+        return f"the radius trained with, {summary['radius']:.4g}"
+    factor = summary["radius_factor"]
+    times = "" if factor == 1 else f"{factor:g} times "
+    return (
+        f"{times}the radius of each row, in the column {summary['radius_column']} "
+        f"({summary['smallest_radius']:.4g} to {summary['largest_radius']:.4g})"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wideberth.cli.words import number, percent
+from wideberth.cli.output import number, percent
 from wideberth.report.figures import (
     MARKERS,
     SERIES,

@@ -2,73 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
-from argparse import Namespace
 
 import numpy as np
 
 from wideberth.cli.advice import advise
-from wideberth.cli.analysis import describe_model, feature_scales, problem_facts
+from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError
-from wideberth.cli.evaluate import certain
-from wideberth.cli.fitting import (
+from wideberth.cli.evaluation import certain
+from wideberth.cli.model import Model
+from wideberth.cli.output import Progress
+from wideberth.cli.pieces import Pieces, Survey, open_pieces
+from wideberth.cli.prepare import Columns
+from wideberth.cli.recipe import texts_of
+from wideberth.cli.result import (
+    describe_model,
     describe_origin,
     describe_request,
     describe_uncertainty,
-    settle_target,
+    feature_scales,
+    problem_facts,
 )
-from wideberth.cli.model import Model
-from wideberth.cli.pieces import Pieces, Survey, open_pieces
-from wideberth.cli.prepare import Columns
-from wideberth.cli.progress import Progress
-from wideberth.cli.recipe import texts_of
 from wideberth.cli.sources import Source
 from wideberth.cli.uncertainty import tell_radius
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
 
-__all__ = ["check_large", "fit_large"]
-
-#: What needs the whole table in memory: options, and where they stand if not given.
-_WHOLE: dict = {
-    "report": None,
-    "cv": False,
-    "standardize": False,
-    "replicates": None,
-    "noise_scales": None,
-    "radius_units": "raw",
-    "noise": "l2",
-    "one_hot": [],
-    "delimiter": None,
-    "decimal": None,
-    "encoding": None,
-    "no_header": False,
-    "na": [],
-}
-
-
-def check_large(options: Namespace, parser: argparse.ArgumentParser) -> None:
-    """Refuse what cannot be done in pieces."""
-    for name, absent in _WHOLE.items():
-        if getattr(options, name) != absent:
-            parser.error(
-                f"--{name.replace('_', '-')} needs the whole table; leave it out, or "
-                "--memory."
-            )
-    if options.missing == "median":
-        parser.error("--missing median needs the whole table; leave out --memory.")
-    if options.data == "-":
-        parser.error("--memory needs a file, which is read several times, not -.")
-    options.missing, options.folds = "error", 0  # which is how it is done in pieces
+__all__ = ["fit_large"]
 
 
 def fit_large(
-    options: Namespace, command: str, progress: Progress
+    options: FitOptions, command: str, progress: Progress
 ) -> tuple[Model, dict]:
     """Train; return the model and what there is to say about it."""
-    settle_target(options)
     progress.show(f"reading {options.data}")
     classifier = RobustLinearSVC(
         C=options.C,
@@ -121,7 +88,7 @@ def fit_large(
     return model, result
 
 
-def _describe(seen: Survey, pieces: Pieces, options: Namespace) -> dict:
+def _describe(seen: Survey, pieces: Pieces, options: FitOptions) -> dict:
     counts: dict = {}
     for text, count in seen.labels.items():
         label = pieces.values[text]
@@ -143,7 +110,7 @@ def _describe(seen: Survey, pieces: Pieces, options: Namespace) -> dict:
 
 
 def _uncertainty(
-    seen: Survey, pieces: Pieces, columns: Columns, options: Namespace
+    seen: Survey, pieces: Pieces, columns: Columns, options: FitOptions
 ) -> dict:
     each = pieces.brings_radii
     one = options.radius or 0.0
@@ -156,11 +123,8 @@ def _uncertainty(
 
 def _facts(classifier: RobustLinearSVC) -> dict:
     """Certificates of the binary problems."""
-    traces: list = [found["trace"] for found in classifier.screening_]
-    problems = [
-        problem_facts(classifier, k, float(trace[-1]["primal"]), {})
-        for k, trace in enumerate(traces)
-    ]
+    count = len(classifier.screening_)
+    problems = [problem_facts(classifier, k, {}) for k in range(count)]
     return {"problems": problems, "support": None, "tol": classifier.tol}
 
 

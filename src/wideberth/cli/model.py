@@ -7,6 +7,7 @@ those that skops itself trusts, are ever built from it.
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,11 @@ _TRUSTED = (
     "wideberth.estimators.svc.RobustLinearSVC",
     "wideberth.estimators.pipeline.RobustPipeline",
 )
+#: Where the types of model files of version 0.1 are now.
+_MOVED = {
+    ("wideberth.estimators", "RobustLinearSVC"): "wideberth.estimators.svc",
+    ("wideberth.pipeline", "RobustPipeline"): "wideberth.estimators.pipeline",
+}
 
 
 @dataclass
@@ -69,7 +75,7 @@ def dump_model(model: Model) -> bytes:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model file that `wideberth fit` wrote.
+    """Read a model file that `wideberth fit` wrote, in this version or an earlier one.
 
     Raises
     ------
@@ -83,62 +89,71 @@ def load_model(path: str | Path) -> Model:
         raise UserError(f"{path}: there is no such file.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
-    foreign = UserError(f"{path} is not a model file written by wideberth fit.")
-    if not _is_plain(data):
-        raise foreign
-    try:
+    try:  # whatever a damaged or foreign archive makes of its readers
+        data = _checked(data)
         strange = set(skops.get_untrusted_types(data=data)) - set(_TRUSTED)
+        content = None if strange else skops.loads(data, trusted=list(_TRUSTED))
+        newer = not strange and content["wideberth model"] > _FORMAT
+        model = None if strange or newer else _read(content)
     except Exception:
-        # Whatever a damaged or foreign archive makes of the reader.
-        raise foreign from None
+        raise UserError(
+            f"{path} is not a model file written by wideberth fit."
+        ) from None
     if strange:
         raise UserError(
             f"{path} holds {listed(sorted(strange))}, which wideberth fit does not "
             "write; it was not opened, because building such objects could run code."
         )
-    try:
-        content = skops.loads(data, trusted=list(_TRUSTED))
-        newer = content["wideberth model"] > _FORMAT
-    except Exception:
-        raise foreign from None
-    if newer:
+    if model is None:
         raise UserError(
             f"{path} was written by a newer version of wideberth; update this one."
         )
-    try:
-        model = _read(content)
-        _try_out(model)
-    except Exception:  # whatever parts that do not belong together make of each other
-        raise foreign from None
     return model
 
 
-def _is_plain(data: bytes) -> bool:
-    """Whether this is an archive that is as large as it says, as skops writes them.
+def _checked(data: bytes) -> bytes:
+    """An archive that is as large as it says, types of 0.1 under their present names.
 
-    A compressed one could unpack to anything, and parts that overlap, too.
+    skops stores without compression. A compressed archive could unpack to anything, and
+    one whose parts overlap, too.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            parts = archive.infolist()
-    except Exception:  # whatever damage makes of the reader
-        return False
-    stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
-    return stored and sum(part.file_size for part in parts) <= len(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = archive.infolist()
+        stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+        if not stored or sum(part.file_size for part in parts) > len(data):
+            raise ValueError
+        schema = archive.read("schema.json")
+        if b'"wideberth.pipeline"' not in schema:
+            return data
+        contents = {part.filename: archive.read(part) for part in parts}
+    renamed = json.loads(schema, object_hook=_renamed)
+    contents["schema.json"] = json.dumps(renamed).encode()
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+def _renamed(node: dict) -> dict:
+    for old, module in _MOVED.items():
+        if (node.get("__module__"), node.get("__class__")) == old:
+            return node | {"__module__": module}
+    return node
 
 
 def _try_out(model: Model) -> None:
     """Have it answer for two rows, as it will have to for all."""
-    rows, count = np.zeros((2, len(model.columns.features))), len(model.classes)
-    scores = model.pipeline.decision_function(rows)
-    answers = model.pipeline.predict(rows), model.pipeline.certified_radius(rows)
-    one_each = all(answer.shape == (2,) for answer in answers)
-    offsets = model.pipeline[-1].intercept_.shape
-    if count == 2:
-        good = one_each and scores.shape == (2,) and offsets == (1,)
-    else:
-        good = one_each and scores.shape == (2, count) and offsets == (count,)
-    if not good:
+    rows, svc = np.zeros((2, len(model.columns.features))), model.pipeline[-1]
+    k = len(model.classes)
+    expected = ((2,), (2,), *(((2,), (1,)) if k == 2 else ((2, k), (k,))))
+    found = (
+        model.pipeline.predict(rows).shape,
+        model.pipeline.certified_radius(rows).shape,
+        model.pipeline.decision_function(rows).shape,
+        svc.intercept_.shape,
+    )
+    if found != expected:
         raise ValueError
 
 
@@ -156,7 +171,7 @@ def _read(content: dict) -> Model:
     factor = float(content["radius_factor"])
     if not (radius is None or 0 <= radius < np.inf) or not 0 <= factor < np.inf:
         raise ValueError
-    return Model(
+    model = Model(
         pipeline,
         columns,
         str(content["target"]),
@@ -164,6 +179,8 @@ def _read(content: dict) -> Model:
         factor,
         dict(content["origin"]),
     )
+    _try_out(model)
+    return model
 
 
 def _complete_first_format(content: dict) -> None:

@@ -1,152 +1,203 @@
-"""Arguments that commands share, and the kinds of values they take."""
+"""Options that commands share, with their defaults and what the help says of them."""
 
 from __future__ import annotations
 
-import argparse
-import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, Self
 
-from wideberth.cli.sources import FORMATS, Format
+from wideberth.cli.errors import UserError
+from wideberth.cli.parser import (
+    Character,
+    Column,
+    File,
+    Natural,
+    Positive,
+    Probability,
+    Radius,
+    UsageError,
+)
+from wideberth.cli.sources import FORMATS, Format, kind_of
+from wideberth.data.kinds import LABEL
 
-__all__ = [
-    "EXIT_CODES",
-    "add_application",
-    "add_input",
-    "add_output",
-    "count",
-    "format_of",
-    "natural",
-    "non_negative",
-    "positive",
-    "probability",
-]
+__all__ = ["ReadingOptions", "ResultOptions", "TrainingOptions"]
 
-EXIT_CODES = """\
-exit codes:
-  0    done
-  1    the data, the model file or an output cannot be used; one sentence says why
-  2    the command line is wrong
-  3    done and written, but the model should not be used as it is: it ignores the
-       features, or its optimality could not be proven to the tolerance
-  130  interrupted (Ctrl-C); nothing is left half written
-"""
+#: Targets of formats that have a usual place for one.
+_TARGETS = {"libsvm": LABEL, "npz": "y"}
+Text = Annotated[str, ("nargs", None), ("action", "append"), ("metavar", "TEXT")]
 
 
-def add_application(parser: argparse.ArgumentParser) -> None:
-    """The model, the data, and what tells its rows apart."""
-    parser.add_argument("model", metavar="MODEL", help="file written by wideberth fit")
-    parser.add_argument("data", metavar="DATA", help="file with the rows, or -")
-    parser.add_argument(
-        "--id",
-        metavar="COL",
-        help="column to repeat in the output (default: row number)",
-    )
-    parser.add_argument(
-        "--out", metavar="FILE", help="CSV to write (default: print it)"
-    )
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How a table is read.
+
+    Options
+    -------
+    format: what kind of file DATA is
+    delimiter: between cells; tab is '\\t'
+    decimal: decimal sign, . or ,
+    encoding: such as latin-1
+    no_header: the first line is data; columns are called 1, 2, 3, …
+    na: one more text that means a missing value; may be repeated
+    """
+
+    group = "reading the data"
+    format: Annotated[str, ("choices", FORMATS)] | None = None
+    delimiter: Character | None = None
+    decimal: Annotated[Literal[".", ","], ("metavar", "SIGN")] | None = None
+    encoding: Annotated[str, ("metavar", "NAME")] | None = None
+    no_header: bool = False
+    na: tuple[Text, ...] = ()
+
+    def reading(self) -> Format:
+        """How the file is to be read."""
+        known = (self.format, self.delimiter, self.decimal, self.encoding)
+        return Format(*known, not self.no_header, frozenset(self.na))
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """How the data is to be read."""
-    group = parser.add_argument_group(
-        "reading the data",
-        "Found out from the file unless given. CSV may be separated by commas, "
-        "semicolons, tabs, bars or blanks, use decimal points or commas, and be "
-        "compressed (.gz, .bz2, .xz). Empty cells, NA, N/A, NaN, null and ? are "
-        "missing values.",
-    )
-    group.add_argument("--format", choices=FORMATS, help="what kind of file DATA is")
-    group.add_argument(
-        "--delimiter",
-        type=_delimiter,
-        metavar="CHAR",
-        help="between cells; tab is '\\t'",
-    )
-    group.add_argument(
-        "--decimal", choices=(".", ","), metavar="SIGN", help="decimal sign, . or ,"
-    )
-    group.add_argument("--encoding", metavar="NAME", help="such as latin-1")
-    group.add_argument(
-        "--no-header",
-        action="store_true",
-        help="the first line is data; columns are called 1, 2, 3, …",
-    )
-    group.add_argument(
-        "--na",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="one more text that means a missing value; may be repeated",
-    )
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions:
+    """How results are given.
+
+    Options
+    -------
+    force: overwrite files that are there already
+    json: print the result as JSON, for programs
+    debug: show the traceback of an error
+    """
+
+    group = "results"
+    force: bool = False
+    json: bool = False
+    debug: bool = False
 
 
-def format_of(options: argparse.Namespace) -> Format:
-    """Read what `add_input` added."""
-    return Format(
-        options.format,
-        options.delimiter,
-        options.decimal,
-        options.encoding,
-        not options.no_header,
-        frozenset(options.na),
-    )
+@dataclass(frozen=True, kw_only=True)
+class NoiseOptions:
+    """Where radii and the shape of the noise come from.
+
+    Options
+    -------
+    radius: every row by as much
+    radius_column: each row by what this column says
+    replicates: rows with the same entry here are measurements of one sample
+    radii: several radii to try; multiples of the one that other options give, if they
+        give one
+    noise_scales: noise of each feature; a radius then counts multiples of it
+    noise: shape: l2 a distance (default), linf every feature by up to the radius, l1
+        the sum of all errors
+    radius_units: units of the radius: those of the data (default), or standard
+        deviations of each feature
+    confidence: how surely a radius from --noise-scales or --replicates covers the noise
+        (default: 0.95)
+    covers: what it covers: the change of a row's score (default), or the whole
+        displacement of the row, which is far larger
+    between: with --replicates: noise from the mean to a further single reading, such as
+        predict will see (default), or to the truth
+    precision: with --replicates: one precision for all samples (default), or each its
+        own, from its own readings
+    """
+
+    group = "how far values may be off"
+    rivals = ("radius", "radius_column", "replicates")
+    radius: Radius | None = None
+    radius_column: Column | None = None
+    replicates: Column | None = None
+    radii: tuple[Radius, ...] = ()
+    noise_scales: File | None = None
+    noise: Literal["l2", "linf", "l1"] = "l2"
+    radius_units: Literal["raw", "std"] = "raw"
+    confidence: Probability = 0.95
+    covers: Literal["margin", "sample"] = "margin"
+    between: Literal["reading", "truth"] = "reading"
+    precision: Literal["shared", "own"] = "shared"
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """How results are given."""
-    group = parser.add_argument_group("results")
-    group.add_argument(
-        "--force", action="store_true", help="overwrite files that are there already"
-    )
-    group.add_argument(
-        "--json", action="store_true", help="print the result as JSON, for programs"
-    )
-    group.add_argument(
-        "--debug", action="store_true", help="show the traceback of an error"
-    )
+@dataclass(frozen=True, kw_only=True)
+class PreparationOptions:
+    """What is done to the rows before and while a model is trained.
+
+    Options
+    -------
+    standardize: scale features to mean 0 and variance 1 for training; noise and model
+        stay in the units of the data
+    drop: columns to leave out
+    one_hot: columns to turn into one column of 0 and 1 per category, without noise
+    missing: rows with missing values: leave them out and say how many (default), fill
+        in the median, or stop
+    class_weight: balanced: a rare class counts as much as a common one
+    tol: proven relative distance from the optimum, rounding included (default: 0.0001)
+    seed: for the folds (default: 0)
+    """
+
+    group = "training"
+    standardize: bool = False
+    drop: tuple[Column, ...] = ()
+    one_hot: tuple[Column, ...] = ()
+    missing: Literal["drop", "median", "error"] = "drop"
+    class_weight: Literal["balanced"] | None = None
+    tol: Positive = 1e-4
+    seed: Natural = 0
 
 
-def positive(text: str) -> float:
-    """A finite number above 0."""
-    return _number(text, lambda value: value > 0, "a number > 0")
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(ResultOptions, ReadingOptions, PreparationOptions, NoiseOptions):
+    """What the commands that train share.
 
+    Options
+    -------
+    data: file with the rows, or -
+    target: column with the class, of any kind, two classes or more (LIBSVM: label,
+        .npz: y, .npy: a second file)
+    """
 
-def non_negative(text: str) -> float:
-    """A finite number from 0 on."""
-    return _number(text, lambda value: value >= 0, "a number ≥ 0")
+    data: str
+    target: Column | None = None
 
+    def __post_init__(self) -> None:
+        self._check_columns()
+        if self.replicates is not None and self.missing == "median":
+            raise UsageError(
+                "--replicates needs measured values: not with --missing median."
+            )
+        if self.noise != "l2" and self.standardize:
+            raise UsageError(
+                f"--noise {self.noise} in the units of the data has no such shape once "
+                "features are standardised; use --noise-scales or --radius-units std."
+            )
+        shapes = {
+            "--noise-scales": self.noise_scales is not None,
+            "--replicates": self.replicates is not None,
+            "--radius-units std": self.radius_units == "std",
+            f"--noise {self.noise}": self.noise != "l2",
+        }
+        given = [name for name, there in shapes.items() if there]
+        if len(given) > 1:
+            both = " and ".join(given)
+            raise UsageError(f"{both} both say what shape the noise has.")
 
-def probability(text: str) -> float:
-    """A number between 0 and 1."""
-    return _number(text, lambda value: 0 < value < 1, "a number between 0 and 1")
+    def _check_columns(self) -> None:
+        """Refuse a column that is named as two things."""
+        named = {
+            "--target": [self.target],
+            "--radius-column": [self.radius_column],
+            "--replicates": [self.replicates],
+            "--one-hot": self.one_hot,
+            "--drop": self.drop,
+        }
+        roles: dict[str, str] = {}
+        for name, columns in named.items():
+            for column in columns:
+                if column is not None and roles.setdefault(column, name) != name:
+                    raise UsageError(
+                        f"the column {column!r} is named by both {roles[column]} and "
+                        f"{name}; it can be one thing only."
+                    )
 
-
-def _number(text: str, allowed, name: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or not allowed(value):
-        raise argparse.ArgumentTypeError(f"{text!r} must be {name}.")
-    return value
-
-
-def count(text: str) -> int:
-    """A whole number from 1 on."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number ≥ 1.")
-    return int(text)
-
-
-def natural(text: str) -> int:
-    """A whole number from 0 on."""
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number ≥ 0.")
-    return int(text)
-
-
-def _delimiter(text: str) -> str:
-    names = {"\\t": "\t", "tab": "\t", "space": " "}
-    text = names.get(text, text)
-    if len(text) != 1 or text in '"\r\n':
-        raise argparse.ArgumentTypeError(f"{text!r} must be one character.")
-    return text
+    def with_target(self) -> Self:
+        """Return these options with the usual target of the format if none is given."""
+        if self.target is not None:
+            return self
+        kind = self.format or kind_of(self.data)
+        if kind not in _TARGETS:
+            raise UserError("say which column holds the class: --target COL.")
+        return replace(self, target=_TARGETS[kind])

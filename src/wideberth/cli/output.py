@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import json
+import math
 import os
 import stat
 import sys
@@ -17,17 +18,20 @@ from wideberth.cli.errors import UserError
 from wideberth.data.files import Staged, uninterrupted
 
 __all__ = [
+    "Progress",
     "check_free",
-    "discard_output",
+    "number",
+    "percent",
+    "records",
     "say",
+    "small_share",
     "table_text",
-    "write",
+    "warn",
+    "whole",
     "write_all",
     "write_json",
+    "write_table",
 ]
-
-
-_BOOLEANS = {True: "true", False: "false"}
 
 
 def check_free(paths: Iterable[str | None], force: bool) -> None:
@@ -36,8 +40,8 @@ def check_free(paths: Iterable[str | None], force: bool) -> None:
     "-" is standard output; devices and pipes are written to as they are.
     """
     given = [path for path in paths if path is not None]
-    real = [os.path.realpath(path) for path in given if path != "-"]
-    if len(set(real)) < len(real) or given.count("-") > 1:
+    real = [path if path == "-" else os.path.realpath(path) for path in given]
+    if len(set(real)) < len(real):
         raise UserError(
             "two results would go to the same place; name one of them anew."
         )
@@ -55,9 +59,12 @@ def check_free(paths: Iterable[str | None], force: bool) -> None:
             raise UserError(f"{path}: the folder {folder} does not allow writing.")
 
 
-def write(path: str, content: str | bytes, force: bool) -> None:
-    """Write a result as a whole."""
-    write_all([(path, content)], force)
+def _is_special(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
@@ -69,13 +76,14 @@ def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
     new: list[str] = []
     try:
         for path, content in files:
-            data = _encoded(content)
+            # Text is UTF-8; a file name in it that is none keeps its bytes visible.
+            text = isinstance(content, str)
+            data = content.encode(errors="backslashreplace") if text else content  # type: ignore[union-attr]
             with _complaints(path):
                 if path == "-":
                     _print(data)
                 elif _is_special(path):
-                    with open(path, "wb") as stream:
-                        stream.write(data)
+                    Path(path).write_bytes(data)
                 else:
                     # A link stays one: what it leads to is replaced.
                     staged.append((path, Staged(Path(os.path.realpath(path)))))
@@ -111,15 +119,6 @@ def _complaints(path: str) -> Iterator[None]:
         raise UserError(f"{name} cannot be written: {why}.") from None
 
 
-def _encoded(content: str | bytes) -> bytes:
-    """Text as UTF-8; a file name that is none keeps its bytes visible."""
-    return (
-        content.encode(errors="backslashreplace")
-        if isinstance(content, str)
-        else content
-    )
-
-
 def _print(data: bytes) -> None:
     if sys.stdout is None:
         raise UserError("standard output is closed; name a file with --out.")
@@ -127,26 +126,21 @@ def _print(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except OSError:
-        discard_output()
+        # Let go of what could not be printed, lest Python try once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
-
-
-def discard_output() -> None:
-    """Let go of what could not be printed, lest Python try once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_json(result: object) -> None:
     """Print a machine-readable result."""
-    write(
-        "-", json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n", force=True
-    )
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    write_all([("-", text + "\n")], force=True)
 
 
-def say(text: str) -> None:
-    """Print lines for people, whatever the terminal's encoding can show."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    write("-", (text + "\n").encode(encoding, "replace"), force=True)
+def write_table(options, headings: Sequence[str], rows: Iterable[Sequence]) -> None:
+    """Write a table where the options of a command want it: nowhere beside JSON."""
+    if options.out or not options.json:
+        write_all([(options.out or "-", table_text(headings, rows))], options.force)
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
@@ -155,15 +149,76 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(headings)
     for row in rows:
-        writer.writerow(
-            [_BOOLEANS.get(v, v) if v.__class__ is bool else v for v in row]
-        )
+        writer.writerow([str(v).lower() if v.__class__ is bool else v for v in row])
     return stream.getvalue()
 
 
-def _is_special(path: str) -> bool:
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+def records(headings: Sequence[str], rows: Iterable[Sequence]) -> list[dict]:
+    """Return a table for JSON, where null stands for infinity as for no answer."""
+    infinite = (math.inf, -math.inf)
+    return [
+        {
+            name: None if v in infinite else v
+            for name, v in zip(headings, row, strict=True)
+        }
+        for row in rows
+    ]
+
+
+def say(text: str) -> None:
+    """Print lines for people, whatever the terminal's encoding can show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
+
+
+def warn(text: str) -> None:
+    """Print a line on standard error."""
+    print(f"wideberth: {text}", file=sys.stderr)
+
+
+class Progress:
+    """One line on standard error that says what is going on, if it is a terminal."""
+
+    def __init__(self, quiet: bool = False):
+        self.on = not quiet and sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._write("")
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        self._write(f"{text} …")
+
+    def _write(self, text: str) -> None:
+        if self.on:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+
+# -- numbers as people read them -------------------------------------------------------
+
+
+def percent(share: float) -> str:
+    """Write a share."""
+    return f"{100 * share:.1f} %"
+
+
+def number(value: float) -> str:
+    """Write a measurement."""
+    return f"{value:.4g}"
+
+
+def whole(value: int) -> str:
+    """Write a count."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def small_share(share: float) -> str:
+    """Write a share that may be next to nothing, rounded up."""
+    if share <= 1e-6:
+        return "0.0001 %"
+    digit = 10 ** math.floor(math.log10(100 * share))
+    return f"{digit * math.ceil(100 * share / digit):.1g} %"

@@ -3,110 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from html import escape
 
 from wideberth.cli.drawing import MODELS, choice_curves, noise_curve
-from wideberth.cli.words import number, percent, small_share, whole
+from wideberth.cli.output import number, percent, small_share, whole
 from wideberth.report.html import bar, cell, definitions, document, figure, table
 
 __all__ = ["fit_page"]
 
-#: Features shown; the others follow folded up, and beyond the second number not at all.
-_SHOWN, _FOLDED = 25, 1000
-
-
-def fit_page(result: dict) -> str:
-    """Return the whole document."""
-    body = "\n".join(
-        f"<section>\n{part}\n</section>"
-        for part in (
-            _advice(result),
-            _asked(result),
-            _data(result),
-            _accuracy(result),
-            _choice(result),
-            _model(result),
-            _proof(result),
-            _reproduction(result),
-        )
-        if part
-    )
-    title = f"A classifier of {result['data']['target']}"
-    head = f"<h1>{escape(title)}</h1>\n{_verdict(result)}"
-    return document(title, f"<header>\n{head}\n</header>\n{body}\n")
-
-
-def _verdict(result: dict) -> str:
-    found, best = result["evaluation"], _first_model(result)
-    if best is None:
-        return (
-            '<p class="verdict">How accurate it is on new rows was not measured: there '
-            "was no cross-validation.</p>"
-        )
-    text = (
-        f"On rows it had not seen, the model was right in "
-        f"<strong>{percent(best['accuracy']['mean'])}</strong> of cases"
-    )
-    if result["uncertainty"]["largest"] > 0:
-        text += (
-            f", and in <strong>{percent(best['certified']['mean'])}</strong> whatever "
-            "noise of the size given does to the values"
-        )
-    text += (
-        f". Always naming the most common class is right in "
-        f"{percent(found['majority'])}."
-    )
-    return f'<p class="verdict">{text}</p>'
-
-
-def _first_model(result: dict) -> dict | None:
-    found = result["evaluation"]
-    return None if found is None else next(iter(found["models"].values()))
-
-
-def _advice(result: dict) -> str:
-    if not result["warnings"]:
-        return ""
-    kinds = {True: "serious", False: "note"}
-    lines = "\n".join(
-        f'<li class="{kinds[one["serious"]]}">{escape(one["text"])}</li>'
-        for one in result["warnings"]
-    )
-    return f'<h2>Worth knowing</h2>\n<ul class="advice">\n{lines}\n</ul>'
-
-
-def _asked(result: dict) -> str:
-    asked = result["request"]
-    pairs = [
-        ("Predict", f"{result['data']['target']} from {_count(result)} features"),
-        ("Noise", result["uncertainty"]["story"]),
-        *_radii(result["uncertainty"]),
-        (
-            "C, the price of errors",
-            f"{number(result['model']['C'])} ({asked['C_from']})",
-        ),
-        (
-            "Features",
-            "standardised for training" if asked["standardize"] else "as given",
-        ),
-        ("Missing values", _MISSING[asked["missing"]]),
-        ("Classes", asked["weights"]),
-    ]
-    if asked["dropped"]:
-        pairs.append(("Columns left out", ", ".join(asked["dropped"])))
-    return f"<h2>What was asked</h2>\n<dl>{definitions(pairs)}</dl>"
-
-
-def _radii(uncertainty: dict) -> list[tuple[str, str]]:
-    if not uncertainty["per_row"]:
-        return []
-    low, middle, high = (
-        number(uncertainty[name]) for name in ("smallest", "median", "largest")
-    )
-    return [("Radii of the rows", f"from {low} to {high}, half of them below {middle}")]
-
-
+#: Number of features that are shown; the others follow folded up.
+_SHOWN = 25
+#: Number of features beyond which the page leaves them out, lest it grow unwieldy.
+_FOLDED = 1000
 _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
@@ -114,12 +24,141 @@ _MISSING = {
 }
 
 
-def _count(result: dict) -> int:
-    return len(result["data"]["features"])
+def fit_page(result: dict) -> str:
+    """Return the whole document."""
+    parts = {
+        "Worth knowing": _advice,
+        "What was asked": _asked,
+        "The data": _data,
+        "Accuracy": _accuracy,
+        "The choice of C": _choice,
+        "The model, in the units of the data": _model,
+        "How good the optimum is": _proof,
+        "How to get this again": _reproduction,
+    }
+    body = "\n".join(
+        f"<section>\n<h2>{heading}</h2>\n{inside}\n</section>"
+        for heading, write in parts.items()
+        if (inside := write(result))
+    )
+    title = f"A classifier of {result['data']['target']}"
+    head = f'<h1>{escape(title)}</h1>\n<p class="verdict">{_verdict(result)}</p>'
+    return document(title, f"<header>\n{head}\n</header>\n{body}\n")
+
+
+# -- cells and tables ------------------------------------------------------------------
+
+
+def _name(text: str) -> str:
+    return cell(text, text, "text")
+
+
+def _count(value: int) -> str:
+    return cell(whole(value), value)
+
+
+def _value(value: float) -> str:
+    return cell(number(value), value)
+
+
+def _share(value: float | dict) -> str:
+    """A share, or the mean of several with their standard deviation."""
+    if not isinstance(value, dict):
+        return cell(percent(value), value)
+    shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
+    return cell(shown, value["mean"])
+
+
+def _table(
+    label: str, columns: dict[str, Callable[..., str]], lines: Iterable[Sequence]
+) -> str:
+    """A table whose columns have a heading and what makes a cell of a value."""
+    left = (_name, bar)
+    headings = [(name, getattr(f, "func", f) in left) for name, f in columns.items()]
+    rows = (
+        [write(value) for write, value in zip(columns.values(), line, strict=True)]
+        for line in lines
+    )
+    return table(label, headings, rows)
+
+
+def _list(pairs: Iterable[tuple[str, object]]) -> str:
+    return f"<dl>{definitions(pairs)}</dl>"
+
+
+def _folded(heading: str, columns: dict, lines: Iterable[Sequence]) -> str:
+    inside = _table(heading, columns, lines)
+    return f"<details><summary>{heading}</summary>\n{inside}\n</details>"
+
+
+def _at_most(count: int) -> str:
+    return f" (the first {_FOLDED} of {count})" if count > _FOLDED else ""
+
+
+# -- parts of the page -----------------------------------------------------------------
+
+
+def _first_model(result: dict) -> dict:
+    return next(iter(result["evaluation"]["models"].values()))
+
+
+def _verdict(result: dict) -> str:
+    if result["evaluation"] is None:
+        return (
+            "How accurate it is on new rows was not measured: there was no "
+            "cross-validation."
+        )
+    best, noise = _first_model(result), ""
+    if result["uncertainty"]["largest"] > 0:
+        noise = (
+            f", and in <strong>{percent(best['certified']['mean'])}</strong> whatever "
+            "noise of the size given does to the values"
+        )
+    return (
+        "On rows it had not seen, the model was right in "
+        f"<strong>{percent(best['accuracy']['mean'])}</strong> of cases{noise}. Always "
+        "naming the most common class is right in "
+        f"{percent(result['evaluation']['majority'])}."
+    )
+
+
+def _advice(result: dict) -> str:
+    lines = "\n".join(
+        f'<li class="{"serious" if one["serious"] else "note"}">{escape(one["text"])}'
+        "</li>"
+        for one in result["warnings"]
+    )
+    return f'<ul class="advice">\n{lines}\n</ul>' if lines else ""
+
+
+def _asked(result: dict) -> str:
+    asked, noise = result["request"], result["uncertainty"]
+    count = len(result["data"]["features"])
+    scaled = "standardised for training" if asked["standardize"] else "as given"
+    pairs = [
+        ("Predict", f"{result['data']['target']} from {count} features"),
+        ("Noise", noise["story"]),
+    ]
+    if noise["per_row"]:
+        low, middle, high = (
+            number(noise[k]) for k in ("smallest", "median", "largest")
+        )
+        about = f"from {low} to {high}, half of them below {middle}"
+        pairs.append(("Radii of the rows", about))
+    C = f"{number(result['model']['C'])} ({asked['C_from']})"
+    pairs += [
+        ("C, the price of errors", C),
+        ("Features", scaled),
+        ("Missing values", _MISSING[asked["missing"]]),
+        ("Classes", asked["weights"]),
+    ]
+    if asked["dropped"]:
+        pairs.append(("Columns left out", ", ".join(asked["dropped"])))
+    return _list(pairs)
 
 
 def _data(result: dict) -> str:
-    data = result["data"]
+    data, noise = result["data"], result["uncertainty"]
     holes = [f"{name} ({n})" for name, n in data["missing_values"].items()]
     pairs = [
         ("Source", result["source"]["name"]),
@@ -129,47 +168,30 @@ def _data(result: dict) -> str:
         ("Rows used", whole(data["rows_used"])),
         ("Missing values", ", ".join(holes) if holes else "none"),
     ]
-    uncertainty = result["uncertainty"]
-    if "samples" in uncertainty:
-        once = uncertainty["samples_measured_once"]
-        about = f"{uncertainty['samples']} from {uncertainty['readings']} measurements"
+    if "samples" in noise:
+        once = noise["samples_measured_once"]
+        about = f"{noise['samples']} from {noise['readings']} measurements"
         pairs.append(("Samples", about + (f", {once} measured once" if once else "")))
-    balance = table(
+    total = sum(data["classes"].values())
+    balance = _table(
         "Rows of each class",
-        [("class", True), ("rows", False), ("share", False)],
-        (
-            [cell(k, k, "text"), cell(whole(n), n),
-             cell(percent(n / sum(data["classes"].values())), n)]
-            for k, n in data["classes"].items()
-        ),
-    )  # fmt: skip
-    return (
-        f"<h2>The data</h2>\n<dl>{definitions(pairs)}</dl>\n"
-        f"<h3>Classes</h3>\n{balance}\n{_scales(result)}"
+        {"class": _name, "rows": _count, "share": _share},
+        ((name, n, n / total) for name, n in data["classes"].items()),
     )
+    return f"{_list(pairs)}\n<h3>Classes</h3>\n{balance}\n{_scales(result)}"
 
 
 def _scales(result: dict) -> str:
-    noise = result["uncertainty"]["scales"]
-    columns = ["mean", "std", "min", "max"]
-    headings = [("feature", True), *((name, False) for name in columns)]
+    features, noise = result["data"]["features"], result["uncertainty"]["scales"]
+    columns = {"feature": _name, **dict.fromkeys(("mean", "std", "min", "max"), _value)}
     if noise:
-        headings.append(("noise of size 1", False))
-
-    def line(feature: dict) -> list[str]:
-        values = [feature[name] for name in columns]
-        values += [noise[feature["name"]]] if noise else []
-        name = feature["name"]
-        return [cell(name, name, "text"), *(cell(number(v), repr(v)) for v in values)]
-
-    lines = [line(feature) for feature in result["data"]["features"][:_FOLDED]]
-    heading = f"Scales of the features, in raw units{_at_most(_count(result))}"
-    inside = table(heading, headings, lines)
-    return f"<details><summary>{heading}</summary>\n{inside}\n</details>"
-
-
-def _at_most(count: int) -> str:
-    return f" (the first {_FOLDED} of {count})" if count > _FOLDED else ""
+        columns["noise of size 1"] = _value
+    lines = [
+        [*one.values(), *([noise[one["name"]]] if noise else [])]
+        for one in features[:_FOLDED]
+    ]
+    heading = f"Scales of the features, in raw units{_at_most(len(features))}"
+    return _folded(heading, columns, lines)
 
 
 def _accuracy(result: dict) -> str:
@@ -177,22 +199,15 @@ def _accuracy(result: dict) -> str:
     if found is None:
         return ""
     noisy = result["uncertainty"]["largest"] > 0
-    headings = [("model", True), ("as measured", False)]
-    headings += [("under the worst noise", False)] if noisy else []
+    kinds = ["accuracy", "certified"][: 1 + noisy]
+    columns = dict.fromkeys(
+        ["as measured", "under the worst noise"][: 1 + noisy], _share
+    )
     lines = [
-        [
-            cell(MODELS[name], MODELS[name], "text"),
-            _with_spread(model["accuracy"]),
-            *([_with_spread(model["certified"])] if noisy else []),
-        ]
+        [MODELS[name], *(model[kind] for kind in kinds)]
         for name, model in found["models"].items()
     ]
-    lines.append(
-        [
-            cell("most common class", "", "text"),
-            *[cell(percent(found["majority"]), found["majority"])] * (1 + noisy),
-        ]
-    )
+    lines.append(["most common class", *[found["majority"]] * len(kinds)])
     about = (
         f"Cross-validated in {found['folds']} folds: every row is predicted by a model "
         "that has not seen it, trained on the other folds by the same procedure. "
@@ -203,60 +218,46 @@ def _accuracy(result: dict) -> str:
             " Under the worst noise a prediction counts only if it is right and no "
             "change of the values within the row’s radius could alter it."
         )
+    within = "Accuracy within each class"
+    classes = _table(
+        within,
+        {"class": _name, **columns},
+        (
+            [label, *(shares[kind] for kind in kinds)]
+            for label, shares in _first_model(result)["classes"].items()
+        ),
+    )
     return (
-        f"<h2>Accuracy</h2>\n<p>{about}</p>\n"
-        f"{table('Accuracy', headings, lines)}\n"
-        f"{figure(noise_curve(result))}\n{_classes(result, noisy)}"
+        f"<p>{about}</p>\n{_table('Accuracy', {'model': _name, **columns}, lines)}\n"
+        f"{figure(noise_curve(result))}\n<h3>{within}</h3>\n{classes}"
     )
-
-
-def _with_spread(value: dict) -> str:
-    shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
-    return cell(shown, value["mean"])
-
-
-def _classes(result: dict, noisy: bool) -> str:
-    best = _first_model(result)
-    assert best is not None
-    headings = [("class", True), ("as measured", False)]
-    headings += [("under the worst noise", False)] if noisy else []
-    names = ["accuracy", "certified"][: 1 + noisy]
-    lines = (
-        [cell(k, k, "text"), *(cell(percent(v[n]), v[n]) for n in names)]
-        for k, v in best["classes"].items()
-    )
-    inside = table("Accuracy within each class", headings, lines)
-    return f"<h3>Accuracy within each class</h3>\n{inside}"
 
 
 def _choice(result: dict) -> str:
-    choice = result["choice"]
+    choice, sought = result["choice"], result["request"]["score_radius"]
     if choice is None:
         return ""
-    sought = result["request"]["score_radius"]
     by = (
         "as measured" if sought is None else f"under the worst noise, radius {sought:g}"
     )
-    several = len(choice["factors"]) > 1
+    radius = f" and {choice['unit']} {choice['factor']:g}"
     about = (
-        f"C = {number(choice['C'])}"
-        + (f" and {choice['unit']} {choice['factor']:g}" if several else "")
-        + f" had the best accuracy {by}, {percent(choice['score'])} on average over "
+        f"C = {number(choice['C'])}{radius if len(choice['factors']) > 1 else ''} had "
+        f"the best accuracy {by}, {percent(choice['score'])} on average over "
         f"{choice['folds']} folds. The choice is made anew in every fold of the "
         "accuracies above, so that they do not flatter it."
     )
-    return f"<h2>The choice of C</h2>\n<p>{about}</p>\n{figure(choice_curves(choice))}"
+    return f"<p>{about}</p>\n{figure(choice_curves(choice))}"
 
 
 def _model(result: dict) -> str:
-    model, binary = result["model"], len(result["model"]["scores_for"]) == 1
-    if binary:
-        low, high = model["classes"]
+    model = result["model"]
+    if len(model["scores_for"]) == 1:
+        low, high = map(escape, model["classes"])
         rule = (
             f"Multiply each value by its weight, add the products and "
             f"{number(model['intercepts'][0])}. A positive score means "
-            f"<strong>{escape(high)}</strong>, any other "
-            f"<strong>{escape(low)}</strong>."
+            f"<strong>{high}</strong>, any other <strong>{low}</strong>."
         )
     else:
         rule = (
@@ -264,14 +265,14 @@ def _model(result: dict) -> str:
             "and the constant. The highest score wins."
         )
     return (
-        f"<h2>The model, in the units of the data</h2>\n<p>{rule} Sorted by what a "
-        "change of one standard deviation does to the score.</p>\n"
-        f"{_weights(result, binary)}"
+        f"<p>{rule} Sorted by what a change of one standard deviation does to the "
+        f"score.</p>\n{_weights(result)}"
     )
 
 
-def _weights(result: dict, binary: bool) -> str:
+def _weights(result: dict) -> str:
     model, scores = result["model"], result["model"]["scores_for"]
+    binary = len(scores) == 1
     spread = {f["name"]: f["std"] for f in result["data"]["features"]}
     effects = {
         name: [w * spread[name] for w in weights]
@@ -279,78 +280,57 @@ def _weights(result: dict, binary: bool) -> str:
     }
     order = sorted(effects, key=lambda name: -max(map(abs, effects[name])))
     largest = max((abs(e) for es in effects.values() for e in es), default=0.0)
-    headings = [("feature", True)]
+    columns: dict[str, Callable[..., str]] = {"feature": _name}
     for label in scores:
         of = "" if binary else f", {label}"
-        headings += [(f"weight{of}", False), (f"per std{of}", False)]
-        headings += [("effect", True)] if binary else []
+        columns |= {f"weight{of}": _value, f"per std{of}": _value}
+    if binary:
+        columns["effect"] = partial(bar, largest=largest)
 
-    def line(name: str) -> list[str]:
-        cells = [cell(name, name, "text")]
+    def line(name: str) -> list:
         pairs = zip(model["coefficients"][name], effects[name], strict=True)
-        for weight, effect in pairs:
-            cells += [
-                cell(number(weight), repr(weight)),
-                cell(number(effect), repr(effect)),
-            ]
-            cells += [bar(effect, largest)] if binary else []
-        return cells
+        values = [value for pair in pairs for value in pair]
+        return [name, *values, *(effects[name] if binary else [])]
 
-    parts = [table("Weights", headings, map(line, order[:_SHOWN]))]
+    parts = [_table("Weights", columns, map(line, order[:_SHOWN]))]
     if not binary:
         constants = zip(scores, map(number, model["intercepts"]), strict=True)
-        parts.append(f"<h3>Constants</h3>\n<dl>{definitions(constants)}</dl>")
+        parts.append(f"<h3>Constants</h3>\n{_list(constants)}")
     if rest := order[_SHOWN:_FOLDED]:
-        more = f"The other features{_at_most(len(order))}"
-        inside = table(more, headings, map(line, rest))
-        parts.append(f"<details><summary>{more}</summary>\n{inside}\n</details>")
+        heading = f"The other features{_at_most(len(order))}"
+        parts.append(_folded(heading, columns, map(line, rest)))
     return "\n".join(parts)
 
 
 def _proof(result: dict) -> str:
     problems = result["training"]["problems"]
-    worst = max(problem["relative_gap"] for problem in problems)
     several = len(problems) > 1
-    words = (
-        "Training looks for the weights with the lowest objective, a balance between "
-        "errors on the training rows under the worst noise and the size of the "
+    worst = small_share(max(problem["relative_gap"] for problem in problems))
+    columns = {
+        "class against the rest" if several else "class": _name,
+        "objective": lambda value: cell(f"{value:.6g}", value),
+        "proven within": lambda gap: cell(small_share(gap), gap),
+        "no influence": _share,
+        "full weight": _share,
+        "iterations": lambda count: cell(str(count), count),
+        "noise limit": lambda limit: cell(*limit),
+    }
+    keys = ("class", "objective", "relative_gap", "removed", "saturated", "iterations")
+    lines = ([*(p[key] for key in keys), _limit(p)] for p in problems)
+    return (
+        "<p>Training looks for the weights with the lowest objective, a balance "
+        "between errors on the training rows under the worst noise and the size of the "
         "weights. These weights come with a proof: "
         f"{'for every class ' if several else ''}no others have an objective that is "
-        f"lower by more than {small_share(worst)} of it. The proof covers all rows and "
-        "does not rest on the solver having worked well."
-    )
-    screening = (
-        "On the way rows were settled for good: “no influence” are those proven "
-        "not to affect the model at all, “full weight” those proven to pull on it with "
-        "all their weight (too close to the boundary or beyond it, given the noise). "
-        "The rest are settled by the solver."
-    )
-    headings = [
-        ("class against the rest" if several else "class", True),
-        ("objective", False),
-        ("proven within", False),
-        ("no influence", False),
-        ("full weight", False),
-        ("iterations", False),
-        ("noise limit", False),
-    ]
-    lines = (
-        [
-            cell(p["class"], p["class"], "text"),
-            cell(f"{p['objective']:.6g}", p["objective"]),
-            cell(small_share(p["relative_gap"]), p["relative_gap"]),
-            cell(percent(p["removed"]), p["removed"]),
-            cell(percent(p["saturated"]), p["saturated"]),
-            cell(str(p["iterations"]), p["iterations"]),
-            cell(*_limit(p)),
-        ]
-        for p in problems
-    )
-    return (
-        f"<h2>How good the optimum is</h2>\n<p>{words}</p>\n<p>{screening} The noise "
-        "limit is where noise covers all that separates the classes, and the best "
-        "model ignores the features: a radius, or a multiple of the radii given.</p>\n"
-        f"{table('Certificates', headings, lines)}"
+        f"lower by more than {worst} of it. The proof covers all rows and does not "
+        "rest on the solver having worked well.</p>\n"
+        "<p>On the way rows were settled for good: “no influence” are those proven not "
+        "to affect the model at all, “full weight” those proven to pull on it with all "
+        "their weight (too close to the boundary or beyond it, given the noise). The "
+        "rest are settled by the solver. The noise limit is where noise covers all "
+        "that separates the classes, and the best model ignores the features: a "
+        "radius, or a multiple of the radii given.</p>\n"
+        f"{_table('Certificates', columns, lines)}"
     )
 
 
@@ -366,7 +346,7 @@ def _limit(problem: dict) -> tuple[str, float]:
 
 def _reproduction(result: dict) -> str:
     origin, source = result["origin"], result["source"]
-    pairs: Iterable[tuple[str, object]] = [
+    pairs = [
         ("Data, SHA-256", source["sha256"]),
         *((f"Data, {name}", value) for name, value in source["details"].items()),
         ("Random seed", result["request"]["seed"]),
@@ -375,7 +355,6 @@ def _reproduction(result: dict) -> str:
         ("Written", origin["time"]),
     ]
     return (
-        "<h2>How to get this again</h2>\n<p>The same command on the same data gives "
-        f"the same model.</p>\n<pre>{escape(origin['command'])}</pre>\n"
-        f"<dl>{definitions(pairs)}</dl>"
+        "<p>The same command on the same data gives the same model.</p>\n"
+        f"<pre>{escape(origin['command'])}</pre>\n{_list(pairs)}"
     )

@@ -2,85 +2,102 @@
 
 from __future__ import annotations
 
-import argparse
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.class_weight import compute_sample_weight
 
-from wideberth.cli.options import EXIT_CODES, add_input, add_output, count, positive
-from wideberth.cli.training import add_noise, add_preparation, check_together
+from wideberth.cli.commands import PathOptions
+from wideberth.cli.errors import UserError
+from wideberth.cli.output import (
+    Progress,
+    check_free,
+    records,
+    say,
+    write_json,
+    write_table,
+)
+from wideberth.cli.prepare import Rows
+from wideberth.cli.recipe import preparation
+from wideberth.cli.uncertainty import Uncertainty, read_training_data
+from wideberth.estimators.pipeline import carry_noise, linear_map
+from wideberth.path import Path, path
 
-__all__ = ["add_parser"]
+__all__ = ["run"]
 
-_DESCRIPTION = """\
-Train models for many values of C and of the radius, each with its proof of optimality.
-
-The output is a CSV with one line per model: C, radius, objective, how near the optimum
-it is proven to be, and how many rows are proven to have no influence (removed) or full
-weight (saturated). With more than two classes each is set against the rest in turn.
-Where rows have radii of their own the radius is a factor on them (radius_factor).
-"""
-_EPILOG = """\
-examples:
-  wideberth path data.csv --target sick --standardize --radii 0 0.1 0.2 > path.csv
-  wideberth path data.csv --target sick --replicates patient --radii 0.5 1 2 --weights
-  wideberth path data.csv --target sick --Cs 0.01 0.1 1 10 --json
-
-"""
-
-
-def add_parser(commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "path",
-        help="train models along C and radius",
-        usage="wideberth path DATA --target COL [options]",
-        description=_DESCRIPTION,
-        epilog=_EPILOG + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("data", metavar="DATA", help="file with the rows, or -")
-    parser.add_argument(
-        "--target", metavar="COL", help="column with the class (LIBSVM: label, .npz: y)"
-    )
-    parser.add_argument(
-        "--out", metavar="FILE", help="CSV to write (default: print it)"
-    )
-    parser.add_argument(
-        "--weights",
-        action="store_true",
-        help="add the weight of every feature, and the intercept, in raw units",
-    )
-    add_noise(parser)
-    group = parser.add_argument_group("training")
-    group.add_argument(
-        "--Cs", type=positive, nargs="+", metavar="C", help="values of C to train with"
-    )
-    group.add_argument(
-        "--points",
-        type=count,
-        default=30,
-        metavar="N",
-        help="how many values of C where none are given (default: %(default)s)",
-    )
-    add_preparation(group)
-    add_input(parser)
-    add_output(parser)
-    parser.set_defaults(run=lambda options: _run(options, parser))
+_COLUMNS = (
+    *("C", "radius", "objective", "relative_gap", "converged", "null", "undecided"),
+    *("removed", "saturated", "n_iter", "seconds"),
+)
 
 
-def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    check_together(options, parser)
-    from wideberth.cli.output import check_free, say, table_text, write, write_json
-    from wideberth.cli.progress import Progress
-    from wideberth.cli.walking import walk
-
+def run(options: PathOptions) -> int:
+    """Write the table of models."""
     check_free([options.out], options.force)
     with Progress(options.json) as progress:
-        headings, lines = walk(options, progress)
-    if options.out or not options.json:
-        write(options.out or "-", table_text(headings, lines), options.force)
+        headings, lines = _table(options.with_target(), progress)
+    write_table(options, headings, lines)
     proven = all(line[headings.index("converged")] for line in lines)
     if options.json:
-        points = [dict(zip(headings, line, strict=True)) for line in lines]
-        write_json({"proven": proven, "path": points})
+        write_json({"proven": proven, "path": records(headings, lines)})
     elif options.out and options.out != "-":
         say(f"{len(lines)} models written to {options.out}")
     return 0 if proven else 3
+
+
+def _table(options: PathOptions, progress: Progress) -> tuple[list[str], list[list]]:
+    rows, uncertainty, _ = read_training_data(options, progress)
+    classes = np.unique(rows.y)
+    several = len(classes) > 2
+    prepare = preparation(options, rows.X)
+    headings = [*(["class"] if several else []), *_COLUMNS]
+    if uncertainty.per_row:  # then models differ by the factor on the radii
+        headings[headings.index("radius")] = "radius_factor"
+    if options.weights:
+        headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
+    lines = []
+    for label in classes if several else classes[1:]:
+        progress.show(f"training models of {label}" if several else "training")
+        found = _one_path(options, prepare, rows, uncertainty, label)
+        raw = _raw_weights(found, prepare, rows.X) if options.weights else None
+        for k, j in np.argwhere(found.done):
+            line = [str(label)] if several else []
+            line += [getattr(found[k, j], name) for name in _COLUMNS]
+            line += [] if raw is None else raw[k, j].tolist()
+            lines.append(line)
+    return headings, lines
+
+
+def _one_path(
+    options: PathOptions, prepare, rows: Rows, uncertainty: Uncertainty, label
+) -> Path:
+    radii = np.array(options.radii or [1.0])
+    weight = options.class_weight
+    try:
+        found = path(
+            prepare.transform(rows.X),
+            np.where(rows.y == label, 1, -1),
+            Cs=options.Cs or options.points,
+            radii=radii if uncertainty.per_row else uncertainty.radius * radii,
+            radius=uncertainty.radius if uncertainty.per_row else None,
+            noise=carry_noise(uncertainty.noise, prepare, rows.X),
+            sample_weight=weight and compute_sample_weight(weight, rows.y),
+            tol=options.tol,
+            random_state=options.seed,
+            quiet=True,
+        )
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    if not found.complete:
+        raise KeyboardInterrupt  # path gives what it has; half a table is no result
+    return found
+
+
+def _raw_weights(found: Path, prepare, X) -> np.ndarray:
+    """Intercepts and weights in the units of the data, shape (radii, Cs, 1 + d)."""
+    origin = np.zeros((1, X.shape[1]))
+    shift = np.ravel(
+        prepare.transform(sp.csr_array(origin) if sp.issparse(X) else origin)
+    )
+    weights = found.coefs @ linear_map(prepare, X).toarray()
+    intercepts = found.intercepts + found.coefs @ shift
+    return np.concatenate([intercepts[..., None], weights], axis=2)

@@ -7,7 +7,6 @@ table in memory, missing values for one, is refused.
 from __future__ import annotations
 
 import os
-from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, listed, quoted, require
 from wideberth.cli.labels import Label, check_classes, label_values
 from wideberth.cli.prepare import extremes, moments
@@ -170,7 +170,7 @@ class Survey:
         self.rows = total
 
 
-def open_pieces(options: Namespace) -> tuple[Pieces, dict[str, str]]:
+def open_pieces(options: FitOptions) -> tuple[Pieces, dict[str, str]]:
     """Open DATA as the options ask, and say how it was read."""
     kind = options.format or kind_of(options.data)
     if not os.path.exists(options.data):
@@ -276,7 +276,7 @@ def _csv_form(path: str, header: Header, plan: Plan):
     return form(texts | dict.fromkeys(numbers, pa.float64()))
 
 
-def _open_libsvm(options: Namespace, request: Request) -> Pieces:
+def _open_libsvm(options: FitOptions, request: Request) -> Pieces:
     source = LibsvmSource(options.data, memory=options.memory)
     names = feature_names(range(source.first, source.first + source.d))
     plan = request.plan([LABEL, *names], options.data, sparse=True)
@@ -285,7 +285,7 @@ def _open_libsvm(options: Namespace, request: Request) -> Pieces:
     return Pieces(source, "libsvm", plan, {name: k for k, name in enumerate(names)})
 
 
-def _open_npy(options: Namespace, request: Request) -> Pieces:
+def _open_npy(options: FitOptions, request: Request) -> Pieces:
     if not os.path.isfile(options.target):
         raise UserError(
             f"{options.target}: there is no such file; the labels of {options.data} "

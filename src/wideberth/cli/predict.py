@@ -1,86 +1,119 @@
-"""`wideberth predict`: the class of every row."""
+"""`wideberth predict`: the class of every row, and how models are applied to tables."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from wideberth.cli.options import EXIT_CODES, add_application, add_input, add_output
+import numpy as np
+import scipy.sparse as sp
 
-__all__ = ["add_parser"]
+from wideberth.cli.commands import ApplyOptions, PredictOptions
+from wideberth.cli.model import Model, load_model
+from wideberth.cli.output import (
+    Progress,
+    check_free,
+    records,
+    warn,
+    write_json,
+    write_table,
+)
+from wideberth.cli.prepare import incomplete
+from wideberth.cli.sources import Request, Table, open_table
 
-_DESCRIPTION = """\
-Predict the class of every row of DATA with a model that `wideberth fit` wrote.
-
-Columns are found by name, in whatever order; further ones are ignored. The output is a
-CSV with one line per row of DATA, in its order. Rows that lack a value the model needs
-get an empty prediction, and standard error says how many there are.
-"""
-_EPILOG = """\
-examples:
-  wideberth predict model.skops new.csv > predictions.csv
-  wideberth predict model.skops new.csv --id patient --scores --out predictions.csv
-
-"""
-
-
-def add_parser(commands) -> None:
-    """Add the command."""
-    parser = commands.add_parser(
-        "predict",
-        help="predict the class of every row of a table",
-        usage="wideberth predict MODEL DATA [options]",
-        description=_DESCRIPTION,
-        epilog=_EPILOG + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_application(parser)
-    parser.add_argument(
-        "--scores",
-        action="store_true",
-        help="add the score of each class (of the second, where there are two)",
-    )
-    add_input(parser)
-    add_output(parser)
-    parser.set_defaults(run=_run)
+__all__ = ["Applied", "apply_model", "run"]
 
 
-def _run(options: argparse.Namespace) -> int:
-    from wideberth.cli.applying import apply_model
-    from wideberth.cli.model import load_model
-    from wideberth.cli.output import check_free, table_text, write, write_json
-    from wideberth.cli.progress import Progress
-
+def run(options: PredictOptions) -> int:
+    """Write the table of predictions."""
     check_free([options.out], options.force)
     with Progress(options.json) as progress:
         applied = apply_model(load_model(options.model), options, progress)
-    classes = applied.model.classes
-    usable, X = applied.usable, applied.X
-    predictions: list = [None] * applied.table.n
-    scores: list = [[None]] * applied.table.n
-    if usable.any():
-        values = applied.model.pipeline.decision_function(X[usable])
-        labels = applied.model.pipeline.predict(X[usable]).tolist()
-        values = values.reshape(len(labels), -1).tolist()
-        for row, label, score in zip(usable.nonzero()[0], labels, values, strict=True):
-            predictions[row], scores[row] = label, score
-    names = [f"score {k}" for k in (classes[1:] if len(classes) == 2 else classes)]
-    headings = [applied.id_name, "prediction", *(names if options.scores else [])]
-    scores = [(score + [None] * len(names))[: len(names)] for score in scores]
-    lines = [
-        [name, label, *(score if options.scores else [])]
-        for name, label, score in zip(applied.ids, predictions, scores, strict=True)
-    ]
-    if options.out or not options.json:
-        write(options.out or "-", table_text(headings, lines), options.force)
+    pipeline, classes = applied.model.pipeline, applied.model.classes
+    headings = [applied.id_name, "prediction"]
+    columns = [applied.ids, applied.answers(pipeline.predict)]
+    if options.scores:
+        scored = classes[1:] if len(classes) == 2 else classes
+        none = [None] * len(scored)
+        scores = applied.answers(
+            lambda X: pipeline.decision_function(X).reshape(X.shape[0], -1)
+        )
+        headings += [f"score {k}" for k in scored]
+        columns += zip(*(none if row is None else row for row in scores), strict=True)
+    lines = list(zip(*columns, strict=True))
+    write_table(options, headings, lines)
     if options.json:
-        summary = {
+        summary: dict = {
             "rows": applied.table.n,
-            "predicted": int(usable.sum()),
+            "predicted": int(applied.usable.sum()),
             "classes": classes.tolist(),
         }
         if not options.out:
-            summary["predictions"] = [
-                dict(zip(headings, line, strict=True)) for line in lines
-            ]
+            summary["predictions"] = records(headings, lines)
         write_json(summary)
     return 0
+
+
+@dataclass
+class Applied:
+    """Rows of a table as a model sees them."""
+
+    model: Model
+    table: Table
+    X: np.ndarray | sp.csr_array
+    usable: np.ndarray  # the others lack a value, or have a category unknown to it
+    ids: list
+    id_name: str
+
+    def answers(self, method: Callable) -> list:
+        """What a method of the model says of every row; None of those not usable."""
+        found: list = [None] * self.table.n
+        rows = np.flatnonzero(self.usable)
+        if rows.size:
+            for row, answer in zip(rows, method(self.X[rows]).tolist(), strict=True):
+                found[row] = answer
+        return found
+
+
+def apply_model(
+    model: Model,
+    options: ApplyOptions,
+    progress: Progress,
+    target: str | None = None,
+    radius_column: str | None = None,
+) -> Applied:
+    """Read the columns that a model needs by name, and find the usable rows.
+
+    Target and radii may be absent where they have the names they had in training.
+    """
+    aside = [name for name in (options.id, target) if name is not None]
+    request = Request(
+        texts=(*aside, *model.columns.categories),
+        numbers=() if radius_column is None else (radius_column,),
+        features=model.columns.numeric,
+        optional=frozenset([model.target, model.radius_column or model.target]),
+    )
+    progress.show(f"reading {options.data}")
+    table, source = open_table(options.data, request, options.reading())
+    X, unknown = model.columns.encode(table)
+    usable = ~unknown
+    if not any(name == "simpleimputer" for name, _ in model.pipeline.steps):
+        usable &= ~incomplete(table, model.columns)
+    _tell(~usable & ~unknown, "lack a value", source.name)
+    _tell(unknown, "are of a category unknown to the model", source.name)
+    ids = list(range(1, table.n + 1))
+    if options.id is not None:
+        ids = table.texts[options.id].tolist()
+    return Applied(model, table, X, usable, ids, options.id or "row")
+
+
+def _tell(rows: np.ndarray, why: str, where: str) -> None:
+    """Say which rows get no answer."""
+    numbers = np.flatnonzero(rows)
+    if numbers.size:
+        first = ", ".join(str(k + 1) for k in numbers[:5])
+        more = ", …" if numbers.size > 5 else ""
+        warn(
+            f"{where}: {numbers.size} of {len(rows)} rows {why} and get no answer "
+            f"(rows {first}{more})."
+        )

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import warnings
-from argparse import Namespace
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError
-from wideberth.cli.uncertainty import Uncertainty
-from wideberth.estimators import RobustLinearSVC
+from wideberth.cli.options import TrainingOptions
+from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.pipeline import (
     RobustPipeline,
     carry_noise,
     make_robust_pipeline,
 )
 
-__all__ = ["Fitted", "Recipe", "fold_count", "texts_of"]
+__all__ = ["Fitted", "Recipe", "fold_count", "preparation", "texts_of"]
 
-#: Values of C to choose from, and folds to choose by where none are asked for.
-_POINTS, _FOLDS = 12, 5
+#: Number of values of C that --cv chooses from.
+_POINTS = 12
+#: Number of folds that --cv chooses by where --folds asks for none.
+_FOLDS = 5
+
+
+def preparation(options: TrainingOptions, X) -> Pipeline:
+    """Return the steps before the classifier as one transformer, fitted to the rows."""
+    return make_pipeline(*(_steps(options, X) or [FunctionTransformer()])).fit(X)
+
+
+def _steps(options: TrainingOptions, X) -> list:
+    """What is done to the rows before they reach the classifier."""
+    sparse = sp.issparse(X)
+    steps: list = []
+    if options.missing == "median" and not sparse:
+        steps.append(SimpleImputer(strategy="median"))
+    if options.standardize:
+        steps.append(StandardScaler(with_mean=not sparse))
+    return steps
 
 
 @dataclass(frozen=True)
@@ -33,44 +55,49 @@ class Fitted:
     choice: dict | None
     notes: list[str]
 
+    @property
+    def factor(self) -> float:
+        """What the radii that options give were multiplied with in training."""
+        return 1.0 if self.choice is None else float(self.choice["factor"])
+
 
 @dataclass(frozen=True)
 class Recipe:
     """Preprocessing and classifier, as the options ask for."""
 
-    options: Namespace
+    options: FitOptions
     noise: str | np.ndarray
-    sparse: bool
-
-    @classmethod
-    def of(cls, options: Namespace, X, uncertainty: Uncertainty) -> Recipe:
-        """Take what does not change from fold to fold."""
-        return cls(options, uncertainty.noise, sp.issparse(X))
 
     def fit(self, X, y, radius) -> Fitted:
         """Fit to rows with one radius, or one each."""
-        C, factor, choice = self.options.C, 1.0, None
         try:
-            if self.options.cv:
-                choice = self._choose(X, y, radius)
-                C, factor = choice["C"], choice["factor"]
-            radius = factor * radius
-            model = make_robust_pipeline(*self.steps(), self._classifier(C, radius))
-            params = {"robustlinearsvc__radius": radius} if np.ndim(radius) else {}
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                model.fit(X, y, **params)
+            choice = self._choose(X, y, radius) if self.options.cv else None
+            return self._train(X, y, radius, choice)
         except ValueError as error:
             raise UserError(str(error)) from error
+
+    def _train(self, X, y, radius, choice: dict | None) -> Fitted:
+        options = self.options
+        if choice is not None:
+            radius = choice["factor"] * radius
+        each = np.ndim(radius) > 0
+        classifier = RobustLinearSVC(
+            C=options.C if choice is None else choice["C"],
+            radius=0.0 if each else float(radius),
+            noise=self.noise,
+            class_weight=options.class_weight,
+            tol=options.tol,
+            random_state=options.seed,
+        )
+        model = make_robust_pipeline(*_steps(options, X), classifier)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, y, **{"robustlinearsvc__radius": radius} if each else {})
         return Fitted(model, radius, choice, texts_of(caught))
 
     def _choose(self, X, y, radius) -> dict:
         """C, and a factor on the radii, by cross-validation within these rows."""
-        from sklearn.model_selection import StratifiedKFold
-
-        from wideberth.estimators.cv import RobustLinearSVCCV
-
-        options, prepare = self.options, self.preparation().fit(X)
+        options, prepare = self.options, preparation(self.options, X)
         folds = fold_count(y, options.folds or _FOLDS)
         if not folds:
             raise UserError("--cv needs at least two rows of every class.")
@@ -98,40 +125,11 @@ class Recipe:
             "folds": folds,
         }
 
-    def preparation(self):
-        """Return the steps before the classifier as one transformer."""
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import FunctionTransformer
-
-        return make_pipeline(*(self.steps() or [FunctionTransformer()]))
-
-    def steps(self) -> list:
-        """What is done to the rows before they reach the classifier."""
-        from sklearn.impute import SimpleImputer
-        from sklearn.preprocessing import StandardScaler
-
-        steps: list = []
-        if self.options.missing == "median" and not self.sparse:
-            steps.append(SimpleImputer(strategy="median"))
-        if self.options.standardize:
-            steps.append(StandardScaler(with_mean=not self.sparse))
-        return steps
-
-    def _classifier(self, C: float, radius) -> RobustLinearSVC:
-        return RobustLinearSVC(
-            C=C,
-            radius=0.0 if np.ndim(radius) else float(radius),
-            noise=self.noise,
-            class_weight=self.options.class_weight,
-            tol=self.options.tol,
-            random_state=self.options.seed,
-        )
-
 
 def fold_count(y: np.ndarray, wanted: int) -> int:
     """As many folds as every class has samples for; 0 where it cannot be done."""
-    smallest = int(np.unique(y, return_counts=True)[1].min())
-    return min(wanted, smallest) if min(wanted, smallest) >= 2 else 0
+    folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
+    return folds if folds >= 2 else 0
 
 
 def texts_of(caught: list[warnings.WarningMessage]) -> list[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import UserError, listed, quoted
-from wideberth.cli.prepare import Columns, Rows, moments
-from wideberth.cli.sources import Format, Request, Table, open_table
+from wideberth.cli.options import TrainingOptions
+from wideberth.cli.output import Progress
+from wideberth.cli.prepare import Columns, Rows, moments, training_rows
+from wideberth.cli.sources import Format, Request, Source, Table, open_table
 from wideberth.cli.sources.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
@@ -19,13 +20,7 @@ from wideberth.measurement.radius import (
     scales_from_replicates,
 )
 
-__all__ = [
-    "Uncertainty",
-    "average_replicates",
-    "find_uncertainty",
-    "row_radii",
-    "tell_radius",
-]
+__all__ = ["Uncertainty", "read_training_data", "row_radii", "tell_radius"]
 
 #: What a radius means, by the shape of the noise.
 _ABOUT = {
@@ -33,8 +28,14 @@ _ABOUT = {
     "linf": "by which every feature may be off, in the units of the data",
     "l1": "the sum of absolute errors, in the units of the data",
 }
-#: How sure to be that replicates differ in precision before saying so.
-_SURE = 1e-3
+_COVERED = {
+    "margin": "the change of a row's score",
+    "sample": "the whole displacement of a row",
+}
+_END = {"truth": "the truth", "reading": "a further single reading"}
+#: Largest probability that chance alone makes replicates differ in precision as they
+#: do, at which the report says that they differ; one false alarm in a thousand tables.
+_CHANCE = 1e-3
 
 
 @dataclass
@@ -60,33 +61,61 @@ class Uncertainty:
         """The radius of some rows."""
         return self.radius[rows] if self.per_row else self.radius  # type: ignore[index]
 
+    def chosen(self, radius: float | np.ndarray, choice: dict | None) -> Uncertainty:
+        """The radii that cross-validation chose, and how."""
+        story = self.story
+        if choice is not None and len(choice["factors"]) > 1:
+            tried = ", ".join(f"{factor:g}" for factor in choice["factors"])
+            how = f"chosen from {tried} by cross-validation"
+            if self.unit_radius:
+                story = f"{choice['factor']:g} for every row, {how}, {story}"
+            else:
+                story = f"{choice['factor']:g} times ({how}) this radius: {story}"
+        return replace(self, radius=radius, story=story)
 
-def find_uncertainty(
-    options: Namespace, table: Table, rows: Rows
-) -> tuple[Rows, Uncertainty]:
-    """Radius and noise shape that the options ask for.
 
-    With replicates the rows returned are their means.
-    """
-    if options.replicates is not None:
-        return _from_replicates(options, table, rows)
+def read_training_data(
+    options: TrainingOptions, progress: Progress
+) -> tuple[Rows, Uncertainty, Source]:
+    """Read DATA as the options ask: rows to train on, and how far they may be off."""
+    assert options.target is not None
+    groups = () if options.replicates is None else (options.replicates,)
+    radii = () if options.radius_column is None else (options.radius_column,)
+    request = Request(
+        target=options.target,
+        texts=(options.target, *groups, *options.one_hot),
+        numbers=radii,
+        dropped=options.drop,
+    )
+    progress.show(f"reading {options.data}")
+    table, source = open_table(options.data, request, options.reading())
+    try:
+        rows = training_rows(
+            table, options.target, options.one_hot, options.missing, groups + radii
+        )
+        if options.replicates is not None:
+            return *_from_replicates(options, table, rows), source
+        return rows, _of_rows(options, table, rows), source
+    except UserError as error:
+        raise UserError(f"{source.name}: {error}") from error
+
+
+def _of_rows(options: TrainingOptions, table: Table, rows: Rows) -> Uncertainty:
+    """Radius and noise shape of rows that were measured once."""
     noise, about = _shape(options, rows)
+    story, unit = tell_radius(options, about), False
+    radius: float | np.ndarray = options.radius or 0.0
     if options.radius_column is not None:
         radius = row_radii(table, options.radius_column)[rows.kept]
-        return rows, Uncertainty(radius, noise, tell_radius(options, about), {})
-    if options.radius is not None:
-        story = tell_radius(options, about)
-        return rows, Uncertainty(options.radius, noise, story, {})
-    if options.noise_scales is None and options.radii is not None:
-        return rows, Uncertainty(1.0, noise, about, {}, unit_radius=True)
-    if options.noise_scales is None:
-        return rows, Uncertainty(0.0, noise, tell_radius(options, about), {})
-    radius = _radius_from_std(options, noise)
-    story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
-    return rows, Uncertainty(radius, noise, story, {})
+    elif options.radius is None and options.noise_scales is not None:
+        radius = _radius_from_std(options, noise)
+        story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
+    elif options.radius is None and options.radii:
+        radius, story, unit = 1.0, about, True
+    return Uncertainty(radius, noise, story, {}, unit)
 
 
-def tell_radius(options: Namespace, about: str = _ABOUT["l2"]) -> str:
+def tell_radius(options: TrainingOptions, about: str = _ABOUT["l2"]) -> str:
     """Say in words which radii the options give: a column, a number, or none."""
     if options.radius_column is not None:
         return f"each row has its own, in the column {options.radius_column}, {about}"
@@ -108,30 +137,19 @@ def row_radii(table: Table, column: str) -> np.ndarray:
     return radii
 
 
-def _radius_from_std(options: Namespace, noise: np.ndarray | str) -> float:
-    return float(
-        radius_from_std(
-            1.0,
-            len(noise),
-            noise=noise,
-            confidence=options.confidence,
-            covers=options.covers,
-        )
-    )
+def _radius_from_std(options: TrainingOptions, noise: np.ndarray | str) -> float:
+    how = {"confidence": options.confidence, "covers": options.covers}
+    return float(radius_from_std(1.0, len(noise), noise=noise, **how))
 
 
-def _promise(options: Namespace) -> str:
-    covered = {
-        "margin": "the change of a row's score",
-        "sample": "the whole displacement of a row",
-    }[options.covers]
-    return f"it covers {covered} in {100 * options.confidence:g} % of cases"
+def _promise(options: TrainingOptions) -> str:
+    share = f"{100 * options.confidence:g} % of cases"
+    return f"it covers {_COVERED[options.covers]} in {share}"
 
 
-def _shape(options: Namespace, rows: Rows) -> tuple[str | np.ndarray, str]:
+def _shape(options: TrainingOptions, rows: Rows) -> tuple[str | np.ndarray, str]:
     """The noise shape, and what it means in words."""
-    columns = rows.columns
-    n_exact = columns.n_indicators
+    columns, n_exact = rows.columns, rows.columns.n_indicators
     if options.noise_scales is not None:
         scales = _read_scales(options.noise_scales, columns)
         return scales, f"in units of the noise scales in {options.noise_scales}"
@@ -178,13 +196,11 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
                 "features; give one for each, or a table of name and scale."
             )
         return np.concatenate([scales, np.zeros(columns.n_indicators)])
-    names = [str(name) for name in table.texts["1"][first:]]
-    given = dict(zip(names, scales, strict=True))
-    known = {*columns.features, *columns.categories}
-    if strange := [name for name in given if name not in known]:
+    given = dict(zip(map(str, table.texts["1"][first:]), scales, strict=True))
+    if strange := given.keys() - {*columns.features, *columns.categories}:
         raise UserError(
-            f"{source.name} names {listed(strange)}, which is no feature; the features "
-            f"are {listed(columns.features, 12)}."
+            f"{source.name} names {listed(n for n in given if n in strange)}, which is "
+            f"no feature; the features are {listed(columns.features, 12)}."
         )
     if absent := [name for name in columns.numeric if name not in given]:
         raise UserError(
@@ -195,52 +211,47 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
 
 
 def _from_replicates(
-    options: Namespace, table: Table, rows: Rows
+    options: TrainingOptions, table: Table, rows: Rows
 ) -> tuple[Rows, Uncertainty]:
     """Means of the replicates, noise scales pooled over them, and radii."""
-    ids = table.texts[options.replicates][rows.kept]
+    column = str(options.replicates)
+    ids = table.texts[column][rows.kept]
     groups = _groups(ids)
     for members in groups:
         if len(set(rows.y[members].tolist())) > 1:
             raise UserError(
                 f"{table.where(int(rows.kept[members[0]]))}: measurements of "
-                f"{quoted(ids[members[0]])} in column {quoted(options.replicates)} "
-                "have different classes; replicates are of one sample."
+                f"{quoted(ids[members[0]])} in column {quoted(column)} have different "
+                "classes; replicates are of one sample."
             )
-    X = sp.csr_array(rows.X).toarray() if sp.issparse(rows.X) else rows.X
-    repeated = [X[members] for members in groups if len(members) > 1]
+    X = rows.X.toarray() if sp.issparse(rows.X) else rows.X  # type: ignore[union-attr]
+    readings = [X[members] for members in groups]
+    repeated = [group for group in readings if len(group) > 1]
     if not repeated:
         raise UserError(
-            f"no value occurs twice in column {quoted(options.replicates)}; replicates "
-            "need at least one sample that was measured twice."
+            f"no value occurs twice in column {quoted(column)}; replicates need at "
+            "least one sample that was measured twice."
         )
-    noisy = len(rows.columns.numeric)
     scales = scales_from_replicates(repeated)
-    scales[noisy:] = 0
+    scales[len(rows.columns.numeric) :] = 0
     if not scales.any():
         raise UserError("all replicates agree exactly; there is no noise to learn.")
-    counts = np.array([len(members) for members in groups])
-    radius = _replicate_radii(options, X, groups, counts, scales)
+    radius = _replicate_radii(options, readings, scales)
     facts = {
         "samples": len(groups),
-        "samples_measured_once": int((counts == 1).sum()),
+        "samples_measured_once": len(readings) - len(repeated),
         "readings": len(ids),
         "noise_scales": dict(zip(rows.columns.features, scales.tolist(), strict=True)),
         "precision_differs": _precision_differs(repeated, scales),
     }
-    end = {"truth": "the truth", "reading": "a further single reading"}[options.between]
     story = (
         f"from {len(ids)} measurements of {len(groups)} samples, between their mean "
-        f"and {end} ({_promise(options)}), in units of the noise found in each feature"
+        f"and {_END[options.between]} ({_promise(options)}), in units of the noise "
+        "found in each feature"
     )
     first = np.array([members[0] for members in groups])
-    averaged = Rows(
-        average_replicates(X, groups),
-        rows.y[first],
-        rows.columns,
-        rows.kept[first],
-        rows.facts,
-    )
+    means = np.array([group.mean(axis=0) for group in readings])
+    averaged = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
     return averaged, Uncertainty(radius, scales, story, facts)
 
 
@@ -252,12 +263,9 @@ def _groups(ids: np.ndarray) -> list[np.ndarray]:
     return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
-def average_replicates(X: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
-    """Mean of each group."""
-    return np.array([X[members].mean(axis=0) for members in groups])
-
-
-def _replicate_radii(options, X, groups, counts, scales) -> np.ndarray:
+def _replicate_radii(
+    options: TrainingOptions, readings: list[np.ndarray], scales: np.ndarray
+) -> np.ndarray:
     """One radius per sample, in units of the scales.
 
     With a shared precision the displacement between the mean of r readings and the
@@ -265,13 +273,13 @@ def _replicate_radii(options, X, groups, counts, scales) -> np.ndarray:
     each sample's spread is measured by its own readings, and the pooled level stands in
     for samples that were measured once.
     """
+    counts = np.array([len(group) for group in readings])
     factors = 1 / counts + (options.between == "reading")
     radii = _radius_from_std(options, scales) * np.sqrt(factors)
     if options.precision == "own":
         used = scales > 0
-        several = np.flatnonzero(counts > 1)
-        radii[several] = radius_from_replicates(
-            [X[groups[k]][:, used] for k in several],
+        radii[counts > 1] = radius_from_replicates(
+            [group[:, used] for group in readings if len(group) > 1],
             confidence=options.confidence,
             covers=options.covers,
             noise=scales[used],
@@ -288,16 +296,12 @@ def _precision_differs(repeated: list[np.ndarray], scales: np.ndarray) -> bool:
     if len(repeated) < 2:
         return False
     used = scales > 0
-    freedom = np.array([used.sum() * (len(group) - 1.0) for group in repeated])
-    squares = np.array(
-        [
-            np.sum(((group - group.mean(axis=0))[:, used] / scales[used]) ** 2)
-            for group in repeated
-        ]
-    )
+    units = [group[:, used] / scales[used] for group in repeated]
+    freedom = np.array([used.sum() * (len(group) - 1.0) for group in units])
+    squares = np.array([np.sum((group - group.mean(axis=0)) ** 2) for group in units])
     total = freedom.sum()
     with np.errstate(divide="ignore"):  # readings that agree exactly
         logs = freedom @ np.log(squares / freedom)
     statistic = total * np.log(squares.sum() / total) - logs
     correction = 1 + (np.sum(1 / freedom) - 1 / total) / (3 * (len(repeated) - 1))
-    return bool(stats.chi2.sf(statistic / correction, len(repeated) - 1) < _SURE)
+    return bool(stats.chi2.sf(statistic / correction, len(repeated) - 1) < _CHANCE)

@@ -3,7 +3,7 @@
 A of x' = Ax + c is read off a fitted step by transforming multiples of unit vectors, so
 steps need not be known by name. A certificate in raw units holds only if the step is
 affine *everywhere* that noise may lead, so each step of a pipeline is held against
-Ax + c at points of many sizes and in many places (`_probes.py`): every output column
+Ax + c at points of many sizes and in many places (`probes.py`): every output column
 by itself, within the rounding of its own terms,
 
     |T(x)_k − (Ax + c)_k| ≤ ε (Σ_j |A_kj|(|x_j| + m_j) + |c_k|) ,   m_j = max |x_j| ,
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,8 +33,6 @@ from wideberth.problem.quiet import quietly
 
 __all__ = ["linear_map"]
 
-#: Unit vectors transformed at a time.
-_BATCH = 1024
 #: Length of the moves that A is read from, in largest values of the feature: so far
 #: away the rounding of offsets does not count, and the points go no farther.
 _READING = 2.0**20
@@ -111,14 +110,13 @@ class _AffineStep:
 
     def _read(self) -> tuple[sp.csr_array, np.ndarray]:
         """A and c from the transforms of 0 and of multiples of unit vectors."""
-        sample, d = self.sample, self.sample.n_features
-        offset = _dense(self._outputs(sample.origin()))[0]
-        scale = np.where(sample.size > 0, sample.size, 1.0)
-        steps = _READING * 2.0 ** np.ceil(np.log2(scale))  # dividing by them is exact
-        changes = []
-        for start in range(0, d, _BATCH):
-            points = sample.units(steps, start, min(start + _BATCH, d))
-            changes.append(sp.csr_array(_less(self._outputs(points)[2:], offset)))
+        size, changes = self.sample.size, []
+        # Powers of two: dividing by them is exact.
+        steps = _READING * 2.0 ** np.ceil(np.log2(np.where(size > 0, size, 1.0)))
+        for points in self.sample.units(steps):
+            out = self._outputs(points)
+            offset = _dense(out[:1])[0]
+            changes.append(sp.csr_array(_less(out[1:], offset)))
         linear = sp.diags_array(1 / steps) @ sp.vstack(changes)
         return linear.T.tocsr(), offset
 
@@ -130,10 +128,11 @@ class _AffineStep:
         found = _beyond(off, terms, self.level, _rounding(out))
         if found is not None:
             row, column = found
+            expected = _dense(points[[row]] @ self.linear.T)[0] + self.offset
             self.refuse(
-                f"output {column} is {_entry(out, row, column):.6g} at a point where "
-                "its values elsewhere, if it were affine, would make it "
-                f"{self._expected(points, row, column):.6g}"
+                f"output {column} is {_dense(out[[row]])[0, column]:.6g} at a point "
+                "where its values elsewhere, if it were affine, would make it "
+                f"{expected[column]:.6g}"
             )
 
     def _require_affine_beside_missing(self, points) -> None:
@@ -164,10 +163,6 @@ class _AffineStep:
         uses_present = np.abs(moves) @ self.absolute.T > 0
         self.fills_missing |= bool(np.any(uses_missing & ~np.isnan(out)))
         self.loses_present |= bool(np.any(uses_present & handed_on))
-
-    def _expected(self, points, row: int, column: int) -> float:
-        at = _dense(points[[row]]) @ self.linear.T
-        return float(at[0, column] + self.offset[column])
 
     def _outputs(self, points):
         """T(points), dense or sparse as the points are; every value a number."""
@@ -228,14 +223,13 @@ def _special_values(transformer) -> list[float]:
     """Numbers that a step, or a step inside it, reads as a sign for "missing"."""
     if not hasattr(transformer, "get_params"):
         return []
-    found = {
+    signs = [
         value
         for name, value in transformer.get_params().items()
         if name.split("__")[-1] == "missing_values"
-        and isinstance(value, int | float | np.number)
-        and np.isfinite(value)
-    }
-    return sorted(map(float, found))
+    ]
+    numbers = [float(sign) for sign in signs if isinstance(sign, Real)]
+    return sorted({number for number in numbers if np.isfinite(number)})
 
 
 def _less(out, row: np.ndarray):
@@ -248,7 +242,3 @@ def _less(out, row: np.ndarray):
 
 def _dense(values) -> np.ndarray:
     return values.toarray() if sp.issparse(values) else values
-
-
-def _entry(values, row: int, column: int) -> float:
-    return float(_dense(values[[row]])[0, column])

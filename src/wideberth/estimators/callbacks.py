@@ -28,12 +28,13 @@ class Progress:
     """Reports a fit to the callbacks set on an estimator; does nothing without any."""
 
     def __init__(self, estimator, n_problems: int, **data):
-        self.estimator, self.data, self.root = estimator, data, None
+        self.root = None
         if hasattr(estimator, "_init_callback_context"):
             self.root = estimator._init_callback_context(
                 max_subtasks=n_problems, sequential_subtasks=False
             )
-            self.root.call_on_fit_task_begin(estimator=estimator, **data)
+            self.known = {"estimator": estimator, **data}
+            self.root.call_on_fit_task_begin(**self.known)
 
     def watch(self, problem: int, verbose=None):
         """Return a callback for `solve`, and a function to call when it is done."""
@@ -42,21 +43,19 @@ class Progress:
         context = self.root.subcontext(
             task_name="binary problem", task_id=problem, max_subtasks=None
         )
-        context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        context.call_on_fit_task_begin(**self.known)
 
         def certified(entry):
             point = context.subcontext(task_name="certified point")
-            point.call_on_fit_task_begin(estimator=self.estimator, **self.data)
-            stop = point.call_on_fit_task_end(estimator=self.estimator, **self.data)
+            point.call_on_fit_task_begin(**self.known)
+            stop = point.call_on_fit_task_end(**self.known)
             return stop or bool(verbose and verbose(entry))
 
-        return certified, lambda: context.call_on_fit_task_end(
-            estimator=self.estimator, **self.data
-        )
+        return certified, lambda: context.call_on_fit_task_end(**self.known)
 
     def end(self, **fitted) -> None:
         """Report the end of the fit, with the attributes that make it usable."""
         if self.root is not None:
             self.root.call_on_fit_task_end(
-                estimator=self.estimator, reconstruction_attributes=fitted, **self.data
+                reconstruction_attributes=fitted, **self.known
             )

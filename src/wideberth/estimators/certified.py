@@ -8,6 +8,7 @@ import numpy as np
 
 from wideberth import certify
 from wideberth.problem.arrays import host
+from wideberth.problem.labels import class_numbers
 from wideberth.problem.validation import check_per_sample
 
 if TYPE_CHECKING:
@@ -17,11 +18,7 @@ __all__ = ["CertifiedMixin"]
 
 
 class CertifiedMixin:
-    """What a fitted model promises about samples that are off; see `certify`.
-
-    For a classifier with `decision_function` and `_robust_model()`, which returns the
-    fitted `RobustLinearSVC`, and its weights and noise shape in units of X.
-    """
+    """What a fitted model promises about samples that are off; see `certify`."""
 
     def certified_radius(self, X) -> np.ndarray:
         """Return how far each sample may move before its prediction can change.
@@ -38,8 +35,7 @@ class CertifiedMixin:
         array of shape (n_samples,)
             Infinite where no noise of this shape can change the prediction.
         """
-        values = host(self.decision_function(X))  # type: ignore[attr-defined]
-        _, coef, noise = self._robust_model()
+        values, _, coef, noise = self._judge(X)
         return certify.certified_radius(values, coef, noise)
 
     def robust_score(self, X, y, radius=None, sample_weight=None) -> float:
@@ -60,9 +56,8 @@ class CertifiedMixin:
         float
             The share of samples that every move within the radius leaves right.
         """
-        values = host(self.decision_function(X))  # type: ignore[attr-defined]
-        classifier, coef, noise = self._robust_model()
-        labels = classifier._numbers(y, len(values))
+        values, classifier, coef, noise = self._judge(X)
+        labels = class_numbers(y, classifier.classes_, len(values))
         radii = classifier._radii(y, radius)
         known = np.maximum(labels, 0)
         right = certify.robust_correct(values, known, coef, radii, noise)
@@ -90,9 +85,8 @@ class CertifiedMixin:
         array of shape (n_samples, n_features)
             To be added to X.
         """
-        values = host(self.decision_function(X))  # type: ignore[attr-defined]
-        classifier, coef, noise = self._robust_model()
-        labels = classifier._numbers(y, len(values))
+        values, classifier, coef, noise = self._judge(X)
+        labels = class_numbers(y, classifier.classes_, len(values))
         if labels.min(initial=0) < 0:
             unknown = host(y)[labels < 0][0]
             raise ValueError(
@@ -102,5 +96,11 @@ class CertifiedMixin:
         radii = classifier._radii(y, radius)
         return certify.worst_case(values, labels, coef, radii, noise)
 
+    def _judge(self, X) -> tuple:
+        """Decision values of samples, and what `_robust_model` returns."""
+        values = host(self.decision_function(X))  # type: ignore[attr-defined]
+        return values, *self._robust_model()
+
     def _robust_model(self) -> tuple[RobustLinearSVC, np.ndarray, object]:
+        """The fitted classifier, and its weights and noise shape in units of X."""
         raise NotImplementedError

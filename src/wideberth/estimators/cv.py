@@ -7,8 +7,6 @@ accuracy, ties go to the first candidate.
 
 from __future__ import annotations
 
-import warnings
-from copy import copy
 from functools import partial
 from itertools import product
 
@@ -26,16 +24,12 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from wideberth.estimators.folds import (
-    Data,
-    Fold,
-    binary_labels,
-    robust_accuracy,
-    run_fold,
-)
-from wideberth.estimators.linear import LinearClassifier, read_data, weighted_classes
+from wideberth.estimators.folds import Fold, robust_accuracy, run_fold
+from wideberth.estimators.linear import LinearClassifier
+from wideberth.estimators.one_vs_rest import OneVsRest, scaled_radius, unknown_classes
 from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.problem.validation import check_jobs, check_per_sample, check_size
+from wideberth.estimators.training_data import InMemory, read_data
+from wideberth.problem.validation import check_jobs, check_size
 from wideberth.solution import convergence_warning
 from wideberth.solve import build_problem
 from wideberth.solvers.grids import read_Cs, read_radii
@@ -185,42 +179,33 @@ class RobustLinearSVCCV(LinearClassifier):
         -------
         self
         """
-        fitted = copy(self)
-        for note in fitted._fit(X, y, sample_weight, radius, params):
-            warnings.warn(note, stacklevel=2)
-        self.__dict__ = fitted.__dict__
-        return self
+        return self._fit_or_stay(X, y, sample_weight, radius, params)
 
     def _fit(self, X, y, sample_weight, radius, params) -> list[Warning]:
         """Fit in place; return the warnings to issue."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # without `refit` no model of an earlier fit is left
         X, y = read_data(self, X, y)
-        notes = self._unknown_classes(np.unique(y), radius)
         routed = self._route(sample_weight, radius, params)
-        if "scorer" not in routed:
-            routed.scorer = Bunch(score={})
-        given = 1.0 if sample_weight is None else sample_weight
-        weights = check_per_sample(given, len(y), "sample_weight")
-        unit = None
-        if radius is not None:
-            unit = check_per_sample(self._radii(y, radius), len(y), "radius")
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        data = Data(X, y, weights, unit, radius, self._noise(), seed)
+        data = InMemory(X, y, sample_weight, radius)
+        notes = unknown_classes(self.class_weight, radius, data.labels)
         check_jobs(self.n_jobs)
         if self.selection not in _SELECTIONS:
             raise ValueError(
                 f"selection={self.selection!r} is not known; choose one of "
                 f"{_SELECTIONS}."
             )
+        problems = OneVsRest.of(data.labels, data.totals, self.class_weight)
+        self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
-        self.radii_ = read_radii(self.radii, radius)
-        self.Cs_ = self._grid(data)
-        weighted = self._weights(y, weights)
-        self.classes_ = weighted_classes(y, weighted)[0]
+        self.radii_ = read_radii(self.radii, data.radii)
+        self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
         self.n_splits_ = len(splits)
+        seed = int(check_random_state(self.random_state).randint(2**31))
         folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(run_fold)(self, data, k, *split, routed.scorer.score)
+            delayed(run_fold)(self, data, k, *split, routed.scorer.score, seed)
             for k, split in enumerate(splits)
         )
         self._choose(folds)
@@ -240,27 +225,26 @@ class RobustLinearSVCCV(LinearClassifier):
         check_size(self.scoring_radius, "scoring_radius")
         return partial(robust_accuracy, self.scoring_radius)
 
-    def _grid(self, data: Data) -> np.ndarray:
+    def _grid(self, data: InMemory, problems: OneVsRest) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
-        unit = 1.0 if data.unit is None else data.unit
-        weights = self._weights(data.y, data.weights)
-        problems = [
+        unit = 1.0 if data.radii is None else data.radii
+        stated = [
             build_problem(
                 data.X,
-                labels,
+                signs,
                 C=1.0,
                 radius=self.radii_.min() * unit,
-                noise=data.noise,
-                sample_weight=weights,
+                noise=self.noise_,
+                sample_weight=problems.weights(data.numbers, data.weights),
                 fit_intercept=self.fit_intercept,
                 intercept_penalty=self.intercept_penalty,
                 factor=None,
             )
-            for labels in binary_labels(*weighted_classes(data.y, weights))
+            for signs in problems.signs(data.numbers)
         ]
-        return read_Cs(self.Cs, problems)
+        return read_Cs(self.Cs, stated)
 
     def _choose(self, folds: list[Fold]) -> None:
         """Set the results and the choice."""
@@ -282,34 +266,33 @@ class RobustLinearSVCCV(LinearClassifier):
         self.best_params_ = {"C": self.C_, "radius": self.radius_}
         self.best_score_ = float(means[best])
 
-    def _train(self, data: Data) -> list[Warning]:
-        """Fit the chosen model to all data."""
-        model = self._model(data.noise).set_params(C=self.C_, radius=self.radius_)
-        radius = data.times(self.radius_)
+    def _train(self, data: InMemory) -> list[Warning]:
+        """Fit the chosen model to all data; what it keeps is kept here too."""
+        model = self._model().set_params(C=self.C_, radius=self.radius_)
+        radius = scaled_radius(data.radius, self.radius_)
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
         notes = model._fit(data.X, data.y, data.weights, radius)
         self.best_estimator_ = model
-        for name in _FITTED:
-            setattr(self, name, getattr(model, name))
+        for name, value in vars(model).items():
+            if name.endswith("_") and name != "radius_":
+                setattr(self, name, value)
         return notes
 
-    def _model(self, noise) -> RobustLinearSVC:
-        """The classifier to choose from, against this noise."""
+    def _model(self) -> RobustLinearSVC:
+        """The classifier to choose from, against the noise of this search."""
         names = RobustLinearSVC().get_params().keys() & self.get_params().keys()
         shared = {name: getattr(self, name) for name in names}
-        return RobustLinearSVC(**shared | {"noise": noise, "verbose": 0})
+        return RobustLinearSVC(**shared | {"noise": self.noise_, "verbose": 0})
 
     def _trained_radius(self):
         return self.best_estimator_._trained_radius()
-
-    def _robust_model(self):
-        return self, self.coef_, self.noise_
 
     def _route(self, sample_weight, radius, params):
         """Metadata for splitter and scorer, as a `Bunch` of dicts."""
         if get_config()["enable_metadata_routing"]:
             given = {"sample_weight": sample_weight, "radius": radius} | params
-            return process_routing(self, "fit", **given)
+            routed = process_routing(self, "fit", **given)
+            return Bunch(**{"scorer": Bunch(score={}), **routed})
         unknown = sorted(params.keys() - {"groups"})
         if unknown:
             raise TypeError(
@@ -334,14 +317,6 @@ class RobustLinearSVCCV(LinearClassifier):
         if self.scoring_radius is None:
             router.add(scorer=self._scorer(), method_mapping=fit_score)
         return router
-
-
-#: Attributes of the chosen model that are those of the search, too.
-_FITTED = (
-    *("classes_", "coef_", "intercept_", "noise_", "support_", "dual_coef_"),
-    *("objective_", "dual_gap_", "relative_gap_", "converged_"),
-    *("n_iter_", "screening_"),
-)
 
 
 def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:

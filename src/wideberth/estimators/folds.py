@@ -4,54 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from wideberth.certify import decision_values, robust_correct
-from wideberth.estimators.linear import remembered_radius, weighted_classes
+from wideberth.estimators.one_vs_rest import (
+    OneVsRest,
+    remembered_radius,
+    scaled_radius,
+)
+from wideberth.estimators.training_data import InMemory
 from wideberth.path import Path, follow, prepare_path
+from wideberth.problem.labels import class_numbers
 
-__all__ = ["Data", "Fold", "binary_labels", "robust_accuracy", "run_fold"]
+__all__ = ["Fold", "robust_accuracy", "run_fold"]
 
-#: Decision values computed at a time.
+#: Decision values computed at a time: 32 MB of float64.
 _BATCH = 1 << 22
-
-
-@dataclass(frozen=True)
-class Data:
-    """What a search is given; `unit` are sizes that radii are factors on, if any.
-
-    `radius` is what they were read from: a number, a dict by class, one per sample.
-    """
-
-    X: object
-    y: np.ndarray
-    weights: np.ndarray
-    unit: np.ndarray | None
-    radius: Any
-    noise: object
-    seed: int
-
-    def times(self, factor: float):
-        """The radius to train with where `factor` is that of the grid."""
-        if self.radius is None:
-            return factor
-        if isinstance(self.radius, dict):
-            return {label: factor * size for label, size in self.radius.items()}
-        if np.ndim(self.radius) == 0:
-            return factor * self.radius
-        assert self.unit is not None
-        return factor * self.unit
-
-    def take(self, rows: np.ndarray) -> Data:
-        """The samples `rows` alone."""
-        unit = None if self.unit is None else self.unit[rows]
-        X = _safe_indexing(self.X, rows)
-        y, weights = self.y[rows], self.weights[rows]
-        return replace(self, X=X, y=y, weights=weights, unit=unit)
 
 
 @dataclass(frozen=True)
@@ -65,26 +36,22 @@ class Fold:
     gaps: np.ndarray
 
 
-def binary_labels(classes: np.ndarray, numbers: np.ndarray) -> Iterator[np.ndarray]:
-    """−1 and +1 for each binary problem: one for two classes, else one per class."""
-    for k in [1] if len(classes) == 2 else range(len(classes)):
-        yield np.where(numbers == k, 1.0, -1.0)
+def robust_accuracy(radius, model, X, y) -> float:
+    """Accuracy under the worst perturbation of this radius."""
+    return model.robust_score(X, y, radius)
 
 
-def robust_accuracy(radius, model, X, y, unit=None) -> float:
-    """Accuracy under the worst perturbation of this radius, in units of `unit`."""
-    return model.robust_score(X, y, radius if unit is None else radius * unit)
-
-
-def run_fold(search, data: Data, number: int, train, test, params: dict) -> Fold:
+def run_fold(
+    search, data: InMemory, number: int, train, test, params: dict, seed: int
+) -> Fold:
     """Train on `train` along C and radius, score every model on `test`."""
     started = time.perf_counter()
     part = data.take(np.asarray(train))
-    weights = search._weights(part.y, part.weights)
-    classes, numbers = weighted_classes(part.y, weights)
+    problems = OneVsRest.of(part.labels, part.totals, search.class_weight)
+    weights = problems.weights(part.numbers, part.weights)
     paths = [
-        _path(search, part, weights, labels)
-        for labels in binary_labels(classes, numbers)
+        _path(search, part, weights, signs, seed)
+        for signs in problems.signs(part.numbers)
     ]
     rest = data.take(np.asarray(test))
     params = {
@@ -94,7 +61,7 @@ def run_fold(search, data: Data, number: int, train, test, params: dict) -> Fold
     shape = len(search.radii_), len(search.Cs_)
     scores, seconds = np.empty(shape), np.empty(shape)
     begun = time.perf_counter()
-    for k, j, score in _scores(search, paths, classes, rest, params):
+    for k, j, score in _scores(search, paths, problems.classes, rest, params):
         scores[k, j], now = score, time.perf_counter()
         seconds[k, j], begun = now - begun, now
         if search.verbose > 1:
@@ -113,29 +80,28 @@ def run_fold(search, data: Data, number: int, train, test, params: dict) -> Fold
     )
 
 
-def _scores(search, paths, classes, rest: Data, params) -> Iterator:
+def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     """The score of every model on the samples left out."""
-    model = search._model(rest.noise)
-    model.classes_, model.noise_ = classes, rest.noise
-    model.n_features_in_ = rest.X.shape[1]  # type: ignore[attr-defined]
-    labels = model._numbers(rest.y, len(rest.y))
+    model = search._model()
+    model.classes_, model.noise_ = classes, search.noise_
+    model.n_features_in_ = search.n_features_in_
+    labels = class_numbers(rest.y, classes, len(rest.y))
+    unit = 1.0 if rest.radii is None else rest.radii
     plain = search.scoring in (None, "accuracy") and not params
-    for k in range(len(search.radii_)):
+    for k, radius in enumerate(search.radii_):
         for j, values in enumerate(_decisions(paths, k, rest.X)):
             coef = np.vstack([path.coefs[k, j] for path in paths])
             if search.scoring_radius is not None:
-                radii = search.scoring_radius * (
-                    1.0 if rest.unit is None else rest.unit
-                )
-                known = np.maximum(labels, 0)
-                right = robust_correct(values, known, coef, radii, rest.noise)
+                radii, known = search.scoring_radius * unit, np.maximum(labels, 0)
+                right = robust_correct(values, known, coef, radii, search.noise_)
                 yield k, j, float(np.mean(right & (labels >= 0)))
             elif plain:
                 best = values > 0 if values.ndim == 1 else values.argmax(axis=1)
                 yield k, j, float(np.mean(best == labels))
             else:
-                model.C, model.radius = search.Cs_[j], search.radii_[k]
-                model.radius_ = remembered_radius(rest.times(search.radii_[k]))
+                model.C, model.radius = search.Cs_[j], radius
+                trained = scaled_radius(rest.radius, radius)
+                model.radius_ = remembered_radius(trained)
                 model.coef_ = coef
                 model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
                 yield k, j, search.scorer_(model, rest.X, rest.y, **params)
@@ -155,20 +121,20 @@ def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
             yield values[:, j, 0] if n_problems == 1 else values[:, j]
 
 
-def _path(search, part: Data, weights: np.ndarray, labels: np.ndarray) -> Path:
+def _path(search, part: InMemory, weights, signs: np.ndarray, seed: int) -> Path:
     """The path of one binary problem."""
     found, sequence, units = prepare_path(
         part.X,
-        labels,
+        signs,
         Cs=search.Cs_,
         radii=search.radii_,
-        radius=part.unit,
+        radius=part.radii,
         solver=search.solver,
         screening=search.screening,
         limits=(search.tol, search.max_iter, None, None),
-        random_state=part.seed,
+        random_state=seed,
         proofs=False,
-        noise=part.noise,
+        noise=search.noise_,
         fit_intercept=search.fit_intercept,
         intercept_penalty=search.intercept_penalty,
         sample_weight=weights,

@@ -1,37 +1,25 @@
-"""What the linear classifiers of this package share: prediction, weights and radii."""
+"""What the linear classifiers of this package share: prediction, radii and noise."""
 
 from __future__ import annotations
+
+import warnings
+from copy import copy
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
 from wideberth.estimators.certified import CertifiedMixin
+from wideberth.estimators.one_vs_rest import radii_of
+from wideberth.estimators.training_data import dispatched
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
-from wideberth.problem.labels import class_labels, class_numbers, uniform
+from wideberth.problem.labels import class_labels
 from wideberth.problem.noise import align_noise
-from wideberth.problem.validation import (
-    as_array,
-    check_per_sample,
-    refuse_chunks,
-    refuse_text,
-)
+from wideberth.problem.validation import refuse_chunks, refuse_text
 
-__all__ = [
-    "DTYPES",
-    "LinearClassifier",
-    "dispatched",
-    "notes_of",
-    "per_class",
-    "read_data",
-    "remembered_radius",
-    "weighted_classes",
-]
-
-DTYPES = [np.float64, np.float32]
+__all__ = ["LinearClassifier"]
 
 
 class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
@@ -53,7 +41,7 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:
-            X, dtypes = _read_rows(X), DTYPES
+            X, dtypes = _read_rows(X), [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
@@ -103,10 +91,6 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
 
-    def _numbers(self, y, n: int) -> np.ndarray:
-        """Class numbers of n labels, −1 for labels the model does not know."""
-        return class_numbers(y, self.classes_, n)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -117,42 +101,6 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
-
-    def _weights(self, y, sample_weight) -> np.ndarray:
-        """Factors on C: sample weights times class weights."""
-        given = 1.0 if sample_weight is None else sample_weight
-        weights = check_per_sample(given, len(y), "sample_weight")
-        if self.class_weight is None:
-            return weights
-        labels, numbers = np.unique(y, return_inverse=True)
-        table = self._class_factors(labels, np.bincount(numbers, weights))
-        return weights * table[numbers]
-
-    def _class_factors(self, labels, totals: np.ndarray) -> np.ndarray:
-        """Factors on C by class; `totals` are the weights of the classes."""
-        if self.class_weight is None:
-            return np.ones(len(labels))
-        if isinstance(self.class_weight, dict):
-            return per_class(self.class_weight, labels, "class_weight", default=1.0)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            present = totals > 0
-            table = np.zeros(len(labels))
-            table[present] = totals.sum() / (present.sum() * totals[present])
-            return table
-        raise ValueError(
-            f"class_weight={self.class_weight!r} is not known; give None, "
-            "'balanced' or a dict of class label to weight."
-        )
-
-    def _unknown_classes(self, labels, radius) -> list[Warning]:
-        """What to say of `class_weight` and `radius` for labels that do not occur."""
-        tables = {"class_weight": self.class_weight, "radius": radius}
-        notes = [
-            note_unknown(table, labels, name)
-            for name, table in tables.items()
-            if isinstance(table, dict)
-        ]
-        return [note for note in notes if note is not None]
 
     def _radii(self, y, radius):
         """What `solve` takes for `radius`: one number or one per sample.
@@ -168,13 +116,22 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
                     "sample, and it does not know those of these samples. Give "
                     "radius=... , an array with one per row of X or one number for all."
                 )
-        if isinstance(radius, dict):
-            labels, numbers = np.unique(y, return_inverse=True)
-            return per_class(radius, labels, "radius")[numbers]
-        return radius
+        return radii_of(radius, y)
 
     def _trained_radius(self):
         """The number or dict trained with; None where every sample had its own."""
+        raise NotImplementedError
+
+    def _fit_or_stay(self, *data):
+        """Fit; a fit that fails or is interrupted leaves what was fitted before."""
+        fitted = copy(self)
+        for note in fitted._fit(*data):
+            warnings.warn(note, stacklevel=3)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, *data) -> list[Warning]:
+        """Fit in place; return the warnings to issue."""
         raise NotImplementedError
 
     def _noise(self):
@@ -182,42 +139,6 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         if hasattr(self, "_carried_noise"):
             return self._carried_noise()
         return align_noise(self.noise, getattr(self, "feature_names_in_", None))
-
-
-def note_unknown(table: dict, labels, name: str) -> Warning | None:
-    """Refuse, or else note, entries of a dict for labels that do not occur.
-
-    As in scikit-learn they are an error where a class has no entry: then one of them is
-    probably meant for it. Where every class has one they may be for classes that a fold
-    of a cross-validation happens to lack, and a warning says so.
-    """
-    known = host(labels).tolist()
-    unknown = [label for label in table if label not in known]
-    if not unknown:
-        return None
-    said = f"{name} has entries for {unknown!r}, which do not occur in y"
-    if any(label not in table for label in known):
-        raise ValueError(
-            f"{said}; its classes are {known!r}. Name classes as y does; where folds "
-            "may lack a class, give every class an entry."
-        )
-    return UserWarning(f"{said}; its classes are {known!r}.")
-
-
-def notes_of(solutions: list, labels) -> list[Warning]:
-    """Warnings of all binary problems; where there are more, each names its class."""
-    if len(solutions) == 1:
-        return list(solutions[0].notes)
-    return [
-        type(note)(f"{label!s} against the rest: {note}")
-        for label, solution in zip(labels, solutions, strict=True)
-        for note in solution.notes
-    ]
-
-
-def dispatched(X) -> bool:
-    """Whether X is an array of another library and scikit-learn is told to keep it."""
-    return get_config()["array_api_dispatch"] and is_foreign(X)
 
 
 def _check_same_place(X, model, method: str) -> None:
@@ -238,63 +159,3 @@ def _read_rows(X):
     X = host(X) if is_foreign(X) else X
     refuse_text(X)
     return X
-
-
-def read_data(model, X, y) -> tuple:
-    """X and y in memory as scikit-learn checks them, after what it lets pass.
-
-    Masks, text and dates that it would turn into numbers are refused, and labels that
-    are objects become what they are.
-    """
-    refuse_chunks(X, type(model).__name__)
-    X = host(X) if is_foreign(X) else X
-    refuse_text(X)
-    if y is not None:
-        labels, n = as_array(y, "y"), _num_samples(X)
-        if labels.shape[:1] != (n,):
-            raise ValueError(
-                f"y has shape {labels.shape}; it must be one label per row of X, "
-                f"shape ({n},)."
-            )
-        y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
-        y = labels if is_foreign(y) else y
-    X, y = validate_data(model, X, y, accept_sparse="csr", dtype=DTYPES)
-    check_classification_targets(y)
-    return X, y
-
-
-def weighted_classes(y, weights) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of positive weight, and the number of each sample's (−1 for others)."""
-    labels, numbers = np.unique(y, return_inverse=True)
-    present = np.bincount(numbers, weights) > 0
-    if present.sum() < 2:
-        shown = ", ".join(map(str, labels[:5].tolist()))
-        raise ValueError(
-            f"y holds {len(labels)} class(es) ({shown}), {present.sum()} of non-zero "
-            "weight; a classifier needs at least two classes. Check y, sample_weight "
-            "and class_weight."
-        )
-    renumbered = np.where(present, np.cumsum(present) - 1, -1)
-    return labels[present], renumbered[numbers]
-
-
-def remembered_radius(radius):
-    """What a fitted model keeps of the radius it was trained with, as `radius_`.
-
-    A number or a dict of class label to number; None where every sample had its own.
-    """
-    if isinstance(radius, dict):
-        return dict(radius)
-    return None if np.ndim(radius) > 0 else float(radius)
-
-
-def per_class(table: dict, labels, name: str, default=None) -> np.ndarray:
-    """Read a dict of class label to number as an array in the order of `labels`."""
-    values = [table.get(label, default) for label in labels.tolist()]
-    if any(value is None for value in values):
-        missing = labels[[value is None for value in values].index(True)]
-        raise ValueError(
-            f"{name}={table!r} has no entry for the class {missing!s}; give one for "
-            "every class."
-        )
-    return check_per_sample(values, len(labels), f"{name} per class")

@@ -36,20 +36,9 @@ from wideberth.estimators.certified import CertifiedMixin
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import (
-    L1,
-    L2,
-    Correlated,
-    Ellipsoid,
-    Linf,
-    align_noise,
-    as_shape,
-)
+from wideberth.problem.noise import align_noise, as_shape, is_covariance
 
 __all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
-
-#: What counts as rounding in a product of two transforms, relative to its terms.
-_NOTHING = 1e-10
 
 
 def make_robust_pipeline(
@@ -123,15 +112,20 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         self
         """
-        _refuse_chunks(X, y)
+        if is_scaled(X, y) or is_foreign(X):
+            raise ValueError(
+                f"X is a {type(X).__name__}; a robust pipeline needs the data in "
+                "memory: a NumPy array, a SciPy sparse matrix or a frame. Files, "
+                "chunks, Dask collections and arrays of other libraries are for "
+                "RobustLinearSVC alone."
+            )
         steps = self.steps
         classifier, maps = steps[-1][1], []
         if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
                 "RobustLinearSVC or RobustLinearSVCCV, whose noise the pipeline "
-                "carries. Use "
-                "sklearn.pipeline.Pipeline for other estimators."
+                "carries. Use sklearn.pipeline.Pipeline for other estimators."
             )
 
         raw_noise = align_noise(classifier.noise, feature_names(X))
@@ -174,30 +168,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made.noise_ = classifier.noise_
         return made
 
-    def certified_radius(self, X):
+    def _judge(self, X):
         _check_missing(X, self.noise_)
-        return super().certified_radius(X)
-
-    def robust_score(self, X, y, radius=None, sample_weight=None):
-        _check_missing(X, self.noise_)
-        return super().robust_score(X, y, radius, sample_weight)
-
-    def worst_case(self, X, y, radius=None):
-        _check_missing(X, self.noise_)
-        return super().worst_case(X, y, radius)
+        return super()._judge(X)
 
     def _robust_model(self):
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
-
-
-def _refuse_chunks(X, y) -> None:
-    """Refuse what scikit-learn's transformers cannot read, or would read whole."""
-    if is_scaled(X, y) or is_foreign(X):
-        raise ValueError(
-            f"X is a {type(X).__name__}; a robust pipeline needs the data in memory: a "
-            "NumPy array, a SciPy sparse matrix or a frame. Files, chunks, Dask "
-            "collections and arrays of other libraries are for RobustLinearSVC alone."
-        )
 
 
 def carry_noise(noise, transformer, X):
@@ -223,44 +199,13 @@ def carry_noise(noise, transformer, X):
 def _carry(noise, linear: sp.csr_array):
     """The shape AU of the carried noise, as `RobustLinearSVC` takes it."""
     shape = as_shape(noise, linear.shape[1])
-    if isinstance(shape, L1 | Linf) and _only_selects(linear):
-        return noise
-    if not isinstance(shape, L2 | Ellipsoid | Correlated):
-        raise ValueError(
-            f"noise={noise!r} in raw units is no longer of that shape behind these "
-            "steps, which scale or mix features. Give one noise scale per feature "
-            "instead, or use a plain Pipeline with noise in transformed units."
-        )
-    root = linear
-    if isinstance(shape, Correlated):
-        root = sp.csr_array(linear @ shape.factor)
-    if isinstance(shape, Ellipsoid):
-        root = root @ sp.diags_array(shape.scales)
-    covariance = sp.csr_array(root @ root.T)
-    variances = covariance.diagonal()
-    scales = np.sqrt(variances)
-    # Off the diagonal, relative to the scales: correlations.
-    rest = (covariance - sp.diags_array(variances)).tocoo()
-    allowed = _NOTHING * scales[rest.coords[0]] * scales[rest.coords[1]]
-    if np.any(np.abs(rest.data) > allowed):
-        return Correlated.from_factor(root.toarray())
-    if isinstance(noise, str) and np.all(np.abs(scales - 1) <= _NOTHING):
-        return noise
-    return scales
-
-
-def _only_selects(linear: sp.csr_array) -> bool:
-    """Whether A only picks, orders or flips features."""
-    magnitude = abs(linear)
-    ones = np.all(np.abs(magnitude.data - 1) <= _NOTHING)
-    rows, columns = magnitude.sum(axis=1), magnitude.sum(axis=0)
-    return bool(ones and np.all(rows > 0.5) and np.all(columns < 1.5))
+    carried = shape.carried(linear)
+    return noise if carried is shape else carried.as_parameter()
 
 
 def _check_missing(X, noise) -> None:
     """Refuse missing cells where noise is correlated; see the head of this file."""
-    correlated = isinstance(noise, Correlated)
-    if not correlated and (isinstance(noise, str) or np.ndim(noise) < 2):
+    if not is_covariance(noise):
         return
     values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if not np.any(np.isnan(values)):

@@ -15,18 +15,16 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["PER_PATTERN", "Sample"]
+__all__ = ["BATCH", "PER_PATTERN", "Sample"]
 
-#: Rows of the data that are looked at, spread evenly over it.
-_ROWS = 1024
-#: Features whose least and largest values are looked for in all rows.
-_FEATURES = 128
-#: Entries of the points of one kind, where features are many: 2 MB of float64.
-_ENTRIES = 1 << 18
+#: Most points of one kind, rows of the data looked at, and features moved in a sparse
+#: point. Steps that bend are found from 256 points on (`test_transformers.py`).
+BATCH = 1024
 #: Fewest points of one kind, however many the features are.
 _FEWEST = 16
-#: Most points of one kind, and most features moved in one of them where X is sparse.
-_MOST = 1024
+#: Entries of the points of one kind, 2 MB of float64: what bounds the time of probing
+#: where features are many.
+_ENTRIES = 1 << 18
 #: Patterns of missing cells that are tried.
 _PATTERNS = 24
 #: Points tried with each pattern of missing cells.
@@ -40,16 +38,8 @@ _FARTHEST = 6.0
 class Sample:
     """Rows at the entry of a transformer, and points around them.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or frame of shape (n_samples, n_features)
-
-    Attributes
-    ----------
-    rows : array or CSR array of float64
-        A few rows of X, with NaN where a cell is missing.
-    size : array of shape (n_features,)
-        The largest absolute value of each feature in `rows`.
+    `rows` are a few rows of X, an array, a sparse matrix or a frame, with NaN where a
+    cell is missing; `size` is the largest absolute value of each feature in them.
     """
 
     def __init__(self, X):
@@ -70,28 +60,22 @@ class Sample:
         names = "columns" if hasattr(self.frame, "iloc") else "schema"
         return type(self.frame)(points, **{names: list(self.frame.columns)})
 
-    def origin(self):
-        """Two rows of zeros; a few transformers drop the axis of a single row."""
-        zeros = np.zeros((2, self.n_features))
-        return sp.csr_array(zeros) if self.sparse else zeros
-
-    def units(self, steps: np.ndarray, start: int, stop: int):
-        """The rows step_j·e_j for j from start to stop, below two rows of zeros."""
-        entries = 2 + np.arange(stop - start), np.arange(start, stop)
-        shape = 2 + stop - start, self.n_features
-        rows = sp.coo_array((steps[start:stop], entries), shape=shape)
-        return rows.tocsr() if self.sparse else rows.toarray()
+    def units(self, steps: np.ndarray) -> Iterator:
+        """The rows step_j·e_j for all j in batches, each below a row of zeros."""
+        for start in range(0, self.n_features, BATCH):
+            columns = np.arange(start, min(start + BATCH, self.n_features))
+            columns = np.append(start, columns)[:, None]
+            values = np.where(np.arange(len(columns)) > 0, 1.0, 0.0)[:, None]
+            yield self._placed(columns, values * steps[columns])
 
     def points(self, special: list[float]) -> Iterator:
         """Rows without missing cells, one batch of each kind.
 
-        Parameters
-        ----------
-        special : list of float
-            Values that the transformer treats apart, such as a sign for "missing".
+        `special` are values that the transformer treats apart, such as a sign for
+        "missing".
         """
         rng, data = np.random.default_rng(0), self.complete
-        n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, _MOST))
+        n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, BATCH))
         yield data
         yield self._together(rng, n)
         yield self._lines(rng, data, n)
@@ -104,10 +88,8 @@ class Sample:
         rng, d = np.random.default_rng(1), self.n_features
         missing = self._patterns(rng)[: max(2, min(_PATTERNS, _ENTRIES // d))]
         holes = np.where(missing, np.nan, 0.0).repeat(PER_PATTERN, axis=0)
-        points = self._together(rng, len(holes))
-        if self.sparse:
-            return sp.csr_array(points + sp.csr_array(holes))
-        return points + holes
+        holes = sp.csr_array(holes) if self.sparse else holes
+        return self._together(rng, holes.shape[0]) + holes
 
     def _patterns(self, rng) -> np.ndarray:
         """Patterns of missing cells: some of the data, single cells, random ones."""
@@ -129,24 +111,19 @@ class Sample:
     def _together(self, rng, n: int):
         """Every feature moved, or many of them where X is sparse."""
         d = self.n_features
-        if not self.sparse:
-            return self._places(rng, np.broadcast_to(np.arange(d), (n, d)))
-        columns = rng.integers(d, size=(n, min(d, _MOST)))
-        entries = np.ravel(np.indices(columns.shape)[0]), np.ravel(columns)
-        values = np.ravel(self._places(rng, columns))
-        return sp.coo_array((values, entries), shape=(n, d)).tocsr()
+        columns = np.broadcast_to(np.arange(d), (n, d))
+        if self.sparse:
+            columns = rng.integers(d, size=(n, min(d, BATCH)))
+        return self._placed(columns, self._values(rng, columns))
 
     def _singles(self, rng, data, n: int):
         """One feature moved: by itself, or from a row of the data."""
         columns = np.resize(rng.permutation(self.n_features), n)
-        values = self._places(rng, columns)
-        if self.sparse:
-            entries = np.arange(n), columns
-            return sp.coo_array((values, entries), shape=(n, self.n_features)).tocsr()
-        points = data[rng.integers(len(data), size=n)]
-        points[rng.random(n) < 0.5] = 0.0
-        points[np.arange(n), columns] = values
-        return points
+        start = sp.diags_array(rng.integers(2, size=n).astype(float))
+        rows = start @ data[rng.integers(data.shape[0], size=n)]
+        return rows + self._placed(
+            columns[:, None], self._values(rng, columns)[:, None]
+        )
 
     def _lines(self, rng, data, n: int):
         """Lines through two rows of the data, between them and beyond on both sides."""
@@ -154,9 +131,8 @@ class Sample:
         far = 10 ** rng.uniform(_NEAREST, _FARTHEST, size=n)
         share = np.where(rng.random(n) < 0.5, rng.uniform(-2, 3, size=n), far)
         share *= rng.choice([-1.0, 1.0], size=n)
-        points = sp.diags_array(1 - share) @ data[first]
-        points = points + sp.diags_array(share) @ data[second]
-        return points.tocsr() if self.sparse else points
+        start = sp.diags_array(1 - share) @ data[first]
+        return start + sp.diags_array(share) @ data[second]
 
     def _with_value(self, rng, data, value: float):
         """That value in half of the cells, or in many where X is sparse."""
@@ -167,7 +143,14 @@ class Sample:
         rows.data[:] = value
         return rows
 
-    def _places(self, rng, columns: np.ndarray) -> np.ndarray:
+    def _placed(self, columns: np.ndarray, values: np.ndarray):
+        """Rows of zeros but for these values in these columns."""
+        entries = np.ravel(np.indices(columns.shape)[0]), np.ravel(columns)
+        shape = len(columns), self.n_features
+        rows = sp.coo_array((np.ravel(values), entries), shape=shape).tocsr()
+        return rows if self.sparse else rows.toarray()
+
+    def _values(self, rng, columns: np.ndarray) -> np.ndarray:
         """A value for each of the features named: about, beyond or amid the data."""
         kind, u = rng.integers(4, size=columns.shape), rng.random(columns.shape)
         if columns.ndim == 2:
@@ -193,8 +176,8 @@ def _some_rows(X):
     """Rows spread over the data and those of extremes; NaN where a cell is missing."""
     n, d = X.shape
     if sp.issparse(X):
-        return sp.csr_array(X.tocsr()[_spread(n, _ROWS)], dtype=np.float64)
-    most = int(np.clip(4 * _ENTRIES // d, _FEWEST, _ROWS))
+        return sp.csr_array(X.tocsr()[_spread(n, BATCH)], dtype=np.float64)
+    most = int(np.clip(4 * _ENTRIES // d, _FEWEST, BATCH))
     rows = np.unique([*_rows_of_extremes(X), *_spread(n, most)])
     chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     return np.array(chosen, dtype=np.float64)
@@ -209,7 +192,7 @@ def _rows_of_extremes(X) -> list[int]:
     values, found = np.asarray(X), []
     if values.dtype.kind not in "fiu":
         return []
-    for column in values.T[:_FEATURES]:
+    for column in values.T[: BATCH // 8]:
         present = np.flatnonzero(column == column)
         if len(present):
             found += [present[column[present].argmin()]]

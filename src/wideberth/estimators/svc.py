@@ -1,36 +1,20 @@
 """`RobustLinearSVC`: the robust SVM as a scikit-learn classifier, on top of `solve`.
 
-Two classes are one problem, more are one against the rest each. Every fact about a
-parameter is checked where it is used (`solve`, `Problem`), so nothing is checked twice.
-A fit works on a copy of the estimator and takes its place when all is done: a fit that
-fails or is interrupted leaves what was fitted before.
+Every fact about a parameter is checked where it is used (`solve`, `Problem`), so
+nothing is checked twice; what is trained on is `training_data.py`, the binary problems
+and what they leave on the estimator are `one_vs_rest.py`.
 """
 
 from __future__ import annotations
 
-import time
-import warnings
-from copy import copy
-from functools import partial
-
 import numpy as np
 import scipy
-from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
-from wideberth.data.opening import is_scaled
-from wideberth.estimators.callbacks import CallbackSupport, Progress, with_callbacks
-from wideberth.estimators.linear import (
-    LinearClassifier,
-    dispatched,
-    notes_of,
-    read_data,
-    remembered_radius,
-    weighted_classes,
-)
-from wideberth.problem.arrays import is_foreign
-from wideberth.problem.validation import check_jobs, check_positive
-from wideberth.solve import Solution, solve
+from wideberth.estimators.callbacks import CallbackSupport, with_callbacks
+from wideberth.estimators.linear import LinearClassifier
+from wideberth.estimators.one_vs_rest import fit_one_vs_rest
+from wideberth.estimators.training_data import dispatched, training_data
+from wideberth.problem.arrays import like
 
 __all__ = ["RobustLinearSVC"]
 
@@ -82,7 +66,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         Safe region that decides which samples cannot matter.
     tol : float, default=1e-4
         Stop when the duality gap plus its rounding is at most `tol` times the
-        objective; see `wideberth.solve`.
+        objective. A classifier that close predicts as the best one does;
+        `wideberth.solve` and `path`, whose numbers are results themselves, have 1e-6.
     max_iter : int, default=10000
         Most iterations for each binary problem.
     max_seconds : float, default=None
@@ -209,129 +194,17 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         -------
         self
         """
-        fitted = copy(self)
-        for note in fitted._fit(X, y, sample_weight, radius):
-            warnings.warn(note, stacklevel=2)
-        self.__dict__ = fitted.__dict__
-        return self
+        return self._fit_or_stay(X, y, sample_weight, radius)
 
     @with_callbacks
     def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
         """Fit in place; return the warnings to issue."""
-        if dispatched(X):
-            from wideberth.estimators.chunked import fit_elsewhere
-
-            return fit_elsewhere(self, X, y, sample_weight, radius)
-        if not is_foreign(X) and is_scaled(X, y):
-            from wideberth.estimators.chunked import fit_source
-
-            return fit_source(self, X, y, sample_weight, radius)
-        return self._fit_here(X, y, sample_weight, radius)
-
-    def _fit_here(self, X, y, sample_weight, radius) -> list[Warning]:
-        """Fit to data in NumPy or SciPy, or in what becomes that."""
-        X, y = read_data(self, X, y)
-        check_jobs(self.n_jobs)
-        radius = self._radius_to_train_with(radius)
-        notes = self._unknown_classes(np.unique(y), radius)
-        weights = self._weights(y, sample_weight)
-        classes, numbers = weighted_classes(y, weights)
-        radii = self._radii(y, radius)
-        noise = self._noise()
-        positives = [1] if len(classes) == 2 else list(range(len(classes)))
-        starts = self._starts(classes, X.shape, len(positives))
-        seeds = check_random_state(self.random_state).randint(2**31, size=len(classes))
-        deadline = np.inf
-        if self.max_seconds is not None:
-            seconds = check_positive(self.max_seconds, "max_seconds")
-            deadline = time.monotonic() + seconds
-        options = self._options() | {
-            "quiet": True,
-            "sample_weight": weights,
-            "radius": radii,
-            "noise": noise,
-        }
-        progress = Progress(self, len(positives), X=X, y=y)
-        solutions = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_one_against_the_rest)(
-                X,
-                numbers,
-                k,
-                options | {"init": start, "random_state": int(seeds[k])},
-                deadline,
-                progress,
-                self._printer(classes[k]),
-            )
-            for k, start in zip(positives, starts, strict=True)
-        )
-        self.classes_, self.noise_ = classes, noise
-        self.radius_ = remembered_radius(radius)
-        self._keep(solutions, np.array(positives), numbers)
-        progress.end(**{name: getattr(self, name) for name in _PREDICTIVE})
-        return notes + notes_of(solutions, classes)
-
-    def _options(self) -> dict:
-        """Parameters that `solve` takes as they are, and checks."""
-        names = (
-            "C",
-            "fit_intercept",
-            "intercept_penalty",
-            "solver",
-            "screening",
-            "tol",
-            "max_iter",
-        )
-        return {name: getattr(self, name) for name in names}
-
-    def _keep(self, solutions: list[Solution], positives, numbers) -> None:
-        """Set the fitted attributes from one solution per binary problem."""
-        self.coef_ = np.vstack([solution.w for solution in solutions])
-        self.intercept_ = np.array([solution.b for solution in solutions])
-        used = np.zeros(len(numbers), dtype=bool)
-        for solution in solutions:
-            used |= (solution.alpha > 0) & ~solution.removed
-        self.support_ = np.flatnonzero(used)
-        signs = np.where(numbers[self.support_] == positives[:, None], 1.0, -1.0)
-        alpha = [solution.alpha[self.support_] for solution in solutions]
-        self.dual_coef_ = signs * np.vstack(alpha)
-        proofs = [solution.certificate for solution in solutions]
-        self.objective_ = np.array([proof.primal for proof in proofs])
-        self.dual_gap_ = np.array([proof.gap for proof in proofs])
-        self.relative_gap_ = np.array([proof.relative_gap for proof in proofs])
-        self.converged_ = np.array([solution.converged for solution in solutions])
-        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
-        self.screening_ = [
-            {
-                "removed": float(solution.removed.mean()),
-                "saturated": float(solution.saturated.mean()),
-                "trace": solution.trace,
-                "converged": solution.converged,
-            }
-            for solution in solutions
-        ]
-
-    def _starts(self, classes, shape, n_problems) -> list:
-        """Previous solutions to start from, or None for each binary problem."""
-        previous = getattr(self, "classes_", None) if self.warm_start else None
-        same = previous is not None and np.array_equal(previous, classes)
-        if not same or self.coef_.shape[1] != shape[1]:
-            return [None] * n_problems
-        alpha = np.zeros((n_problems, shape[0]))
-        here = self.support_ < shape[0]
-        alpha[:, self.support_[here]] = np.abs(self.dual_coef_[:, here])
-        return list(zip(self.coef_, self.intercept_, alpha, strict=True))
-
-    def _radius_to_train_with(self, radius):
-        """The one given to `fit`, or the parameter, which is never one per sample."""
-        if radius is not None:
-            return radius
-        if not isinstance(self.radius, dict) and np.ndim(self.radius) > 0:
-            raise ValueError(
-                f"radius has shape {np.shape(self.radius)}; as a parameter it must be "
-                "one number or a dict of class label to number. Give one radius per "
-                "sample to fit: fit(X, y, radius=...)."
-            )
-        return self.radius
+        notes = fit_one_vs_rest(self, training_data(self, X, y, sample_weight, radius))
+        for name, value in vars(self).items() if dispatched(X) else ():
+            fitted = name.endswith("_") and isinstance(value, np.ndarray)
+            if fitted and value.dtype.kind in "biuf":
+                setattr(self, name, like(value, X))
+        return notes
 
     def _trained_radius(self):
         if not hasattr(self, "radius_"):
@@ -345,34 +218,3 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         tags = super().__sklearn_tags__()
         tags.array_api_support = _DISPATCHES
         return tags
-
-    def _printer(self, label):
-        return (
-            partial(_print_point, type(self).__name__, label) if self.verbose else None
-        )
-
-
-_PREDICTIVE = (
-    *("classes_", "coef_", "intercept_", "noise_", "radius_"),
-    "n_features_in_",
-)
-
-
-def _one_against_the_rest(
-    X, numbers, k: int, options: dict, deadline: float, progress: Progress, printer
-) -> Solution:
-    """Class number k against the rest, in whatever thread or process."""
-    callback, done = progress.watch(k, printer)
-    left = None if deadline == np.inf else max(deadline - time.monotonic(), 1e-9)
-    labels = np.where(numbers == k, 1.0, -1.0)
-    solution = solve(X, labels, max_seconds=left, callback=callback, **options)
-    done()
-    return solution
-
-
-def _print_point(name: str, label, entry: dict) -> None:
-    print(
-        f"[{name}] {label!s}: iteration {entry['iteration']}, "
-        f"objective {entry['primal']:.6g}, gap {entry['gap']:.2e}, "
-        f"{entry['free']} samples undecided, {entry['seconds']:.2f} s"
-    )

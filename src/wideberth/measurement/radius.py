@@ -2,23 +2,23 @@
 
 Unless they say otherwise the helpers assume Gaussian noise δ of covariance σ²I where
 `noise` is a name, σ² diag(τ²) where it gives scales τ and σ²Σ where it gives a matrix.
-What a radius ρ promises is one of two things:
+What a radius ρ promises is one of two things, the first of them by default:
 
-* ``covers="sample"``: P(δ ∈ ρU) is at least the confidence. The whole displacement lies
-  in the uncertainty set; then whatever the model, the loss trained on bounds the true
-  one. The price grows like √d.
 * ``covers="margin"``: P(⟨w,δ⟩ ≥ −ρΩ(w)) is at least the confidence for every w that
   does not depend on δ, such as a trained model facing a new sample. The margin under
   noise falls below the one trained on no more often. No price in d.
+* ``covers="sample"``: P(δ ∈ ρU) is at least the confidence. The whole displacement lies
+  in the uncertainty set; then whatever the model, the loss trained on bounds the true
+  one. The price grows like √d.
 
 With q the quantile of the standard normal distribution at the confidence κ, q_d that of
 the χ distribution with d degrees of freedom (d noisy features, or the rank of Σ), and σ
 known::
 
-    noise            covers="sample"                          covers="margin"
-    "l2", τ, Σ       σ q_d                    exact           σ q     exact
-    "linf"           σ Φ⁻¹((1 + κ^{1/d})/2)   exact           σ q     ‖w‖₁ ≥ ‖w‖₂
-    "l1"             σ √d q_d                 ‖δ‖₁ ≤ √d‖δ‖₂   σ √d q  ‖w‖∞ ≥ ‖w‖₂/√d
+    noise         covers="margin"              covers="sample"
+    "l2", τ, Σ    σ q     exact                σ q_d                    exact
+    "linf"        σ q     ‖w‖₁ ≥ ‖w‖₂          σ Φ⁻¹((1 + κ^{1/d})/2)   exact
+    "l1"          σ √d q  ‖w‖∞ ≥ ‖w‖₂/√d       σ √d q_d                 ‖δ‖₁ ≤ √d‖δ‖₂
 
 "exact" means that the probability equals κ; the others are at least κ, by the
 inequality given.
@@ -27,13 +27,16 @@ inequality given.
 from __future__ import annotations
 
 import numbers
+from fractions import Fraction
+from functools import cache
+from math import ceil
 
 import numpy as np
 from scipy import stats
 
 from wideberth.problem.feature_names import feature_names, float_array, own_names
-from wideberth.problem.noise import L1, Correlated, Ellipsoid, Linf, Noise, as_shape
-from wideberth.problem.validation import check_per_sample
+from wideberth.problem.noise import Noise, as_shape
+from wideberth.problem.validation import check_per_sample, check_whole
 
 __all__ = [
     "radius_from_imputations",
@@ -42,17 +45,19 @@ __all__ = [
     "scales_from_replicates",
 ]
 
-_COVERS = ("sample", "margin")
+_COVERS = ("margin", "sample")
 #: Variance of a displacement, as a multiple of one reading's, after r of them.
 _VARIANCES = {
     "mean and truth": lambda r: 1 / r,
     "reading and truth": lambda r: 1.0,
     "mean and reading": lambda r: 1 + 1 / r,
 }
+#: Quantiles, computed once for samples with as many measurements.
+_student, _fisher = cache(stats.t.ppf), cache(stats.f.ppf)
 
 
 def radius_from_std(
-    std, n_features, *, confidence=0.95, noise="l2", covers="sample"
+    std, n_features, *, confidence=0.95, noise="l2", covers="margin"
 ) -> float | np.ndarray:
     """Radius for an instrument of known standard deviation.
 
@@ -68,8 +73,10 @@ def radius_from_std(
     noise : {"l2", "linf", "l1"}, scales, covariance or Correlated, default="l2"
         Shape of the noise, as for `RobustLinearSVC`. A covariance counts with as many
         degrees of freedom as its rank.
-    covers : {"sample", "margin"}, default="sample"
-        What is promised; see the module's documentation.
+    covers : {"margin", "sample"}, default="margin"
+        What is promised: that a new sample's score changes by no more than the model
+        allows for, or that its whole displacement lies in the uncertainty set, which
+        takes far larger radii; see the module's documentation.
 
     Returns
     -------
@@ -78,20 +85,20 @@ def radius_from_std(
     Examples
     --------
     >>> round(radius_from_std(0.1, n_features=30), 3)
-    0.662
-    >>> round(radius_from_std(0.1, n_features=30, covers="margin"), 3)
     0.164
+    >>> round(radius_from_std(0.1, n_features=30, covers="sample"), 3)
+    0.662
     """
     confidence = _check_confidence(confidence)
     std = check_per_sample(std, np.size(std), "std").reshape(np.shape(std))
-    n_features = _check_features(n_features)
+    n_features = check_whole(n_features, "n_features")
     shape = as_shape(noise, n_features, own_names(noise))
     if _check_covers(covers) == "margin":
         quantile = max(stats.norm.ppf(confidence), 0.0)
-    elif isinstance(shape, Linf):
+    elif shape.order == np.inf:
         quantile = stats.norm.ppf(0.5 * (1 + confidence ** (1 / n_features)))
     else:
-        quantile = stats.chi.ppf(confidence, max(_degrees(shape, n_features), 1))
+        quantile = stats.chi.ppf(confidence, max(shape.degrees(n_features), 1))
     radius = std * (quantile * _euclidean_factor(shape, n_features))
     return float(radius) if np.ndim(radius) == 0 else radius
 
@@ -101,7 +108,7 @@ def radius_from_replicates(
     *,
     confidence=0.95,
     noise="l2",
-    covers="sample",
+    covers="margin",
     between="mean and truth",
 ) -> np.ndarray:
     """Radius of each sample from repeated measurements of it alone.
@@ -112,7 +119,7 @@ def radius_from_replicates(
     variance v²σ_i² per feature. So ‖δ‖²/(d v²s²) follows F(d, ν) and ⟨w,δ⟩/(‖w‖vs)
     Student's t(ν)::
 
-        covers="sample": ρ = v s √(d F_κ(d,ν))      covers="margin": ρ = v s t_κ(ν)
+        covers="margin": ρ = v s t_κ(ν)      covers="sample": ρ = v s √(d F_κ(d,ν))
 
     both exact, for "l2" and for scales (all in units of τ); for "linf" at least κ, and
     for "l1" with a factor √d at least κ, as in the module's table.
@@ -123,7 +130,8 @@ def radius_from_replicates(
         At least two measurements of each sample.
     confidence : float, default=0.95
     noise : {"l2", "linf", "l1"} or array of shape (n_features,), default="l2"
-    covers : {"sample", "margin"}, default="sample"
+    covers : {"margin", "sample"}, default="margin"
+        As in `radius_from_std`.
     between : str, default="mean and truth"
         What δ is. "mean and truth": the rows trained on are means of the replicates,
         v² = 1/r. "reading and truth": they are one further measurement each, v² = 1.
@@ -143,23 +151,17 @@ def radius_from_replicates(
     d = groups[0].shape[1]
     shape = as_shape(noise, d, names)
     factor = _euclidean_factor(shape, d)
-    counts = [len(group) for group in groups]
-    quantiles = {
-        r: _replicate_quantile(confidence, covers, d, d * (r - 1)) for r in set(counts)
-    }
     radii = np.empty(len(groups))
-    for i, (group, r) in enumerate(zip(groups, counts, strict=True)):
-        spread = _standardised(group - group.mean(axis=0), shape)
-        s = np.sqrt(np.sum(spread**2) / (d * (r - 1)))
-        radii[i] = factor * s * quantiles[r] * np.sqrt(_VARIANCES[between](r))
+    for i, group in enumerate(groups):
+        r, freedom = len(group), d * (len(group) - 1)
+        spread = shape.standardised(group - group.mean(axis=0))
+        s = np.sqrt(np.sum(spread**2) / freedom)
+        if covers == "margin":
+            quantile = max(_student(confidence, freedom), 0.0)
+        else:
+            quantile = np.sqrt(d * _fisher(confidence, d, freedom))
+        radii[i] = factor * s * quantile * np.sqrt(_VARIANCES[between](r))
     return radii
-
-
-def _replicate_quantile(confidence: float, covers: str, d: int, freedom: int) -> float:
-    """How many times s the displacement, or a margin's change, stays below."""
-    if covers == "sample":
-        return float(np.sqrt(d * stats.f.ppf(confidence, d, freedom)))
-    return max(float(stats.t.ppf(confidence, freedom)), 0.0)
 
 
 def scales_from_replicates(replicates, *, confidence=None) -> np.ndarray:
@@ -219,11 +221,12 @@ def radius_from_imputations(
     """
     tables, names = _read_imputations(imputations)
     m, n, d = tables.shape
-    k = int(np.ceil(_check_confidence(quantile, "quantile") * (m + 1) - 1e-9))
+    quantile = _check_confidence(quantile, "quantile")
+    k = ceil(Fraction(repr(quantile)) * (m + 1))  # of 0.9, not of its nearest double
     if k > m:
         raise ValueError(
             f"quantile={quantile!r} needs more than the {m} imputations given; take "
-            f"{int(np.ceil(quantile / (1 - quantile)))} or more of them, or a quantile "
+            f"{ceil(quantile / (1 - quantile))} or more of them, or a quantile "
             f"of at most {m / (m + 1):.3f}."
         )
     shape, middle = as_shape(noise, d, names), tables.mean(axis=0)
@@ -234,70 +237,31 @@ def radius_from_imputations(
                 f"center has shape {middle.shape}; give the rows trained on, one per "
                 f"sample: shape {(n, d)}, like each imputation."
             )
-    norm = {Linf: np.inf, L1: 1}.get(type(shape), 2)
-    distances = np.linalg.norm(_standardised(tables - middle, shape), norm, axis=2)
+    distances = np.linalg.norm(shape.standardised(tables - middle), shape.order, axis=2)
     return np.partition(distances, k - 1, axis=0)[k - 1]
 
 
-def _standardised(rows: np.ndarray, shape: Noise) -> np.ndarray:
-    """Rows in coordinates where the noise is alike in all directions."""
-    if isinstance(shape, Correlated):
-        if shape.rank < len(shape.factor):
-            raise ValueError(
-                f"noise is a covariance of rank {shape.rank} for {len(shape.factor)} "
-                "features: off its range there is no noise, in units of which nothing "
-                "can be measured. Give a covariance of full rank, or scales."
-            )
-        rows, shape = rows @ shape.axes, shape.principal
-    if not isinstance(shape, Ellipsoid):
-        return rows
-    if not shape.scales.all():
-        raise ValueError(
-            "noise has a scale of 0, in units of which nothing can be measured. Leave "
-            "out the features without noise."
-        )
-    return rows / shape.scales
-
-
-def _degrees(shape: Noise, n_features: int) -> int:
-    """In how many directions the noise moves a sample."""
-    if isinstance(shape, Correlated):
-        return shape.rank
-    if isinstance(shape, Ellipsoid):
-        return int(np.count_nonzero(shape.scales))
-    return n_features
-
-
 def _euclidean_factor(shape: Noise, n_features: int) -> float:
-    """The least a such that aU holds the Euclidean ball, in `_standardised` units."""
-    return float(np.sqrt(n_features)) if isinstance(shape, L1) else 1.0
+    """The least a such that aU holds the Euclidean ball, in `standardised` units."""
+    return float(n_features ** max(1 / shape.order - 0.5, 0.0))
 
 
 def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:
     """Measurements of each sample, and the names of the features, if any."""
-    given = list(replicates)
-    if not given:
-        raise ValueError("replicates is empty; give the measurements of each sample.")
-    names, groups = feature_names(given[0]), []
-    for i, group in enumerate(given):
-        table = _check_table(group, names, f"replicates of sample {i}")
-        if table.ndim != 2 or len(table) < 2 or table.shape[1] != _columns(given[0]):
+    groups, names = _read_tables(replicates, "replicates", "replicates of sample")
+    for i, group in enumerate(groups):
+        if group.ndim != 2 or len(group) < 2 or group.shape[1:] != groups[0].shape[1:]:
             raise ValueError(
-                f"replicates of sample {i} have shape {table.shape}; give at least two "
+                f"replicates of sample {i} have shape {group.shape}; give at least two "
                 "measurements of all features, shape (r, n_features). A sample "
                 "measured once says nothing of its noise."
             )
-        groups.append(table)
     return groups, names
 
 
 def _read_imputations(imputations) -> tuple[np.ndarray, list | None]:
-    """Completed tables as one array, and the names of the features."""
-    given = list(imputations)
-    if not given:
-        raise ValueError("imputations is empty; give m completed tables.")
-    names = feature_names(given[0])
-    tables = [_check_table(t, names, f"imputation {k}") for k, t in enumerate(given)]
+    """Completed tables as one array, and the names of the features, if any."""
+    tables, names = _read_tables(imputations, "imputations", "imputation")
     shapes = sorted({table.shape for table in tables})
     if len(shapes) > 1 or len(shapes[0]) != 2:
         raise ValueError(
@@ -307,8 +271,13 @@ def _read_imputations(imputations) -> tuple[np.ndarray, list | None]:
     return np.stack(tables), names
 
 
-def _columns(table) -> int:
-    return np.shape(table)[-1] if np.ndim(table) else 0
+def _read_tables(tables, name: str, each: str) -> tuple[list[np.ndarray], list | None]:
+    """Tables of numbers with the same features, and the names of those, if any."""
+    given = list(tables)
+    if not given:
+        raise ValueError(f"{name} is empty; give at least one table of numbers.")
+    names = feature_names(given[0])
+    return [_check_table(t, names, f"{each} {k}") for k, t in enumerate(given)], names
 
 
 def _check_table(table, names: list | None, what: str) -> np.ndarray:
@@ -330,18 +299,6 @@ def _check_table(table, names: list | None, what: str) -> np.ndarray:
             "leave that measurement out, or complete it first."
         )
     return values
-
-
-def _check_features(n_features) -> int:
-    whole = isinstance(n_features, numbers.Integral) and not isinstance(
-        n_features, bool
-    )
-    if not whole or n_features < 1:
-        raise ValueError(
-            f"n_features={n_features!r} must be a whole number ≥ 1: how many features "
-            "carry noise."
-        )
-    return int(n_features)
 
 
 def _check_confidence(value, name="confidence") -> float:

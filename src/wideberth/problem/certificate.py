@@ -1,21 +1,75 @@
-"""What a primal and a dual value prove, rounding included (theory §2, §5)."""
+"""Points, pairs of them, and what a pair proves, rounding included (theory §2, §5)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from wideberth.problem.problem import DualPoint, PrimalPoint
+import numpy as np
 
-__all__ = ["PROVABLE", "Certificate"]
+__all__ = ["PROVABLE", "Certificate", "DualPoint", "Pair", "PrimalPoint"]
 
-#: Least relative gap that `Certificate.proves` asks a proof of. The bounds on rounding
-#: count every operation at its worst: γ of a block of 2¹⁴ rows is 2·10⁻¹² (`rows.py`),
-#: of numbers that may be hundreds of times the objective before they cancel.
+#: Smallest relative gap that `Certificate.proves` asks a proof of. The bounds on
+#: rounding count every operation at its worst: γ of a block of 2¹⁴ rows is 2·10⁻¹²
+#: (`rows.py`), of numbers that may be hundreds of times the objective before they
+#: cancel.
 PROVABLE = 1e-9
-#: Share of a tolerance at which a gap leaves the rest of it to rounding.
+#: Share of a tolerance that a gap may have when rounding alone keeps it from being
+#: proven; the rest is left to sharper bounds (`polish.py`), which halve it at least.
 _LITTLE = 0.1
+
+
+@dataclass(frozen=True)
+class PrimalPoint:
+    """A primal point with what was computed there, and its value P(w,b)."""
+
+    w: np.ndarray
+    b: float
+    margins: np.ndarray  # Zw, without intercept and noise
+    omega: float  # Ω(w)
+    slack: np.ndarray  # 1 − ψ_i(w,b)
+    hinge: float  # Σ c_i [slack_i]_+, without folded samples
+    value: float
+    rounding: float  # bound on the error of `value`
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """A feasible dual point, the primal point w(α) it stands for, and D(α)."""
+
+    alpha: np.ndarray
+    d: np.ndarray  # Σα_i z_i
+    s: float  # Σα_i ρ_i
+    w: np.ndarray
+    b: float  # Σα_i y_i / λ_b; 0 without an intercept or with a free one
+    value: float
+    rounding: float  # bound on the error of `value`
+    center_rounding: float  # bound on the error of (w, √λ_b b), and on κ_Ω times s's
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A primal and a dual point of one problem."""
+
+    point: PrimalPoint
+    dual: DualPoint
+
+    @property
+    def certificate(self) -> Certificate:
+        """What the two points prove."""
+        return Certificate.of(self.point, self.dual)
+
+    @property
+    def gap(self) -> float:
+        """P − D of the two points."""
+        return self.point.value - self.dual.value
+
+    def proves(self, tol: float) -> bool:
+        """Whether the pair proves a tolerance; see `Certificate.proves`."""
+        return self.certificate.proves(tol)
+
+    def meets(self, tol: float) -> bool:
+        """Whether a solver may stop here; see `Certificate.meets`."""
+        return self.certificate.meets(tol)
 
 
 @dataclass(frozen=True)
@@ -59,6 +113,6 @@ class Certificate:
         """Whether a solver may stop: `tol` is proven, or rounding alone forbids it.
 
         No step lowers the rounding. A gap of a tenth of `tol` leaves the rest of it to
-        that, and to those who can bound it more sharply (`_polish.py`).
+        that, and to those who can bound it more sharply (`polish.py`).
         """
         return self.proves(tol) or self.gap <= _LITTLE * tol * self.primal

@@ -48,7 +48,7 @@ class Axes:
     directions: np.ndarray
     scales: np.ndarray
     #: Bound T: turning rows to Q and weights back changes ⟨w,x⟩ by at most T‖w‖‖x‖.
-    turn_error: float
+    rotation_error: float
     #: Bound H: |‖τ∘v‖ − Ω(w)| ≤ H‖v‖ for the weights w that v is turned back to.
     support_error: float
 

@@ -250,7 +250,7 @@ class _FaceDescent:
         """Error of Σα_i⟨w,z_i⟩; where t* = 0 all of the computed sum may be error."""
         rows = self.problem.rows
         relative = rows.margin_rounding + sum_rounding(self.problem.n)
-        relative += self.problem.noise.turn_error
+        relative += self.problem.noise.rotation_error
         size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
         return relative * size
 

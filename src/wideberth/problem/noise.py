@@ -5,18 +5,17 @@ any δ ∈ ρU. Everything the library needs of U follows from its support funct
 Ω(w) = max_{δ∈U} ⟨w,δ⟩, a (semi)norm (theory §1), and from the projection onto sU, which
 gives the primal point of a dual one: prox_{sΩ}(d) = d − Proj_{sU}(d) (theory §2).
 
-Public: `Noise`, its shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`, `as_noise`
-for the shapes a `Problem` can hold, `as_shape` for all of them, and `align_noise` for
-what is labelled by feature names.
+Public: `Noise`, its shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`; `as_noise`
+for the shapes a `Problem` can hold, `as_shape` for all of them; `align_noise` and
+`is_covariance` for what users give.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import blas
 
 from wideberth.problem.covariance import factor_of, principal_axes
@@ -39,17 +38,30 @@ __all__ = [
     "align_noise",
     "as_noise",
     "as_shape",
+    "is_covariance",
 ]
+
+#: Largest correlation, and largest change of a scale of 1, that counts as rounding in
+#: the product of a linear map with a shape. Products of two transforms in float64 are
+#: off by d·2⁻⁵³, which is below 1e-10 for d < 10⁵.
+_ROUNDING = 1e-10
 
 
 class Noise(ABC):
     """A unit uncertainty set U, known through its support function Ω."""
 
     name: str
-    #: Whether Ω is differentiable wherever it is positive.
+    #: Whether Ω is differentiable wherever it is positive; then Ω(w) = ‖Fᵀw‖₂.
     smooth: bool = False
-    #: T and H of `_covariance.Axes`, where rows were turned to the axes of the noise.
-    turn_error: float = 0.0
+    #: Whether Ω is the Euclidean norm, so that rotations change nothing.
+    isotropic: bool = False
+    #: p, if U is the unit ball of the p-norm in the coordinates of `standardised`.
+    order: float = 2.0
+    #: Q, if U is an axis-aligned set only in the coordinates Qᵀx; that is `principal`.
+    axes: np.ndarray | None = None
+    #: T: having rotated rows to `axes` changes ⟨w,x⟩ by at most T‖w‖‖x‖ (`covariance`).
+    rotation_error: float = 0.0
+    #: H: Ω(w) after that rotation is off by at most H‖w‖ (`covariance`).
     support_error: float = 0.0
 
     @abstractmethod
@@ -76,16 +88,141 @@ class Noise(ABC):
         """The radius of a Euclidean ball inside U; 0 where none is known."""
         return 0.0
 
+    def conic(self, cp, w):
+        """Ω(w) as an expression of CVXPY, the module `cp`."""
+        raise NotImplementedError(
+            f"{self.name} noise has no method `conic`, which the conic solver needs: "
+            "Ω(w) as an expression of CVXPY."
+        )
+
     @property
     def squares(self) -> np.ndarray | float:
         """τ² where Ω(w) = ‖τ∘w‖₂: what makes Ω smooth, Ω² being quadratic."""
         raise NotImplementedError(f"{self.name} noise has no smooth support function")
 
-    def curvature(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Ω''(w) as a diagonal a and a vector g: Ω'' = diag(a) − g gᵀ."""
-        omega = self.support(w)
-        diagonal = self.squares / omega * np.ones_like(w)
-        return diagonal, self.squares * w / omega**1.5
+    @property
+    def principal(self) -> Noise:
+        """The shape in the coordinates of `axes`."""
+        return self
+
+    def check_features(self, n_features: int) -> None:  # noqa: B027 (most fit all)
+        """Refuse a shape that was made for another number of features."""
+
+    def normalized(self) -> tuple[Noise, float]:
+        """A shape of usual size, and the power of two it has to be multiplied by."""
+        return self, 1.0
+
+    def degrees(self, n_features: int) -> int:
+        """In how many directions the noise moves a sample."""
+        return n_features
+
+    def standardised(self, rows: np.ndarray) -> np.ndarray:
+        """Rows in coordinates where the noise is alike in all directions."""
+        return rows
+
+    def outline(self, n_points: int = 60) -> np.ndarray:
+        """Points around the boundary of U in two dimensions."""
+        angles = np.linspace(0, 2 * np.pi, n_points, endpoint=False)
+        normals = np.column_stack([np.cos(angles), np.sin(angles)])
+        return np.array([self.maximizer(normal) for normal in normals])
+
+    def carried(self, A: sp.csr_array) -> Noise:
+        """The shape AU of this noise behind the linear map x ↦ Ax."""
+        if not _only_selects(A):
+            raise ValueError(
+                f"noise={self.name!r} in raw units is no longer of that shape behind "
+                "these steps, which scale or mix features. Give one noise scale per "
+                "feature instead, or use a plain Pipeline with noise in transformed "
+                "units."
+            )
+        return self
+
+    def as_parameter(self):
+        """What a user gives as `noise` for this shape: a name, scales or the shape."""
+        return self.name
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+class _NormBall(Noise):
+    """The unit ball of the p-norm, p = `order`; Ω is the norm of the dual order q."""
+
+    dual_order: float
+
+    def support(self, w):
+        return _norm(w, self.dual_order)
+
+    def dual_norm(self, d):
+        return _norm(d, self.order)
+
+    def lipschitz(self, n_features):
+        return float(n_features ** max(1 / self.dual_order - 0.5, 0.0))
+
+    def inscribed(self, n_features):
+        return float(n_features ** -max(1 / self.order - 0.5, 0.0))
+
+    def conic(self, cp, w):
+        return cp.norm(w, self.dual_order)
+
+
+class L2(_NormBall):
+    """Euclidean ball: isotropic noise of size ρ, the paper's case; Ω(w) = ‖w‖₂."""
+
+    name, order, dual_order = "l2", 2.0, 2.0
+    smooth = isotropic = True
+    squares = 1.0
+
+    def maximizer(self, w):
+        norm = safe_norm(w)
+        return w / norm if norm > 0 else np.zeros_like(w)
+
+    def prox(self, d, s):
+        norm = safe_norm(d)
+        return d * (1 - s / norm) if norm > s else np.zeros_like(d)
+
+    def carried(self, A):
+        shape = _ellipsoid_of(A)
+        if shape.axes is None and np.all(np.abs(shape.scales - 1) <= _ROUNDING):
+            return self
+        return shape
+
+
+class Linf(_NormBall):
+    """Box: every feature off by up to ρ, which makes w sparse; Ω(w) = ‖w‖₁."""
+
+    name, order, dual_order = "linf", np.inf, 1.0
+
+    def maximizer(self, w):
+        return np.sign(w)
+
+    def prox(self, d, s):
+        return np.sign(d) * np.maximum(np.abs(d) - s, 0.0)
+
+
+class L1(_NormBall):
+    """Cross-polytope: absolute errors summing to at most ρ; Ω(w) = ‖w‖∞."""
+
+    name, order, dual_order = "l1", 1.0, np.inf
+
+    def maximizer(self, w):
+        delta = np.zeros_like(w)
+        if w.size:
+            j = np.argmax(np.abs(w))
+            delta[j] = np.sign(w[j])
+        return delta
+
+    def prox(self, d, s):
+        """Clip d at the level θ where the clipped-off mass Σ(|d_j|−θ)_+ is s."""
+        magnitude = np.abs(d)
+        if s <= 0:
+            return np.array(d, dtype=np.float64)
+        if magnitude.sum() <= s:
+            return np.zeros_like(d)
+        descending = np.sort(magnitude)[::-1]
+        levels = (np.cumsum(descending) - s) / np.arange(1, d.size + 1)
+        theta = levels[np.flatnonzero(descending >= levels)[-1]]
+        return np.clip(d, -theta, theta)
 
 
 class Ellipsoid(Noise):
@@ -97,7 +234,7 @@ class Ellipsoid(Noise):
     name = "ellipsoid"
     smooth = True
 
-    def __init__(self, scales: np.ndarray, *, turn_error=0.0, support_error=0.0):
+    def __init__(self, scales: np.ndarray, *, rotation_error=0.0, support_error=0.0):
         names, values = labelled_rows(scales)
         if names is not None:
             raise ValueError(
@@ -106,7 +243,7 @@ class Ellipsoid(Noise):
             )
         self.scales = check_scales(values)
         self._squares = self.scales**2
-        self.turn_error, self.support_error = turn_error, support_error
+        self.rotation_error, self.support_error = rotation_error, support_error
 
     @property
     def squares(self):
@@ -140,6 +277,42 @@ class Ellipsoid(Noise):
     def inscribed(self, n_features):
         return float(self.scales.min(initial=np.inf))
 
+    def conic(self, cp, w):
+        return cp.norm2(cp.multiply(self.scales, w))
+
+    def check_features(self, n_features):
+        if self.scales.shape != (n_features,):
+            raise ValueError(
+                f"noise gives scales of shape {self.scales.shape}, but X has "
+                f"{n_features} features; give one non-negative scale per feature."
+            )
+
+    def normalized(self):
+        exponent = np.frexp(self.lipschitz(self.scales.size))[1]
+        factor = float(np.ldexp(1.0, np.clip(exponent, -1000, 1000)))
+        errors = {
+            "rotation_error": self.rotation_error,
+            "support_error": self.support_error / factor,
+        }
+        return Ellipsoid(self.scales / factor, **errors), factor
+
+    def degrees(self, n_features):
+        return int(np.count_nonzero(self.scales))
+
+    def standardised(self, rows):
+        if not self.scales.all():
+            raise ValueError(
+                "noise has a scale of 0, in units of which nothing can be measured. "
+                "Leave out the features without noise."
+            )
+        return rows / self.scales
+
+    def carried(self, A):
+        return _ellipsoid_of(A @ sp.diags_array(self.scales))
+
+    def as_parameter(self):
+        return self.scales
+
     def __repr__(self):
         return f"Ellipsoid(scales={self.scales!r})"
 
@@ -150,7 +323,7 @@ class Correlated(Noise):
     U = {Fp : ‖p‖ ≤ 1} for any factor F of shape (d, k) with Σ = FFᵀ, so that Ω(w) =
     ‖Fᵀw‖. With F = Q diag(τ) Pᵀ it is the axis-aligned ellipsoid of scales τ in the
     coordinates Qᵀx, and since ‖Qᵀw‖ = ‖w‖ the robust SVM is the same problem there:
-    whoever has to solve it turns the data by Q = `axes` to `principal` noise, which
+    whoever has to solve it rotates the data by Q = `axes` to `principal` noise, which
     knows how far the two are from exact.
 
     Parameters
@@ -205,12 +378,13 @@ class Correlated(Noise):
     def _set(self, factor: np.ndarray, error: float, names) -> None:
         axes = principal_axes(factor, error)
         self.factor, self.axes, self.feature_names = factor, axes.directions, names
-        self.turn_error, self.support_error = axes.turn_error, axes.support_error
-        self.principal = Ellipsoid(
-            axes.scales,
-            turn_error=axes.turn_error,
-            support_error=axes.support_error,
-        )
+        errors = {
+            "rotation_error": axes.rotation_error,
+            "support_error": axes.support_error,
+        }
+        self._principal = Ellipsoid(axes.scales, **errors)
+        self.rotation_error = axes.rotation_error
+        self.support_error = axes.support_error
 
     def reordered(self, order: np.ndarray) -> Correlated:
         """The same noise with its features in another order, and without names."""
@@ -221,9 +395,13 @@ class Correlated(Noise):
         return shape
 
     @property
+    def principal(self) -> Ellipsoid:
+        return self._principal
+
+    @property
     def rank(self) -> int:
         """In how many directions there is noise."""
-        return int(np.count_nonzero(self.principal.scales))
+        return self.principal.degrees(len(self.factor))
 
     def support(self, w):
         return safe_norm(self.factor.T @ w)
@@ -238,18 +416,47 @@ class Correlated(Noise):
 
     def dual_norm(self, d):
         """Ω°(d); components outside the range of Σ count where rounding allows none."""
-        turned = self.axes.T @ d
+        rotated = self.axes.T @ d
         noisy = self.principal.scales > 0
-        outside = safe_norm(turned[~noisy])
-        if outside > self.turn_error * safe_norm(turned):
+        outside = safe_norm(rotated[~noisy])
+        if outside > self.rotation_error * safe_norm(rotated):
             return float("inf")
-        return self.principal.dual_norm(np.where(noisy, turned, 0.0))
+        return self.principal.dual_norm(np.where(noisy, rotated, 0.0))
 
     def lipschitz(self, n_features):
         return self.principal.lipschitz(n_features)
 
     def inscribed(self, n_features):
         return self.principal.inscribed(n_features)
+
+    def conic(self, cp, w):
+        return cp.norm2(self.factor.T @ w)
+
+    def check_features(self, n_features):
+        if len(self.factor) != n_features:
+            raise ValueError(
+                f"noise is a covariance of shape {self.axes.shape}, but X has "
+                f"{n_features} features; give one row and one column per feature, or "
+                "one row of a factor."
+            )
+
+    def degrees(self, n_features):
+        return self.rank
+
+    def standardised(self, rows):
+        if self.rank < len(self.factor):
+            raise ValueError(
+                f"noise is a covariance of rank {self.rank} for {len(self.factor)} "
+                "features: off its range there is no noise, in units of which nothing "
+                "can be measured. Give a covariance of full rank, or scales."
+            )
+        return self.principal.standardised(rows @ self.axes)
+
+    def carried(self, A):
+        return _ellipsoid_of(sp.csr_array(A @ self.factor))
+
+    def as_parameter(self):
+        return self
 
     def __repr__(self):
         d, k = self.factor.shape
@@ -288,99 +495,30 @@ def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
     return mu
 
 
-@dataclass(frozen=True, eq=False)
-class L2(Noise):
-    """Euclidean ball: isotropic noise of size ρ, the paper's case; Ω(w) = ‖w‖₂."""
-
-    name: str = field(default="l2", init=False)
-    smooth: bool = field(default=True, init=False)
-
-    def support(self, w):
-        return safe_norm(w)
-
-    def maximizer(self, w):
-        norm = safe_norm(w)
-        return w / norm if norm > 0 else np.zeros_like(w)
-
-    def prox(self, d, s):
-        norm = safe_norm(d)
-        return d * (1 - s / norm) if norm > s else np.zeros_like(d)
-
-    def dual_norm(self, d):
-        return safe_norm(d)
-
-    def lipschitz(self, n_features):
-        return 1.0
-
-    def inscribed(self, n_features):
-        return 1.0
-
-    @property
-    def squares(self):
-        return 1.0
+def _ellipsoid_of(factor: sp.csr_array) -> Ellipsoid | Correlated:
+    """The shape of factor F: of scales √diag(FFᵀ), unless features are correlated."""
+    covariance = sp.csr_array(factor @ factor.T)
+    variances = covariance.diagonal()
+    scales = np.sqrt(variances)
+    rest = (covariance - sp.diags_array(variances)).tocoo()
+    allowed = _ROUNDING * scales[rest.coords[0]] * scales[rest.coords[1]]
+    if np.any(np.abs(rest.data) > allowed):
+        return Correlated.from_factor(factor.toarray())
+    return Ellipsoid(scales)
 
 
-@dataclass(frozen=True, eq=False)
-class Linf(Noise):
-    """Box: every feature off by up to ρ, which makes w sparse; Ω(w) = ‖w‖₁."""
-
-    name: str = field(default="linf", init=False)
-
-    def support(self, w):
-        return float(np.abs(w).sum())
-
-    def maximizer(self, w):
-        return np.sign(w)
-
-    def prox(self, d, s):
-        return np.sign(d) * np.maximum(np.abs(d) - s, 0.0)
-
-    def dual_norm(self, d):
-        return float(np.abs(d).max(initial=0.0))
-
-    def lipschitz(self, n_features):
-        return float(np.sqrt(n_features))
-
-    def inscribed(self, n_features):
-        return 1.0
+def _only_selects(A: sp.csr_array) -> bool:
+    """Whether A only picks, orders or flips features."""
+    magnitude = abs(A)
+    ones = np.all(np.abs(magnitude.data - 1) <= _ROUNDING)
+    rows, columns = magnitude.sum(axis=1), magnitude.sum(axis=0)
+    return bool(ones and np.all(rows > 0.5) and np.all(columns < 1.5))
 
 
-@dataclass(frozen=True, eq=False)
-class L1(Noise):
-    """Cross-polytope: absolute errors summing to at most ρ; Ω(w) = ‖w‖∞."""
-
-    name: str = field(default="l1", init=False)
-
-    def support(self, w):
-        return float(np.abs(w).max(initial=0.0))
-
-    def maximizer(self, w):
-        delta = np.zeros_like(w)
-        if w.size:
-            j = np.argmax(np.abs(w))
-            delta[j] = np.sign(w[j])
-        return delta
-
-    def prox(self, d, s):
-        """Clip d at the level θ where the clipped-off mass Σ(|d_j|−θ)_+ is s."""
-        magnitude = np.abs(d)
-        if s <= 0:
-            return np.array(d, dtype=np.float64)
-        if magnitude.sum() <= s:
-            return np.zeros_like(d)
-        descending = np.sort(magnitude)[::-1]
-        levels = (np.cumsum(descending) - s) / np.arange(1, d.size + 1)
-        theta = levels[np.flatnonzero(descending >= levels)[-1]]
-        return np.clip(d, -theta, theta)
-
-    def dual_norm(self, d):
-        return float(np.abs(d).sum())
-
-    def lipschitz(self, n_features):
-        return 1.0
-
-    def inscribed(self, n_features):
-        return float(n_features**-0.5)
+def _norm(v: np.ndarray, order: float) -> float:
+    if order == 2 or not v.size:
+        return safe_norm(v)
+    return float(np.linalg.norm(v, order))
 
 
 def safe_norm(v: np.ndarray) -> float:
@@ -389,16 +527,16 @@ def safe_norm(v: np.ndarray) -> float:
     return float(blas.dnrm2(np.require(v, requirements="A"))) if v.size else 0.0
 
 
-_BY_NAME: dict[str, Callable[[], Noise]] = {"l2": L2, "linf": Linf, "l1": L1}
+_BY_NAME: dict[str, type[Noise]] = {"l2": L2, "linf": Linf, "l1": L1}
 
 
 def as_noise(noise: object, n_features: int, names=None) -> Noise:
     """`as_shape` for a `Problem`, which takes no correlated noise."""
     shape = as_shape(noise, n_features, names)
-    if isinstance(shape, Correlated):
+    if shape.axes is not None:
         raise ValueError(
             "noise is a covariance; a Problem takes such noise in its principal axes "
-            "only. Use solve, which turns X to them, or with shape = wideberth."
+            "only. Use solve, which rotates X to them, or with shape = wideberth."
             "Correlated(covariance) give X @ shape.axes and noise=shape.principal."
         )
     return shape
@@ -420,17 +558,7 @@ def as_shape(noise: object, n_features: int, names=None) -> Noise:
     shape = align_noise(noise, names)
     if not isinstance(shape, Noise):
         shape = Correlated(shape) if shape.ndim == 2 else Ellipsoid(shape)
-    if isinstance(shape, Ellipsoid) and shape.scales.shape != (n_features,):
-        raise ValueError(
-            f"noise gives scales of shape {shape.scales.shape}, but X has {n_features} "
-            "features; give one non-negative scale per feature."
-        )
-    if isinstance(shape, Correlated) and len(shape.factor) != n_features:
-        raise ValueError(
-            f"noise is a covariance of shape {shape.axes.shape}, but X has "
-            f"{n_features} features; give one row and one column per feature, or one "
-            "row of a factor."
-        )
+    shape.check_features(n_features)
     return shape
 
 
@@ -444,3 +572,10 @@ def align_noise(noise, names):
     if isinstance(noise, Correlated) and noise.feature_names is not None:
         return noise.reordered(matched(noise.feature_names, names))
     return noise if isinstance(noise, str | Noise) else aligned(noise, names)
+
+
+def is_covariance(noise) -> bool:
+    """Whether `noise`, as `align_noise` returns it, correlates features."""
+    if isinstance(noise, Noise):
+        return noise.axes is not None
+    return not isinstance(noise, str) and np.ndim(noise) == 2

@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.noise import Ellipsoid, Noise
-from wideberth.problem.problem import Certificate, Problem
+from wideberth.problem.certificate import Certificate
+from wideberth.problem.noise import Noise
+from wideberth.problem.problem import Problem
 from wideberth.problem.rows import as_rows
 from wideberth.screening.regions import Region
 from wideberth.solution import Solution
@@ -138,7 +139,7 @@ class Units:
             w=w(region.w),
             radius=region.radius / s,
             gap=self.value(region.gap),
-            reach=region.reach / s,
+            norm_bound=region.norm_bound / s,
             curvature=curvature,
             anchor=anchor,
         )
@@ -258,18 +259,10 @@ def _penalty(penalty: float, sigma: float) -> float:
 
 def _usual_noise(noise: Noise) -> tuple[Noise, float]:
     """Noise scales of usual size, and the factor that the radii take on."""
-    if not isinstance(noise, Ellipsoid):
+    usual, factor = noise.normalized()
+    if 1 / _USUAL_NOISE <= factor <= _USUAL_NOISE:
         return noise, 1.0
-    largest = float(noise.scales.max(initial=0.0))
-    if largest == 0 or 1 / _USUAL_NOISE <= largest <= _USUAL_NOISE:
-        return noise, 1.0
-    stretch = _power_of_two(largest)
-    usual = Ellipsoid(
-        noise.scales / stretch,
-        turn_error=noise.turn_error,
-        support_error=noise.support_error / stretch,
-    )
-    return usual, stretch
+    return usual, factor
 
 
 def _sigma(X, heaviest: float) -> float:
@@ -359,9 +352,8 @@ def out_of_range(problem: Problem, units: Units) -> str:
 
 def blur(noise: Noise) -> float:
     """Roundings by which Ω may be off: about d^1.5, or 10⁸ where Σ leaves it open."""
-    if not isinstance(noise, Ellipsoid) or not noise.scales.any():
-        return 1.0
-    return noise.support_error / noise.lipschitz(noise.scales.size) / 2.0**-53
+    largest = noise.lipschitz(1)  # the largest scale, or 1 where there are none
+    return noise.support_error / largest / 2.0**-53 if largest > 0 else 1.0
 
 
 def _column_sizes(X) -> np.ndarray:

@@ -25,8 +25,8 @@ from functools import cached_property
 
 import numpy as np
 
-from wideberth.problem.arrays import at_least, is_foreign, namespace
-from wideberth.problem.certificate import Certificate
+from wideberth.problem.arrays import at_least, is_foreign, namespace, pick
+from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
 from wideberth.problem.noise import Noise, as_noise
@@ -41,6 +41,7 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.problem.rows import Rows, as_rows, gamma
+from wideberth.problem.sample_noise import SharedNoise
 from wideberth.problem.validation import (
     check_data,
     check_intercept,
@@ -50,7 +51,7 @@ from wideberth.problem.validation import (
     real_array,
 )
 
-__all__ = ["KKT", "Certificate", "DualPoint", "Folded", "PrimalPoint", "Problem"]
+__all__ = ["Folded", "Problem"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Folded:
     n: int
     mass: float
     rounding: float
-    #: Most roundings that a term of these sums went through (`_rounding.chain`).
+    #: Most roundings that a term of these sums went through (`rounding.chain`).
     chain: float = 0.0
     #: The largest ‖z_i‖ and ρ_i.
     largest_norm: float = 0.0
@@ -84,45 +85,6 @@ class Folded:
             max(self.largest_norm, other.largest_norm),
             max(self.largest_radius, other.largest_radius),
         )
-
-
-@dataclass(frozen=True)
-class PrimalPoint:
-    """A primal point with what was computed there, and its value P(w,b)."""
-
-    w: np.ndarray
-    b: float
-    margins: np.ndarray  # Zw, without intercept and noise
-    omega: float
-    slack: np.ndarray  # 1 − ψ_i(w,b)
-    hinge: float  # Σ c_i [slack_i]_+, without folded samples
-    value: float
-    rounding: float
-
-
-@dataclass(frozen=True)
-class DualPoint:
-    """A feasible dual point, the primal point w(α) it stands for, and D(α)."""
-
-    alpha: np.ndarray
-    d: np.ndarray
-    s: float
-    w: np.ndarray
-    b: float  # Σα_i y_i / λ_b; 0 without an intercept or with a free one
-    value: float
-    rounding: float
-    center_rounding: (
-        float  # bound on the error of (w, √λ_b b), and on κ_Ω times that of s
-    )
-
-
-@dataclass(frozen=True)
-class KKT:
-    """Optimality residuals, each zero exactly at the optimum (theory §2)."""
-
-    stationarity: float  # ‖w − w(α)‖, with √λ_b|b − b(α)| where b is penalised
-    complementarity: float  # max |α_i/c_i − clip(α_i/c_i + 1 − ψ_i, 0, 1)|
-    balance: float  # |Σα_i y_i|, free intercept only
 
 
 @dataclass(frozen=True)
@@ -201,6 +163,17 @@ class Problem:
         """Return the same samples under other radii."""
         return replace(self, radii=check_per_sample(radii, self.n, "radius"))
 
+    def take(self, J, **changes) -> Problem:
+        """Return the problem of the samples J, and other `changes` of its fields."""
+        weights, radii = pick(self.weights, J), pick(self.radii, J)
+        part = {"rows": self.rows.take(J), "weights": weights, "radii": radii}
+        return replace(self, **{**part, **changes})
+
+    @cached_property
+    def sample_noise(self) -> SharedNoise:
+        """How far each sample may move."""
+        return SharedNoise(self.noise, self.radii)
+
     # -- primal ----------------------------------------------------------------
 
     def at(
@@ -214,7 +187,8 @@ class Problem:
         w = self._read(w, self.rows.d, "w")
         margins = self.rows.margins(w) if margins is None else margins
         omega = self.noise.support(w)
-        slack = self._slack(margins, omega)
+        slack = 1.0 - margins
+        slack += self.sample_noise.supports(w)
         if self.intercept is None:
             b = 0.0
         else:
@@ -230,14 +204,8 @@ class Problem:
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """1 − ψ_i(w,b) alone."""
-        slack = self._slack(self.rows.margins(w), self.noise.support(w))
+        slack = 1.0 - self.rows.margins(w) + self.sample_noise.supports(w)
         return slack if self.intercept is None else slack - self.y * b
-
-    def _slack(self, margins, omega: float):
-        slack = 1.0 - margins
-        if omega > 0:
-            slack += self.radii * omega
-        return slack
 
     def best_intercept(self, slack: np.ndarray) -> float:
         """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
@@ -270,14 +238,14 @@ class Problem:
         if combined is None or feasible is not alpha:
             combined = self.rows.combine(feasible)
         mass = accurate_sum(feasible * self.rows.norms())
-        d_error = (self.rows.combine_rounding + self.noise.turn_error) * mass
-        d, s = combined, accurate_sum(feasible * self.radii)
+        d_error = (self.rows.combine_rounding + self.noise.rotation_error) * mass
+        d, s = combined, self.sample_noise.total(feasible)
         total = accurate_sum(feasible)
         if self.folded is not None:
             fold = self.folded
             d, s, total = d + fold.d, s + fold.s, total + fold.total
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
-        w = self.noise.prox(d, s)
+        w = self.sample_noise.prox(d, s)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
@@ -290,7 +258,7 @@ class Problem:
         if sharp and self.folded is None:  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
-            along += self.noise.turn_error * float(np.linalg.norm(w)) * mass
+            along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
             sizes = along, _largest(each)
         error, center = dual_rounding(self, w, b, s, total, d_error, sizes)
         if not w.any() and well_inside(self, d, s, total, d_error):
@@ -348,29 +316,10 @@ class Problem:
         """ψ_i(w,b)."""
         return 1.0 - self.at(w, b).slack
 
-    def kkt(self, w: np.ndarray, b: float, alpha: np.ndarray) -> KKT:
-        """Optimality residuals at (w, b, α)."""
-        point, combined = self.at(w, b), self.rows.combine(alpha)
-        s = float(alpha @ self.radii) + self._fold("s")
-        target = self.noise.prox(combined + self._fold("d"), s)
-        balance = float(alpha @ self.y) + self._fold("balance")
-        move = float(np.linalg.norm(point.w - target))
-        if self.intercept:
-            move = np.hypot(move, (self.intercept * b - balance) / self.intercept**0.5)
-        share = np.divide(
-            alpha, self.weights, out=np.zeros(self.n), where=self.weights > 0
-        )
-        complementarity = np.abs(share - np.clip(share + point.slack, 0.0, 1.0))
-        return KKT(
-            float(move),
-            float(complementarity[self.weights > 0].max(initial=0.0)),
-            abs(balance) if self.intercept == 0 else 0.0,
-        )
-
     def worst_case(self, w: np.ndarray) -> np.ndarray:
         """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
-        direction = self.noise.maximizer(np.asarray(w, dtype=np.float64))
-        return np.outer(-self.y * self.radii, direction)
+        moves = self.sample_noise.maximizers(np.asarray(w, dtype=np.float64))
+        return -self.y[:, None] * moves
 
     @staticmethod
     def _read(values, length: int, name: str) -> np.ndarray:
@@ -389,13 +338,13 @@ class Problem:
     def axes_error(self, rows=slice(None)):
         """How far ψ_i(w) may be from its value in the user's axes, per unit of ‖w‖.
 
-        0 but for noise in its principal axes, to which the rows were turned: T‖z_i‖ +
-        Hρ_i (see `_covariance`).
+        0 but for noise in its principal axes, to which the rows were rotated: T‖z_i‖ +
+        Hρ_i (see `covariance`).
         """
-        turned, support = self.noise.turn_error, self.noise.support_error
-        if turned == support == 0.0:
+        if self.noise.rotation_error == self.noise.support_error == 0.0:
             return 0.0
-        return turned * self.rows.norms()[rows] + support * self.radii[rows]
+        errors = self.sample_noise.select(rows).support_errors()
+        return self.noise.rotation_error * self.rows.norms()[rows] + errors
 
     @cached_property
     def largest_norm(self) -> float:

@@ -63,12 +63,12 @@ def totals_rounding(problem: Problem) -> float:
     return gamma(free if fold is None else max(free, fold.chain) + 1)
 
 
-def slack_rounding(problem: Problem, w, b, omega, sizes=None) -> np.ndarray:
+def slack_rounding(problem: Problem, w, b, sizes=None) -> np.ndarray:
     """Error of each slack."""
     norm_w = float(np.linalg.norm(w))
     if sizes is None:
         sizes = norm_w * problem.rows.norms()
-    per_slack = sizes + problem.radii * omega
+    per_slack = sizes + problem.sample_noise.supports(w)
     per_slack += 1.0 + abs(b)
     per_slack *= problem.rows.margin_rounding + gamma(8)
     return per_slack + norm_w * problem.axes_error()
@@ -77,7 +77,7 @@ def slack_rounding(problem: Problem, w, b, omega, sizes=None) -> np.ndarray:
 def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float:
     """Error of P: that of each active slack, weighted, plus that of the sums."""
     norm_w = float(np.linalg.norm(w))
-    per_slack = slack_rounding(problem, w, b, omega, sizes)
+    per_slack = slack_rounding(problem, w, b, sizes)
     # Inactive ones, whatever the rounding, add nothing.
     per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
     per_slack *= problem.weights
@@ -85,7 +85,7 @@ def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float
     error += sum_rounding(problem.n) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares
-    error += problem.noise.turn_error * norm_w * norm_w
+    error += problem.noise.rotation_error * norm_w * norm_w
     if problem.folded is not None:
         fold, g = problem.folded, gamma(problem.rows.d + 8)
         error += norm_w * (fold.rounding + g * fold.mass)

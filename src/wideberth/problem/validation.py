@@ -27,6 +27,7 @@ __all__ = [
     "check_whole",
     "is_missing",
     "measured_data",
+    "read_intercept",
     "real_array",
     "refuse_chunks",
     "refuse_masked",
@@ -371,3 +372,14 @@ def check_intercept(intercept) -> float | None:
             "finite penalty > 0."
         )
     return float(intercept)
+
+
+def read_intercept(fit_intercept, intercept_penalty) -> float | None:
+    """None, 0 or λ_b from what the user says about the intercept."""
+    fit_intercept = check_flag(fit_intercept, "fit_intercept")
+    penalty = check_size(intercept_penalty, "intercept_penalty")
+    if not fit_intercept and penalty:
+        raise ValueError(
+            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
+        )
+    return penalty if fit_intercept else None

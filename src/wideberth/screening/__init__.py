@@ -2,15 +2,13 @@
 
 from wideberth.screening.partition import (
     Partition,
-    Reduction,
-    Screener,
     carry_dual,
-    fold_samples,
     null_point,
     screen,
     screen_points,
     tells_something,
 )
+from wideberth.screening.reduction import Reduction, Screener, fold_samples
 
 __all__ = [
     "Partition",

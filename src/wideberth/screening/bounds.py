@@ -20,8 +20,9 @@ All return bounds without a free intercept and with a penalised one.
 Rounding. Each bound is a handful of operations on ⟨c,z_i⟩, ‖z_i‖ and ρ_i, whose errors
 are at most γ_{d+4} of ‖c‖‖z_i‖ and ‖z_i‖. Squares under a root are enlarged by
 γ_{4d+64}(‖z_i‖ + ρ_i‖v‖)² before it is taken (they may cancel), and every bound is
-moved outwards by γ_{4d+64}·reach·(‖z_i‖ + ρ_iκ_Ω) plus the like for b: more than the
-sum of all errors, so a bound holds in exact arithmetic for the data as stored.
+moved outwards by γ_{4d+64}·W·(‖z_i‖ + ρ_iκ_Ω), W = `norm_bound`, plus the like for b:
+more than the sum of all errors, so a bound holds in exact arithmetic for the data as
+stored.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.problem import Problem
-from wideberth.problem.arrays import namespace
-from wideberth.problem.noise import L2
+from wideberth.problem.arrays import at_least, namespace
 from wideberth.problem.rows import gamma
-from wideberth.screening.regions import Curvature, Region, has_ellipsoid
+from wideberth.problem.sample_noise import SharedNoise
+from wideberth.screening.regions import Curvature, Region
 
 __all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separable"]
 
@@ -55,10 +56,15 @@ class Sample:
     margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
     plain: np.ndarray  # ⟨c,z_i⟩
     squares: np.ndarray  # ‖z_i‖² + 1/λ_b
-    radii: np.ndarray | np.float64
+    noise: SharedNoise
     extra: float  # 1/λ_b, or 0
     slack: np.ndarray  # outward move of every bound
     root_slack: np.ndarray  # enlargement of squares under a root
+
+    @property
+    def radii(self) -> np.ndarray | np.float64:
+        """ρ_i; one number where it is the same for all."""
+        return self.noise.radii
 
     @property
     def least_square(self) -> np.ndarray:
@@ -68,10 +74,7 @@ class Sample:
     @classmethod
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
         """Gather the samples `rows` (a slice or indices) of a problem."""
-        norms, radii = problem.rows.norms()[rows], problem.radii[rows]
-        one = isinstance(radii, np.ndarray) and problem.radii.strides == (0,)
-        if one and problem.n:  # one radius for all
-            radii = np.float64(problem.radii[0])
+        norms, noise = problem.rows.norms()[rows], problem.sample_noise.select(rows)
         plain = region.margins[rows]
         margins, extra, b_slack = plain, 0.0, 0.0
         if problem.intercept:
@@ -79,31 +82,31 @@ class Sample:
             margins = plain + problem.y[rows] * region.b
             b_slack = abs(region.b) + region.radius * extra**0.5
         g = gamma(4 * problem.rows.d + 64)
-        size = norms + radii * problem.noise.lipschitz(problem.rows.d)
+        size = norms + noise.lipschitz(problem.rows.d)
         return cls(
             margins,
             plain,
             norms * norms + extra,
-            radii,
+            noise,
             extra,
-            g * (region.reach * size + b_slack)
-            + region.reach * problem.axes_error(rows),
+            g * (region.norm_bound * size + b_slack)
+            + region.norm_bound * problem.axes_error(rows),
             g * (size * size + extra),
         )
 
 
 def separable(problem: Problem, region: Region) -> Test:
     """Margin and noise bounded apart: the paper's Lemma, for every shape."""
-    omega = problem.noise.support(region.w)
-    spread = region.radius * problem.noise.lipschitz(problem.rows.d)
 
     def bounds(rows: Selection) -> Bounds:
         sample = Sample.of(problem, region, rows)
         xp = namespace(sample.squares)  # chunks bring arrays of any library
         swing = region.radius * xp.sqrt(sample.squares) + sample.slack
+        kappa = sample.noise.supports(region.w)
+        spread = region.radius * sample.noise.lipschitz(problem.rows.d)
         return (
-            sample.margins - swing - sample.radii * (omega + spread),
-            sample.margins + swing - sample.radii * max(omega - spread, 0.0),
+            sample.margins - swing - (kappa + spread),
+            sample.margins + swing - at_least(0.0, kappa - spread),
         )
 
     return bounds
@@ -269,7 +272,7 @@ class _Ellipsoid:
     @classmethod
     def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
         noise, v, d = problem.noise, curvature.v, problem.rows.d
-        isotropic = isinstance(noise, L2)
+        isotropic = noise.isotropic
         squares = np.broadcast_to(noise.squares, (d,))
         scales = np.sqrt(squares)
         largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
@@ -362,8 +365,8 @@ def available_tests(problem: Problem, kind: str) -> list[str]:
 
     The first is cheap and decides nearly all; the second tightens what it left.
     """
-    smooth, curved = has_ellipsoid(problem), kind == "ellipsoid"
-    last = "joint" if isinstance(problem.noise, L2) else "separable"
+    smooth, curved = problem.noise.smooth, kind == "ellipsoid"
+    last = "joint" if problem.noise.isotropic else "separable"
     if curved:
         return ["ellipsoid" if smooth else "tilted", last]
     return ["separable", "joint"] if last == "joint" else ["separable"]

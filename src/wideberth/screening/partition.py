@@ -1,14 +1,12 @@
-"""From a region to decisions, and from decisions to a smaller problem.
+"""From a region to decisions about samples.
 
 Samples whose robust margin is above 1 everywhere in a region that contains the optimum
 have α_i* = 0 (removed), below 1 everywhere α_i* = c_i (saturated); the rest stay free
-(theory §5). Saturated samples still push on the solution: they are folded into one
-linear and one norm term (theory §3), and no row of either kind is read again.
+(theory §5).
 
-Public: `screen` for users; `Partition`, `screen_points`, `ideal_partition`;
-`Reduction`, the reduced problem with its way back; `Screener`, which an iterative
-solver calls with its iterates (dynamic mode; static is its first call); `carry_dual`
-(sequential mode).
+Public: `screen` for users, `screen_points` for solvers, and the `Partition` that both
+return; `ideal_partition`, the most a rule can decide; `carry_dual`, the dual point that
+one problem of a sequence hands to the next; `null_point` and `tells_something`.
 """
 
 from __future__ import annotations
@@ -18,17 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import (
-    Certificate,
-    DualPoint,
-    Folded,
-    PrimalPoint,
-    Problem,
-)
-from wideberth.problem.arrays import fill, namespace
-from wideberth.problem.rounding import accurate_sum, chain, totals_rounding
+from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem.arrays import fill
+from wideberth.problem.rounding import accurate_sum, totals_rounding
 from wideberth.problem.rows import gamma
-from wideberth.problem.validation import check_vector
+from wideberth.problem.validation import check_vector, read_intercept
 from wideberth.screening.bounds import (
     TESTS,
     Bounds,
@@ -41,8 +33,6 @@ from wideberth.screening.regions import Region, build_region
 
 __all__ = [
     "Partition",
-    "Reduction",
-    "Screener",
     "carry_dual",
     "ideal_partition",
     "null_point",
@@ -51,11 +41,10 @@ __all__ = [
     "tells_something",
 ]
 
-
-#: Rows whose bounds are computed at a time: their vectors stay in a cache.
+#: Rows whose bounds are computed at a time, so that their vectors stay in a cache.
 _BATCH = 1 << 14
-#: How many times the value of w = 0 a primal point may have to be of any use: beyond
-#: the reciprocal of float64's precision, nothing of the problem is left in its value.
+#: Largest P(w,b) ÷ P(0) of a point that is of any use: beyond the reciprocal of
+#: float64's precision, nothing of the problem is left in its value.
 _USELESS = 1e16
 
 
@@ -110,7 +99,8 @@ def screen(
     radius,
     noise="l2",
     sample_weight=None,
-    intercept=None,
+    fit_intercept=True,
+    intercept_penalty=0.0,
     region="ellipsoid",
     test=None,
     b=None,
@@ -123,8 +113,8 @@ def screen(
     w, alpha : arrays of shape (d,) and (n,)
         Any primal point and any dual point (repaired if not feasible). The closer they
         are to the optimum, the more is decided; decisions are right whatever they are.
-    C, radius, noise, sample_weight, intercept
-        The problem; see `Problem.from_data`.
+    C, radius, noise, sample_weight, fit_intercept, intercept_penalty
+        The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
     test : {"separable", "joint", "tilted", "ellipsoid"}, optional
@@ -149,7 +139,7 @@ def screen(
         radius=radius,
         noise=noise,
         sample_weight=sample_weight,
-        intercept=intercept,
+        intercept=read_intercept(fit_intercept, intercept_penalty),
     )
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")
@@ -313,130 +303,3 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     b_high = at[reached[-1]] if end > slack and reached.size else np.inf
     wiggle = 2.0**-50
     return b_low - wiggle * (1 + abs(b_low)), b_high + wiggle * (1 + abs(b_high))
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """A problem on its free samples alone, saturated ones folded, and the way back."""
-
-    full: Problem
-    problem: Problem
-    free: np.ndarray  # indices into the full problem
-    settled: np.ndarray  # α of all samples, 0 where free
-
-    @classmethod
-    def of(cls, problem: Problem) -> Reduction:
-        """Nothing screened yet."""
-        index = np.int32 if problem.n < 2**31 else np.int64
-        nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
-        return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
-
-    def shrink(self, partition: Partition) -> Reduction:
-        """Apply decisions about the free samples; reads the saturated rows once."""
-        small, saturated = self.problem, partition.saturated
-        keep = np.flatnonzero(partition.free)
-        folded = small.folded
-        settled = self.settled.copy()
-        if saturated.any():
-            gone = np.flatnonzero(saturated)
-            weights = small.weights[gone]
-            settled[self.free[gone]] = weights
-            fold = fold_samples(small, saturated)
-            folded = fold if folded is None else folded + fold
-        reduced = replace(
-            small,
-            rows=small.rows.take(keep),
-            weights=small.weights[keep],
-            radii=small.radii[keep],
-            folded=folded,
-        )
-        return Reduction(self.full, reduced, self.free[keep], settled)
-
-    def unfold(self, alpha: np.ndarray) -> np.ndarray:
-        """Dual weights of all n samples from those of the free ones."""
-        whole = self.settled.copy()
-        whole[self.free] = alpha
-        return whole
-
-    def certify(self, w: np.ndarray, b: float | None, alpha: np.ndarray) -> Certificate:
-        """Certificate of (w, b) and the unfolded α on the full problem."""
-        dual = self.full.dual_at(self.unfold(alpha))
-        return self.full.certificate(self.full.at(w, b), dual)
-
-
-def fold_samples(problem: Problem, chosen) -> Folded:
-    """Σ over a mask of samples of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
-    xp, count = namespace(chosen), int(namespace(chosen).count_nonzero(chosen))
-    if count == 0:
-        return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-    weights, norms = xp.where(chosen, problem.weights, 0.0), problem.rows.norms()
-    mass = accurate_sum(weights * norms)
-    return Folded(
-        problem.rows.combine(weights),
-        accurate_sum(weights * problem.radii),
-        accurate_sum(weights),
-        accurate_sum(weights * problem.y),
-        count,
-        mass,
-        (problem.rows.combine_rounding + problem.noise.turn_error) * mass,
-        chain(problem.n, count),
-        float(xp.max(xp.where(chosen, norms, 0.0))),
-        float(xp.max(xp.where(chosen, problem.radii, 0.0))),
-    )
-
-
-class Screener:
-    """Dynamic screening: an iterative solver hands in iterates, the problem shrinks.
-
-    It starts without the samples of no weight, and without those `decided` already,
-    as along a path (sequential screening).
-
-    >>> screener = Screener(problem)                                # doctest: +SKIP
-    >>> while not done:                                             # doctest: +SKIP
-    ...     step on screener.problem
-    ...     kept = screener.update(point, dual)  # indices kept, or None
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        region: str | None = "ellipsoid",
-        decided: Partition | None = None,
-    ):
-        self.region = region
-        self.reduction = Reduction.of(problem)
-        unused = problem.weights == 0
-        if decided is None and unused.any():
-            bounds = np.full(problem.n, np.nan)
-            decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
-        if decided is not None:
-            self.reduction = self.reduction.shrink(decided)
-
-    @property
-    def problem(self) -> Problem:
-        """The problem as reduced so far."""
-        return self.reduction.problem
-
-    def update(
-        self, point: PrimalPoint, dual: DualPoint, least: float = 0.0
-    ) -> np.ndarray | None:
-        """Screen from points of the current problem; shrink it if worth while.
-
-        Returns which of its samples are kept, as a mask, or None if it stays as it is:
-        when no more than the share `least` of them was decided.
-        """
-        if self.region is None or self.problem.n == 0 or dual.value == -np.inf:
-            return None
-        partition = screen_points(self.problem, point, dual, region=self.region)
-        if partition.share <= least:
-            return None
-        self.reduction = self.reduction.shrink(partition)
-        return partition.free
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Numbers of free, saturated and removed samples, of the original ones."""
-        reduction = self.reduction
-        saturated = 0 if self.problem.folded is None else self.problem.folded.n
-        n, free = reduction.full.n, self.problem.n
-        return free, saturated, n - free - saturated

@@ -25,12 +25,11 @@ contains w* in exact arithmetic, for the data as stored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
-from wideberth.problem.noise import L2, Ellipsoid
 from wideberth.problem.rows import gamma
 
 __all__ = ["REGIONS", "Curvature", "Region", "build_region"]
@@ -60,7 +59,7 @@ class Region:
     margins: np.ndarray  # Z times the centre's w
     radius: float
     gap: float  # inflated by its rounding
-    reach: float  # ‖w‖ ≤ reach at every point of the region, and at those it came from
+    norm_bound: float  # on ‖w‖ at every point of the region, and at those it is made of
     curvature: Curvature | None = None
     #: w_α and Zw_α, about which the ellipsoid is built (curved regions only).
     anchor: tuple[np.ndarray, np.ndarray] | None = None
@@ -70,8 +69,8 @@ def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
     """Ball about the primal point (theory §4.1)."""
     gap = Certificate.of(point, dual).bound
     radius = np.sqrt(2 * gap) * (1 + gamma(4))
-    reach = float(np.linalg.norm(point.w)) + radius
-    return Region(point.w, point.b, point.margins, float(radius), gap, float(reach))
+    norm_bound = float(np.linalg.norm(point.w) + radius)
+    return Region(point.w, point.b, point.margins, float(radius), gap, norm_bound)
 
 
 def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
@@ -111,17 +110,13 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     v, factor = v / max(size, 1.0), factor / max(size, 1.0)
     # s(Ω(w) − ⟨v,w⟩) is off by ‖w‖ times that of sv = d − w_α, of s and of scaling v.
     error = 2 * dual.center_rounding + s * max(size - 1.0, 0.0) * lipschitz
-    radius = np.sqrt(ball.radius * ball.radius + error * ball.reach) * (1 + gamma(8))
-    reach = ball.reach + radius - ball.radius
-    return Region(
-        ball.w,
-        ball.b,
-        ball.margins,
-        float(radius),
-        ball.gap,
-        float(reach),
-        Curvature(s, v, along, factor),
-        ball.anchor,
+    square = ball.radius * ball.radius + error * ball.norm_bound
+    radius = float(np.sqrt(square) * (1 + gamma(8)))
+    return replace(
+        ball,
+        radius=radius,
+        norm_bound=ball.norm_bound + radius - ball.radius,
+        curvature=Curvature(s, v, along, factor),
     )
 
 
@@ -139,15 +134,10 @@ def build_region(
     return REGIONS[kind](problem, point, dual)
 
 
-def has_ellipsoid(problem: Problem) -> bool:
-    """Whether the curved region contains an ellipsoid in closed form."""
-    return isinstance(problem.noise, L2 | Ellipsoid)
-
-
 def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:
     """v, and Zv as a vector and a factor."""
     norm = float(np.linalg.norm(dual.w))
-    if isinstance(problem.noise, L2) and norm > 0:
+    if problem.noise.isotropic and norm > 0:
         return dual.w / norm, ball.anchor[1], 1 / norm
     v = (dual.d - dual.w) / dual.s
     return v, problem.rows.margins(v), 1.0

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.screening import Partition, Screener
 
 __all__ = ["Best", "Control", "Outcome", "PathSolver", "Solver", "Status"]
@@ -26,29 +26,13 @@ Status = Literal["solved", "stopped", "out of time", "out of steps", "out of pre
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Pair):
     """A primal and a dual point of one problem, and how the search for them ended.
 
     `status` is None of points that nobody has judged yet (`Control.judge`).
     """
 
-    point: PrimalPoint
-    dual: DualPoint
     status: Status | None = None
-
-    @property
-    def certificate(self) -> Certificate:
-        """What the two points prove."""
-        return Certificate.of(self.point, self.dual)
-
-    @property
-    def gap(self) -> float:
-        """P − D of the two points."""
-        return self.point.value - self.dual.value
-
-    def meets(self, tol: float) -> bool:
-        """Whether a solver may stop here; see `Certificate.meets`."""
-        return self.certificate.meets(tol)
 
 
 @dataclass
@@ -89,20 +73,21 @@ class Control:
         """Whether the callback or the clock put an end to it."""
         return self.stopped or time.perf_counter() > self.deadline
 
+    def status(self, certificate: Certificate) -> Status:
+        """The word for how a run stands that has this certificate."""
+        if certificate.proves(self.tol):
+            return "solved"
+        if self.stopped:
+            return "stopped"
+        if self.interrupted():
+            return "out of time"
+        return "out of steps" if self.exhausted() else "out of precision"
+
     def judge(self, found: Outcome) -> Outcome:
         """What was found, with the word for how the run ended."""
-        status: Status = "out of precision"
-        if found.certificate.proves(self.tol):
-            status = "solved"
-        elif self.stopped:
-            status = "stopped"
-        elif self.interrupted():
-            status = "out of time"
-        elif self.exhausted():
-            status = "out of steps"
-        return replace(found, status=status)
+        return replace(found, status=self.status(found.certificate))
 
-    def record(self, passes: float, certificate, counts) -> None:
+    def record(self, passes: float, certificate: Certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True.
 
         `counts` are the numbers of free, saturated and removed samples.

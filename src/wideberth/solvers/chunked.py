@@ -11,11 +11,11 @@ from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_data
 from wideberth.data.sources import Source
 from wideberth.problem.labels import distinct, two_classes
-from wideberth.problem.noise import Correlated, as_shape
+from wideberth.problem.noise import as_shape
 from wideberth.problem.presolve import BLURRED, blur
-from wideberth.problem.validation import check_positive, check_size
+from wideberth.problem.validation import check_positive, check_size, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solve import make_control, read_intercept
+from wideberth.solve import make_control
 from wideberth.solvers.base import Control
 from wideberth.solvers.tall import TallOutcome, solve_tall
 
@@ -115,9 +115,8 @@ def _terms(
     source: Source, C, radius, noise, fit_intercept, intercept_penalty, classes
 ) -> Terms:
     """Check what the problem is made of, but for its rows."""
-    shape, turn = as_shape(noise, source.d, source.names), None
-    if isinstance(shape, Correlated):
-        turn, shape = shape.axes, shape.principal
+    shape = as_shape(noise, source.d, source.names)
+    turn, shape = shape.axes, shape.principal
     if not shape.smooth:
         raise ValueError(
             f"noise={shape.name!r} needs the data in memory; data that is read in "

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem import Certificate, Problem
-from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
+from wideberth.problem.noise import Noise
 from wideberth.problem.quiet import quietly
 from wideberth.screening import Screener
 from wideberth.solvers.base import Outcome, Solver
@@ -76,12 +76,12 @@ class Conic(Solver):
         self.settings = settings or ConicSettings()
 
     def supports(self, problem):
-        """Shapes whose support function is written as a cone here."""
-        if isinstance(problem.noise, L1 | L2 | Linf | Ellipsoid):
+        """Shapes that can state their support function to CVXPY."""
+        if type(problem.noise).conic is not Noise.conic:
             return None
         return (
-            f"The conic solver does not know noise {problem.noise.name!r}; its Ω has "
-            "to be written in CVXPY first, see docs/extending.md."
+            f"The conic solver needs the method `conic` of noise "
+            f"{problem.noise.name!r}: Ω(w) as an expression of CVXPY."
         )
 
     def run(self, problem, control, start, decided):
@@ -199,13 +199,6 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
         margins = margins - (radii / widest) * t
         cost = cost if fold is None else cost + fold.s / widest / unit * t
-        constraints.append(widest * _support(cp, problem.noise, w) <= t)
+        constraints.append(widest * problem.noise.conic(cp, w) <= t)
     hinge = xi >= 1 - margins
     return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge
-
-
-def _support(cp, noise, w):
-    if isinstance(noise, Ellipsoid):
-        return cp.norm2(cp.multiply(noise.scales, w))
-    norms = {L2: cp.norm2, Linf: cp.norm1, L1: cp.norm_inf}
-    return norms[type(noise)](w)

@@ -34,7 +34,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
-from wideberth.problem.noise import L2
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Screener
 from wideberth.solvers.base import Best, Control, Outcome, Solver
@@ -100,7 +99,7 @@ class Coordinate(Solver):
 
     def supports(self, problem):
         """Euclidean noise."""
-        if isinstance(problem.noise, L2):
+        if problem.noise.isotropic:
             return None
         return (
             f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "

@@ -29,7 +29,6 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.noise import L2
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.algebra import cholesky
@@ -95,7 +94,7 @@ def solve_newton(
             f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
-    if problem.n < problem.rows.d and isinstance(problem.noise, L2):
+    if problem.n < problem.rows.d and problem.noise.isotropic:
         return _solve_wide(problem, control, region, decided)
     guess = None
     if init is not None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import Problem
-from wideberth.problem.noise import L2
 from wideberth.problem.rows import DenseRows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.newton import solve_newton
@@ -60,7 +59,7 @@ class _NewtonPath(PathSolver):
     def __init__(self, solver: Newton, problem: Problem, control: Control):
         super().__init__(solver)
         self.rows, self.expand = problem.rows, None
-        if problem.n < problem.rows.d and isinstance(problem.noise, L2):
+        if problem.n < problem.rows.d and problem.noise.isotropic:
             coordinates, self.expand = problem.rows.rotated()
             self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
         inner = replace(problem, rows=self.rows)

@@ -56,7 +56,7 @@ def _cost(point: PrimalPoint) -> float:
 def _stretched(problem: Problem, point: PrimalPoint, sizes: np.ndarray):
     """Multiples of (w,b) that put samples near the margin beyond it."""
     used = problem.weights > 0
-    error = slack_rounding(problem, point.w, point.b, point.omega, sizes)
+    error = slack_rounding(problem, point.w, point.b, sizes)
     safe = point.slack + 4 * error
     for width in _ON_MARGIN:
         near = used & (np.abs(point.slack) <= width)

@@ -197,7 +197,7 @@ def _run(problem: Problem, control: Control, engine) -> tuple:
     small = screener.problem
     # Folded samples may pull out of the span of the rows that are left.
     wide = small.n < small.rows.d and small.folded is None
-    if wide and isinstance(small.noise, L2):
+    if wide and small.noise.isotropic:
         coordinates, expand = small.rows.rotated()
         small = replace(small, rows=DenseRows(coordinates, small.y))
     start = ridge_start(small)

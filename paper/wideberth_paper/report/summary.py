@@ -1,0 +1,255 @@
+"""Cells put together: one row per configuration and method, one line per method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+from wideberth_paper.experiment import FOLDS, Cell, Configuration, Plan
+from wideberth_paper.methods import BASELINE, METHODS, OURS, TOLERANCE
+from wideberth_paper.reference import TARGET
+
+__all__ = ["COLUMNS", "TITLES", "Check", "Results"]
+
+#: How the data sets are called in print.
+TITLES = {"breast_cancer": "Breast Cancer", "spambase": "Spambase"}
+#: Columns of a row: key, heading, what it means.
+COLUMNS = {
+    "dataset": ("data", "Data set."),
+    "C": ("C", "Weight of the losses."),
+    "radius": ("ρ", "Radius of the noise, the same for every sample."),
+    "method": ("method", "Who solved it."),
+    "seconds": ("seconds", "Wall clock from X and y to w, median over the repeats."),
+    "speedup": ("× SCS", "Time of the SCS baseline over this time."),
+    "relative_gap": (
+        "gap",
+        "Relative duality gap of the returned pair (w, α) on all samples.",
+    ),
+    "excess": ("above optimum", "(P(w) − P*) / P*, on all samples."),
+    "excess_kept": (
+        "due to removals",
+        "The same for an exact training on the samples that were not removed.",
+    ),
+    "w_error": ("error of w", "‖w − w*‖ / ‖w*‖ against the reference."),
+    "free": ("|F|", "Samples left undecided."),
+    "saturated": ("|S|", "Samples decided to sit at α = C."),
+    "removed": ("|R|", "Samples removed."),
+    "wrong_removals": ("wrong R", "Removed samples with α* > 0."),
+    "wrong_saturations": ("wrong S", "Saturated samples with α* < C."),
+    "rate_paper": ("rate", "Screening rate as the paper defines it: (n − |F|)/n."),
+    "rate_honest": (
+        "honest rate",
+        "Share of samples settled rightly that the last training does not read.",
+    ),
+    "train_accuracy": ("train", "Accuracy on the training data."),
+    "test_accuracy": ("test", f"Accuracy on held-out data, mean of {FOLDS} folds."),
+    "robust_train_accuracy": (
+        "train, worst case",
+        "Accuracy on the training data under the worst noise of radius ρ.",
+    ),
+    "robust_test_accuracy": (
+        "test, worst case",
+        "Held-out accuracy under the worst noise of radius ρ.",
+    ),
+    "repeats": ("repeats", "How often it was timed."),
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim and whether this run bears it out."""
+
+    claim: str
+    holds: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything a run found."""
+
+    plan: Plan
+    environment: dict
+    rows: list[dict]
+    references: list[dict]
+    steps: list[dict]
+    regions: list[dict]
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        environment: dict,
+        cells: dict[str, dict],
+        failures: dict[str, str],
+    ) -> Results:
+        """Put the cells of a plan together."""
+        rows, references, steps, regions = [], [], [], []
+        for configuration in plan.configurations:
+            where = dict(zip(("dataset", "C", "radius"), configuration, strict=True))
+            found = {
+                kind: cells[Cell(*configuration, kind).key]
+                for kind in ("reference", "regions")
+            }
+            references.append(where | found["reference"])
+            regions += [where | level for level in found["regions"]["levels"]]
+            for method in METHODS:
+                row = _row(plan, configuration, method, cells)
+                if row is None:
+                    continue
+                steps += [
+                    where | {"method": method} | step for step in row.pop("steps")
+                ]
+                rows.append(where | {"method": method} | row)
+        _add_speedups(rows)
+        return cls(plan, environment, rows, references, steps, regions, failures)
+
+    def select(self, *methods: str, dataset: str | None = None) -> list[dict]:
+        """Rows of some methods (all, if none is named), on one data set or on all."""
+        return [
+            row
+            for row in self.rows
+            if (not methods or row["method"] in methods)
+            and dataset in (None, row["dataset"])
+        ]
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets of this run, in order."""
+        return list(dict.fromkeys(row["dataset"] for row in self.references))
+
+    def overview(self) -> list[dict]:
+        """One line per data set and method, over all its configurations."""
+        lines = []
+        for dataset in self.datasets:
+            for method in METHODS:
+                rows = self.select(method, dataset=dataset)
+                if rows:
+                    lines.append({"dataset": dataset, "method": method} | _over(rows))
+        return lines
+
+    def balls(self, method: str) -> dict[bool, tuple[int, int]]:
+        """(balls without w*, balls), by whether S was non-empty as the round began."""
+        counts = {False: (0, 0), True: (0, 0)}
+        before = 0
+        for step in self.steps:
+            if step["method"] != method:
+                continue
+            if step["iteration"] == 1:
+                before = 0
+            missed, total = counts[before > 0]
+            counts[before > 0] = missed + step["ball_misses"], total + 1
+            before = step["saturated"]
+        return counts
+
+    def checks(self) -> list[Check]:
+        """What must hold of every run, on any machine.
+
+        How often Algorithm 1 as published errs is not among it: that is for SCS's
+        rounding to decide, and a finding of the run.
+        """
+        others = [row for row in self.rows if row["method"] != "as_published"]
+        wrong = sum(_wrong(row) for row in others)
+        worst_reference = max(row["relative_gap"] for row in self.references)
+        ours = self.select(*OURS)
+        worst_gap = max((row["relative_gap"] for row in ours), default=0.0)
+        missed, total = map(sum, zip(*self.balls("repaired").values(), strict=True))
+        return [
+            Check(
+                f"Every reference has a relative gap of at most {TARGET:g}",
+                worst_reference <= TARGET,
+                f"largest {worst_reference:.1e}",
+            ),
+            Check(
+                f"wideberth certifies a relative gap of at most {TOLERANCE:g} "
+                "everywhere",
+                worst_gap <= TOLERANCE,
+                f"largest {worst_gap:.1e}",
+            ),
+            Check(
+                "No method but Algorithm 1 as published decides a sample wrongly",
+                wrong == 0,
+                f"{wrong} wrong",
+            ),
+            Check(
+                "Every ball of Algorithm 1 as repaired contains the optimum",
+                missed == 0,
+                f"{missed} of {total} do not",
+            ),
+            Check(
+                "Every method finished on every configuration",
+                not self.failures,
+                f"{len(self.failures)} failed",
+            ),
+        ]
+
+
+def _row(plan: Plan, configuration: Configuration, method: str, cells) -> dict | None:
+    """One configuration and method; None if it failed."""
+    fits = [
+        cells.get(Cell(*configuration, "fit", method, repeat).key)
+        for repeat in range(plan.repeats)
+    ]
+    if fits[0] is None:
+        return None
+    times = [fit["seconds"] for fit in fits if fit is not None]
+    row = dict(fits[0]) | {"seconds": median(times), "repeats": len(times)}
+    folds = [
+        cells.get(Cell(*configuration, "fold", method, index).key)
+        for index in range(FOLDS)
+    ]
+    if configuration in plan.validated and None not in folds:
+        for name in folds[0]:
+            row[name] = fmean(fold[name] for fold in folds)
+    return row
+
+
+def _add_speedups(rows: list[dict]) -> None:
+    slow = {
+        (row["dataset"], row["C"], row["radius"]): row["seconds"]
+        for row in rows
+        if row["method"] == BASELINE
+    }
+    for row in rows:
+        baseline = slow.get((row["dataset"], row["C"], row["radius"]))
+        if baseline is not None:
+            row["speedup"] = baseline / row["seconds"]
+
+
+def _wrong(row: dict) -> int:
+    return row.get("wrong_removals", 0) + row.get("wrong_saturations", 0)
+
+
+def _over(rows: list[dict]) -> dict:
+    """Median times; the range of ratios and rates; the worst errors; all mistakes."""
+
+    def values(name: str) -> list[float]:
+        return [row[name] for row in rows if row.get(name) is not None]
+
+    line: dict = {"configurations": len(rows), "seconds": median(values("seconds"))}
+    for name in ("speedup", "rate_paper", "rate_honest"):
+        if values(name):
+            line[name] = (min(values(name)), max(values(name)))
+    for name in ("relative_gap", "excess", "excess_kept", "w_error"):
+        line[name] = max(values(name), default=None)
+    for name in ("wrong_removals", "wrong_saturations"):
+        if values(name):
+            line[name] = sum(values(name))
+    for name in _ACCURACIES:
+        line[name] = _mean(values(name))
+    return line
+
+
+_ACCURACIES = (
+    "train_accuracy",
+    "test_accuracy",
+    "robust_train_accuracy",
+    "robust_test_accuracy",
+)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    values = list(values)
+    return fmean(values) if values else None

@@ -1,0 +1,326 @@
+"""The commands: what each can be told, and what its help says.
+
+Each has one dataclass here, of which `wideberth.cli.parser` makes the parser. What they
+do is in the modules of the same names, which see nothing but the dataclass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from wideberth.cli.options import ReadingOptions, ResultOptions, TrainingOptions
+from wideberth.cli.parser import (
+    Column,
+    Commands,
+    Count,
+    File,
+    Natural,
+    Positive,
+    Radius,
+    UsageError,
+)
+
+__all__ = [
+    "ApplyOptions",
+    "CertifyOptions",
+    "FitOptions",
+    "PathOptions",
+    "PredictOptions",
+    "ReproduceOptions",
+    "commands",
+]
+
+#: Groups of options in the order of the help, and what it says about them.
+_GROUPS = {
+    "how far values may be off": None,
+    "training": None,
+    "reading the data": "Found out from the file unless given. CSV may be separated by "
+    "commas, semicolons, tabs, bars or blanks, use decimal points or commas, and be "
+    "compressed (.gz, .bz2, .xz). Empty cells, NA, N/A, NaN, null and ? are missing "
+    "values.",
+    "results": None,
+}
+_EXIT_CODES = """
+exit codes:
+  0    done
+  1    the data, the model file or an output cannot be used; one sentence says why
+  2    the command line is wrong
+  3    done and written, but the model should not be used as it is: it ignores the
+       features, or its optimality could not be proven to the tolerance
+  130  interrupted (Ctrl-C); nothing is left half written
+"""
+#: Options that need the whole table in memory.
+_WHOLE = (
+    *("report", "cv", "standardize", "replicates", "noise_scales", "radius_units"),
+    *("noise", "one_hot", "delimiter", "decimal", "encoding", "no_header", "na"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Which model is trained, and how it is judged.
+
+    Options
+    -------
+    C: price of errors; smaller values give simpler models (default: 1)
+    cv: choose C, and the radius from --radii, by cross-validation
+    score_radius: with --cv: choose what is most accurate under the worst noise of this
+        radius (counted like --radii), not as measured
+    folds: for the cross-validated accuracy (default: 5; 0: none)
+    memory: read DATA in pieces and never hold more than this, such as 2GB; numbers
+        only, no missing values, no cross-validation and no report
+    """
+
+    group = "training"
+    rivals = ("C", "cv")
+    C: Positive = 1.0
+    cv: bool = False
+    score_radius: Radius | None = None
+    folds: Natural = 5
+    memory: Annotated[str, ("metavar", "SIZE")] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(TrainingOptions, ModelOptions):
+    """Train a linear classifier that expects its features to be off, and prove how good
+    it is.
+
+    DATA is a CSV, TSV, Parquet, Arrow, LIBSVM, .npz or .npy file, or - for standard
+    input. Every column is a feature except the target and those named below. Text is
+    never dropped or encoded in silence: name such columns with --drop or --one-hot.
+
+    Options
+    -------
+    out: model file (.skops), or -
+    report: report (.html)
+    """
+
+    command = "fit"
+    summary = "train a model on a table and report on it"
+    usage = "wideberth fit DATA --target COL [options]"
+    epilog = f"""\
+how far values may be off:
+  --radius 0.5                  every row by 0.5, in the units of the data
+  --radius 0.1 --radius-units std   by a tenth of each feature's standard deviation
+  --noise-scales precision.csv  each feature by its own standard deviation; the file has
+                                the columns name and scale, or one number per line
+  --radius-column sigma         each row by its own radius, in the column sigma
+  --replicates sample           rows with the same sample are repeated measurements:
+                                trained on as means, radii from how they spread
+
+examples:
+  wideberth fit iris.csv --target species --standardize --report iris.html
+  wideberth fit blood.csv --target sick --drop name date --one-hot clinic \\
+      --replicates patient --standardize --out model.skops --report report.html
+  xzcat big.tsv.xz | wideberth fit - --format tsv --target y --radius 0.2 --json
+{_EXIT_CODES}"""
+
+    out: File | None = None
+    report: File | None = None
+
+    def __post_init__(self) -> None:
+        if self.report == "-":
+            raise UsageError("--report must be a file.")
+        if self.out == "-" and self.json:
+            raise UsageError("--out - and --json both want standard output.")
+        if self.folds == 1:
+            raise UsageError("--folds must be 0 (no cross-validation) or at least 2.")
+        if not self.cv and (self.radii or self.score_radius is not None):
+            raise UsageError("--radii and --score-radius are for --cv to choose by.")
+        super().__post_init__()
+        if self.memory is not None:
+            self._check_pieces()
+
+    def _check_pieces(self) -> None:
+        """Refuse what cannot be done in pieces."""
+        for name in _WHOLE:
+            if getattr(self, name) != self.__dataclass_fields__[name].default:
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(
+                    f"{option} needs the whole table; leave it out, or --memory."
+                )
+        if self.missing == "median":
+            raise UsageError(
+                "--missing median needs the whole table; leave out --memory."
+            )
+        if self.data == "-":
+            raise UsageError(
+                "--memory needs a file, which is read several times, not -."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridOptions:
+    """For which values of C a path is trained.
+
+    Options
+    -------
+    Cs: values of C to train with
+    points: how many values of C where none are given (default: 30)
+    """
+
+    group = "training"
+    Cs: tuple[Positive, ...] = ()
+    points: Count = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathOptions(TrainingOptions, GridOptions):
+    """Train models for many values of C and of the radius, each with its proof of
+    optimality.
+
+    The output is a CSV with one line per model: C, radius, objective, how near the
+    optimum it is proven to be, and how many rows are proven to have no influence
+    (removed) or full weight (saturated). With more than two classes each is set against
+    the rest in turn. Where rows have radii of their own the radius is a factor on them
+    (radius_factor).
+
+    Options
+    -------
+    out: CSV to write (default: print it)
+    weights: add the weight of every feature, and the intercept, in raw units
+    """
+
+    command = "path"
+    summary = "train models along C and radius"
+    usage = "wideberth path DATA --target COL [options]"
+    epilog = f"""\
+examples:
+  wideberth path data.csv --target sick --standardize --radii 0 0.1 0.2 > path.csv
+  wideberth path data.csv --target sick --replicates patient --radii 0.5 1 2 --weights
+  wideberth path data.csv --target sick --Cs 0.01 0.1 1 10 --json
+{_EXIT_CODES}"""
+
+    out: File | None = None
+    weights: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(ResultOptions, ReadingOptions):
+    """A model, the data, and what tells its rows apart.
+
+    Options
+    -------
+    model: file written by wideberth fit
+    data: file with the rows, or -
+    id: column to repeat in the output (default: row number)
+    out: CSV to write (default: print it)
+    """
+
+    model: str
+    data: str
+    id: Column | None = None
+    out: File | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(ApplyOptions):
+    """Predict the class of every row of DATA with a model that `wideberth fit` wrote.
+
+    Columns are found by name, in whatever order; further ones are ignored. The output
+    is a CSV with one line per row of DATA, in its order. Rows that lack a value the
+    model needs get an empty prediction, and standard error says how many there are.
+
+    Options
+    -------
+    scores: add the score of each class (of the second, where there are two)
+    """
+
+    command = "predict"
+    summary = "predict the class of every row of a table"
+    usage = "wideberth predict MODEL DATA [options]"
+    epilog = f"""\
+examples:
+  wideberth predict model.skops new.csv > predictions.csv
+  wideberth predict model.skops new.csv --id patient --scores --out predictions.csv
+{_EXIT_CODES}"""
+
+    scores: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyOptions(ApplyOptions):
+    """Say for every row of DATA how far its values may be off before the prediction can
+    change: exactly, and in the units of the noise the model was trained with. `inf`
+    means that no noise of that shape changes it.
+
+    Where DATA has the target column, also say which predictions are right, and which
+    share of them is right whatever noise of a given radius does (certified accuracy).
+    That radius is the one trained with. Where every row had its own in training it is
+    what the same column of DATA says; without such a column name another, or radii with
+    --at.
+
+    Options
+    -------
+    target: column with the class (default: as in training)
+    radius_column: column with the radius of each row (default: as in training)
+    curve: CSV for the curve of certified accuracy
+    at: radii of that curve (default: from 0 to where hardly a row is left)
+    """
+
+    command = "certify"
+    summary = "how much noise every prediction withstands"
+    usage = "wideberth certify MODEL DATA [options]"
+    epilog = f"""\
+examples:
+  wideberth certify model.skops test.csv
+  wideberth certify model.skops test.csv --out rows.csv --curve curve.csv
+  wideberth certify model.skops test.csv --at 0 0.1 0.2 --json
+{_EXIT_CODES}"""
+
+    target: Column | None = None
+    radius_column: Column | None = None
+    curve: File | None = None
+    at: tuple[Radius, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """Run the experiments of the screening paper on its data, beside other solvers, and
+    write report.html with tables and figures. Started again after an interruption, it
+    goes on where it stopped.
+
+    Options
+    -------
+    quick: a part of the grid, about a minute
+    repeats: time every fit N times (1 if --quick, else 3)
+    jobs: processes for what is not timed (one per core, at most 4)
+    out: folder for the report (default: reproduction)
+    """
+
+    command = "reproduce"
+    summary = "run the experiments of the screening paper on its data"
+    usage = "wideberth reproduce [options]"
+    epilog = ""
+
+    quick: bool = False
+    repeats: Count | None = None
+    jobs: Count | None = None
+    out: Annotated[str, ("metavar", "DIR")] = "reproduction"
+
+
+def commands() -> Commands:
+    """Return the parser of the command line."""
+    from wideberth import __version__
+
+    found = Commands(
+        "wideberth",
+        _GROUPS,
+        description="Linear classifiers that stay right when features are noisy.\n"
+        "`wideberth COMMAND --help` explains each command.",
+        epilog=f"""\
+examples:
+  wideberth fit measurements.csv --target diagnosis --standardize \\
+      --noise-scales precision.csv --out model.skops --report report.html
+  wideberth predict model.skops new.csv > predictions.csv
+  wideberth certify model.skops test.csv --curve curve.csv --out rows.csv
+{_EXIT_CODES}""",
+    )
+    found.root.add_argument("--version", action="version", version=__version__)
+    found.add(FitOptions)
+    found.add(PredictOptions)
+    found.add(CertifyOptions)
+    found.add(PathOptions)
+    found.add(ReproduceOptions)
+    return found

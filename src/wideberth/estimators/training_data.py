@@ -1,0 +1,191 @@
+"""What a classifier is trained on: rows at hand, or rows that are read in chunks.
+
+`training_data` checks what the user gives and returns `InMemory` or `InChunks`. Both
+have labels with their total weights, and `solve` for one class against the rest; from
+there on a fit is the same (`one_vs_rest.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, validate_data
+
+from wideberth.data.chunks import Classes
+from wideberth.data.opening import is_scaled, names_values, open_data
+from wideberth.estimators.one_vs_rest import (
+    OneVsRest,
+    per_class,
+    radii_of,
+    remembered_radius,
+)
+from wideberth.problem.arrays import host, is_foreign, like, namespace
+from wideberth.problem.labels import refuse_mixture, uniform
+from wideberth.problem.validation import (
+    as_array,
+    check_per_sample,
+    check_size,
+    refuse_chunks,
+    refuse_text,
+)
+from wideberth.solve import Solution, solve
+from wideberth.solvers.chunked import solve_source
+
+__all__ = ["InChunks", "InMemory", "dispatched", "read_data", "training_data"]
+
+
+def training_data(model, X, y, sample_weight, radius) -> InMemory | InChunks:
+    """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
+    if not is_foreign(X) and is_scaled(X, y):
+        return InChunks(model, X, y, sample_weight, radius)
+    X, y = read_data(model, X, y)
+    return InMemory(X, y, sample_weight, _radius_to_train_with(model, radius))
+
+
+class InMemory:
+    """Rows of NumPy, SciPy or, where they are to stay there, another array library.
+
+    `labels` are those that occur, `totals` their weights, `numbers` the place of each
+    sample's label among them; `radius` is None where a search is given none.
+    """
+
+    in_memory = True
+
+    def __init__(self, X, y: np.ndarray, sample_weight=None, radius=None):
+        given = 1.0 if sample_weight is None else sample_weight
+        self.X, self.y = X, y
+        self.weights = check_per_sample(given, len(y), "sample_weight")
+        self.labels, self.numbers = np.unique(y, return_inverse=True)
+        self.totals = np.bincount(self.numbers, self.weights)
+        each = np.ndim(radius) > 0
+        self.radius = check_per_sample(radius, len(y), "radius") if each else radius
+
+    def take(self, rows: np.ndarray) -> InMemory:
+        """The samples `rows` alone."""
+        radius = self.radius[rows] if np.ndim(self.radius) > 0 else self.radius
+        X = _safe_indexing(self.X, rows)
+        return InMemory(X, self.y[rows], self.weights[rows], radius)
+
+    @property
+    def radii(self) -> np.ndarray | None:
+        """The radius of every sample; None where a search is given none."""
+        if self.radius is None:
+            return None
+        return check_per_sample(radii_of(self.radius, self.y), len(self.y), "radius")
+
+    def remembered_radius(self):
+        """What a model keeps of the radius."""
+        return remembered_radius(self.radius)
+
+    def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
+        """Train on the label at this place against the rest."""
+        return solve(
+            self.X,
+            self._beside(np.where(self.numbers == positive, 1.0, -1.0)),
+            sample_weight=self._beside(problems.weights(self.numbers, self.weights)),
+            radius=self._beside(radii_of(self.radius, self.y)),
+            quiet=True,
+            **options,
+        )
+
+    def _beside(self, values):
+        """Values per sample where the rows are; other values as they are."""
+        if not is_foreign(self.X) or np.ndim(values) == 0:
+            return values
+        return like(np.ascontiguousarray(values), self.X)
+
+
+class InChunks:
+    """Rows that are read in chunks, wherever they live; see `wideberth.data`."""
+
+    in_memory = False
+
+    def __init__(self, model, X, y, sample_weight, radius):
+        self.each = np.ndim(radius) > 0 or names_values(X, radius)
+        self.radius = _radius_to_train_with(model, radius)
+        self.verbose = bool(model.verbose)
+        if not self.each and not isinstance(self.radius, dict):
+            check_size(self.radius, "radius")  # before anything is read
+        each = radius if self.each else None
+        source = open_data(X, y, sample_weight=sample_weight, radius=each)
+        # Labels stay in the chunks: what is as long as the data may not fit.
+        self.X, self.y = source, None
+        model.n_features_in_ = source.d
+        vars(model).pop("feature_names_in_", None)
+        if source.names is not None:
+            model.feature_names_in_ = np.array(source.names, dtype=object)
+        self.labels, self.totals = _total_weights(source.labels())
+
+    def remembered_radius(self):
+        """What a model keeps of the radius; None where rows bring their own."""
+        by_class = isinstance(self.radius, dict)
+        per_row = self.each or (self.X.brings_radii and not by_class)
+        return None if per_row else remembered_radius(self.radius)
+
+    def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
+        """Train on the label at this place against the rest."""
+        radius, radii = 0.0 if self.each else self.radius, None
+        if isinstance(self.radius, dict):
+            radius, radii = 0.0, per_class(self.radius, self.labels, "radius")
+        classes = Classes(self.labels, positive, problems.factors, radii)
+        options |= {"radius": radius, "classes": classes, "verbose": self.verbose}
+        return solve_source(self.X, **options)
+
+
+def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:
+    """All labels that occur in chunks of labels and weights; the weight of each."""
+    totals: dict = {}
+    for y, weight in parts:
+        found, numbers = np.unique(uniform(host(y)), return_inverse=True)
+        sums = np.bincount(numbers, None if weight is None else host(weight))
+        for label, total in zip(found.tolist(), sums.tolist(), strict=True):
+            totals[label] = totals.get(label, 0.0) + total
+    refuse_mixture(list(totals))
+    labels = sorted(totals)
+    return np.array(labels), np.array([totals[label] for label in labels])
+
+
+def _radius_to_train_with(model, radius):
+    """The one given to `fit`, or the parameter, which is never one per sample."""
+    if radius is None and np.ndim(model.radius) > 0:
+        raise ValueError(
+            f"radius has shape {np.shape(model.radius)}; as a parameter it must be one "
+            "number or a dict of class label to number. Give one radius per sample to "
+            "fit: fit(X, y, radius=...)."
+        )
+    return model.radius if radius is None else radius
+
+
+def dispatched(X) -> bool:
+    """Whether X is an array of another library and scikit-learn is told to keep it."""
+    return get_config()["array_api_dispatch"] and is_foreign(X)
+
+
+def read_data(model, X, y) -> tuple:
+    """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
+
+    Masks, text and dates that it would turn into numbers are refused, and labels that
+    are objects become what they are.
+    """
+    refuse_chunks(X, type(model).__name__)
+    if dispatched(X):
+        dtypes = [namespace(X).float64, namespace(X).float32]
+    else:
+        X, dtypes = host(X) if is_foreign(X) else X, [np.float64, np.float32]
+        refuse_text(X)
+    if y is not None:
+        labels, n = as_array(y, "y"), _num_samples(X)
+        if labels.shape[:1] != (n,):
+            raise ValueError(
+                f"y has shape {labels.shape}; it must be one label per row of X, "
+                f"shape ({n},)."
+            )
+        y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
+        y = labels if is_foreign(y) else y
+    X, y = validate_data(model, X, y, accept_sparse="csr", dtype=dtypes)
+    check_classification_targets(y)
+    return X, y

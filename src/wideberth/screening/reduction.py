@@ -1,0 +1,140 @@
+"""From decisions to a smaller problem, and the way back (theory §3).
+
+Saturated samples still push on the solution: they are folded into one linear and one
+norm term, and no row of a decided sample is read again.
+
+Public: `Reduction`, the reduced problem with its way back; `Screener`, which an
+iterative solver calls with its iterates (dynamic screening; static screening is its
+first call); `fold_samples`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem.arrays import namespace
+from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.screening.partition import Partition, screen_points
+
+__all__ = ["Reduction", "Screener", "fold_samples"]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A problem on its free samples alone, saturated ones folded, and the way back."""
+
+    full: Problem
+    problem: Problem
+    free: np.ndarray  # indices into the full problem
+    settled: np.ndarray  # α of all samples, 0 where free
+
+    @classmethod
+    def of(cls, problem: Problem) -> Reduction:
+        """Nothing screened yet."""
+        index = np.int32 if problem.n < 2**31 else np.int64
+        nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
+        return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
+
+    def shrink(self, partition: Partition) -> Reduction:
+        """Apply decisions about the free samples; reads the saturated rows once."""
+        small, saturated = self.problem, partition.saturated
+        keep = np.flatnonzero(partition.free)
+        folded, settled = small.folded, self.settled.copy()
+        if saturated.any():
+            settled[self.free[saturated]] = small.weights[saturated]
+            fold = fold_samples(small, saturated)
+            folded = fold if folded is None else folded + fold
+        reduced = small.take(keep, folded=folded)
+        return Reduction(self.full, reduced, self.free[keep], settled)
+
+    def unfold(self, alpha: np.ndarray) -> np.ndarray:
+        """Dual weights of all n samples from those of the free ones."""
+        whole = self.settled.copy()
+        whole[self.free] = alpha
+        return whole
+
+    def certify(self, w: np.ndarray, b: float | None, alpha: np.ndarray) -> Certificate:
+        """Certificate of (w, b) and the unfolded α on the full problem."""
+        dual = self.full.dual_at(self.unfold(alpha))
+        return self.full.certificate(self.full.at(w, b), dual)
+
+
+def fold_samples(problem: Problem, chosen) -> Folded:
+    """Σ over a mask of samples of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
+    xp, count = namespace(chosen), int(namespace(chosen).count_nonzero(chosen))
+    if count == 0:
+        return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+    weights, norms = xp.where(chosen, problem.weights, 0.0), problem.rows.norms()
+    mass = accurate_sum(weights * norms)
+    return Folded(
+        problem.rows.combine(weights),
+        problem.sample_noise.total(weights),
+        accurate_sum(weights),
+        accurate_sum(weights * problem.y),
+        count,
+        mass,
+        (problem.rows.combine_rounding + problem.noise.rotation_error) * mass,
+        chain(problem.n, count),
+        float(xp.max(xp.where(chosen, norms, 0.0))),
+        float(xp.max(xp.where(chosen, problem.radii, 0.0))),
+    )
+
+
+class Screener:
+    """Dynamic screening: an iterative solver hands in iterates, the problem shrinks.
+
+    It starts without the samples of no weight, and without those `decided` already,
+    as along a path (sequential screening).
+
+    >>> screener = Screener(problem)                                # doctest: +SKIP
+    >>> while not done:                                             # doctest: +SKIP
+    ...     step on screener.problem
+    ...     kept = screener.update(point, dual)  # indices kept, or None
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        region: str | None = "ellipsoid",
+        decided: Partition | None = None,
+    ):
+        self.region = region
+        self.reduction = Reduction.of(problem)
+        unused = problem.weights == 0
+        if decided is None and unused.any():
+            bounds = np.full(problem.n, np.nan)
+            decided = Partition(unused, np.zeros_like(unused), bounds, bounds)
+        if decided is not None:
+            self.reduction = self.reduction.shrink(decided)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as reduced so far."""
+        return self.reduction.problem
+
+    def update(
+        self, point: PrimalPoint, dual: DualPoint, least: float = 0.0
+    ) -> np.ndarray | None:
+        """Screen from points of the current problem; shrink it if worth while.
+
+        Returns which of its samples are kept, as a mask, or None if it stays as it is:
+        when no more than the share `least` of them was decided.
+        """
+        if self.region is None or self.problem.n == 0 or dual.value == -np.inf:
+            return None
+        partition = screen_points(self.problem, point, dual, region=self.region)
+        if partition.share <= least:
+            return None
+        self.reduction = self.reduction.shrink(partition)
+        return partition.free
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of free, saturated and removed samples, of the original ones."""
+        reduction = self.reduction
+        saturated = 0 if self.problem.folded is None else self.problem.folded.n
+        n, free = reduction.full.n, self.problem.n
+        return free, saturated, n - free - saturated

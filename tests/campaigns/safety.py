@@ -1,0 +1,433 @@
+"""Try to catch a screening rule being wrong; `make safety` runs the campaign.
+
+Every random problem comes with a reference: solved to a relative gap of 1e-12 (1e-9 where
+only the conic oracle applies), or built around its optimum. Iterates from poor to optimal
+are then screened with every region and test, and each claim is held against the
+reference, whose own error is known: by strong convexity its w is within √(2G) of the
+optimum, so ψ_i is within √(2G)·(‖z_i‖+ρ_iκ). A free b is as certain as the best sample
+with 0 < α_i < c_i, whose slack is at most G/min(α_i, c_i−α_i).
+
+* A region is wrong if the reference lies outside it by more than that error.
+* A bound is violated if the reference margin lies outside it by more than that error.
+* A decision is wrong if the margin is on the other side of 1 by more than that error, or
+  if the dual weight contradicts it: α_i·(ψ_i−1) ≤ G at the reference.
+* Decisions about margins within that error of 1 are counted apart.
+
+Some iterates are chosen so that nothing is lost in the inequality behind the regions:
+the optimum is then on their boundary, and a region too small by a little is caught.
+
+One problem in four is also carried to a neighbouring C or radius, and what is decided
+there before anything is solved is held against the solution there (sequential screening).
+One in four is also read in chunks, and what is decided of its rows is held against it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+import warnings
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from problems import (
+    EXTREME_PENALTIES,
+    INTERCEPTS,
+    SHAPES,
+    Solved,
+    make_problem,
+    make_solved,
+)
+from reproduction import stopped_short
+from wideberth import NullModelWarning
+from wideberth.problem import Problem
+from wideberth.screening.bounds import nameable_tests
+from wideberth.screening.partition import Partition, screen_points
+from wideberth.screening.regions import REGIONS, Region
+from wideberth.solve import solve
+from wideberth.solvers.base import Outcome
+from wideberth.solvers.conic import solve_conic
+from wideberth.solvers.sequence import carry
+from wideberth_paper import configurations, load
+from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
+from wideberth_paper.reference import wrong_decisions
+
+NOISE_LEVELS = (1.0, 0.1, 1e-2, 1e-4, 0.0)
+
+
+class Reference:
+    """A near-exact solution and what it proves about the margins."""
+
+    def __init__(self, problem: Problem, solved: Solved | None = None):
+        self.problem = problem
+        w, b, alpha = (
+            self._solve() if solved is None else (solved.w, solved.b, solved.alpha)
+        )
+        self.w, self.b, self.alpha = w, b, alpha
+        self.point, dual = problem.at(w, b), problem.dual_at(alpha)
+        certificate = problem.certificate(self.point, dual)
+        self.gap = max(certificate.gap, 0.0) + certificate.rounding
+        self.relative_gap = self.gap / max(certificate.primal, 1e-300)
+        self.margins = 1 - self.point.slack
+        #: How far the optimum may be, in the coordinates (w, √λ_b b).
+        self.distance = np.sqrt(2 * self.gap)
+        reach = problem.rows.norms() + problem.radii * problem.noise.lipschitz(
+            problem.rows.d
+        )
+        if problem.intercept:
+            reach = np.hypot(reach, problem.intercept**-0.5)
+        self.error = self.distance * reach
+        if problem.intercept == 0:
+            force = np.minimum(alpha, problem.weights - alpha)
+            with np.errstate(divide="ignore"):
+                slack = 2 * self.gap / np.maximum(force, 0.0)
+            self.error = self.error + np.min(self.error + slack)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is close enough to the optimum to judge by."""
+        return self.relative_gap <= (1e-11 if self.problem.noise.smooth else 1e-8)
+
+    def _solve(self):
+        problem = self.problem
+        if not problem.noise.smooth:
+            try:
+                found = solve_conic(problem)
+            except RuntimeError:  # then this problem is not judged: see `exact`
+                return np.zeros(problem.rows.d), 0.0, np.zeros(problem.n)
+            return found.w, found.b, found.alpha
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = solve(
+                problem.rows.X,
+                problem.y,
+                **parameters(problem),
+                tol=1e-12,
+                screening=None,
+            )
+        return found.w, found.b, found.alpha
+
+    def judge(self, partition: Partition, count: Counter) -> None:
+        """Hold a partition against this reference and add to the tally."""
+        used = self.problem.weights > 0
+        removed, saturated = partition.removed & used, partition.saturated & used
+        above, margins, error = self.margins - 1, self.margins, self.error
+        # Where a free b is not unique the dual weights alone decide.
+        exact_margins = np.isfinite(error).all()
+        certain = np.abs(above) > error if exact_margins else np.abs(above) > 1e-6
+        share = self.alpha / np.where(used, self.problem.weights, 1.0)
+        slack_force = np.where(removed, share, 1 - share) * self.problem.weights
+        contradicted = slack_force * np.abs(above) > 2 * self.gap
+        contradicted |= certain & (np.where(removed, share, 1 - share) > 0.01)
+        if exact_margins:
+            side = np.where(removed, above < -error, above > error)
+            contradicted = side | (contradicted & (np.abs(above) > 2 * error))
+            low, high = partition.lower[used], partition.upper[used]
+            count["bounds"] += 2 * int(used.sum())
+            count["violated"] += int(np.sum(~(low <= margins[used] + error[used])))
+            count["violated"] += int(np.sum(~(high >= margins[used] - error[used])))
+        if partition.region is not None:
+            count["outside"] += int(not self.lies_in(partition.region))
+        decided = removed | saturated
+        count["samples"] += int(used.sum())
+        count["decisions"] += int((decided & certain).sum())
+        count["too close to tell"] += int((decided & ~certain).sum())
+        count["wrong"] += int((decided & certain & contradicted).sum())
+
+    def lies_in(self, region: Region) -> bool:
+        """Whether the optimum may satisfy the inequality of a region (theory §4)."""
+        problem, noise = self.problem, self.problem.noise
+        apart = float(np.linalg.norm(self.w - region.w))
+        if problem.intercept:
+            apart = float(np.hypot(apart, problem.intercept**0.5 * (self.b - region.b)))
+        left = max(apart - self.distance, 0.0) ** 2
+        if region.curvature is not None:
+            s, v = region.curvature.s, region.curvature.v
+            lipschitz = noise.lipschitz(problem.rows.d) + float(np.linalg.norm(v))
+            bracket = noise.support(self.w) - float(v @ self.w)
+            left += s * max(bracket - lipschitz * self.distance, 0.0)
+        return bool(left <= region.radius**2 * (1 + 1e-12))
+
+
+def parameters(problem: Problem) -> dict:
+    """The arguments of `solve` that state a problem, but for X and y."""
+    return {
+        "sample_weight": problem.weights,
+        "radius": problem.radii,
+        "noise": problem.noise,
+        "fit_intercept": problem.intercept is not None,
+        "intercept_penalty": problem.intercept or 0.0,
+    }
+
+
+def iterates(reference: Reference, rng):
+    """Primal and dual points at growing distance from the solution.
+
+    Primal points with the best b and with a poor one, those of the dual point itself,
+    and those pairs that waste nothing: the optimum beside multipliers that are off only
+    where ψ_i = 1, whose gap is all distance and noise term (theory §4.3).
+    """
+    problem, b = reference.problem, reference.b
+    size = np.linalg.norm(reference.w) + 1e-3
+    spread = abs(b) + 1 / np.sqrt(problem.intercept or 1.0)
+    for level in NOISE_LEVELS:
+        w = reference.w + level * size * rng.normal(size=problem.rows.d)
+        alpha = reference.alpha + level * problem.weights * rng.normal(size=problem.n)
+        dual = problem.dual_at(alpha)
+        yield problem.at(w), dual
+        yield problem.at(dual.w, dual.b if problem.intercept else None), dual
+        if level == 0:
+            return
+        yield reference.point, problem.dual_at(moved_at_margin(reference, level, rng))
+        if problem.intercept is not None:
+            optimal = problem.dual_at(reference.alpha)
+            yield problem.at(reference.w, b + level * spread * rng.normal()), optimal
+
+
+def moved_at_margin(reference: Reference, level: float, rng) -> np.ndarray:
+    """α moved by a share of what the box allows, where ψ_i = 1 alone."""
+    problem, alpha = reference.problem, reference.alpha
+    room = np.minimum(alpha, problem.weights - alpha)
+    inside = room > 1e-3 * problem.weights
+    move = np.where(inside, problem.weights * rng.normal(size=problem.n), 0.0)
+    if problem.intercept == 0 and inside.any():
+        move -= inside * problem.y * (move @ problem.y) / inside.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(
+            move == 0,
+            np.inf,
+            np.where(move > 0, problem.weights - alpha, alpha) / abs(move),
+        )
+    step = far.min(initial=np.inf)
+    return alpha + level * step * move if np.isfinite(step) else alpha
+
+
+def examine(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
+    """Screen one problem every way there is."""
+    problem, tally = reference.problem, {}
+    if not reference.exact:
+        return {("reference", "not exact enough"): Counter(problems=1)}
+    for point, dual in iterates(reference, rng):
+        for kind in REGIONS:
+            for test in (None, *nameable_tests(problem, kind)):
+                partition = screen_points(problem, point, dual, region=kind, test=test)
+                count = tally.setdefault((kind, test or "all tests"), Counter())
+                reference.judge(partition, count)
+    for count in tally.values():
+        count["problems"] += 1
+    return tally
+
+
+def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
+    """Carry the solution of one problem to a neighbour, and screen there."""
+    problem = reference.problem
+    last = Outcome(reference.point, problem.dual_at(reference.alpha))
+    ratio, factor = [(1.02, 1.0), (1.3, 1.0), (0.9, 1.0), (1.0, 1.05)][rng.integers(4)]
+    there = problem.with_radii(factor * problem.radii)
+    there = there.with_weights(ratio * problem.weights)
+    moved, truth, tally = carry(there, last, ratio), Reference(there), {}
+    if not truth.exact:
+        return {("reference", "not exact enough"): Counter(problems=1)}
+    for kind in REGIONS:
+        partition = screen_points(there, moved.point, moved.dual, region=kind)
+        count = tally.setdefault((kind, "carried"), Counter(problems=1))
+        truth.judge(partition, count)
+    return tally
+
+
+def examine_chunks(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
+    """Read a problem in chunks, and judge what is decided of its rows."""
+    problem = reference.problem
+    if not (problem.noise.smooth and reference.exact):
+        return {}
+    options = parameters(problem)
+    size = -(-problem.n // 3)
+    arrays = (problem.y, options.pop("sample_weight"), options.pop("radius"))
+    chunks = [
+        (problem.rows.X[k : k + size], *(array[k : k + size] for array in arrays))
+        for k in range(0, problem.n, size)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = solve(chunks, **options, tol=10.0 ** rng.uniform(-8, -1))
+    nothing = np.full(problem.n, -np.inf), np.full(problem.n, np.inf)
+    count = Counter(problems=1)
+    reference.judge(Partition(found.removed, found.saturated, *nothing), count)
+    kind = {None: "none", 0: "free"}.get(problem.intercept, "penalised")
+    return {("chunks", f"intercept {kind}"): count}
+
+
+def random_reference(seed: int) -> Reference:
+    """One of the campaign's problems; all shapes and intercepts take turns.
+
+    Two of three are built around their optimum, which costs no solver.
+    """
+    rng = np.random.default_rng([seed, 7])
+    combinations = list(itertools.product(SHAPES, (*INTERCEPTS, 0.0, "extreme")))
+    shape, intercept = combinations[seed % len(combinations)]
+    if intercept == "extreme":
+        intercept = float(rng.choice(EXTREME_PENALTIES))
+    common = {
+        "shape": shape,
+        "intercept": intercept,
+        "d": int(rng.integers(1, 8)),
+        "radius": float(rng.choice([0.0, 0.01, 0.05, 0.2, 0.5, 1.0, 3.0])),
+        "radius_decades": int(rng.choice([0, 3])),
+        "unit": float(rng.choice([1.0, 1e-3, 1e3])),
+    }
+    if rng.integers(3):
+        solved = make_solved(
+            seed,
+            n=int(rng.integers(4, 25)),
+            duplicates=bool(rng.integers(2)),
+            at_margin=float(rng.choice([0.0, 0.2, 0.5, 1.0])),
+            **common,
+        )
+        return Reference(solved.problem, solved)
+    problem = make_problem(
+        seed,
+        n=int(rng.integers(4, 40)),
+        C=10.0 ** rng.uniform(-3, 3) / common["unit"] ** 2,
+        spread_radii=bool(rng.integers(2)),
+        weights=str(rng.choice(["ones", "random", "some zero"])),
+        oddity=rng.choice([None, "duplicates", "constant column", "tiny class"]),
+        sparse=bool(rng.integers(2)),
+        dtype=[np.float32, np.float64][rng.integers(2)],
+        separation=float(rng.choice([0.0, 0.5, 1.0, 3.0])),
+        **common,
+    )
+    return Reference(problem)
+
+
+def examine_seeds(seeds: range) -> dict[tuple[str, str], Counter]:
+    """Examine a batch of random problems."""
+    total: dict[tuple[str, str], Counter] = {}
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 11])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NullModelWarning)
+            reference = random_reference(seed)
+            merge(total, examine(reference, rng))
+            if rng.integers(4) == 0:
+                merge(total, examine_carried(reference, rng))
+            if rng.integers(4) == 0:
+                merge(total, examine_chunks(reference, rng))
+    return total
+
+
+def examine_paper(configuration) -> dict[tuple[str, str], Counter]:
+    """Examine one of the paper's configurations."""
+    name, C, radius = configuration
+    X, y = load(name)
+    problem = Problem.from_data(X, y, C=C, radius=radius)
+    return examine(Reference(problem), np.random.default_rng(0))
+
+
+def audit_algorithm1(configuration) -> dict[tuple[str, str], Counter]:
+    """Hold the decisions of each reading of Algorithm 1 against the reference.
+
+    Its rounds are solved as exactly as it asks for, without SCS, which takes another
+    way on every processor and on some comes to no end; `make reproduce` has SCS.
+    """
+    name, C, radius = configuration
+    X, y = load(name)
+    problem = Problem.from_data(X, y, C=C, radius=radius)
+    reference, tally = Reference(problem), {}
+    for variant in VARIANTS:
+        partition = run_algorithm1(problem, variant, stopped_short).partition
+        wrong_removals, wrong_saturations = wrong_decisions(
+            partition, reference.alpha, problem.weights
+        )
+        tally[name, variant] = Counter(
+            {
+                "problems": 1,
+                "decisions": sum(partition.counts[1:]),
+                "wrong removals": wrong_removals,
+                "wrong saturations": wrong_saturations,
+                "configurations affected": int(wrong_removals > 0),
+            }
+        )
+    return tally
+
+
+def merge(total, part) -> None:
+    """Add the tallies of `part` to `total`."""
+    for key, count in part.items():
+        total.setdefault(key, Counter()).update(count)
+
+
+def report(title: str, total, columns) -> None:
+    """Print a table of tallies."""
+    print(f"\n{title}")
+    print(f"{'':>26}" + "".join(f"{column:>24}" for column in columns))
+    for key in sorted(total):
+        numbers = "".join(f"{total[key][column]:>24,}" for column in columns)
+        print(f"{' / '.join(key):>26}" + numbers)
+
+
+def main() -> int:
+    """Run the campaign; exit code 1 if anything is wrong or nothing was decided."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problems", type=int, default=15_000)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    started, total = time.perf_counter(), {}
+    batch = 100
+    batches = [
+        range(k, min(k + batch, options.problems))
+        for k in range(0, options.problems, batch)
+    ]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for k, part in enumerate(pool.map(examine_seeds, batches), 1):
+            merge(total, part)
+            elapsed = time.perf_counter() - started
+            print(
+                f"\r{k * batch:,} problems, {elapsed:.0f} s, about "
+                f"{elapsed / k * (len(batches) - k):.0f} s left ",
+                end="",
+                file=sys.stderr,
+            )
+        paper, audit = {}, {}
+        for part in pool.map(examine_paper, list(configurations())):
+            merge(paper, part)
+        for part in pool.map(audit_algorithm1, list(configurations())):
+            merge(audit, part)
+    columns = [
+        "problems", "decisions", "wrong", "too close to tell", "bounds", "violated",
+        "outside",
+    ]  # fmt: skip
+    report(f"{options.problems:,} random problems", total, columns)
+    report("The paper's 32 configurations", paper, columns)
+    audit_columns = [
+        "decisions", "wrong removals", "wrong saturations", "configurations affected"
+    ]  # fmt: skip
+    report("Algorithm 1 of the paper, by the same harness", audit, audit_columns)
+    return verdict(total, paper, audit)
+
+
+def verdict(total, paper, audit) -> int:
+    """Say what was found."""
+    rules = [count for part in (total, paper) for count in part.values()]
+    kinds = ("wrong", "violated", "outside")
+    wrong = sum(count[kind] for count in rules for kind in kinds)
+    idle = [key for part in (total, paper) for key, count in part.items()
+            if key[0] in REGIONS and not count["decisions"]]  # fmt: skip
+    found = sum(
+        count["wrong removals"]
+        for key, count in audit.items()
+        if key[1] == "as_published"
+    )
+    print(f"\nWrong decisions, bounds or regions: {wrong}")
+    print(f"Rules that never decided anything: {len(idle)}")
+    print(f"Wrong removals found in the published algorithm: {found}")
+    return int(wrong > 0 or bool(idle) or found == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
