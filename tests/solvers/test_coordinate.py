@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.screening.partition import ideal_partition
+from wideberth.solvers import coordinate
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.coordinate import Coordinate
@@ -204,6 +205,16 @@ def test_near_copies_of_opposite_label_do_not_stall_it():
     control = Control(1e-6, max_iter=1000, rng=np.random.default_rng(0))
     found = Coordinate().solve(problem, control)
     assert certified(problem, found, 1e-6)
+
+
+def test_passes_of_other_problems_do_not_count_against_the_sweeps(monkeypatch):
+    def refuse(*args, **options):
+        raise AssertionError("handed over to Newton's method")
+
+    monkeypatch.setattr(coordinate, "solve_newton", refuse)
+    problem = text_problem(n=300, d=900, C=0.01)
+    problem.rows.passes.add(10**6 * problem.n)  # as along a path
+    assert certified(problem, run(problem)[0])
 
 
 @given(

@@ -32,6 +32,13 @@ MUTANTS = [
         "problem/test_ends.py::test_a_path_hands_on_what_the_solution_before_decides",
     ),
     Mutant(
+        "passes of a whole path held against one run of the coordinate solver",
+        "solvers/coordinate.py",
+        "spent = rows.passes.count - self.passes_before",
+        "spent = rows.passes.count",
+        "solvers/test_coordinate.py::test_passes_of_other_problems_do_not_count_against_the_sweeps",
+    ),
+    Mutant(
         "warm start taken for the solution",
         "solve.py",
         "        if start.meets(control.tol):\n",

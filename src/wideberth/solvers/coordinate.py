@@ -52,15 +52,13 @@ __all__ = ["Coordinate", "CoordinateSettings"]
 class CoordinateSettings:
     """Tunables of the coordinate solver.
 
-    "Flat" says where the passes over 46 sparse and wide problems, news20 and a9a among
-    them, change by less than 5 % on average.
+    "Flat" says where the passes of `python -m benchmarks.coordinate` change by less
+    than 5 % on average.
 
     Attributes
     ----------
     least_epochs : int
         Sweeps over the active rows between two looks at all rows, at least.
-    most_epochs : int
-        Sweeps between two looks, at most: a look is what limits and callbacks wait for.
     call_entries : int
         Entries of X swept in one compiled call, which nothing can interrupt: 10 ms.
     repaying_epochs : int
@@ -71,7 +69,7 @@ class CoordinateSettings:
         while; flat from 0.1 to 0.5.
     block_rows : int
         Rows that are maximised over jointly, in the time of 4·150³ entries of a
-        product; without them 4 of the 46 problems stay unsolved.
+        product; without them near-copies of opposite label stay unsolved.
     patience : int
         Rounds that may fail to lower the gap before coordinates are given up.
     newton_size : int
@@ -80,7 +78,6 @@ class CoordinateSettings:
     """
 
     least_epochs: int = 2
-    most_epochs: int = 50
     call_entries: int = 4_000_000
     repaying_epochs: int = 20
     least_screened: float = 0.5
@@ -183,6 +180,7 @@ class _Ascent:
         self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
         self.gave_up = False
         self.best = Best(self.screener)
+        self.passes_before = problem.rows.passes.count  # of other points of a path
 
     def solve(self, init: np.ndarray | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
@@ -235,7 +233,8 @@ class _Ascent:
         rows = self.full.rows
         algebra = 0.25 * min(rows.n, rows.d) ** 3 / max(rows.entries(), 1)
         due = (100 + 12 * rows.gram_passes()) / 2.5 + algebra
-        return self._newton_may_finish() and rows.passes.count > due
+        spent = rows.passes.count - self.passes_before
+        return self._newton_may_finish() and spent > due
 
     # -- certificates --------------------------------------------------------------
 
@@ -299,17 +298,14 @@ class _Ascent:
         typical = self.slack[doubtful]
         near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
         active = np.flatnonzero(doubtful | (np.abs(self.slack) <= near))
-        all_entries = inner.rows.entries()
         entries = max(inner.rows.entries(active), 1)
         # Looking and certifying, two products with all rows, stay a third of sweeping.
-        epochs = min(
-            max(2 * all_entries / entries, 2 * self.settings.least_epochs),
-            self.settings.most_epochs,
-        )
-        epochs = max(min(epochs, self.pace.left), self.settings.least_epochs)
+        least = self.settings.least_epochs
+        epochs = max(2 * inner.rows.entries() / entries, 2 * least)
+        epochs = max(min(epochs, self.pace.left), least)
         moves = self._sweep(active, int(epochs))
         # In entries of a product: sweeping one takes 3, a step on the face about 100
-        # products with its rows, a block 4·150³ (measured on news20).
+        # products with its rows, a block 4·(its rows)³ (measured on news20).
         inside_entries = inner.rows.entries(np.flatnonzero(inside))
         second_order = 100 * inside_entries + 4 * self.settings.block_rows**3
         if self.pace.known and 3 * entries * self.pace.left > second_order:
