@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -122,8 +123,8 @@ class ScreeningDisplay(_Display):
         ax.set_title(self.title, pad=26)
         ax.xaxis.get_major_locator().set_params(integer=True)
         gap_ax = ax.twinx()
-        gap_ax.semilogy(self.iterations, np.where(self.gap > 0, self.gap, 1e-17), "k.-")
-        gap_ax.lines[0].set_label("relative gap")
+        positive = np.maximum(self.gap, np.finfo(float).eps)
+        gap_ax.semilogy(self.iterations, positive, "k.-", label="relative gap")
         gap_ax.set_ylabel("relative gap")
         handles = [*ax.get_legend_handles_labels()[0], *gap_ax.lines]
         gap_ax.legend(handles=handles, frameon=False, columnspacing=1.0, **_ABOVE)
@@ -262,8 +263,8 @@ class MarginDisplay(_Display):
         for k, label in enumerate(self.classes):
             rows, color = self.y == label, f"C{k}"
             sets = self.X[rows, None] + self.radii[rows, None, None] * self.outline
-            style = {"facecolors": color, "edgecolors": color, "alpha": 0.2}
-            ax.add_collection(PolyCollection(sets, zorder=1, **style))
+            drawn = PolyCollection(sets, color=color, alpha=0.2, zorder=1)
+            ax.add_collection(drawn)
             ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
         ax.set_aspect("equal", adjustable="box")
         ax.autoscale_view()
@@ -344,9 +345,8 @@ def _draw_shares(ax, x, removed, saturated, **style) -> None:
     """Fill what is removed, saturated and undecided over x, one above the other."""
     heights = (0 * x, removed, removed + saturated, np.ones(len(x)))
     names = {"removed": "C0", "saturated": "C1", "undecided": "0.9"}
-    for (name, color), low, high in zip(
-        names.items(), heights, heights[1:], strict=False
-    ):
+    bands = zip(names.items(), pairwise(heights), strict=True)
+    for (name, color), (low, high) in bands:
         ax.fill_between(x, low, high, color=color, label=name, linewidth=0, **style)
     ax.set_ylabel("share of samples")
 

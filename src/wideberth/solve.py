@@ -36,7 +36,7 @@ from wideberth.screening import (
     screen_points,
     tells_something,
 )
-from wideberth.screening.bounds import available_tests
+from wideberth.screening.bounds import strongest_test
 from wideberth.screening.regions import REGIONS
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.base import Control, Outcome, Solver
@@ -365,7 +365,7 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
 
 def proven(problem: Problem, found: Outcome, region: str) -> Partition:
     """Samples decided by the final certificate; one test does, the gap being small."""
-    test = available_tests(problem, region)[0]
+    test = strongest_test(problem, region)
     return screen_points(problem, found.point, found.dual, region=region, test=test)
 
 

@@ -1,5 +1,6 @@
 """The command line: the real executable does what the library does, and says so."""
 
+import dataclasses
 import json
 import os
 import pty
@@ -18,7 +19,9 @@ import wideberth
 from commands import EXECUTABLE, as_csv, read_csv, run, two_classes
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
 from wideberth.cli import errors, main
+from wideberth.cli.commands import FitOptions, commands
 from wideberth.cli.model import load_model
+from wideberth.cli.parser import UsageError
 
 X, Y = two_classes()
 
@@ -261,6 +264,29 @@ def test_c_and_radius_are_chosen_as_the_library_chooses(tmp_path, fit):
     assert result["model"]["C"] == result["choice"]["C"]
     assert result["uncertainty"]["largest"] == search.radius_
     assert "The choice of C" in (tmp_path / "r.html").read_text()
+
+
+def test_a_choice_of_c_alone_is_reported_too(tmp_path, fit):
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
+    result = fit("data.csv --target state --cv --folds 2 --report r.html")
+    assert result["choice"]["factors"] == [1.0]
+    assert "had the best accuracy as measured" in (tmp_path / "r.html").read_text()
+
+
+def test_options_are_dataclasses_with_help_for_each_field():
+    parser = commands()
+    found = parser.parse(
+        ["fit", "t.csv", "--drop", "a", "b", "--drop", "c", "--na", "p"]
+    )
+    assert found == FitOptions(data="t.csv", drop=("a", "b", "c"), na=("p",))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.data = "u.csv"
+    with pytest.raises(UsageError, match="is named by both --target and --drop"):
+        FitOptions(data="t.csv", target="y", drop=("y",))
+    (choices,) = (a.choices for a in parser.root._actions if a.choices)
+    assert set(choices) == {"fit", "predict", "certify", "path", "reproduce"}
+    for command in choices.values():
+        assert all(action.help for action in command._actions)
 
 
 def test_radii_of_rows_and_radii_in_standard_deviations(tmp_path, fit):

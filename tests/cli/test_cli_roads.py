@@ -1,7 +1,9 @@
 """One table, whatever file it is in and however it is read: one answer."""
 
 import gzip
+import io
 import json
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -280,6 +282,42 @@ def test_models_in_the_first_format_are_read_and_certain_of_no_more(here, said):
             assert said("certify", "old.skops", "t.csv")["radius"] == 0.3
         else:
             assert "--at" in said("certify", "old.skops", "t.csv", code=1)
+
+
+def _with_modules(data, renamed):
+    """A model file in which types are of other modules."""
+    made = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as archive,
+        zipfile.ZipFile(made, "w") as other,
+    ):
+        for name in archive.namelist():
+            content = archive.read(name)
+            if name == "schema.json":
+                for new, old in renamed.items():
+                    assert f'"{new}"'.encode() in content
+                    content = content.replace(f'"{new}"'.encode(), f'"{old}"'.encode())
+            other.writestr(name, content)
+    return made.getvalue()
+
+
+def test_models_of_version_0_1_are_read_and_nothing_else_is_trusted(here, said):
+    _text(",")(here / "t.csv", LABELS["text"][CLASS], SIGMA)
+    fit(said, "t.csv", "y", "--radius-column", "sigma", "--standardize")
+    moved = {
+        "wideberth.estimators.svc": "wideberth.estimators",
+        "wideberth.estimators.pipeline": "wideberth.pipeline",
+    }
+    data = (here / "m.skops").read_bytes()
+    (here / "old.skops").write_bytes(_with_modules(data, moved))
+    for command in ("predict", "certify"):
+        same = said(command, "m.skops", "t.csv")
+        assert said(command, "old.skops", "t.csv") == same
+    # Another class of the same module is none of ours.
+    strange = moved | {"RobustPipeline": "system"}
+    (here / "odd.skops").write_bytes(_with_modules(data, strange))
+    told = said("predict", "odd.skops", "t.csv", code=1)
+    assert "holds 'wideberth.pipeline.system', which wideberth fit does not" in told
 
 
 # -- two roads, one way to speak -----------------------------------------------------

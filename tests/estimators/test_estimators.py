@@ -180,6 +180,10 @@ def test_a_class_without_weight_might_as_well_be_absent():
     same_model(RobustLinearSVC(radius=0.05).fit(X, y, sample_weight=weights), without)
     by_class = RobustLinearSVC(radius=0.05, class_weight={1: 0.0}).fit(X, y)
     same_model(by_class, without)
+    in_chunks = RobustLinearSVC(radius=0.05, tol=1e-9)
+    same_model(in_chunks.fit(lambda: [(X, y, weights)]), without)
+    in_chunks.set_params(class_weight={1: 0.0})
+    same_model(in_chunks.fit(lambda: [(X[::2], y[::2]), (X[1::2], y[1::2])]), without)
 
 
 def test_class_weights_are_sample_weights():
@@ -280,6 +284,19 @@ def test_the_robust_model_is_the_optimum_of_its_objective():
     gap = problem.gap(model.coef_[0], model.intercept_[0], alpha)
     assert gap <= 1e-4 * value
     assert gap == pytest.approx(model.dual_gap_[0], abs=1e-9 * value)
+
+
+def test_the_problems_of_a_fitted_model_have_its_objectives():
+    X, y = IRIS
+    model = RobustLinearSVC(
+        radius={0: 0.1, 1: 0.0, 2: 0.02}, class_weight="balanced", intercept_penalty=0.5
+    ).fit(X, y)
+    data = training_data.InMemory(X, y, radius=model.radius_)
+    problems = training_data.binary_problems(model, data)
+    for problem, w, b, value in zip(
+        problems, model.coef_, model.intercept_, model.objective_, strict=True
+    ):
+        assert problem.at(w, b).value == pytest.approx(value)
 
 
 @pytest.mark.parametrize("noise", ["linf", "l1"])

@@ -129,9 +129,10 @@ has_callbacks = pytest.mark.skipif(
 
 
 @has_callbacks
-def test_callbacks_see_every_binary_problem_and_every_certified_point():
+@pytest.mark.parametrize("data", [(X, Y), (lambda: [(X, Y)],)], ids=["rows", "chunks"])
+def test_callbacks_see_every_binary_problem_and_every_certified_point(data):
     recorder = Recorder()
-    model = RobustLinearSVC().set_callbacks(recorder).fit(X, Y)
+    model = RobustLinearSVC().set_callbacks(recorder).fit(*data)
     assert recorder.events[0] == "setup"
     assert recorder.events[-1] == "teardown"
     for k, report in enumerate(model.screening_):

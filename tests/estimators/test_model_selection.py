@@ -208,6 +208,18 @@ def test_without_a_final_fit_there_is_a_choice_but_no_model(noisy):
     assert search.C_ in CS
     with pytest.raises(NotFittedError):
         search.predict(X)
+    search.set_params(refit=True).fit(X, y)
+    assert search.score(X, y) > 0.5
+    with pytest.raises(NotFittedError):  # nothing is left of an earlier fit
+        search.set_params(refit=False).fit(X, y).predict(X)
+
+
+def test_a_search_keeps_what_the_chosen_model_keeps(noisy):
+    search = RobustLinearSVCCV(CS, RADII).fit(*noisy)
+    for name, value in vars(search.best_estimator_).items():
+        if name.endswith("_") and name != "radius_":
+            assert getattr(search, name) is value
+    assert search.converged_.all()
 
 
 def test_a_search_inside_pipelines_and_cross_validation(noisy):

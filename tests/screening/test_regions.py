@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from problems import EXTREME_PENALTIES, SHAPES, make_solved, solved_problems
 from safety import Reference, iterates, moved_at_margin
-from wideberth.problem.noise import L2
 from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction, screen_points
-from wideberth.screening.bounds import TESTS, nameable_tests
+from wideberth.screening.bounds import TESTS, nameable_tests, strongest_test
 from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region
 
@@ -266,13 +265,25 @@ def test_all_tests_together_decide_what_each_decides(seed, shape, intercept):
     kind = ("midpoint", "ellipsoid")[seed % 2]
     _, problem, point, dual, _, _ = a_region(seed, shape, intercept, kind, 0.02)
     together = screen_points(problem, point, dual, region=kind)
-    alone = ["joint"] if isinstance(problem.noise, L2) else ["separable"]
-    if kind == "ellipsoid":
-        alone.append("ellipsoid" if problem.noise.smooth else "tilted")
-    for test in alone:
+    for test in nameable_tests(problem, kind):
         one = screen_points(problem, point, dual, region=kind, test=test)
         assert np.all(one.removed <= together.removed)
         assert np.all(one.saturated <= together.saturated)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["midpoint", "ellipsoid"])
+def test_hardly_anything_escapes_the_strongest_test(shape, kind):
+    alone, together = 0, 0
+    for seed in range(25):
+        _, problem, point, dual, _, _ = a_region(seed, shape, None, kind, 0.02)
+        test = strongest_test(problem, kind)
+        one = screen_points(problem, point, dual, region=kind, test=test)
+        alone += np.count_nonzero(~one.free)
+        all_tests = screen_points(problem, point, dual, region=kind)
+        together += np.count_nonzero(~all_tests.free)
+    assert together > 50
+    assert alone >= 0.95 * together
 
 
 # -- the bracket of a free intercept ---------------------------------------------------

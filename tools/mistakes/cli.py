@@ -53,6 +53,13 @@ MUTANTS = [
         "cli/test_cli_roads.py::test_models_in_the_first_format_are_read_and_certain_of_no_more",
     ),
     Mutant(
+        "types of version 0.1 left under their old names",
+        "cli/model.py",
+        """        if (node.get("__module__"), node.get("__class__")) == old:\n""",
+        "        if False:\n",
+        "cli/test_cli_roads.py::test_models_of_version_0_1_are_read_and_nothing_else_is_trusted",
+    ),
+    Mutant(
         "labels compared as text",
         "cli/labels.py",
         "        label = by_value.get(_value(text))\n",

@@ -76,8 +76,8 @@ MUTANTS = [
     Mutant(
         "text features read as numbers",
         "problem/validation.py",
-        '        if array.dtype.kind in "USTMm":\n',
-        '        if array.dtype.kind in "Mm":\n',
+        '    if dtype.kind not in "biuf":\n',
+        '    if dtype.kind not in "biufUST":\n',
         "test_arguments.py::test_data_that_would_be_misread_is_refused_on_every_road",
     ),
     Mutant(

@@ -128,28 +128,28 @@ MUTANTS = [
     ),
     Mutant(
         "errors of the axes lost in other units",
-        "problem/noise.py",
+        "problem/ellipsoids.py",
         '"support_error": self.support_error / factor,',
         '"support_error": 0.0,',
         "problem/test_covariance.py::test_other_units_keep_the_errors_of_the_axes",
     ),
     Mutant(
         "correlated noise turned the wrong way",
-        "problem/noise.py",
+        "problem/ellipsoids.py",
         "        return self.axes @ self.principal.prox(self.axes.T @ d, s)\n",
         "        return self.axes @ self.principal.prox(self.axes @ d, s)\n",
         _FACTOR,
     ),
     Mutant(
         "worst move of correlated noise of the wrong length",
-        "problem/noise.py",
+        "problem/ellipsoids.py",
         "return self.factor @ (image / omega) if omega > 0",
         "return self.factor @ image if omega > 0",
         _FACTOR,
     ),
     Mutant(
         "moves off the range of a covariance taken for noise",
-        "problem/noise.py",
+        "problem/ellipsoids.py",
         '            return float("inf")\n        return self.principal',
         "            pass\n        return self.principal",
         "problem/test_covariance.py::test_noise_along_one_direction_never_matters_across_it",
@@ -163,9 +163,9 @@ MUTANTS = [
     ),
     Mutant(
         "carried factor without its scales",
-        "problem/noise.py",
-        "_ellipsoid_of(sp.csr_array(A @ self.factor))",
-        "_ellipsoid_of(sp.csr_array(A @ self.axes))",
+        "problem/ellipsoids.py",
+        "ellipsoid_of(sp.csr_array(A @ self.factor))",
+        "ellipsoid_of(sp.csr_array(A @ self.axes))",
         "estimators/test_pipeline.py::test_carried_noise_has_the_support_function_of_the_raw_one",
     ),
     Mutant(
@@ -199,13 +199,13 @@ MUTANTS = [
     Mutant(
         "imaginary parts of noise dropped",
         "problem/validation.py",
-        '    if array.dtype.kind not in "biuf":\n',
-        '    if array.dtype.kind not in "biufc":\n',
+        '    if dtype.kind not in "biuf":\n',
+        '    if dtype.kind not in "biufc":\n',
         "problem/test_noise.py::test_noise_that_is_no_real_number_is_refused",
     ),
     Mutant(
         "degrees of freedom of a covariance are its features",
-        "problem/noise.py",
+        "problem/ellipsoids.py",
         "        return self.rank\n",
         "        return n_features\n",
         "problem/test_covariance.py::"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from wideberth.cli.errors import listed
 
 __all__ = ["Advice", "advise"]
 
-#: Share of the critical radius, of rows dropped, of the rarer class, and the ratio of
-#: scales, from which on there is something to say.
-_NEAR, _MANY_DROPPED, _RARE, _UNEQUAL = 0.7, 0.05, 0.2, 100.0
+#: Smallest share of the critical radius at which it is said to be near.
+_NEAR = 0.7
+#: Largest share of rows left out that goes without saying.
+_DROPPED = 0.05
+#: Smallest share of a rare class that goes without saying, of that it would have if
+#: all were equal, halved.
+_RARE = 0.2
+#: Largest ratio of the spreads of two features that goes without saying.
+_UNEQUAL = 100.0
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,8 @@ class Advice:
 
 def advise(result: dict) -> list[Advice]:
     """Everything worth saying, the most serious first."""
-    found = [
-        *_optimality(result),
-        *_noise(result),
-        *_data(result),
-        *_scales(result),
-    ]
+    parts = (_optimality, _noise, _data, _scales)
+    found = [advice for part in parts for advice in part(result)]
     return sorted(found, key=lambda advice: not advice.serious)
 
 
@@ -43,15 +44,9 @@ def _optimality(result: dict) -> Iterator[Advice]:
     for problem in training["problems"]:
         which = f" for the class {problem['class']}" if several else ""
         yield from _proof(problem, which, training["tol"])
-        if problem["null"] and not constant:
-            yield Advice(
-                "null-class",
-                f"The score of the class {problem['class']} ignores the features: no "
-                "straight boundary sets it apart from all other classes under noise "
-                "of this size. The class may still win where the others score low.",
-            )
-            continue
-        if problem["null"]:
+        limit = problem["critical_factor"]
+        share = 1 / limit[1] if limit and limit[1] else 0.0
+        if problem["null"] and constant:
             yield Advice(
                 "null-model",
                 f"The model{which} ignores the features and always gives the same "
@@ -59,9 +54,14 @@ def _optimality(result: dict) -> Iterator[Advice]:
                 "a smaller radius.",
                 serious=True,
             )
-            continue
-        share = _share_of_critical(problem)
-        if share >= _NEAR:
+        elif problem["null"]:
+            yield Advice(
+                "null-class",
+                f"The score of the class {problem['class']} ignores the features: no "
+                "straight boundary sets it apart from all other classes under noise "
+                "of this size. The class may still win where the others score low.",
+            )
+        elif share >= _NEAR:
             yield Advice(
                 "near-critical",
                 f"The radius{which} is {100 * share:.0f} % of the critical one, from "
@@ -72,28 +72,22 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 def _proof(problem: dict, which: str, tol: float) -> Iterator[Advice]:
     """What to say where the solver did not prove what was asked of it."""
-    if problem["converged"]:
-        return
-    if problem["relative_gap"] <= tol:
+    gap = problem["relative_gap"]
+    if not problem["converged"] and gap <= tol:
         yield Advice(
             "not-proven",
             f"Training{which} ended within the tolerance, but rounding is too large to "
             "prove it. Standardise the features (--standardize), or raise --tol.",
             serious=True,
         )
-    else:
+    elif not problem["converged"]:
         yield Advice(
             "not-converged",
             f"Training{which} stopped before the tolerance was proven: the objective "
-            f"may still be improved by up to {100 * problem['relative_gap']:.2g} %. "
-            "Standardising the features (--standardize) usually helps.",
+            f"may still be improved by up to {100 * gap:.2g} %. Standardising the "
+            "features (--standardize) usually helps.",
             serious=True,
         )
-
-
-def _share_of_critical(problem: dict) -> float:
-    factor = problem["critical_factor"]
-    return 1 / factor[1] if factor and factor[1] else 0.0
 
 
 def _noise(result: dict) -> Iterator[Advice]:
@@ -123,18 +117,16 @@ def _noise(result: dict) -> Iterator[Advice]:
 
 
 def _data(result: dict) -> Iterator[Advice]:
-    data = result["data"]
-    counts = data["classes"]
-    rare = min(counts, key=counts.get)
-    share = counts[rare] * len(counts) / sum(counts.values()) / 2
-    if share < _RARE:
-        majority = max(counts.values()) / sum(counts.values())
+    data, counts = result["data"], result["data"]["classes"]
+    rare, total = min(counts, key=counts.get), sum(counts.values())
+    if counts[rare] * len(counts) / total / 2 < _RARE:
         yield Advice(
             "imbalance",
-            f"The class {rare} is rare: {counts[rare]} of {sum(counts.values())} rows. "
-            f"Always naming the most common class is right in {100 * majority:.1f} % "
-            "of cases, so compare accuracies with that, look at the accuracy within "
-            "each class, and consider --class-weight balanced.",
+            f"The class {rare} is rare: {counts[rare]} of {total} rows. Always naming "
+            "the most common class is right in "
+            f"{100 * max(counts.values()) / total:.1f} % of cases, so compare "
+            "accuracies with that, look at the accuracy within each class, and "
+            "consider --class-weight balanced.",
         )
     if result["evaluation"] is None and result["request"]["folds"] > 0:
         yield Advice(
@@ -143,7 +135,7 @@ def _data(result: dict) -> Iterator[Advice]:
             "how accurate the model is on new rows is unknown.",
         )
     dropped = data["rows_dropped"] + data["rows_without_label"]
-    if dropped > _MANY_DROPPED * data["rows_read"]:
+    if dropped > _DROPPED * data["rows_read"]:
         yield Advice(
             "rows-dropped",
             f"{dropped} of {data['rows_read']} rows were left out because values are "
@@ -159,38 +151,38 @@ def _data(result: dict) -> Iterator[Advice]:
 
 
 def _scales(result: dict) -> Iterator[Advice]:
-    features, request = result["data"]["features"], result["request"]
-    constant = [f["name"] for f in features if f["min"] == f["max"]]
-    if constant:
+    features, uncertainty = result["data"]["features"], result["uncertainty"]
+    if constant := [f["name"] for f in features if f["min"] == f["max"]]:
         yield Advice(
             "constant",
             f"{listed(constant)} never varies and so carries no information; leave "
             "such columns out with --drop.",
         )
-    counters = result["data"]["row_counters"]
-    if counters:
+    if counters := result["data"]["row_counters"]:
         yield Advice(
             "row-counter",
             f"{listed(counters)} counts the rows. If it is an index rather than a "
             "measurement, leave it out with --drop: a model must not learn from the "
             "order of the file.",
         )
-    spreads = np.array([f["std"] for f in features if f["min"] != f["max"]])
-    if spreads.size and spreads.max() > _UNEQUAL * spreads.min():
-        names = [f["name"] for f in features if f["min"] != f["max"]]
-        wide, narrow = names[int(spreads.argmax())], names[int(spreads.argmin())]
-        uneven = f"{listed([wide])} varies {spreads.max() / spreads.min():.3g} times as"
-        uneven += f" much as {listed([narrow])}"
-        if not request["standardize"]:
-            yield Advice(
-                "scales",
-                f"{uneven}. Without --standardize the features with large numbers "
-                "dominate the model, whatever they are worth.",
-            )
-        if result["uncertainty"]["isotropic"] and result["uncertainty"]["largest"] > 0:
-            yield Advice(
-                "isotropic",
-                f"{uneven}, yet the radius allows the same error in both. Give the "
-                "noise of each feature with --noise-scales, or count it in standard "
-                "deviations with --radius-units std.",
-            )
+    spread = {f["name"]: f["std"] for f in features if f["min"] != f["max"]}
+    if not spread:
+        return
+    wide, narrow = (f(spread, key=spread.__getitem__) for f in (max, min))
+    if not spread[wide] > _UNEQUAL * spread[narrow]:
+        return
+    ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
+    uneven = f"{listed([wide])} varies {ratio:.3g} times as much as {listed([narrow])}"
+    if not result["request"]["standardize"]:
+        yield Advice(
+            "scales",
+            f"{uneven}. Without --standardize the features with large numbers "
+            "dominate the model, whatever they are worth.",
+        )
+    if uncertainty["isotropic"] and uncertainty["largest"] > 0:
+        yield Advice(
+            "isotropic",
+            f"{uneven}, yet the radius allows the same error in both. Give the "
+            "noise of each feature with --noise-scales, or count it in standard "
+            "deviations with --radius-units std.",
+        )

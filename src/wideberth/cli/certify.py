@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.evaluation import certain, certified_curve, curve_radii
 from wideberth.cli.labels import recognised
 from wideberth.cli.model import Model, load_model
-from wideberth.cli.output import (
-    Progress,
-    check_free,
-    records,
-    say,
-    table_text,
-    warn,
-    write_all,
-    write_json,
-)
 from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.uncertainty import row_radii
 
@@ -27,30 +20,30 @@ __all__ = ["run"]
 
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
-    check_free([options.out, options.curve], options.force)
-    with Progress(options.json) as progress:
+    output.check_free([options.out, options.curve], options.force)
+    with output.Progress(options.json) as progress:
         headings, lines, summary = _certify(options, progress)
     files = []
     if options.curve:
         curve = summary["curve"]
         points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
-        text = table_text(["radius", "certified_accuracy"], points)
+        text = output.table_text(["radius", "certified_accuracy"], points)
         files.append((options.curve, text))
     if options.out or not options.json:
-        files.append((options.out or "-", table_text(headings, lines)))
+        files.append((options.out or "-", output.table_text(headings, lines)))
     # Files first: standard output cannot be taken back.
-    write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
+    output.write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
     if options.json:
         if not options.out:
-            summary["predictions"] = records(headings, lines)
-        write_json(summary)
+            summary["predictions"] = output.records(headings, lines)
+        output.write_json(summary)
     elif options.out and options.out != "-":
-        say(_in_words(summary))
+        output.say(_in_words(summary))
     return 0
 
 
 def _certify(
-    options: CertifyOptions, progress: Progress
+    options: CertifyOptions, progress: output.Progress
 ) -> tuple[list[str], list[tuple], dict]:
     """Headings and lines of the table, and the summary."""
     model = load_model(options.model)
@@ -58,13 +51,13 @@ def _certify(
     column = options.radius_column or model.radius_column
     applied = apply_model(model, options, progress, target, column)
     predictions = applied.answers(model.pipeline.predict)
-    reach = applied.answers(model.pipeline.certified_radius)
+    certified_radii = applied.answers(model.pipeline.certified_radius)
     radius, told = _radii_to_judge_by(options, model, applied, column)
     headings = [applied.id_name, "prediction", "certified_radius"]
-    columns: list = [applied.ids, predictions, reach]
+    columns: list = [applied.ids, predictions, certified_radii]
     if np.ndim(radius):
         headings.append("radius")
-        columns.append([None if r != r else r for r in radius.tolist()])  # type: ignore[union-attr]
+        columns.append([None if r != r else r for r in radius.tolist()])
     summary: dict = {
         "rows": applied.table.n,
         "certified": int(applied.usable.sum()),
@@ -81,7 +74,7 @@ def _certify(
         ]
         headings += [target, "correct"]
         columns += [truth.tolist(), right]
-        summary |= _accuracy(options, right, reach, radius)
+        summary |= _accuracy(options, right, certified_radii, radius)
     elif options.curve or options.at:
         raise UserError(
             f"{options.data} has no column {quoted(target)}, and certified accuracy "
@@ -92,7 +85,7 @@ def _certify(
 
 def _radii_to_judge_by(
     options: CertifyOptions, model: Model, applied: Applied, column: str | None
-) -> tuple[float | np.ndarray | None, dict]:
+) -> tuple[Any, dict]:
     """The radii of a column, the one trained with, or none; what the summary says."""
     table = applied.table
     if column not in table.numbers:
@@ -106,7 +99,7 @@ def _radii_to_judge_by(
     radii = factor * row_radii(table, column)
     known = radii[np.isfinite(radii)]
     if known.size < table.n:
-        warn(
+        output.warn(
             f"{options.data}: {table.n - known.size} of {table.n} rows have no radius "
             f"in the column {quoted(column)} and do not count in the certified "
             "accuracy."
@@ -120,7 +113,9 @@ def _radii_to_judge_by(
     }
 
 
-def _accuracy(options: CertifyOptions, right: list, reach: list, radius) -> dict:
+def _accuracy(
+    options: CertifyOptions, right: list, certified_radii: list, radius
+) -> dict:
     known = [k for k, correct in enumerate(right) if correct is not None]
     if not known:
         raise UserError(
@@ -134,7 +129,7 @@ def _accuracy(options: CertifyOptions, right: list, reach: list, radius) -> dict
             "does with --radius-column, or give radii to certify at with --at."
         )
     correct = np.array([right[k] for k in known], dtype=bool)
-    radii = np.array([reach[k] for k in known], dtype=float)
+    radii = np.array([certified_radii[k] for k in known], dtype=float)
     share = None
     if radius is not None:
         judged = radius[known] if np.ndim(radius) else radius

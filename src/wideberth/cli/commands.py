@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from wideberth.cli.options import ReadingOptions, ResultOptions, TrainingOptions
+from wideberth.cli.options import TableOptions, TrainingOptions
 from wideberth.cli.parser import (
     Column,
     Commands,
@@ -33,13 +33,13 @@ __all__ = [
 
 #: Groups of options in the order of the help, and what it says about them.
 _GROUPS = {
-    "how far values may be off": None,
-    "training": None,
-    "reading the data": "Found out from the file unless given. CSV may be separated by "
+    "How far values may be off": None,
+    "Training": None,
+    "Reading the data": "Found out from the file unless given. CSV may be separated by "
     "commas, semicolons, tabs, bars or blanks, use decimal points or commas, and be "
     "compressed (.gz, .bz2, .xz). Empty cells, NA, N/A, NaN, null and ? are missing "
     "values.",
-    "results": None,
+    "Results": None,
 }
 _EXIT_CODES = """
 exit codes:
@@ -58,31 +58,7 @@ _WHOLE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions:
-    """Which model is trained, and how it is judged.
-
-    Options
-    -------
-    C: price of errors; smaller values give simpler models (default: 1)
-    cv: choose C, and the radius from --radii, by cross-validation
-    score_radius: with --cv: choose what is most accurate under the worst noise of this
-        radius (counted like --radii), not as measured
-    folds: for the cross-validated accuracy (default: 5; 0: none)
-    memory: read DATA in pieces and never hold more than this, such as 2GB; numbers
-        only, no missing values, no cross-validation and no report
-    """
-
-    group = "training"
-    rivals = ("C", "cv")
-    C: Positive = 1.0
-    cv: bool = False
-    score_radius: Radius | None = None
-    folds: Natural = 5
-    memory: Annotated[str, ("metavar", "SIZE")] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions(TrainingOptions, ModelOptions):
+class FitOptions(TrainingOptions):
     """Train a linear classifier that expects its features to be off, and prove how good
     it is.
 
@@ -94,6 +70,16 @@ class FitOptions(TrainingOptions, ModelOptions):
     -------
     out: model file (.skops), or -
     report: report (.html)
+
+    Training
+    --------
+    C: price of errors; smaller values give simpler models (default: 1)
+    cv: choose C, and the radius from --radii, by cross-validation
+    score_radius: with --cv: choose what is most accurate under the worst noise of this
+        radius (counted like --radii), not as measured
+    folds: for the cross-validated accuracy (default: 5; 0: none)
+    memory: read DATA in pieces and never hold more than this, such as 2GB; numbers
+        only, no missing values, no cross-validation and no report
     """
 
     command = "fit"
@@ -118,6 +104,11 @@ examples:
 
     out: File | None = None
     report: File | None = None
+    C: Positive = 1.0
+    cv: bool = False
+    score_radius: Radius | None = None
+    folds: Natural = 5
+    memory: Annotated[str, ("metavar", "SIZE")] | None = None
 
     def __post_init__(self) -> None:
         if self.report == "-":
@@ -151,22 +142,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridOptions:
-    """For which values of C a path is trained.
-
-    Options
-    -------
-    Cs: values of C to train with
-    points: how many values of C where none are given (default: 30)
-    """
-
-    group = "training"
-    Cs: tuple[Positive, ...] = ()
-    points: Count = 30
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathOptions(TrainingOptions, GridOptions):
+class PathOptions(TrainingOptions):
     """Train models for many values of C and of the radius, each with its proof of
     optimality.
 
@@ -180,6 +156,11 @@ class PathOptions(TrainingOptions, GridOptions):
     -------
     out: CSV to write (default: print it)
     weights: add the weight of every feature, and the intercept, in raw units
+
+    Training
+    --------
+    Cs: values of C to train with
+    points: how many values of C where none are given (default: 30)
     """
 
     command = "path"
@@ -194,10 +175,12 @@ examples:
 
     out: File | None = None
     weights: bool = False
+    Cs: tuple[Positive, ...] = ()
+    points: Count = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplyOptions(ResultOptions, ReadingOptions):
+class ApplyOptions(TableOptions):
     """A model, the data, and what tells its rows apart.
 
     Options
@@ -293,6 +276,7 @@ class ReproduceOptions:
     summary = "run the experiments of the screening paper on its data"
     usage = "wideberth reproduce [options]"
     epilog = ""
+    rivals = ()
 
     quick: bool = False
     repeats: Count | None = None

@@ -17,7 +17,6 @@ __all__ = ["MODELS", "choice_curves", "noise_curve"]
 
 #: What the models of an evaluation are called.
 MODELS = {"robust": "this model", "ordinary": "ordinary SVM"}
-_SIZE = (4.8, 3.1)
 
 
 def noise_curve(result: dict) -> Figure:
@@ -42,34 +41,32 @@ def noise_curve(result: dict) -> Figure:
             ylim=(0, 1.02),
         )
 
-    which = (
-        "median radius of the rows" if uncertainty["per_row"] else "radius trained with"
-    )
-    marks = f" The upright line is the {which}," if uncertainty["median"] > 0 else ""
-    marks += " and the" if marks else " The"
+    upright = "median radius of the rows" if uncertainty["per_row"] else ""
+    upright = f" The upright line is the {upright or 'radius trained with'}, and the"
     caption = (
         "The share of unseen rows that stay right under every change of that size; "
-        f"bands span the folds.{marks} dotted line is what always naming the most "
-        "common class achieves."
+        f"bands span the folds.{upright if uncertainty['median'] > 0 else ' The'} "
+        "dotted line is what always naming the most common class achieves."
     )
-    with drawing():
-        panel = draw_panel("curve", "", draw, _SIZE, _in_words(result))
     legend = [((1, 3)[k], MODELS[name]) for k, name in enumerate(names)]
     title = "How much noise it withstands"
-    return Figure("certified", title, caption, [panel], legend, wide=True)
+    return _figure("certified", title, caption, draw, _in_words(result), legend)
+
+
+def _figure(name, title, caption, draw, label, legend) -> Figure:
+    with drawing():
+        panel = draw_panel(name, "", draw, (4.8, 3.1), label)
+    return Figure(name, title, caption, [panel], legend, wide=True)
 
 
 def _in_words(result: dict) -> str:
     found = result["evaluation"]
     points = range(0, len(found["radii"]), 15)
-    parts = [
-        f"{MODELS[name]}: "
-        + ", ".join(
-            f"{percent(model['curve']['mean'][k])} at {number(found['radii'][k])}"
-            for k in points
-        )
-        for name, model in found["models"].items()
-    ]
+    parts = []
+    for name, model in found["models"].items():
+        pairs = [(model["curve"]["mean"][k], found["radii"][k]) for k in points]
+        shares = [f"{percent(share)} at {number(radius)}" for share, radius in pairs]
+        parts.append(f"{MODELS[name]}: {', '.join(shares)}")
     return "Certified accuracy as the radius grows. " + "; ".join(parts)
 
 
@@ -89,15 +86,7 @@ def choice_curves(choice: dict) -> Figure:
 
     best = max(choice["scores"][chosen])
     label = f"Accuracy over C. The best is {percent(best)} at C {number(choice['C'])}."
-    with drawing():
-        panel = draw_panel("choice", "", draw, _SIZE, label)
-    several = len(shown) > 1
     names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
-    return Figure(
-        "choice-of-C",
-        "Accuracy over C",
-        "The upright line is the choice.",
-        [panel],
-        list(enumerate(names, 1)) if several else [],
-        wide=True,
-    )
+    legend = list(enumerate(names, 1)) if len(shown) > 1 else []
+    about = "The upright line is the choice."
+    return _figure("choice-of-C", "Accuracy over C", about, draw, label, legend)

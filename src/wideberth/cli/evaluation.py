@@ -7,7 +7,7 @@ the shape of the noise could change it (`wideberth.certify`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -22,25 +22,29 @@ __all__ = ["certain", "certified_curve", "curve_radii", "evaluate"]
 _POINTS = 61
 
 
-def certain(right: np.ndarray, reach: np.ndarray, radius) -> np.ndarray:
+def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarray:
     """Which right predictions no move within the radius, one or one each, can change.
 
     Without noise that is all of them, those on the boundary too.
     """
-    return right & ((reach > radius) | (np.asarray(radius) == 0))
+    return right & ((certified_radius > radius) | (np.asarray(radius) == 0))
 
 
-def certified_curve(right: np.ndarray, reach: np.ndarray, radii) -> np.ndarray:
+def certified_curve(
+    right: np.ndarray, certified_radius: np.ndarray, radii
+) -> np.ndarray:
     """Share of rows that are right under every move within each radius."""
-    return np.array([certain(right, reach, radius).mean() for radius in radii])
+    return np.array(
+        [certain(right, certified_radius, radius).mean() for radius in radii]
+    )
 
 
-def curve_radii(reach: np.ndarray, radius: float) -> np.ndarray:
+def curve_radii(certified_radius: np.ndarray, radius: float) -> np.ndarray:
     """Radii to draw: from 0 to where hardly a row is certified.
 
     But not so far that this radius, which is marked, could no longer be made out.
     """
-    finite = reach[np.isfinite(reach)]
+    finite = certified_radius[np.isfinite(certified_radius)]
     end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
     if radius > 0:
         end = float(np.clip(end, 1.5 * radius, 10 * radius))
@@ -60,94 +64,69 @@ def evaluate(
     chooses; noise is that which the model was `trained` for. None where some class has
     too few rows.
     """
-    folds = fold_count(rows.y, recipe.options.folds)
+    y, folds = rows.y, fold_count(rows.y, recipe.options.folds)
     if not folds:
         return None
-    trials = {"ordinary": replace(given, radius=0.0)}
-    if np.any(np.asarray(trained.radius) > 0):
-        trials = {"robust": given} | trials
-    else:
-        trials["ordinary"] = given
-    scores = {}
-    for number, (name, trial) in enumerate(trials.items()):
-
-        def progress(k: int, before: int = number * folds) -> None:
-            tick(before + k + 1, folds * len(trials))
-
-        scores[name] = _Scores.of(recipe, rows, trial, folds, progress)
-    reach = np.concatenate([s.reach for s in scores.values()])
-    radii = curve_radii(reach, trained.median())
-    counts = np.unique(rows.y, return_counts=True)[1]
+    robust = np.any(np.asarray(trained.radius) > 0)
+    trials = {"robust": given} if robust else {"ordinary": given}
+    trials.setdefault("ordinary", replace(given, radius=0.0))
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=recipe.options.seed)
+    splits = list(splitter.split(np.zeros(len(y)), y))
+    fold = np.zeros(len(y), dtype=int)
+    scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
+    for t, (name, trial) in enumerate(trials.items()):
+        right, certified_radius = scores[name]
+        for k, (train, test) in enumerate(splits):
+            tick(t * folds + k + 1, folds * len(trials))
+            model = recipe.fit(rows.X[train], y[train], trial.of(train)).model
+            fold[test] = k
+            right[test] = model.predict(rows.X[test]) == y[test]
+            certified_radius[test] = model.certified_radius(rows.X[test])
+    radii = curve_radii(
+        np.concatenate([found[1] for found in scores.values()]), trained.median()
+    )
+    counts = np.unique(y, return_counts=True)[1]
     return {
         "folds": folds,
         "majority": float(counts.max() / counts.sum()),
         "radii": radii.tolist(),
         "models": {
-            name: s.described(radii, trained.radius, rows.y)
-            for name, s in scores.items()
+            name: _described(*found, fold, radii, trained.radius, y)
+            for name, found in scores.items()
         },
     }
 
 
-@dataclass
-class _Scores:
-    """Of every row, when it was not trained on: fold, whether right, how certain."""
+def _described(
+    right, certified_radius, fold, radii: np.ndarray, radius, y: np.ndarray
+) -> dict:
+    """Accuracies with their spread over the folds, and within each class."""
 
-    fold: np.ndarray
-    right: np.ndarray
-    reach: np.ndarray  # certified radius
+    def shares(radius) -> np.ndarray:
+        """Of each fold."""
+        return np.bincount(
+            fold, certain(right, certified_radius, radius)
+        ) / np.bincount(fold)
 
-    @classmethod
-    def of(
-        cls,
-        recipe: Recipe,
-        rows: Rows,
-        uncertainty: Uncertainty,
-        folds: int,
-        tick: Callable[[int], None],
-    ) -> _Scores:
-        """Train on all folds but one, in turn, and look at the one."""
-        X, y = rows.X, rows.y
-        scores = cls(np.zeros(len(y), int), np.zeros(len(y), bool), np.zeros(len(y)))
-        splits = StratifiedKFold(folds, shuffle=True, random_state=recipe.options.seed)
-        for k, (train, test) in enumerate(splits.split(np.zeros(len(y)), y)):
-            tick(k)
-            model = recipe.fit(X[train], y[train], uncertainty.of(train)).model
-            scores.fold[test] = k
-            scores.right[test] = model.predict(X[test]) == y[test]
-            scores.reach[test] = model.certified_radius(X[test])
-        return scores
+    def spread(values: np.ndarray) -> dict:
+        mean, std = float(values.mean()), float(values.std(ddof=1))
+        return {"mean": mean, "std": std, "folds": values.tolist()}
 
-    def accuracy(self, radius=0.0) -> np.ndarray:
-        """Share of each fold that is right whatever noise of this radius does."""
-        counts = certain(self.right, self.reach, radius)
-        return np.bincount(self.fold, counts) / np.bincount(self.fold)
-
-    def described(self, radii: np.ndarray, radius, y: np.ndarray) -> dict:
-        """Return accuracies with their spread over the folds, and within each class."""
-        curve = np.array([self.accuracy(r) for r in radii])
-        certified = certain(self.right, self.reach, radius)
-        return {
-            "accuracy": _spread(self.accuracy()),
-            "certified": _spread(self.accuracy(radius)),
-            "curve": {
-                "mean": curve.mean(axis=1).tolist(),
-                "low": curve.min(axis=1).tolist(),
-                "high": curve.max(axis=1).tolist(),
-            },
-            "classes": {
-                str(label): {
-                    "accuracy": float(self.right[y == label].mean()),
-                    "certified": float(certified[y == label].mean()),
-                }
-                for label in np.unique(y).tolist()
-            },
-        }
-
-
-def _spread(values: np.ndarray) -> dict:
+    curve = np.array([shares(r) for r in radii])
+    sure = certain(right, certified_radius, radius)
     return {
-        "mean": float(values.mean()),
-        "std": float(values.std(ddof=1)),
-        "folds": values.tolist(),
+        "accuracy": spread(shares(0.0)),
+        "certified": spread(shares(radius)),
+        "curve": {
+            "mean": curve.mean(axis=1).tolist(),
+            "low": curve.min(axis=1).tolist(),
+            "high": curve.max(axis=1).tolist(),
+        },
+        "classes": {
+            str(label): {
+                "accuracy": float(right[y == label].mean()),
+                "certified": float(sure[y == label].mean()),
+            }
+            for label in np.unique(y).tolist()
+        },
     }

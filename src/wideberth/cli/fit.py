@@ -9,20 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from wideberth.cli import output
 from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
-from wideberth.cli.output import (
-    Progress,
-    check_free,
-    say,
-    small_share,
-    warn,
-    write_all,
-    write_json,
-)
 from wideberth.cli.recipe import Recipe
 from wideberth.cli.result import (
     describe_data,
@@ -39,12 +31,12 @@ __all__ = ["run"]
 
 def run(options: FitOptions) -> int:
     """Train, and write what was asked for."""
-    check_free([options.out, options.report], options.force)
+    output.check_free([options.out, options.report], options.force)
     if options.out:
         require("skops", "a model file")
     if options.report:
         require("matplotlib", "the report")
-    with Progress(options.json) as progress:
+    with output.Progress(options.json) as progress:
         model, result = _train(options.with_target(), progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
@@ -54,18 +46,18 @@ def run(options: FitOptions) -> int:
 
             progress.show("drawing")
             files.append((options.report, fit_page(result)))
-    write_all(files, options.force)
+    output.write_all(files, options.force)
     if options.json:
-        write_json(result)
+        output.write_json(result)
     else:
         if options.out != "-":
-            say(_in_words(result, options))
+            output.say(_in_words(result, options))
         for advice in result["warnings"]:
-            warn(advice["text"])
+            output.warn(advice["text"])
     return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
 
 
-def _train(options: FitOptions, progress: Progress) -> tuple[Model, dict]:
+def _train(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     command = shlex.join(["wideberth", *sys.argv[1:]])
     if options.memory is None:
         return _fit_table(options, command, progress)
@@ -76,9 +68,9 @@ def _train(options: FitOptions, progress: Progress) -> tuple[Model, dict]:
 
 
 def _fit_table(
-    options: FitOptions, command: str, progress: Progress
+    options: FitOptions, command: str, progress: output.Progress
 ) -> tuple[Model, dict]:
-    """Train and evaluate; return the model and everything there is to say about it."""
+    """Train and evaluate; return the model and all there is to say about it."""
     rows, given, source = read_training_data(options, progress)
     progress.show(f"training on {len(rows.y)} rows")
     recipe = Recipe(options, given.noise)
@@ -151,7 +143,7 @@ def _in_words(result: dict, options: FitOptions) -> str:
                 f"certified  {_with_spread(best['certified'])} under the worst noise"
             )
     gap = max(problem["relative_gap"] for problem in result["training"]["problems"])
-    lines.append(f"optimum    proven to {small_share(gap)} of the objective")
+    lines.append(f"optimum    proven to {output.small_share(gap)} of the objective")
     lines += [f"model      {options.out}"] if options.out else []
     lines += [f"report     {options.report}"] if options.report else []
     return "\n".join(lines)

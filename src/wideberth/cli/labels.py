@@ -16,10 +16,12 @@ import numpy as np
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.sources.numbers import looks_like_number
 
-__all__ = ["as_labels", "check_classes", "label_values", "recognised"]
+__all__ = ["as_labels", "check_classes", "label_values", "names_rows", "recognised"]
 
-#: Different values from which on numbers that are not whole do not look like classes.
-_MANY = 20
+#: Largest number of different values that a column may hold whatever they are; beyond
+#: it a column names rows if most values occur once, and fractions are measurements. A
+#: choice, not measured: a message says what to do where it is wrong.
+_FEW = 20
 #: A whole number; not 007, which is a name, and no more digits than int64 holds.
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})(?:\.0*)?", re.ASCII)
 _TRUTH = {"true": True, "false": False}
@@ -52,14 +54,18 @@ def check_classes(values: dict[str, Label], n: int, target: str) -> None:
             f"{listed(distinct)}; a classifier needs at least two."
         )
     whole = not any(isinstance(value, str) for value in values.values())
-    many = len(distinct) > _MANY
-    measured = not whole and many and all(map(looks_like_number, distinct))
-    if measured or (many and 2 * len(distinct) > n):
+    measured = not whole and all(map(looks_like_number, distinct))
+    if (measured and len(distinct) > _FEW) or names_rows(len(distinct), n):
         raise UserError(
             f"the target column {quoted(target)} holds {len(distinct)} different "
             f"values in {n} rows ({listed(distinct, 3)}); it must hold a class, not a "
             "measurement or an identifier."
         )
+
+
+def names_rows(distinct: int, n: int) -> bool:
+    """Whether a column of n rows with so many different values names the rows."""
+    return distinct > _FEW and 2 * distinct > n
 
 
 def recognised(texts: Iterable[str | None], classes: Iterable) -> list:

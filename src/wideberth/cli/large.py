@@ -47,7 +47,7 @@ def fit_large(
     )
     try:
         pieces, details = open_pieces(options)
-        seen = pieces.survey(options.target)
+        seen = pieces.survey(str(options.target))
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -80,7 +80,7 @@ def fit_large(
     model = Model(
         pipeline,
         columns,
-        options.target,
+        str(options.target),
         options.radius_column,
         1.0,
         {**origin, "data": result["source"]},

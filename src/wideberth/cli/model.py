@@ -89,26 +89,26 @@ def load_model(path: str | Path) -> Model:
         raise UserError(f"{path}: there is no such file.") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
-    try:  # whatever a damaged or foreign archive makes of its readers
+    try:
         data = _checked(data)
         strange = set(skops.get_untrusted_types(data=data)) - set(_TRUSTED)
-        content = None if strange else skops.loads(data, trusted=list(_TRUSTED))
-        newer = not strange and content["wideberth model"] > _FORMAT
-        model = None if strange or newer else _read(content)
-    except Exception:
-        raise UserError(
-            f"{path} is not a model file written by wideberth fit."
-        ) from None
-    if strange:
-        raise UserError(
-            f"{path} holds {listed(sorted(strange))}, which wideberth fit does not "
-            "write; it was not opened, because building such objects could run code."
-        )
-    if model is None:
-        raise UserError(
-            f"{path} was written by a newer version of wideberth; update this one."
-        )
-    return model
+        if strange:
+            raise UserError(
+                f"{path} holds {listed(sorted(strange))}, which wideberth fit does not "
+                "write; it was not opened, because building such objects could run "
+                "code."
+            )
+        content = skops.loads(data, trusted=list(_TRUSTED))
+        if content["wideberth model"] > _FORMAT:
+            raise UserError(
+                f"{path} was written by a newer version of wideberth; update this one."
+            )
+        return _read(content)
+    except UserError:
+        raise
+    except Exception:  # whatever a damaged or foreign archive makes of its readers
+        foreign = f"{path} is not a model file written by wideberth fit."
+        raise UserError(foreign) from None
 
 
 def _checked(data: bytes) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.parser import (
@@ -19,7 +19,7 @@ from wideberth.cli.parser import (
 from wideberth.cli.sources import FORMATS, Format, kind_of
 from wideberth.data.kinds import LABEL
 
-__all__ = ["ReadingOptions", "ResultOptions", "TrainingOptions"]
+__all__ = ["TableOptions", "TrainingOptions"]
 
 #: Targets of formats that have a usual place for one.
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
@@ -27,26 +27,35 @@ Text = Annotated[str, ("nargs", None), ("action", "append"), ("metavar", "TEXT")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
-    """How a table is read.
+class TableOptions:
+    """How a table is read, and how results are given.
 
-    Options
-    -------
+    Reading the data
+    ----------------
     format: what kind of file DATA is
     delimiter: between cells; tab is '\\t'
     decimal: decimal sign, . or ,
     encoding: such as latin-1
     no_header: the first line is data; columns are called 1, 2, 3, …
     na: one more text that means a missing value; may be repeated
+
+    Results
+    -------
+    force: overwrite files that are there already
+    json: print the result as JSON, for programs
+    debug: show the traceback of an error
     """
 
-    group = "reading the data"
+    rivals: ClassVar[tuple[tuple[str, ...], ...]] = ()
     format: Annotated[str, ("choices", FORMATS)] | None = None
     delimiter: Character | None = None
     decimal: Annotated[Literal[".", ","], ("metavar", "SIGN")] | None = None
     encoding: Annotated[str, ("metavar", "NAME")] | None = None
     no_header: bool = False
     na: tuple[Text, ...] = ()
+    force: bool = False
+    json: bool = False
+    debug: bool = False
 
     def reading(self) -> Format:
         """How the file is to be read."""
@@ -55,28 +64,17 @@ class ReadingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultOptions:
-    """How results are given.
+class TrainingOptions(TableOptions):
+    """The rows, how far they may be off, and what is done to them.
 
     Options
     -------
-    force: overwrite files that are there already
-    json: print the result as JSON, for programs
-    debug: show the traceback of an error
-    """
+    data: file with the rows, or -
+    target: column with the class, of any kind, two classes or more (LIBSVM: label,
+        .npz: y, .npy: a second file)
 
-    group = "results"
-    force: bool = False
-    json: bool = False
-    debug: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoiseOptions:
-    """Where radii and the shape of the noise come from.
-
-    Options
-    -------
+    How far values may be off
+    -------------------------
     radius: every row by as much
     radius_column: each row by what this column says
     replicates: rows with the same entry here are measurements of one sample
@@ -95,29 +93,9 @@ class NoiseOptions:
         predict will see (default), or to the truth
     precision: with --replicates: one precision for all samples (default), or each its
         own, from its own readings
-    """
 
-    group = "how far values may be off"
-    rivals = ("radius", "radius_column", "replicates")
-    radius: Radius | None = None
-    radius_column: Column | None = None
-    replicates: Column | None = None
-    radii: tuple[Radius, ...] = ()
-    noise_scales: File | None = None
-    noise: Literal["l2", "linf", "l1"] = "l2"
-    radius_units: Literal["raw", "std"] = "raw"
-    confidence: Probability = 0.95
-    covers: Literal["margin", "sample"] = "margin"
-    between: Literal["reading", "truth"] = "reading"
-    precision: Literal["shared", "own"] = "shared"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreparationOptions:
-    """What is done to the rows before and while a model is trained.
-
-    Options
-    -------
+    Training
+    --------
     standardize: scale features to mean 0 and variance 1 for training; noise and model
         stay in the units of the data
     drop: columns to leave out
@@ -129,7 +107,20 @@ class PreparationOptions:
     seed: for the folds (default: 0)
     """
 
-    group = "training"
+    rivals = (("radius", "radius_column", "replicates"), ("C", "cv"))
+    data: str
+    target: Column | None = None
+    radius: Radius | None = None
+    radius_column: Column | None = None
+    replicates: Column | None = None
+    radii: tuple[Radius, ...] = ()
+    noise_scales: File | None = None
+    noise: Literal["l2", "linf", "l1"] = "l2"
+    radius_units: Literal["raw", "std"] = "raw"
+    confidence: Probability = 0.95
+    covers: Literal["margin", "sample"] = "margin"
+    between: Literal["reading", "truth"] = "reading"
+    precision: Literal["shared", "own"] = "shared"
     standardize: bool = False
     drop: tuple[Column, ...] = ()
     one_hot: tuple[Column, ...] = ()
@@ -137,21 +128,6 @@ class PreparationOptions:
     class_weight: Literal["balanced"] | None = None
     tol: Positive = 1e-4
     seed: Natural = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingOptions(ResultOptions, ReadingOptions, PreparationOptions, NoiseOptions):
-    """What the commands that train share.
-
-    Options
-    -------
-    data: file with the rows, or -
-    target: column with the class, of any kind, two classes or more (LIBSVM: label,
-        .npz: y, .npy: a second file)
-    """
-
-    data: str
-    target: Column | None = None
 
     def __post_init__(self) -> None:
         self._check_columns()

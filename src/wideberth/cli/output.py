@@ -77,8 +77,9 @@ def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
     try:
         for path, content in files:
             # Text is UTF-8; a file name in it that is none keeps its bytes visible.
-            text = isinstance(content, str)
-            data = content.encode(errors="backslashreplace") if text else content  # type: ignore[union-attr]
+            data = content
+            if isinstance(data, str):
+                data = data.encode(errors="backslashreplace")
             with _complaints(path):
                 if path == "-":
                     _print(data)

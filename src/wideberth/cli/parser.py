@@ -1,11 +1,11 @@
 """Parsers made of dataclasses: a field is an option, its default is that of the field.
 
-The docstring of the class that declares a field says under "Options" what the help
-says. The type says how the text of an option is read: a `Literal` lists what is
-allowed, a `bool` is given or not, a tuple takes several values, and `Annotated` adds
-arguments of `argparse.ArgumentParser.add_argument`. A field without a default is given
-by its position. What argparse cannot say, such as which options contradict each other,
-a dataclass says in `__post_init__`.
+The docstring of the class that declares a field holds the help, under the heading of
+the group that lists it ("Options" for none). The type says how the text of an option is
+read: a `Literal` lists what is allowed, a `bool` is given or not, a tuple takes several
+values, and `Annotated` adds arguments of `argparse.ArgumentParser.add_argument`. Where
+there is no default, it is given by its position. What argparse cannot say, such as
+which options contradict each other, a dataclass says in `__post_init__`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "UsageError",
 ]
 
-_HEADING = re.compile(r"\n\nOptions\n-------\n")
+_HEADING = re.compile(r"\n\n(\w[^\n]*)\n-+\n")
 _SHAPE = argparse.RawDescriptionHelpFormatter
 
 
@@ -45,9 +45,9 @@ class UsageError(UserError):
 class Commands:
     """A program whose commands are dataclasses.
 
-    Their class attributes `command`, `summary`, `usage` and `epilog` are for the help.
-    Of the classes that declare fields `group` is the title under which the help lists
-    them, and `rivals` names those of which only one may be given.
+    Their class attributes `command`, `summary`, `usage` and `epilog` are for the help,
+    and `rivals` are tuples of options of which only one may be given. `groups` are the
+    titles of groups of options, in order, and what the help says about them.
     """
 
     def __init__(self, program: str, groups: dict[str, str | None], **texts):
@@ -60,7 +60,7 @@ class Commands:
 
     def add(self, options: Any) -> None:
         """Add a command."""
-        parser = self._commands.add_parser(
+        self._parsers[options] = parser = self._commands.add_parser(
             options.command,
             help=options.summary,
             usage=options.usage,
@@ -69,27 +69,27 @@ class Commands:
             formatter_class=_SHAPE,
         )
         parser.set_defaults(options=options)
-        self._parsers[options] = parser
+        told = {n: about for part in options.__mro__ for n, *about in _helps(part)}
         types = get_type_hints(options, include_extras=True)
         defaults = {one.name: one.default for one in fields(options)}
-        parts = [part for part in options.__mro__ if inspect.get_annotations(part)]
-        places: dict[str, Any] = {"": parser}
-        for title in [t for t in self.groups if t in map(_group, parts)]:
-            places[title] = parser.add_argument_group(title, self.groups[title])
-        for part in reversed(parts):
-            place, helps = places[_group(part)], dict(_helps(part))
-            rivals, one_of = vars(part).get("rivals", ()), None
-            for name in inspect.get_annotations(part):
-                about = {"help": helps.get(name), **_settings(types[name])}
-                if defaults[name] is MISSING:
-                    parser.add_argument(name, metavar=name.upper(), **about)
-                    continue
+        sections: dict[Any, Any] = {}
+        for title in [t for t in self.groups if t in dict(told.values())]:
+            sections[title] = parser.add_argument_group(title, self.groups[title])
+        for name, default in defaults.items():
+            title, about = told.get(name, ("", None))
+            settings = {"help": about, **_settings(types[name])}
+            if default is MISSING:
+                parser.add_argument(name, metavar=name.upper(), **settings)
+                continue
+            section = sections.get(title, parser)
+            for rivals in options.rivals:
                 if name in rivals:
-                    one_of = one_of or place.add_mutually_exclusive_group()
-                # What is not given is left out: the dataclass has the default.
-                (one_of if name in rivals else place).add_argument(
-                    f"--{name.replace('_', '-')}", default=argparse.SUPPRESS, **about
-                )
+                    if rivals not in sections:
+                        sections[rivals] = section.add_mutually_exclusive_group()
+                    section = sections[rivals]
+            # What is not given is left out: the dataclass has the default.
+            option = f"--{name.replace('_', '-')}"
+            section.add_argument(option, default=argparse.SUPPRESS, **settings)
 
     def parse(self, arguments: Sequence[str] | None) -> Any:
         """Read a command line; exits with code 2 where it is wrong."""
@@ -102,16 +102,13 @@ class Commands:
             self._parsers[options].error(str(error))
 
 
-def _group(part: type) -> str:
-    return vars(part).get("group", "")
-
-
-def _helps(part: type) -> Iterator[tuple[str, str]]:
-    """What a docstring says about the options that its class declares."""
-    _, *lines = _HEADING.split(inspect.getdoc(part) or "")
-    for line in re.split(r"\n(?! )", "".join(lines)):
-        name, _, about = line.partition(": ")
-        yield name, " ".join(about.split()).replace("%", "%%")
+def _helps(part: type) -> Iterator[tuple[str, str, str]]:
+    """Names, groups and help of the options that the docstring of a class lists."""
+    _, *sections = _HEADING.split(inspect.getdoc(part) or "")
+    for title, lines in zip(sections[::2], sections[1::2], strict=True):
+        for line in re.split(r"\n(?! )", lines):
+            name, _, about = line.partition(": ")
+            yield name, title, " ".join(about.split()).replace("%", "%%")
 
 
 def _settings(kind: Any) -> dict:
@@ -133,26 +130,15 @@ def _settings(kind: Any) -> dict:
 # -- kinds of values -------------------------------------------------------------------
 
 
-def _number(allowed: Callable[[float], bool], name: str) -> Callable[[str], float]:
-    def read(text: str) -> float:
+def _number(kind: type, name: str, allowed: Callable[[float], bool]) -> Callable:
+    def read(text: str):
         try:
-            value = float(text)
+            value = kind(text)
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and allowed(value)):
             raise argparse.ArgumentTypeError(f"{text!r} must be {name}.")
         return value
-
-    return read
-
-
-def _whole(least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        # A seed of NumPy has 32 bits, and nothing that is counted here needs more.
-        if not text.isdecimal() or not least <= int(text[:20]) < 2**32:
-            name = f"a whole number ≥ {least}"
-            raise argparse.ArgumentTypeError(f"{text!r} must be {name}.")
-        return int(text)
 
     return read
 
@@ -164,15 +150,18 @@ def _character(text: str) -> str:
     return text
 
 
-_share = _number(lambda value: 0 < value < 1, "a number between 0 and 1")
-_above = _number(lambda value: value > 0, "a number > 0")
-_from = _number(lambda value: value >= 0, "a number ≥ 0")
+_share = _number(float, "a number between 0 and 1", lambda value: 0 < value < 1)
+_above = _number(float, "a number > 0", lambda value: value > 0)
+_from = _number(float, "a number ≥ 0", lambda value: value >= 0)
+# A seed of NumPy has 32 bits, and nothing that is counted here needs more.
+_count = _number(int, "a whole number ≥ 1", lambda value: 1 <= value < 2**32)
+_natural = _number(int, "a whole number ≥ 0", lambda value: 0 <= value < 2**32)
 
 Character = Annotated[str, ("type", _character), ("metavar", "CHAR")]
 Column = Annotated[str, ("metavar", "COL")]
-Count = Annotated[int, ("type", _whole(1)), ("metavar", "N")]
+Count = Annotated[int, ("type", _count), ("metavar", "N")]
 File = Annotated[str, ("metavar", "FILE")]
-Natural = Annotated[int, ("type", _whole(0)), ("metavar", "N")]
+Natural = Annotated[int, ("type", _natural), ("metavar", "N")]
 Positive = Annotated[float, ("type", _above), ("metavar", "X")]
 Probability = Annotated[float, ("type", _share), ("metavar", "P")]
 Radius = Annotated[float, ("type", _from), ("metavar", "R")]

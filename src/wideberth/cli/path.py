@@ -6,16 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.class_weight import compute_sample_weight
 
+from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import UserError
-from wideberth.cli.output import (
-    Progress,
-    check_free,
-    records,
-    say,
-    write_json,
-    write_table,
-)
 from wideberth.cli.prepare import Rows
 from wideberth.cli.recipe import preparation
 from wideberth.cli.uncertainty import Uncertainty, read_training_data
@@ -32,19 +25,21 @@ _COLUMNS = (
 
 def run(options: PathOptions) -> int:
     """Write the table of models."""
-    check_free([options.out], options.force)
-    with Progress(options.json) as progress:
+    output.check_free([options.out], options.force)
+    with output.Progress(options.json) as progress:
         headings, lines = _table(options.with_target(), progress)
-    write_table(options, headings, lines)
+    output.write_table(options, headings, lines)
     proven = all(line[headings.index("converged")] for line in lines)
     if options.json:
-        write_json({"proven": proven, "path": records(headings, lines)})
+        output.write_json({"proven": proven, "path": output.records(headings, lines)})
     elif options.out and options.out != "-":
-        say(f"{len(lines)} models written to {options.out}")
+        output.say(f"{len(lines)} models written to {options.out}")
     return 0 if proven else 3
 
 
-def _table(options: PathOptions, progress: Progress) -> tuple[list[str], list[list]]:
+def _table(
+    options: PathOptions, progress: output.Progress
+) -> tuple[list[str], list[list]]:
     rows, uncertainty, _ = read_training_data(options, progress)
     classes = np.unique(rows.y)
     several = len(classes) > 2

@@ -187,7 +187,7 @@ def open_pieces(options: FitOptions) -> tuple[Pieces, dict[str, str]]:
         )
     request = Request(
         target=options.target,
-        texts=(options.target,),
+        texts=(str(options.target),),
         numbers=() if options.radius_column is None else (options.radius_column,),
         dropped=tuple(options.drop),
     )
@@ -286,7 +286,7 @@ def _open_libsvm(options: FitOptions, request: Request) -> Pieces:
 
 
 def _open_npy(options: FitOptions, request: Request) -> Pieces:
-    if not os.path.isfile(options.target):
+    if not os.path.isfile(str(options.target)):
         raise UserError(
             f"{options.target}: there is no such file; the labels of {options.data} "
             "are in a .npy file of their own."

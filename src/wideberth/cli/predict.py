@@ -8,16 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.model import Model, load_model
-from wideberth.cli.output import (
-    Progress,
-    check_free,
-    records,
-    warn,
-    write_json,
-    write_table,
-)
 from wideberth.cli.prepare import incomplete
 from wideberth.cli.sources import Request, Table, open_table
 
@@ -26,12 +19,12 @@ __all__ = ["Applied", "apply_model", "run"]
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions."""
-    check_free([options.out], options.force)
-    with Progress(options.json) as progress:
+    output.check_free([options.out], options.force)
+    with output.Progress(options.json) as progress:
         applied = apply_model(load_model(options.model), options, progress)
     pipeline, classes = applied.model.pipeline, applied.model.classes
     headings = [applied.id_name, "prediction"]
-    columns = [applied.ids, applied.answers(pipeline.predict)]
+    columns: list = [applied.ids, applied.answers(pipeline.predict)]
     if options.scores:
         scored = classes[1:] if len(classes) == 2 else classes
         none = [None] * len(scored)
@@ -41,7 +34,7 @@ def run(options: PredictOptions) -> int:
         headings += [f"score {k}" for k in scored]
         columns += zip(*(none if row is None else row for row in scores), strict=True)
     lines = list(zip(*columns, strict=True))
-    write_table(options, headings, lines)
+    output.write_table(options, headings, lines)
     if options.json:
         summary: dict = {
             "rows": applied.table.n,
@@ -49,8 +42,8 @@ def run(options: PredictOptions) -> int:
             "classes": classes.tolist(),
         }
         if not options.out:
-            summary["predictions"] = records(headings, lines)
-        write_json(summary)
+            summary["predictions"] = output.records(headings, lines)
+        output.write_json(summary)
     return 0
 
 
@@ -78,7 +71,7 @@ class Applied:
 def apply_model(
     model: Model,
     options: ApplyOptions,
-    progress: Progress,
+    progress: output.Progress,
     target: str | None = None,
     radius_column: str | None = None,
 ) -> Applied:
@@ -113,7 +106,7 @@ def _tell(rows: np.ndarray, why: str, where: str) -> None:
     if numbers.size:
         first = ", ".join(str(k + 1) for k in numbers[:5])
         more = ", …" if numbers.size > 5 else ""
-        warn(
+        output.warn(
             f"{where}: {numbers.size} of {len(rows)} rows {why} and get no answer "
             f"(rows {first}{more})."
         )

@@ -12,14 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
-from wideberth.cli.labels import as_labels
+from wideberth.cli.labels import as_labels, names_rows
 from wideberth.cli.sources import Table
 from wideberth.cli.sources.table import check_names
 
 __all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
-
-#: Different values from which on a column names rows rather than categories.
-_MANY = 20
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,8 @@ class Columns:
         for name in one_hot:
             levels = sorted({text for text in table.texts[name] if text is not None})
             if not levels:
-                raise UserError(
-                    f"column {quoted(name)} has no value in any row; leave it out "
-                    f"with --drop {name}."
-                )
-            if len(levels) > _MANY and 2 * len(levels) > table.n:
+                raise _without_values(name)
+            if names_rows(len(levels), table.n):
                 raise UserError(
                     f"column {quoted(name)} holds {len(levels)} different values in "
                     f"{table.n} rows; it names rows rather than categories. Leave it "
@@ -113,13 +107,9 @@ def training_rows(
         _refuse_missing(table, holes)
     for name, hole in holes.items():
         if hole[labelled].all():
-            raise UserError(
-                f"column {quoted(name)} has no value in any row; leave it out with "
-                f"--drop {name}."
-            )
+            raise _without_values(name)
     needed = _holes(table, aside)
-    must_be_whole = [*needed.values(), *(holes.values() if missing == "drop" else ())]
-    keep = labelled & ~np.any([np.zeros(table.n, dtype=bool), *must_be_whole], axis=0)
+    keep = labelled & ~_any(table, needed | (holes if missing == "drop" else {}))
     if not keep.any():
         raise UserError(
             f"no row is complete: values are missing in {listed(holes | needed)}; fill "
@@ -164,12 +154,18 @@ def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
     return found | _holes(table, columns.categories)
 
 
+def _any(table: Table, holes: dict[str, np.ndarray]) -> np.ndarray:
+    return np.any([np.zeros(table.n, dtype=bool), *holes.values()], axis=0)
+
+
 def incomplete(table: Table, columns: Columns) -> np.ndarray:
     """Which rows lack a value that the features need."""
-    missing = np.zeros(table.n, dtype=bool)
-    for hole in _feature_holes(table, columns).values():
-        missing |= hole
-    return missing
+    return _any(table, _feature_holes(table, columns))
+
+
+def _without_values(name: str) -> UserError:
+    about = f"column {quoted(name)} has no value in any row"
+    return UserError(f"{about}; leave it out with --drop {name}.")
 
 
 def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:

@@ -10,14 +10,13 @@ from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.class_weight import compute_sample_weight
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.evaluation import certain
 from wideberth.cli.prepare import Columns, Rows, extremes, moments
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.pipeline import RobustPipeline
-from wideberth.problem import Problem
+from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.report.environment import machine, versions
 
@@ -33,28 +32,29 @@ __all__ = [
 ]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
-#: Number of steps of one between rows from which on counting up is no coincidence.
+#: Smallest number of steps of exactly one from row to row that is taken for a counter
+#: of rows; a choice, which only decides whether a warning is given.
 _SEVERAL = 8
 
 
 def describe_request(options: FitOptions) -> dict:
     """What was asked for."""
     given = "as given" if options.C != 1 else "the default"
-    balanced = options.class_weight == "balanced"
-    return {
-        "target": options.target,
+    even = "of equal weight together" if options.class_weight else ""
+    as_asked = (
+        "target",
+        "standardize",
+        "missing",
+        "folds",
+        "score_radius",
+        "tol",
+        "seed",
+    )
+    return {name: getattr(options, name) for name in as_asked} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
-        "standardize": options.standardize,
-        "missing": options.missing,
         "dropped": list(options.drop),
         "one_hot": list(options.one_hot),
-        "weights": "of equal weight together"
-        if balanced
-        else "every row counts the same",
-        "folds": options.folds,
-        "score_radius": options.score_radius,
-        "tol": options.tol,
-        "seed": options.seed,
+        "weights": even or "every row counts the same",
     }
 
 
@@ -186,21 +186,10 @@ def _noise_limits(
     """
     svc = model[-1]
     X = model[:-1].transform(rows.X) if len(model.steps) > 1 else rows.X
-    weights = None
-    if svc.class_weight is not None:
-        weights = compute_sample_weight(svc.class_weight, rows.y)
     some = np.any(np.asarray(uncertainty.radius) > 0)
+    data = InMemory(X, rows.y, radius=uncertainty.radius)
     limits = []
-    for label in svc.classes_[1:] if len(svc.classes_) == 2 else svc.classes_:
-        problem = Problem.from_data(
-            X,
-            np.where(rows.y == label, 1, -1),
-            C=svc.C,
-            radius=uncertainty.radius,
-            noise=svc.noise_,
-            sample_weight=weights,
-            intercept=0.0,
-        )
+    for problem in binary_problems(svc, data):
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = [b if np.isfinite(b) else None for b in (found.lower, found.upper)]
         limits.append({"critical_factor" if some else "critical_radius": bounds})

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
-from wideberth.estimators.probes import PER_PATTERN, Sample
+from wideberth.estimators.probes import Sample
 from wideberth.problem.quiet import quietly
 
 __all__ = ["linear_map"]
@@ -102,7 +102,8 @@ class _AffineStep:
         self.fills_missing, self.loses_present = False, False
         for points in sample.points(_special_values(transformer)):
             self._require_affine_at(points)
-        self._require_affine_beside_missing(sample.with_missing())
+        for points in sample.with_missing():
+            self._require_affine_beside_missing(points)
 
     def sample_behind(self) -> Sample:
         """The sample as the next step meets it."""
@@ -140,18 +141,13 @@ class _AffineStep:
         try:
             out = _dense(self._transform(points))
         except Exception:  # rows that it does not take get no prediction either
-            if points.shape[0] > PER_PATTERN:
-                for start in range(0, points.shape[0], PER_PATTERN):
-                    pattern = points[start : start + PER_PATTERN]
-                    self._require_affine_beside_missing(pattern)
             return
         points = _dense(points)
-        first = np.arange(len(points)) // PER_PATTERN * PER_PATTERN
-        missing, moves = np.isnan(points), np.nan_to_num(points - points[first])
-        sizes = np.nan_to_num(np.abs(points) + np.abs(points[first]))
-        terms = sizes @ self.absolute.T + np.nan_to_num(np.abs(out[first]))
-        handed_on = np.isnan(out) & np.isnan(out[first])
-        off = np.abs(out - out[first] - moves @ self.linear.T)
+        missing, moves = np.isnan(points), np.nan_to_num(points - points[0])
+        sizes = np.nan_to_num(np.abs(points) + np.abs(points[0]))
+        terms = sizes @ self.absolute.T + np.nan_to_num(np.abs(out[0]))
+        handed_on = np.isnan(out) & np.isnan(out[0])
+        off = np.abs(out - out[0] - moves @ self.linear.T)
         off[handed_on] = 0.0
         rounding = _rounding(np.nan_to_num(out))
         if _beyond(off, terms, self.level, rounding) is not None:

@@ -82,27 +82,24 @@ def run_fold(
 
 def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     """The score of every model on the samples left out."""
+    labels = class_numbers(rest.y, classes, len(rest.y))
+    radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy
+    radii = radii if rest.radii is None else radii * rest.radii
+    by_accuracy = search.scoring in (None, "accuracy") and not params
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
     model.n_features_in_ = search.n_features_in_
-    labels = class_numbers(rest.y, classes, len(rest.y))
-    unit = 1.0 if rest.radii is None else rest.radii
-    plain = search.scoring in (None, "accuracy") and not params
     for k, radius in enumerate(search.radii_):
+        model.radius = radius
+        model.radius_ = remembered_radius(scaled_radius(rest.radius, radius))
         for j, values in enumerate(_decisions(paths, k, rest.X)):
             coef = np.vstack([path.coefs[k, j] for path in paths])
-            if search.scoring_radius is not None:
-                radii, known = search.scoring_radius * unit, np.maximum(labels, 0)
+            if by_accuracy:
+                known = np.maximum(labels, 0)
                 right = robust_correct(values, known, coef, radii, search.noise_)
                 yield k, j, float(np.mean(right & (labels >= 0)))
-            elif plain:
-                best = values > 0 if values.ndim == 1 else values.argmax(axis=1)
-                yield k, j, float(np.mean(best == labels))
             else:
-                model.C, model.radius = search.Cs_[j], radius
-                trained = scaled_radius(rest.radius, radius)
-                model.radius_ = remembered_radius(trained)
-                model.coef_ = coef
+                model.C, model.coef_ = search.Cs_[j], coef
                 model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
                 yield k, j, search.scorer_(model, rest.X, rest.y, **params)
 

@@ -106,7 +106,8 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     if model.max_seconds is not None:
         seconds = check_positive(model.max_seconds, "max_seconds")
         deadline = time.monotonic() + seconds
-    options = {name: getattr(model, name) for name in _HANDED_ON} | {"noise": noise}
+    options = {name: getattr(model, name) for name in _HANDED_ON}
+    options |= {"noise": noise, "max_seconds": None}
     progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     n_jobs = model.n_jobs if data.in_memory else 1
     solutions = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -127,8 +128,10 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
 def _solve_one(solve, options: dict, deadline: float | None, watch) -> Solution:
     """One class against the rest, in whatever thread or process."""
     callback, done = watch()
-    left = None if deadline is None else max(deadline - time.monotonic(), 1e-9)
-    solution = solve(max_seconds=left, callback=callback, **options)
+    if deadline is not None:  # `solve` takes positive times; so short a one is none
+        left = max(deadline - time.monotonic(), np.finfo(float).tiny)
+        options = options | {"max_seconds": left}
+    solution = solve(callback=callback, **options)
     done()
     return solution
 

@@ -15,20 +15,18 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["BATCH", "PER_PATTERN", "Sample"]
+__all__ = ["Sample"]
 
 #: Most points of one kind, rows of the data looked at, and features moved in a sparse
-#: point. Steps that bend are found from 256 points on (`test_transformers.py`).
-BATCH = 1024
-#: Fewest points of one kind, however many the features are.
-_FEWEST = 16
-#: Entries of the points of one kind, 2 MB of float64: what bounds the time of probing
+#: point (the steps of `test_transformers.py` are judged alike from 64 on).
+_BATCH = 1024
+#: Fewest points of one kind, and patterns of missing cells, however many features.
+_FEWEST = 24
+#: Entries of the points of one kind, 2 MB of float64: it bounds the time of probing
 #: where features are many.
 _ENTRIES = 1 << 18
-#: Patterns of missing cells that are tried.
-_PATTERNS = 24
 #: Points tried with each pattern of missing cells.
-PER_PATTERN = 6
+_PER_PATTERN = 6
 #: Power of ten of the shortest move beyond the data, in ranges of the feature.
 _NEAREST = -3.0
 #: Power of ten of the farthest move beyond the data, in ranges of the feature.
@@ -62,8 +60,8 @@ class Sample:
 
     def units(self, steps: np.ndarray) -> Iterator:
         """The rows step_j·e_j for all j in batches, each below a row of zeros."""
-        for start in range(0, self.n_features, BATCH):
-            columns = np.arange(start, min(start + BATCH, self.n_features))
+        for start in range(0, self.n_features, _BATCH):
+            columns = np.arange(start, min(start + _BATCH, self.n_features))
             columns = np.append(start, columns)[:, None]
             values = np.where(np.arange(len(columns)) > 0, 1.0, 0.0)[:, None]
             yield self._placed(columns, values * steps[columns])
@@ -75,7 +73,7 @@ class Sample:
         "missing".
         """
         rng, data = np.random.default_rng(0), self.complete
-        n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, BATCH))
+        n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, _BATCH))
         yield data
         yield self._together(rng, n)
         yield self._lines(rng, data, n)
@@ -83,22 +81,22 @@ class Sample:
         for value in special:
             yield self._with_value(rng, data, value)
 
-    def with_missing(self):
-        """Rows with missing cells, the same ones in `PER_PATTERN` rows at a time."""
-        rng, d = np.random.default_rng(1), self.n_features
-        missing = self._patterns(rng)[: max(2, min(_PATTERNS, _ENTRIES // d))]
-        holes = np.where(missing, np.nan, 0.0).repeat(PER_PATTERN, axis=0)
-        holes = sp.csr_array(holes) if self.sparse else holes
-        return self._together(rng, holes.shape[0]) + holes
+    def with_missing(self) -> Iterator:
+        """Rows with missing cells, one batch for each pattern of them."""
+        rng = np.random.default_rng(1)
+        for missing in self._patterns(rng)[: max(2, _ENTRIES // self.n_features)]:
+            holes = np.tile(np.where(missing, np.nan, 0.0), (_PER_PATTERN, 1))
+            holes = sp.csr_array(holes) if self.sparse else holes
+            yield self._together(rng, _PER_PATTERN) + holes
 
     def _patterns(self, rng) -> np.ndarray:
         """Patterns of missing cells: some of the data, single cells, random ones."""
         d, found = self.n_features, []
         if not self.sparse:
             here = np.isnan(self.rows)
-            found += [*here[here.any(axis=1)][: _PATTERNS // 2]]
-        found += [np.arange(d) == j for j in rng.permutation(d)[: _PATTERNS // 3]]
-        found += [*(rng.random((_PATTERNS // 4, d)) < 0.5)]
+            found += [*here[here.any(axis=1)][: _FEWEST // 2]]
+        found += [np.arange(d) == j for j in rng.permutation(d)[: _FEWEST // 3]]
+        found += [*rng.integers(2, size=(_FEWEST // 4, d)).astype(bool)]
         return np.array(found)
 
     @cached_property
@@ -113,7 +111,7 @@ class Sample:
         d = self.n_features
         columns = np.broadcast_to(np.arange(d), (n, d))
         if self.sparse:
-            columns = rng.integers(d, size=(n, min(d, BATCH)))
+            columns = rng.integers(d, size=(n, min(d, _BATCH)))
         return self._placed(columns, self._values(rng, columns))
 
     def _singles(self, rng, data, n: int):
@@ -121,15 +119,14 @@ class Sample:
         columns = np.resize(rng.permutation(self.n_features), n)
         start = sp.diags_array(rng.integers(2, size=n).astype(float))
         rows = start @ data[rng.integers(data.shape[0], size=n)]
-        return rows + self._placed(
-            columns[:, None], self._values(rng, columns)[:, None]
-        )
+        moves = self._values(rng, columns)
+        return rows + self._placed(columns[:, None], moves[:, None])
 
     def _lines(self, rng, data, n: int):
         """Lines through two rows of the data, between them and beyond on both sides."""
         first, second = rng.integers(data.shape[0], size=(2, n))
         far = 10 ** rng.uniform(_NEAREST, _FARTHEST, size=n)
-        share = np.where(rng.random(n) < 0.5, rng.uniform(-2, 3, size=n), far)
+        share = np.where(rng.integers(2, size=n), rng.uniform(-2, 3, size=n), far)
         share *= rng.choice([-1.0, 1.0], size=n)
         start = sp.diags_array(1 - share) @ data[first]
         return start + sp.diags_array(share) @ data[second]
@@ -138,7 +135,7 @@ class Sample:
         """That value in half of the cells, or in many where X is sparse."""
         if not self.sparse:
             rows = data[:_FEWEST]
-            return np.where(rng.random(rows.shape) < 0.5, value, rows)
+            return np.where(rng.integers(2, size=rows.shape), value, rows)
         rows = self._together(rng, _FEWEST)
         rows.data[:] = value
         return rows
@@ -176,8 +173,8 @@ def _some_rows(X):
     """Rows spread over the data and those of extremes; NaN where a cell is missing."""
     n, d = X.shape
     if sp.issparse(X):
-        return sp.csr_array(X.tocsr()[_spread(n, BATCH)], dtype=np.float64)
-    most = int(np.clip(4 * _ENTRIES // d, _FEWEST, BATCH))
+        return sp.csr_array(X.tocsr()[_spread(n, _BATCH)], dtype=np.float64)
+    most = int(np.clip(_ENTRIES // d, _FEWEST, _BATCH))
     rows = np.unique([*_rows_of_extremes(X), *_spread(n, most)])
     chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     return np.array(chosen, dtype=np.float64)
@@ -192,7 +189,7 @@ def _rows_of_extremes(X) -> list[int]:
     values, found = np.asarray(X), []
     if values.dtype.kind not in "fiu":
         return []
-    for column in values.T[: BATCH // 8]:
+    for column in values.T[: _BATCH // 8]:
         present = np.flatnonzero(column == column)
         if len(present):
             found += [present[column[present].argmin()]]

@@ -23,6 +23,7 @@ from wideberth.estimators.one_vs_rest import (
     radii_of,
     remembered_radius,
 )
+from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.labels import refuse_mixture, uniform
 from wideberth.problem.validation import (
@@ -35,14 +36,21 @@ from wideberth.problem.validation import (
 from wideberth.solve import Solution, solve
 from wideberth.solvers.chunked import solve_source
 
-__all__ = ["InChunks", "InMemory", "dispatched", "read_data", "training_data"]
+__all__ = [
+    "InChunks",
+    "InMemory",
+    "binary_problems",
+    "dispatched",
+    "read_data",
+    "training_data",
+]
 
 
 def training_data(model, X, y, sample_weight, radius) -> InMemory | InChunks:
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
     if not is_foreign(X) and is_scaled(X, y):
         return InChunks(model, X, y, sample_weight, radius)
-    X, y = read_data(model, X, y)
+    X, y = read_data(model, X, y, stay=dispatched(X))
     return InMemory(X, y, sample_weight, _radius_to_train_with(model, radius))
 
 
@@ -97,6 +105,26 @@ class InMemory:
         if not is_foreign(self.X) or np.ndim(values) == 0:
             return values
         return like(np.ascontiguousarray(values), self.X)
+
+
+def binary_problems(model, data: InMemory) -> list[Problem]:
+    """What a fitted `RobustLinearSVC` solved on this data, as `critical_radius` asks.
+
+    In the order of `coef_`; with the noise trained against, and the radius of `data`.
+    """
+    problems = OneVsRest.of(data.labels, data.totals, model.class_weight)
+    return [
+        Problem.from_data(
+            data.X,
+            signs,
+            C=model.C,
+            radius=radii_of(data.radius, data.y),
+            noise=model.noise_,
+            sample_weight=problems.weights(data.numbers, data.weights),
+            intercept=model.intercept_penalty if model.fit_intercept else None,
+        )
+        for signs in problems.signs(data.numbers)
+    ]
 
 
 class InChunks:
@@ -165,14 +193,15 @@ def dispatched(X) -> bool:
     return get_config()["array_api_dispatch"] and is_foreign(X)
 
 
-def read_data(model, X, y) -> tuple:
+def read_data(model, X, y, stay: bool = False) -> tuple:
     """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
 
-    Masks, text and dates that it would turn into numbers are refused, and labels that
-    are objects become what they are.
+    Masks, text and dates that it would turn into numbers are refused, labels that are
+    objects become what they are, and an array of another library that does not `stay`
+    there becomes one of NumPy.
     """
     refuse_chunks(X, type(model).__name__)
-    if dispatched(X):
+    if stay:
         dtypes = [namespace(X).float64, namespace(X).float32]
     else:
         X, dtypes = host(X) if is_foreign(X) else X, [np.float64, np.float32]

@@ -243,7 +243,7 @@ def radius_from_imputations(
 
 def _euclidean_factor(shape: Noise, n_features: int) -> float:
     """The least a such that aU holds the Euclidean ball, in `standardised` units."""
-    return float(n_features ** max(1 / shape.order - 0.5, 0.0))
+    return float(np.sqrt(n_features)) if shape.order == 1 else 1.0
 
 
 def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:

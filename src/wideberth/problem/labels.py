@@ -44,25 +44,20 @@ def label_vector(y, n: int) -> np.ndarray:
         raise ValueError("y is None; give one label per row of X.")
     y = as_array(y, "y")
     if y.shape == (n, 1):
-        warnings.warn(_column_warning(n), stacklevel=2)
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            f"y is a column, shape ({n}, 1), where a vector of shape ({n},) was "
+            "expected; it is taken for that. Change it with y.ravel().",
+            DataConversionWarning,
+            stacklevel=2,
+        )
         y = y[:, 0]
     if y.shape != (n,):
         raise ValueError(
             f"y has shape {y.shape}; it must be one label per row of X, shape ({n},)."
         )
     return y
-
-
-def _column_warning(n: int) -> Warning:
-    """scikit-learn's warning where it is there; the core runs without."""
-    try:
-        from sklearn.exceptions import DataConversionWarning
-    except ImportError:
-        DataConversionWarning = UserWarning
-    return DataConversionWarning(
-        f"y is a column, shape ({n}, 1), where a vector of shape ({n},) was expected; "
-        "it is taken for that. Change it with y.ravel()."
-    )
 
 
 def uniform(y: np.ndarray) -> np.ndarray:

@@ -265,6 +265,22 @@ class Problem:
             error = null_rounding(self, b, total)
         return DualPoint(feasible, d, s, w, b, value, error, center)
 
+    def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
+        """The best feasible multiple tα, D(tα) = tΣα_i − ½t²(‖w‖² + λ_b b²).
+
+        The same point where samples are folded, which would not follow it.
+        """
+        if self.folded is not None:
+            return dual
+        curvature = float(dual.w @ dual.w) + (self.intercept or 0.0) * dual.b * dual.b
+        used = dual.alpha > 0
+        room = float((self.weights[used] / dual.alpha[used]).min(initial=np.inf))
+        total = accurate_sum(dual.alpha)
+        t = min(total / curvature if curvature > 0 else 1.0, room)
+        if not np.isfinite(t) or t == 1.0:
+            return dual
+        return self.dual_at(np.minimum(t * dual.alpha, self.weights), sharp=sharp)
+
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).
 

@@ -396,19 +396,6 @@ class SparseRows(Rows):
     def _squared(self, block):
         return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
 
-    def _row_squares(self, block):
-        starts = block.indptr[:-1]
-        squares = np.zeros(block.shape[0])
-        full = np.flatnonzero(np.diff(block.indptr))
-        step = max(full.size * _BLOCK_ENTRIES // max(block.nnz, 1), 1)
-        for first in range(0, full.size, step):
-            part = full[first : first + step]
-            begin, end = starts[part[0]], block.indptr[part[-1] + 1]
-            entries = block.data[begin:end]
-            sums = np.add.reduceat(entries * entries, starts[part] - begin)
-            squares[part] = sums
-        return squares
-
     def _rotate(self):
         X = self.X.astype(np.float64)
         values, vectors = np.linalg.eigh((X @ X.T).toarray())
@@ -460,7 +447,7 @@ def _row_squares(block):
 
 
 def as_rows(X, y) -> Rows:
-    """Wrap validated data (see `_validation.check_data`) without copying it.
+    """Wrap validated data (see `validation.check_data`) without copying it.
 
     But for numbers that are not aligned, as those of a message or of a part of a file
     may be: BLAS for old processors ends the process on such.

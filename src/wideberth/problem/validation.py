@@ -1,6 +1,6 @@
 """Checks of what users pass in; every message names argument, value and remedy.
 
-Labels have a module of their own, `_labels`.
+Labels have a module of their own, `labels`.
 """
 
 from __future__ import annotations
@@ -54,11 +54,7 @@ def real_array(values, name: str) -> np.ndarray:
     array = as_array(values, name)
     if array.dtype.kind == "O":
         return _unboxed(array, name, getattr(values, "columns", None))
-    if array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} has dtype {array.dtype}; its entries must be real numbers. "
-            f"{_REMEDIES.get(array.dtype.kind, _ENCODE)}"
-        )
+    _refuse_kind(array.dtype, name)
     return array
 
 
@@ -76,12 +72,27 @@ def as_array(values, name: str) -> np.ndarray:
         ) from None
 
 
-_ENCODE = "Encode text or categories as numbers first."
-_IMPUTE = "Impute or drop such rows first."
 _DATES = "Turn dates into numbers first, such as days since a fixed one."
-_COMPLEX = "Take the real part or the modulus, whichever is meant."
-#: What to do about arrays of a dtype, by its kind.
-_REMEDIES = {"M": _DATES, "m": _DATES, "c": _COMPLEX}
+#: What to do about entries of a kind, in NumPy's letters; text where none is known.
+_REMEDIES = {
+    "missing": "Impute or drop such rows first.",
+    "M": _DATES,
+    "m": _DATES,
+    "c": "Complex data not supported: take the real part or the modulus.",
+    "U": "Encode text or categories as numbers first.",
+}
+
+
+def _not_real(name: str, what: str, kind: str) -> ValueError:
+    remedy = _REMEDIES.get(kind, _REMEDIES["U"])
+    return ValueError(f"{name} {what}; its entries must be real numbers. {remedy}")
+
+
+def _refuse_kind(dtype, name: str, where: str = "") -> None:
+    """Refuse arrays of a dtype that is none of real numbers."""
+    if dtype.kind not in "biuf":
+        what = f"holds {dtype}{where}" if where else f"has dtype {dtype}"
+        raise _not_real(name, what, dtype.kind)
 
 
 def is_missing(value) -> bool:
@@ -97,19 +108,18 @@ def _unboxed(array: np.ndarray, name: str, columns=None) -> np.ndarray:
         # NaN is left to those who ask for finite numbers.
         if not isinstance(value, numbers.Real | Decimal):
             where = _where(np.unravel_index(place, array.shape), columns)
-            raise ValueError(
-                f"{name} holds {value!r}, a {type(value).__name__}, {where}; its "
-                f"entries must be real numbers. {_remedy(value)}"
-            )
+            what = f"holds {value!r}, a {type(value).__name__}, {where}"
+            raise _not_real(name, what, _kind(value))
     return array.astype(np.float64)
 
 
-def _remedy(value) -> str:
+def _kind(value) -> str:
+    """The key of `_REMEDIES` for an object that is no real number."""
     if is_missing(value):
-        return _IMPUTE
+        return "missing"
     if isinstance(value, complex):
-        return _COMPLEX
-    return _DATES if hasattr(value, "toordinal") else _ENCODE
+        return "c"
+    return "M" if hasattr(value, "toordinal") else "U"
 
 
 def _where(place: tuple, columns=None) -> str:
@@ -124,44 +134,32 @@ def _where(place: tuple, columns=None) -> str:
 def refuse_text(X, name: str = "X") -> None:
     """Refuse what scikit-learn would turn into numbers silently: text, dates, masks.
 
-    And complex numbers, with its words and the name of the argument.
+    Complex numbers too; gaps are left to scikit-learn.
     """
     refuse_masked(X, name)
-    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise ValueError(
-            f"{name} has dtype {X.dtype}. Complex data not supported: its entries must "
-            f"be real numbers. {_COMPLEX}"
-        )
     if sp.issparse(X):
+        _refuse_kind(X.dtype, name)
         return
+    parts = [("", X)]
     if hasattr(X, "columns"):
         named = zip(X.columns, getattr(X, "dtypes", X.columns), strict=True)
-        parts = [(column, X[column]) for column, dtype in named if not _plain(dtype)]
-    else:
-        parts = [(None, X)]
-    for column, part in parts:
+        odd = [column for column, dtype in named if not _plain(dtype)]
+        parts = [(f" in column {column!r}", X[column]) for column in odd]
+    for where, part in parts:
         array = part if isinstance(part, np.ndarray) else as_array(part, name)
-        place = "" if column is None else f" in column {column!r}"
-        if array.dtype.kind in "USTMm":
-            remedy = _REMEDIES.get(array.dtype.kind, _ENCODE)
-            raise ValueError(
-                f"{name} holds {array.dtype}{place}; its entries must be real numbers. "
-                f"{remedy}"
-            )
-        if array.dtype.kind == "O":
-            for value in array.flat:
-                if isinstance(value, str | bytes) or hasattr(value, "toordinal"):
-                    raise ValueError(
-                        f"{name} holds {value!r}{place}; its entries must be real "
-                        f"numbers. {_remedy(value)}"
-                    )
+        if array.dtype.kind != "O":
+            _refuse_kind(array.dtype, name, where)
+            continue
+        for value in array.flat:
+            if isinstance(value, str | bytes) or hasattr(value, "toordinal"):
+                raise _not_real(name, f"holds {value!r}{where}", _kind(value))
 
 
 def _plain(dtype) -> bool:
     """Whether a column of this dtype, of pandas or polars, holds numbers."""
     if hasattr(dtype, "is_numeric"):
         return bool(dtype.is_numeric())
-    return getattr(dtype, "kind", "?") in "biufc"
+    return getattr(dtype, "kind", "?") in "biuf"
 
 
 def refuse_chunks(X, who: str) -> None:
@@ -236,11 +234,7 @@ def _as_matrix(X, name):
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        if X.dtype.kind not in "biuf":
-            raise ValueError(
-                f"{name} has dtype {X.dtype}; its entries must be real numbers. "
-                f"{_REMEDIES.get(X.dtype.kind, _ENCODE)}"
-            )
+        _refuse_kind(X.dtype, name)
     else:
         refuse_chunks(X, "this function")
         X = real_array(X, name)
@@ -314,63 +308,52 @@ def check_vector(value, length: int, name: str) -> np.ndarray:
     return array
 
 
+def _require(holds, value, name: str, wanted: str) -> None:
+    if not holds:
+        raise ValueError(f"{name}={short(value)} must be {wanted}.")
+
+
 def check_positive(value, name: str) -> float:
     """Return a finite number > 0 as float."""
-    if not _is_number(value) or not 0 < float(value) < float("inf"):
-        raise ValueError(f"{name}={short(value)} must be a finite number > 0.")
+    positive = _is_number(value) and 0 < float(value) < float("inf")
+    _require(positive, value, name, "a finite number > 0")
     return float(value)
 
 
 def check_size(value, name: str) -> float:
     """Return one finite number ≥ 0 as float."""
-    if np.ndim(value) > 0:
-        raise ValueError(f"{name}={short(value)} must be one number ≥ 0.")
+    _require(np.ndim(value) == 0, value, name, "one number ≥ 0")
     return float(check_per_sample(value, 1, name)[0])
 
 
 def check_whole(value, name: str) -> int:
     """Return a whole number ≥ 1 as int."""
-    if not _is_number(value) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name}={short(value)} must be a whole number ≥ 1.")
+    whole = _is_number(value) and isinstance(value, numbers.Integral)
+    _require(whole and value >= 1, value, name, "a whole number ≥ 1")
     return int(value)
 
 
 def check_flag(value, name: str) -> bool:
     """Return True or False; text such as "no" would count as True."""
-    if not isinstance(value, bool | np.bool_ | numbers.Integral) or value not in (0, 1):
-        raise ValueError(f"{name}={short(value)} must be True or False.")
+    known = isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1)
+    _require(known, value, name, "True or False")
     return bool(value)
-
-
-def _is_number(value) -> bool:
-    """Whether this is one real number; True and False are none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-
-
-def short(value) -> str:
-    """A value in words, cut where it would fill a screen."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def check_jobs(n_jobs) -> None:
     """None, or a whole number as joblib counts them; 0 is none."""
-    if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be None or a whole number other than 0 (−1: all "
-            "cores)."
-        )
+    known = n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs != 0)
+    wanted = "None or a whole number other than 0 (−1: all cores)"
+    _require(known, n_jobs, "n_jobs", wanted)
 
 
 def check_intercept(intercept) -> float | None:
     """None (no intercept), 0 (free) or λ_b > 0 (penalised by ½λ_b b²)."""
     if intercept is None:
         return None
-    if not _is_number(intercept) or not 0 <= float(intercept) < float("inf"):
-        raise ValueError(
-            f"intercept={intercept!r} must be None (no intercept), 0 (a free one) or a "
-            "finite penalty > 0."
-        )
+    known = _is_number(intercept) and 0 <= float(intercept) < float("inf")
+    wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
+    _require(known, intercept, "intercept", wanted)
     return float(intercept)
 
 
@@ -383,3 +366,14 @@ def read_intercept(fit_intercept, intercept_penalty) -> float | None:
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
     return penalty if fit_intercept else None
+
+
+def _is_number(value) -> bool:
+    """Whether this is one real number; True and False are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def short(value) -> str:
+    """A value in words, cut where it would fill a screen."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -37,6 +37,7 @@ _VARIABLES = {
 }
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
+    "svg.hashsalt": "wideberth",  # the same figure has the same ids
     "font.size": 9,
     "text.color": TEXT,
     "text.parse_math": False,

@@ -38,7 +38,7 @@ from wideberth.problem.rows import gamma
 from wideberth.problem.sample_noise import SharedNoise
 from wideberth.screening.regions import Curvature, Region
 
-__all__ = ["TESTS", "Bounds", "available_tests", "ellipsoid", "joint", "separable"]
+__all__ = ["TESTS", "Bounds", "joint", "separable", "strongest_test"]
 
 Bounds = tuple[np.ndarray, np.ndarray]
 Selection = slice | np.ndarray
@@ -230,7 +230,8 @@ def tilted(problem: Problem, region: Region) -> Test:
 def ellipsoid(problem: Problem, region: Region) -> Test:
     """Noise term as a quadratic form: ℓ2 and per-feature noise."""
     if region.curvature is None:
-        return separable(problem, region)
+        ball_test = joint if problem.noise.isotropic else separable
+        return ball_test(problem, region)
     shape = _Ellipsoid.of(problem, region, region.curvature)
     penalty = region.radius * region.radius / region.curvature.s
 
@@ -322,36 +323,6 @@ class _Ellipsoid:
         return self.reduced_squares[rows]
 
 
-def hopeless(problem: Problem, region: Region, rows: Selection, low, high):
-    """Samples that no test over the ball of a region can decide (ℓ2 noise).
-
-    On the side of `low` and `high` where ψ lies at the centre it is evaluated at
-    c ± r·q/‖q‖, q = z − ρc/‖c‖, close to its extreme: if that value leaves the sample
-    undecided, so does the exact range, and the joint test can be spared. At a poor
-    point a step ±r·z/‖z‖, which moves ψ by at least r(‖z‖−ρ), shows it for all.
-    """
-    center, r = np.linalg.norm(region.w), np.float64(region.radius)
-    level = region.margins[rows] - problem.radii[rows] * center
-    if problem.intercept:
-        level += problem.y[rows] * region.b
-    step = r * (problem.rows.norms()[rows] - problem.radii[rows])
-    at_once = (level - step <= low) & (level + step >= high)
-    if center == 0 or at_once.all():
-        return at_once
-    sample = Sample.of(problem, region, rows)
-    rho, along = sample.radii, sample.plain / center
-    above = sample.margins - rho * center > 0.5 * (low + high)
-    inside = np.maximum(sample.squares - 2 * rho * along + rho * rho, 1e-300)
-    unit = np.where(above, -r, r) / np.sqrt(inside)
-    # ‖c ± r·q/‖q‖‖², without the coordinate of b.
-    size = center**2 + r**2 + 2 * unit * (sample.plain - rho * center)
-    if sample.extra:
-        size = size - sample.extra * unit * unit
-    value = sample.margins + unit * (sample.squares - rho * along)
-    value -= rho * np.sqrt(_positive(size))
-    return np.where(above, value <= low, value >= high)
-
-
 TESTS: dict[str, Callable[[Problem, Region], Test]] = {
     "separable": separable,
     "joint": joint,
@@ -360,22 +331,22 @@ TESTS: dict[str, Callable[[Problem, Region], Test]] = {
 }
 
 
-def available_tests(problem: Problem, kind: str) -> list[str]:
-    """Tests that apply to this noise shape and region, in the order of a good run.
+def strongest_test(problem: Problem, kind: str) -> str:
+    """The name of the one test to take where time counts.
 
-    The first is cheap and decides nearly all; the second tightens what it left.
+    On a curved region the others decide hardly anything beside it: of 21 400 decisions
+    on 400 random problems two, and none on breast cancer and spambase, unless w* = 0.
     """
-    smooth, curved = problem.noise.smooth, kind == "ellipsoid"
-    last = "joint" if problem.noise.isotropic else "separable"
-    if curved:
-        return ["ellipsoid" if smooth else "tilted", last]
-    return ["separable", "joint"] if last == "joint" else ["separable"]
+    if kind == "ellipsoid":
+        return "ellipsoid" if problem.noise.smooth else "tilted"
+    return "joint" if problem.noise.isotropic else "separable"
 
 
 def nameable_tests(problem: Problem, kind: str) -> list[str]:
     """All tests that may be asked for by name."""
-    tests = {*available_tests(problem, kind), "separable"}
-    return sorted(tests | {"tilted"} if kind == "ellipsoid" else tests)
+    names = {"separable", strongest_test(problem, kind)}
+    names |= {"tilted"} if kind == "ellipsoid" else set()
+    return sorted(names | {"joint"} if problem.noise.isotropic else names)
 
 
 def _positive(values: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ one problem of a sequence hands to the next; `null_point` and `tells_something`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,10 +22,6 @@ from wideberth.problem.rows import gamma
 from wideberth.problem.validation import check_vector, read_intercept
 from wideberth.screening.bounds import (
     TESTS,
-    Bounds,
-    Test,
-    available_tests,
-    hopeless,
     nameable_tests,
 )
 from wideberth.screening.regions import Region, build_region
@@ -118,7 +113,7 @@ def screen(
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
     test : {"separable", "joint", "tilted", "ellipsoid"}, optional
-        Use this test alone; by default all that apply, strongest first.
+        Use this test alone; by default all that apply.
     b : float, optional
         Intercept that goes with w; by default the best one.
 
@@ -179,46 +174,28 @@ def screen_points(
     region: str = "ellipsoid",
     test: str | None = None,
 ) -> Partition:
-    """Screen from evaluated points; needs no pass over the data if w = w(α) (ℓ2)."""
+    """Screen from evaluated points, by one test or by all that apply.
+
+    The strongest test (`bounds.strongest_test`) needs no pass over the data if w = w(α)
+    and noise is ℓ2.
+    """
     where = build_region(region, problem, point, dual)
-    names = available_tests(problem, region)
-    if test is not None:
-        allowed = nameable_tests(problem, region)
-        if test not in allowed:
-            raise ValueError(
-                f"test={test!r} does not apply to region={region!r} with "
-                f"{problem.noise.name} noise; choose one of {allowed}."
-            )
-        names = [test]
+    allowed = nameable_tests(problem, region)
+    if test is not None and test not in allowed:
+        raise ValueError(
+            f"test={test!r} does not apply to region={region!r} with "
+            f"{problem.noise.name} noise; choose one of {allowed}."
+        )
+    names = allowed if test is None else [test]
     tests = [TESTS[name](problem, where) for name in names]
-    lower, upper = np.empty(problem.n), np.empty(problem.n)
-    for rows in _batches(problem.n):
-        lower[rows], upper[rows] = tests[0](rows)
-    if len(tests) > 1:
-        _tighten(problem, where, tests[1], names[1] == "joint", lower, upper)
+    lower, upper = np.full(problem.n, -np.inf), np.full(problem.n, np.inf)
+    for start in range(0, problem.n, _BATCH):
+        rows = slice(start, min(start + _BATCH, problem.n))
+        for bounds in tests:
+            low, high = bounds(rows)
+            np.fmax(lower[rows], low, out=lower[rows])
+            np.fmin(upper[rows], high, out=upper[rows])
     return _decide(problem, where, lower, upper)
-
-
-def _batches(n: int) -> Iterator[slice]:
-    """Slices of rows that stay in cache."""
-    for start in range(0, n, _BATCH):
-        yield slice(start, min(start + _BATCH, n))
-
-
-def _tighten(problem, where, test: Test, sparing: bool, lower, upper) -> None:
-    """Run a second test on the samples left undecided, sparing it where it is idle."""
-    need_low, need_high = _needed(problem, lower, upper)
-    for rows in _batches(problem.n):
-        left = (lower[rows] <= need_low[rows]) & (upper[rows] >= need_high[rows])
-        chosen = rows.start + np.flatnonzero(left)
-        if sparing and chosen.size:
-            look = rows if chosen.size == left.size else chosen
-            idle = hopeless(problem, where, look, need_low[look], need_high[look])
-            chosen = chosen[~idle]
-        if chosen.size:
-            tighter = test(chosen)
-            lower[chosen] = np.maximum(lower[chosen], tighter[0])
-            upper[chosen] = np.minimum(upper[chosen], tighter[1])
 
 
 def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
@@ -232,44 +209,21 @@ def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> Dual
     """Turn the dual solution under `weights` into a feasible point of `problem`.
 
     Sequential screening: every α_i keeps its share of the box, then the whole is
-    stretched to the best feasible multiple. D(tα) = tΣα_i − ½t²(…), so t is closed
-    form.
+    stretched to the best feasible multiple.
     """
     share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
-    dual = problem.dual_at(share * problem.weights)
-    total = accurate_sum(dual.alpha)
-    curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
-    used = dual.alpha > 0
-    room = float((problem.weights[used] / dual.alpha[used]).min(initial=np.inf))
-    best = min(total / curvature if curvature > 0 else 1.0, room)
-    if problem.folded is not None or abs(best - 1) < 1e-6:
-        return dual
-    return problem.dual_at(np.minimum(best * dual.alpha, problem.weights))
-
-
-def _needed(problem: Problem, lower, upper) -> Bounds:
-    """What a lower bound must exceed to remove, an upper one undercut to saturate.
-
-    1, less a free intercept's share at its unfavourable end (theory §4.4).
-    """
-    if problem.intercept != 0:
-        one = np.broadcast_to(1.0, (problem.n,))
-        return one, one
-    b_low, b_high = _intercept_bracket(problem, lower, upper)
-    positive = problem.y > 0
-    worst = np.where(positive, b_low, -b_high)
-    best = np.where(positive, b_high, -b_low)
-    return 1 - worst, 1 - best
+    return problem.stretched(problem.dual_at(share * problem.weights))
 
 
 def _decide(problem: Problem, region: Region, lower, upper) -> Partition:
-    """Turn bounds into decisions; those of a `Partition` include a free intercept."""
-    need_low, need_high = _needed(problem, lower, upper)
-    removed = (lower > need_low) | (problem.weights == 0)
-    saturated = (upper < need_high) & ~removed
+    """Turn bounds into decisions; a free intercept at its unfavourable end (§4.4)."""
     if problem.intercept == 0:
-        lower, upper = lower + (1 - need_low), upper + (1 - need_high)
-    return Partition(removed, saturated, lower, upper, region)
+        b_low, b_high = _intercept_bracket(problem, lower, upper)
+        positive = problem.y > 0
+        lower = lower + np.where(positive, b_low, -b_high)
+        upper = upper + np.where(positive, b_high, -b_low)
+    removed = (lower > 1) | (problem.weights == 0)
+    return Partition(removed, (upper < 1) & ~removed, lower, upper, region)
 
 
 def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:

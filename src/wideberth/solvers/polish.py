@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
-from wideberth.problem.rounding import accurate_sum, slack_rounding
+from wideberth.problem.rounding import slack_rounding
 from wideberth.solvers.base import Outcome
 
 __all__ = ["best_of", "polished"]
@@ -31,7 +31,7 @@ def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     if Outcome(sharp, dual).certificate.proves(tol):
         return Outcome(sharp, dual)
     points = [point, sharp, *_stretched(problem, sharp, sizes)]
-    stretched = Outcome(sharp, _stretched_dual(problem, dual))
+    stretched = Outcome(sharp, problem.stretched(dual, sharp=True))
     return best_of([*(Outcome(p, dual) for p in points), stretched])
 
 
@@ -63,17 +63,3 @@ def _stretched(problem: Problem, point: PrimalPoint, sizes: np.ndarray):
         if near.any() and (lack := float(safe[near].max())) > 0:
             t = 1 / (1 - lack) if lack < 0.5 else 1.0
             yield problem.at(t * point.w, t * point.b, sizes=t * sizes)
-
-
-def _stretched_dual(problem: Problem, dual: DualPoint) -> DualPoint:
-    """The best multiple of α; folded samples would not follow it."""
-    if problem.folded is not None:
-        return dual
-    curvature = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
-    used = dual.alpha > 0
-    room = float((problem.weights[used] / dual.alpha[used]).min(initial=np.inf))
-    total = accurate_sum(dual.alpha)
-    t = min(total / curvature if curvature > 0 else 1.0, room)
-    if not np.isfinite(t) or abs(t - 1) <= 1e-15:
-        return dual
-    return problem.dual_at(np.minimum(t * dual.alpha, problem.weights), sharp=True)
