@@ -19,10 +19,10 @@ from wideberth.solve import (
     NullModelWarning,
     build_problem,
     check_choices,
-    choose_solver,
     make_control,
 )
 from wideberth.solvers.grids import read_Cs, read_radii
+from wideberth.solvers.registry import choose_solver, get_solver
 from wideberth.solvers.sequence import Found, Sequence
 
 __all__ = ["Path", "PathPoint", "path"]
@@ -366,10 +366,12 @@ def prepare_path(
     tol, max_iter, max_seconds, callback = limits
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    name = choose_solver(problem, along_path=True) if solver == "auto" else solver
-    shape = problem.n, problem.rows.d
-    found = Path(values, factors, *shape, name, keep_alphas, problem.classes)
-    sequence = Sequence(problem, control, name, screening, random_state, proofs)
+    control.screening, control.rng = screening, np.random.default_rng(random_state)
+    if solver == "auto":
+        solver = choose_solver(problem, along_path=True)
+    solver, shape = get_solver(solver), (problem.n, problem.rows.d)
+    found = Path(values, factors, *shape, solver.name, keep_alphas, problem.classes)
+    sequence = Sequence(problem, control, solver, proofs)
     return found, sequence, units
 
 
@@ -386,7 +388,10 @@ def follow(found: Path, sequence: Sequence, units: Units) -> None:
 
 
 def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
-    point, certificate = found.outcome.point, units.certificate(found.certificate)
+    outcome, control = found.outcome, found.control
+    point, certificate = outcome.point, units.certificate(outcome.certificate)
+    converged, n = outcome.status == "solved", point.margins.size
+    _, saturated, removed = (n, 0, 0) if found.proven is None else found.proven.counts
     return PathPoint(
         C=C,
         radius=radius,
@@ -395,16 +400,16 @@ def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
         objective=certificate.primal,
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
-        converged=found.converged,
-        null=found.converged and not point.w.any(),
-        n_iter=found.n_iter,
+        converged=converged,
+        null=converged and not point.w.any(),
+        n_iter=control.steps,
         passes=found.passes,
         seconds=found.seconds,
-        undecided=found.undecided,
-        removed=int(found.removed.sum()),
-        saturated=int(found.saturated.sum()),
-        trace=[units.entry(entry) for entry in found.trace],
-        alpha=units.value(found.outcome.dual.alpha),
+        undecided=n if found.decided is None else found.decided.counts[0],
+        removed=removed,
+        saturated=saturated,
+        trace=[units.entry(entry) for entry in control.trace],
+        alpha=units.value(outcome.dual.alpha),
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.data.opening import is_scaled, is_small
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.endpoints import critical_radius, null_certificate
 from wideberth.problem.feature_names import feature_names
@@ -31,7 +31,6 @@ from wideberth.problem.validation import (
 )
 from wideberth.screening import (
     Partition,
-    Screener,
     carry_dual,
     null_point,
     screen_points,
@@ -40,33 +39,19 @@ from wideberth.screening import (
 from wideberth.screening.bounds import strongest_test
 from wideberth.screening.regions import REGIONS
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
-from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.polish import polished
-from wideberth.solvers.registry import added_solver, solver_names
-from wideberth.solvers.rescue import attempt, bearable, rescued
+from wideberth.solvers.registry import choose_solver, get_solver
+from wideberth.solvers.rescue import attempt, rescued
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
-#: Rows or features up to which Newton's method is quick.
-_NARROW = 100
-#: Σc_i‖z_i‖² for each feature up to which the coordinate solver is the quicker one.
-_EASY = 1500.0
-#: Share of stored entries from which on sparse data is as good as dense, and the
-#: products of a Gram matrix up to which Newton's method takes about a second.
-_DENSE, _SECONDS = 0.3, 2_000_000_000
-#: Distance of a margin from 1 below which a warm start leaves α as it is.
-_DOUBT = 1e-3
 #: Entries of X up to which Newton's last digits are nearly free, and how far it goes
 #: for them: to the square of the tolerance, but no further than this.
 _SMALL_ENTRIES = 1 << 18
 _SMALL_AIM = 1e-9
 #: Steps of the descent that decides whether a model of tiny weights is the null model.
 _NULL_STEPS = 200
-
-
-#: A primal point and dual weights, if there are any, to start from.
-_Start = tuple[PrimalPoint, np.ndarray | None]
 
 
 def solve(
@@ -120,7 +105,7 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "conic"}
+    solver : {"auto", "newton", "coordinate", "conic"} or Solver
         "newton" for tall data, "l2" or per-feature noise; "coordinate" for sparse or
         wide data, "l2" noise; "conic" is the reference for every shape (extra
         `conic`). "auto" takes the quickest by noise, shape and density; the choice is
@@ -194,15 +179,16 @@ def solve(
     problem, units = cut_radii(*build_problem(X, y, **asked))
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
+    control.screening, control.rng = screening, np.random.default_rng(random_state)
     with units.quiet():
         start = _start(problem, units, init)
         outcome = _known(problem, control, start)
-        name = choose_solver(problem) if solver == "auto" else solver
+        chosen = choose_solver(problem) if solver == "auto" else get_solver(solver)
         if outcome is None:
-            outcome = _run(problem, control, name, screening, start, random_state)
+            outcome = _run(problem, control, chosen, start)
         outcome = finished(problem, control, outcome)
         units.check_cut(outcome.point.omega)
-        solution = _solution(problem, control, outcome, name, screening, units)
+        solution = _solution(problem, control, outcome, chosen.name, screening, units)
     return _announced(units.restore(solution), quiet)
 
 
@@ -220,9 +206,8 @@ def _announced(solution: Solution, quiet: bool) -> Solution:
 
 def check_choices(solver, screening) -> None:
     """Check the names of a solver and of a region."""
-    names = solver_names()
-    if not isinstance(solver, str) or solver not in names:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {names}.")
+    if not isinstance(solver, str) or solver != "auto":
+        get_solver(solver)
     known = isinstance(screening, str) and screening in REGIONS
     if screening is not None and not known:
         raise ValueError(
@@ -275,30 +260,7 @@ def make_control(
     )
 
 
-def choose_solver(problem: Problem, along_path: bool = False) -> str:
-    """The solver that "auto" stands for.
-
-    Sweeps are cheap where single samples push w little, Σc_i‖z_i‖² says how much in
-    all, and the more rows there are the fewer of them Newton's method reads. Its dense
-    algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
-    coordinate solver hands over to it. Where Newton is quick anyhow it spares the
-    compiler, and along a path it needs but a few steps from point to point.
-    (`make bench-choice`)
-    """
-    rows, n, d = problem.rows, problem.n, problem.rows.d
-    if not problem.noise.smooth:
-        return "conic"
-    if not problem.noise.isotropic or n * d <= _SMALL_ENTRIES or n <= _NARROW:
-        return "newton"
-    dense = rows.entries() > _DENSE * n * d and d <= n
-    algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECONDS)
-    if along_path or not algebra_is_quick:
-        return "newton" if algebra_is_quick else "coordinate"
-    push = float(problem.weights @ rows.norms() ** 2)
-    return "coordinate" if push <= _EASY * d else "newton"
-
-
-def _start(problem: Problem, units: Units, init) -> _Start | None:
+def _start(problem: Problem, units: Units, init) -> Outcome | None:
     """A warm start given by the user in the problem's units, if it is of any use."""
     if init is None:
         return None
@@ -307,32 +269,32 @@ def _start(problem: Problem, units: Units, init) -> _Start | None:
         if not units.plain:
             w, b, alpha = units.inward(w, b, alpha)
         point = problem.at(w, b)
-    return (point, alpha) if tells_something(point, null_point(problem)) else None
+    if not tells_something(point, null_point(problem)):
+        return None
+    if alpha is None:  # all samples are taken to be at a bound, and scaled
+        alpha = problem.weights * (point.slack > 0)
+        return Outcome(point, carry_dual(problem, alpha, problem.weights))
+    return Outcome(point, problem.dual_at(alpha))
 
 
-def _known(problem: Problem, control: Control, init: _Start | None) -> Outcome | None:
+def _known(problem: Problem, control: Control, start: Outcome | None):
     """The answer, where the start or a closed form has it already."""
-    if init is not None:
-        point, alpha = init
-        if alpha is not None:
-            start = Outcome(point, problem.dual_at(alpha))
-            if start.gap <= control.tol * start.point.value:
-                start = polished(problem, start, control.tol)
-            if start.meets(control.tol):
-                return start
+    if start is not None:
+        if start.gap <= control.tol * start.point.value:
+            start = polished(problem, start, control.tol)
+        if start.meets(control.tol):
+            return start
     alpha = null_certificate(problem)
     if alpha is None:
         return None
     return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
 
 
-def _run(problem, control, name, screening, init, random_state) -> Outcome:
+def _run(problem: Problem, control: Control, solver: Solver, start) -> Outcome:
     def call(easier: Problem) -> Outcome:
-        if name == "conic":
-            return run_conic(easier, control)
-        return _iterate(easier, control, name, screening, init, random_state)
+        return solver.solve(easier, control, start=start)
 
-    found = attempt(problem, call, bearable(name))
+    found = attempt(problem, call, solver.weight_limit)
     return null_if_optimal(problem, found, control.tol)
 
 
@@ -342,22 +304,6 @@ def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
     if found.certificate.proves(control.tol) or control.exhausted():
         return found
     return rescued(problem, control, found)
-
-
-def run_conic(
-    problem: Problem, control: Control, decided: Partition | None = None
-) -> Outcome:
-    """Solve by Clarabel, without the samples that are decided already."""
-    from wideberth.solvers.conic import solve_conic
-
-    screener = Screener(problem, None, decided)
-    result = solve_conic(screener.problem)
-    control.steps = result.n_iter
-    alpha = screener.reduction.unfold(result.alpha)
-    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
-    passes = problem.rows.passes.count
-    control.record(passes, outcome.certificate, screener.counts)
-    return outcome
 
 
 def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
@@ -383,39 +329,6 @@ def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     return null if null.meets(tol) else found
 
 
-def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
-    """Run one of the solvers that screen while they go."""
-    if (added := added_solver(name)) is not None:
-        return added(problem, control, region=screening)
-    point, alpha = (None, None) if init is None else init
-    if name == "newton":
-        start = None if point is None else (point.w, point.b)
-        return solve_newton(
-            problem, control, region=screening, init=start, random_state=random_state
-        )
-    from wideberth.solvers.coordinate import solve_coordinate  # loads numba
-
-    if point is not None:
-        alpha = carried_dual(problem, point.w, point.b, alpha)
-    return solve_coordinate(
-        problem, control, region=screening, init=alpha, random_state=random_state
-    )
-
-
-def carried_dual(problem: Problem, w, b, alpha) -> np.ndarray:
-    """A dual start from a solution, which may be that of other weights or radii.
-
-    Where w leaves no doubt about a sample it goes to the bound it has now (theory §2,
-    KKT); the others keep their α. Without one, all are taken for settled and scaled.
-    """
-    slack = problem.at(w, b).slack
-    if alpha is None:
-        settled = problem.weights * (slack > 0)
-        return carry_dual(problem, settled, problem.weights).alpha
-    kept = np.where(slack < -_DOUBT, 0.0, alpha)
-    return np.where(slack > _DOUBT, problem.weights, kept)
-
-
 def _solution(problem, control, outcome, name, screening, units) -> Solution:
     point, dual = outcome.point, outcome.dual
     certificate = outcome.certificate
@@ -423,7 +336,8 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
     removed = saturated = np.zeros(problem.n, dtype=bool)
     passes = problem.rows.passes.count
     if screening is not None:
-        removed, saturated = proven(problem, point, dual, screening)
+        partition = proven(problem, outcome, screening)
+        removed, saturated = partition.removed, partition.saturated
     seconds = time.perf_counter() - control.started
     notes = []
     if not converged:
@@ -449,11 +363,10 @@ def _solution(problem, control, outcome, name, screening, units) -> Solution:
     )
 
 
-def proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
+def proven(problem: Problem, found: Outcome, region: str) -> Partition:
     """Samples decided by the final certificate; one test does, the gap being small."""
     test = strongest_test(problem, region)
-    partition = screen_points(problem, point, dual, region=region, test=test)
-    return partition.removed, partition.saturated
+    return screen_points(problem, found.point, found.dual, region=region, test=test)
 
 
 def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | None]:

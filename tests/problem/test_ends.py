@@ -24,7 +24,7 @@ from wideberth.screening import Reduction, screen_points
 from wideberth.screening.partition import ideal_partition
 from wideberth.solution import not_converged
 from wideberth.solvers import conic, registry, rescue
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control, Outcome, Solver
 
 FREE = {"fit_intercept": True}
 INTERCEPTS = {"none": {}, "free": FREE, "penalised": FREE | {"intercept_penalty": 1.0}}
@@ -398,19 +398,35 @@ def test_screen_says_the_same_in_any_units(power, off, noise, intercept, region)
 # -- solvers that are added ----------------------------------------------------------
 
 
+class Mine(Solver):
+    """Hands over to Newton's method, and remembers what it was asked."""
+
+    name = "mine"
+
+    def __init__(self):
+        self.calls = []
+
+    def run(self, problem, control, start, decided):
+        self.calls.append((control.screening, start, decided))
+        return registry.get_solver("newton").run(problem, control, start, decided)
+
+
+class Idle(Solver):
+    """Finds nothing."""
+
+    name = "idle"
+
+    def run(self, problem, control, start, decided):
+        zero = np.zeros(problem.rows.d)
+        return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
+
+
 @pytest.fixture
 def added():
-    """A solver that is added for one test; it hands over to Newton's method."""
-    from wideberth.solvers.newton import solve_newton
-
-    calls = []
-
-    def run(problem, control, *, region):
-        calls.append(region)
-        return solve_newton(problem, control, region=region)
-
-    registry.register_solver("mine", run)
-    yield calls
+    """A solver that is added for one test."""
+    solver = Mine()
+    registry.register_solver(solver)
+    yield solver.calls
     del registry._ADDED["mine"]
 
 
@@ -419,12 +435,13 @@ def test_an_added_solver_serves_every_front_door(added):
     assert solve(
         X, y, solver="mine", screening="midpoint", fit_intercept=False
     ).converged
-    assert added == ["midpoint"]
+    assert added == [("midpoint", None, None)]
     found = path(
         X, y, Cs=[0.01, 1.0], radii=[0.0, 0.1], solver="mine", fit_intercept=False
     )
     assert found.converged.all()
     assert found.solver == "mine"
+    assert any(start is not None for _, start, _ in added)
     usual = RobustLinearSVC(radius=0.1).fit(X, y)
     model = RobustLinearSVC(radius=0.1, solver="mine").fit(X, y)
     np.testing.assert_allclose(model.coef_, usual.coef_, atol=1e-4)
@@ -433,28 +450,58 @@ def test_an_added_solver_serves_every_front_door(added):
     assert len(added) > count
 
 
-def test_an_added_solver_is_trusted_with_nothing():
-    def idle(problem, control, *, region):
-        zero = np.zeros(problem.rows.d)
-        return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
-
-    registry.register_solver("idle", idle)
+def test_a_solver_is_trusted_with_nothing():
     X, y = clouds(6, n=3000, d=120)  # too large for second attempts
     with pytest.warns(ConvergenceWarning):
-        found = solve(X, y, solver="idle", fit_intercept=False)
-    del registry._ADDED["idle"]
+        found = solve(X, y, solver=Idle(), fit_intercept=False)
     assert not found.converged
+    assert found.solver == "idle"
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        ({}, "out of precision"),
+        ({"max_iter": 0}, "out of steps"),
+        ({"deadline": -1.0}, "out of time"),
+        ({"deadline": -1.0, "stopped": True}, "stopped"),
+        ({"tol": 1.1}, "solved"),
+    ],
+)
+def test_the_status_of_a_run_follows_from_its_points_and_limits(limits, status):
+    problem = Problem.from_data(*clouds(6, n=60), C=1.0)
+    assert Idle().solve(problem, Control(**limits)).status == status
+
+
+def test_a_path_hands_on_what_the_solution_before_decides(added):
+    X, y = clouds(6, n=60)
+    path(X, y, Cs=np.geomspace(0.1, 0.2, 6), solver="mine", fit_intercept=False)
+    assert any(decided is not None for _, _, decided in added)
 
 
 @pytest.mark.parametrize("name", ["auto", "newton", "conic", "", None])
 def test_names_that_are_taken_are_refused(name):
+    solver = Idle()
+    solver.name = name
     with pytest.raises(ValueError, match="cannot name a solver"):
-        registry.register_solver(name, lambda: None)
+        registry.register_solver(solver)
 
 
-def test_what_cannot_be_called_is_no_solver():
-    with pytest.raises(ValueError, match="not callable"):
-        registry.register_solver("mine", "newton")
+def test_only_solvers_can_be_added():
+    for other in ("newton", print, int):
+        with pytest.raises(ValueError, match="is not a solver"):
+            registry.register_solver(other)
+
+
+def test_a_solver_may_refuse_a_problem_in_its_own_words():
+    class Picky(Idle):
+        def supports(self, problem):
+            return "solver='idle' needs two features." if problem.rows.d > 2 else None
+
+    X, y = clouds()
+    for call in (solve, path):
+        with pytest.raises(ValueError, match="needs two features"):
+            call(X, y, solver=Picky())
 
 
 def test_unknown_solvers_are_refused_with_the_names_there_are(added):

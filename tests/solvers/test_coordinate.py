@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.screening.partition import ideal_partition
+from wideberth.solvers import coordinate
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.coordinate import solve_coordinate
-from wideberth.solvers.face import Iterate, climb_face, solve_block
+from wideberth.solvers.coordinate import Coordinate
+from wideberth.solvers.face import DualIterate, maximise_block, newton_on_face
 from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.sweep import Sweeper, _best_step
 
@@ -39,9 +40,9 @@ def text_problem(seed=0, n=600, d=900, words=12, **options):
 
 def run(problem, tol=TOL, region="ellipsoid", seed=0, **options):
     """The solver itself, and what it was told."""
-    control = Control(tol, max_iter=5000, **options)
-    found = solve_coordinate(problem, control, region=region, random_state=seed)
-    return found, control
+    rng = np.random.default_rng(seed)
+    control = Control(tol, max_iter=5000, screening=region, rng=rng, **options)
+    return Coordinate().solve(problem, control), control
 
 
 def certified(problem, found, tol=TOL):
@@ -201,9 +202,19 @@ def test_data_is_not_copied():
 def test_near_copies_of_opposite_label_do_not_stall_it():
     # Sweeps alone would go on for many thousands; where it ends is rounding's affair.
     problem = text_problem(C=100.0)
-    control = Control(1e-6, max_iter=1000)
-    found = solve_coordinate(problem, control, random_state=0)
+    control = Control(1e-6, max_iter=1000, rng=np.random.default_rng(0))
+    found = Coordinate().solve(problem, control)
     assert certified(problem, found, 1e-6)
+
+
+def test_passes_of_other_problems_do_not_count_against_the_sweeps(monkeypatch):
+    def refuse(*args, **options):
+        raise AssertionError("handed over to Newton's method")
+
+    monkeypatch.setattr(coordinate, "solve_newton", refuse)
+    problem = text_problem(n=300, d=900, C=0.01)
+    problem.rows.passes.add(10**6 * problem.n)  # as along a path
+    assert certified(problem, run(problem)[0])
 
 
 @given(
@@ -236,18 +247,18 @@ def test_a_single_step_is_exact(vectors, scale, reach, radius, bend):
 def test_second_order_steps_raise_the_dual(intercept, radius):
     problem = text_problem(C=10.0, radius=radius, intercept=intercept)
     alpha = np.zeros(problem.n)
-    at = Iterate.of(problem, alpha)
+    at = DualIterate.of(problem, alpha)
     sweeper = Sweeper(problem, np.arange(problem.n))
     state = np.array([at.s, at.balance])
     sweeper.epochs(np.arange(5), at.alpha, at.d, state)
-    at = Iterate.of(problem, at.alpha)
+    at = DualIterate.of(problem, at.alpha)
     before = problem.dual_at(at.alpha).value
     movers = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))[:80]
-    block = solve_block(problem, at, movers)
+    block = maximise_block(problem, at, movers)
     assert problem.dual_at(block.alpha).value > before
     others = np.setdiff1d(np.arange(problem.n), movers)
     np.testing.assert_array_equal(block.alpha[others], at.alpha[others])
-    face, _ = climb_face(problem, block)
+    face, _ = newton_on_face(problem, block)
     assert face is None or problem.dual_at(face.alpha).value > (
         problem.dual_at(block.alpha).value
     )

@@ -15,6 +15,7 @@ from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import Rounds
+from wideberth.solvers.registry import get_solver
 from wideberth.solvers.sequence import Sequence, carry
 
 TOL = 1e-6
@@ -207,13 +208,14 @@ def carried_decisions(problem, Cs, factors, region):
     """Hold what every point decides beforehand against a near-exact solution."""
     tally = Counter()
     name = "newton" if problem.noise.smooth else "conic"
-    sequence = Sequence(problem, Control(1e-6), name, region)
+    control = Control(1e-6, screening=region)
+    sequence = Sequence(problem, control, get_solver(name))
     for k, j, found in sequence.points(np.array(Cs), np.array(factors)):
-        if found.carried is None:
+        if found.decided is None:
             continue
         here = problem.with_radii(factors[k] * problem.radii)
         here = here.with_weights(Cs[j] * problem.weights)
-        Reference(here).judge(found.carried, tally)
+        Reference(here).judge(found.decided, tally)
         tally["points"] += 1
     return tally
 

@@ -18,10 +18,31 @@ MUTANTS = [
         "solvers/test_control.py",
     ),
     Mutant(
+        "a run that ended early called solved",
+        "solvers/base.py",
+        "        if certificate.proves(self.tol):\n",
+        "        if True:\n",
+        "problem/test_ends.py::test_the_status_of_a_run_follows_from_its_points_and_limits",
+    ),
+    Mutant(
+        "decided samples kept from the solver of a path",
+        "solvers/base.py",
+        "control, start=start, decided=decided)",
+        "control, start=start)",
+        "problem/test_ends.py::test_a_path_hands_on_what_the_solution_before_decides",
+    ),
+    Mutant(
+        "passes of a whole path held against one run of the coordinate solver",
+        "solvers/coordinate.py",
+        "spent = rows.passes.count - self.passes_before",
+        "spent = rows.passes.count",
+        "solvers/test_coordinate.py::test_passes_of_other_problems_do_not_count_against_the_sweeps",
+    ),
+    Mutant(
         "warm start taken for the solution",
         "solve.py",
-        "            if start.meets(control.tol):\n",
-        "            if True:\n",
+        "        if start.meets(control.tol):\n",
+        "        if True:\n",
         "solvers/test_solve.py::test_a_poor_warm_start_is_only_a_start",
     ),
     Mutant(
@@ -33,9 +54,9 @@ MUTANTS = [
     ),
     Mutant(
         "every point of a path called converged",
-        "solvers/sequence.py",
-        "            certificate.proves(control.tol),\n",
-        "            True,\n",
+        "path.py",
+        'outcome.status == "solved"',
+        "True",
         "solvers/test_path.py::test_points_that_do_not_converge_are_reported_together",
     ),
     Mutant(
@@ -97,15 +118,15 @@ MUTANTS = [
     Mutant(
         "w = 0 of a path called the null model without a proof",
         "path.py",
-        "        null=found.converged and not point.w.any(),\n",
+        "        null=converged and not point.w.any(),\n",
         "        null=not point.w.any(),\n",
         "problem/test_ends.py::test_a_conic_solver_that_fails_leaves_a_warning_and_a_point",
     ),
     Mutant(
         "a start that overflows taken for one",
         "solve.py",
-        "(point, alpha) if tells_something(point, null_point(problem)) else None",
-        "point, alpha",
+        "    if not tells_something(point, null_point(problem)):\n",
+        "    if False:\n",
         "problem/test_ends.py::test_a_start_that_overflows_is_no_start",
     ),
     Mutant(
@@ -137,10 +158,10 @@ MUTANTS = [
         "problem/test_ends.py::test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance",
     ),
     Mutant(
-        "paths do not know the solvers that were added",
-        "solvers/sequence.py",
-        "    if added is not None:\n",
-        "    if False:\n",
+        "the registry forgets the solvers that were added",
+        "solvers/registry.py",
+        "(_BUILT_IN | _ADDED).get(solver)",
+        "_BUILT_IN.get(solver)",
         "problem/test_ends.py::test_an_added_solver_serves_every_front_door",
     ),
     Mutant(

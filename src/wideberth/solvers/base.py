@@ -1,24 +1,47 @@
-"""What every solver is told and what it hands back."""
+"""The contract of a solver: what it is told, what it does, what it hands back.
+
+A solver is an object that holds parameters only. `Solver.solve` takes a `Problem`, a
+`Control` and what is known already, and returns an `Outcome`: a primal and a dual point
+of that problem, evaluated on all rows, and the word for how the run ended. Nothing a
+solver claims is trusted; certificate and word follow from the points.
+"""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from wideberth.problem import DualPoint, Pair, PrimalPoint
-from wideberth.screening import Screener
+from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
+from wideberth.screening import Partition, Screener
 
-__all__ = ["Best", "Control", "Outcome"]
+__all__ = ["Best", "Control", "Outcome", "PathSolver", "Solver", "Status"]
+
+#: How a run ended: the tolerance is proven, or what kept it from being proven.
+Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
+
+
+@dataclass(frozen=True)
+class Outcome(Pair):
+    """A primal and a dual point of one problem, and how the search for them ended.
+
+    `status` is None of points that nobody has judged yet (`Control.judge`).
+    """
+
+    status: Status | None = None
 
 
 @dataclass
 class Control:
-    """When to stop, whom to tell, and what was spent.
+    """When to stop, whom to tell, what may be used, and what was spent.
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
+    `screening` names the safe region that decides about samples, or is None; `rng`
+    is the only source of random numbers.
     """
 
     tol: float = 1e-6
@@ -30,6 +53,8 @@ class Control:
     started: float = field(default_factory=time.perf_counter)
     stopped: bool = False
     aim: float = np.inf
+    screening: str | None = "ellipsoid"
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
     @property
     def target(self) -> float:
@@ -48,8 +73,25 @@ class Control:
         """Whether the callback or the clock put an end to it."""
         return self.stopped or time.perf_counter() > self.deadline
 
-    def record(self, passes: float, certificate, counts) -> None:
-        """Note a certified point; the callback may ask to stop by returning True."""
+    def status(self, certificate: Certificate) -> Status:
+        """The word for how a run stands that has this certificate."""
+        if certificate.proves(self.tol):
+            return "solved"
+        if self.stopped:
+            return "stopped"
+        if self.interrupted():
+            return "out of time"
+        return "out of steps" if self.exhausted() else "out of precision"
+
+    def judge(self, found: Outcome) -> Outcome:
+        """What was found, with the word for how the run ended."""
+        return replace(found, status=self.status(found.certificate))
+
+    def record(self, passes: float, certificate: Certificate, counts) -> None:
+        """Note a certified point; the callback may ask to stop by returning True.
+
+        `counts` are the numbers of free, saturated and removed samples.
+        """
         entry = {
             "iteration": self.steps,
             "seconds": time.perf_counter() - self.started,
@@ -66,9 +108,91 @@ class Control:
             self.stopped = True
 
 
-@dataclass(frozen=True)
-class Outcome(Pair):
-    """Points of the original problem: the best found, evaluated on all rows."""
+class Solver(ABC):
+    """A way to solve problems; subclasses write `run`, and what else they know better.
+
+    Attributes
+    ----------
+    name : str
+        What users give as `solver`.
+    settings : frozen dataclass or None
+        The tunables, each field with its unit and its origin.
+    weight_limit : float
+        Largest c_i‖z_i‖² that the solver is handed; heavier samples are capped first,
+        and the answer is certified under the weights as given.
+    """
+
+    name: str
+    settings: Any = None
+    weight_limit: float = 1e30
+
+    def supports(self, problem: Problem) -> str | None:
+        """None where the solver takes the problem, else why not and what to use."""
+        return None
+
+    @abstractmethod
+    def run(
+        self,
+        problem: Problem,
+        control: Control,
+        start: Outcome | None,
+        decided: Partition | None,
+    ) -> Outcome:
+        """Go on until `control` says stop; return the best points, on all rows.
+
+        `start` holds points of this problem to begin from, however good; `decided` the
+        samples whose dual weight is known already. Both may be ignored.
+        """
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that the solver does not support."""
+        reason = self.supports(problem)
+        if reason is not None:
+            raise ValueError(reason)
+
+    def solve(
+        self,
+        problem: Problem,
+        control: Control,
+        *,
+        start: Outcome | None = None,
+        decided: Partition | None = None,
+    ) -> Outcome:
+        """Solve a problem as far as `control` allows; the outcome has its status."""
+        self.check(problem)
+        return control.judge(self.run(problem, control, start, decided))
+
+    def along(self, problem: Problem, control: Control) -> PathSolver:
+        """The solver for problems on the same rows that follow one another."""
+        return PathSolver(self)
+
+
+class PathSolver:
+    """A solver on its way along a path: C ascends, for one radius after the other.
+
+    By default every point is solved by itself, from the solution before and without
+    the samples that it decides. Subclasses may remember more.
+    """
+
+    def __init__(self, solver: Solver):
+        self.solver = solver
+
+    def solve(
+        self,
+        problem: Problem,
+        control: Control,
+        C: float,
+        start: Outcome | None,
+        decided: Partition | None,
+    ) -> Outcome:
+        """Solve the next problem, that of weights C times those of the path."""
+        return self.solver.solve(problem, control, start=start, decided=decided)
+
+    def accept(self, outcome: Outcome, C: float) -> None:
+        """Hear of a point whose solution was known without a solver."""
+
+    def next_radius(self) -> None:
+        """Hear that C starts anew, under another radius."""
 
 
 class Best:

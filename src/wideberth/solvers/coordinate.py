@@ -8,16 +8,17 @@ Work goes in rounds:
 1. *Look.* One product gives all margins, hence P, D and their gap on the whole
    (screened) problem, whatever the sweeps left out; a second one gives d afresh when a
    certificate may be due: to end, to screen, to move the intercept.
-2. *Screen.* Rows proven settled leave for good (`screening.py`), when the gap has
-   fallen enough to prove more and enough work is left to repay the copy.
+2. *Screen.* Rows whose α is proven leave for good (`screening/`), while enough work
+   is left to repay the copy.
 3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
    others are swept a few times, in random order, by the compiled epochs of `sweep.py`.
-4. *Bend.* If at the pace of the last round the tolerance is far away, second-order
-   steps of `face.py` take over the directions that coordinates crawl along.
+4. *Accelerate.* If at the pace of the last round the tolerance is far away, the
+   second-order steps of `face.py` take over the directions that coordinates crawl
+   along.
 
 An intercept is a proximal outer loop folded into the rounds: each works on
 P + ½λ(b − b⁰)², whose dual is the one above with λ_b + λ for λ_b and a constant λb⁰
-added to Σα_i y_i, and leaves b⁰ at its b. λ is such that b bends D no more than a
+added to Σα_i y_i, and leaves b⁰ at its b. λ is such that b curves D no more than a
 usual row does: a free or hardly penalised intercept ties all coordinates together, and
 single ones would crawl. Certificates and screening are those of the true problem, α
 being made feasible first (theory §4.4).
@@ -28,79 +29,96 @@ Everything is decided by counts, never by clocks: the same seed gives the same a
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import (
-    DualPoint,
-    Folded,
-    PrimalPoint,
-    Problem,
-)
+from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.rounding import accurate_sum
-from wideberth.screening import Partition, Screener
-from wideberth.solvers.base import Best, Control, Outcome
-from wideberth.solvers.face import Iterate, bend_of, climb_face, solve_block
+from wideberth.screening import Screener
+from wideberth.solvers.base import Best, Control, Outcome, Solver
+from wideberth.solvers.face import (
+    DualIterate,
+    inverse_penalty,
+    maximise_block,
+    newton_on_face,
+)
 from wideberth.solvers.newton import solve_newton
-from wideberth.solvers.sweep import Sweeper
 
-__all__ = ["solve_coordinate"]
-
-#: Cost of sweeping a row in products with it (measured on news20: 2.5 to 4).
-_SWEEP = 3.0
-#: Products with the inside rows that a step on the face takes, with its own overheads.
-_FACE = 100.0
-#: Entries swept in one compiled call, about 10 ms: calls cannot be interrupted.
-_CALL = 4_000_000
-#: Epochs between two looks.
-_LEAST_EPOCHS, _MOST_EPOCHS = 2, 50
-#: Epochs that must be left for screening to repay its copy.
-_REPAYING = 20
-#: Rows that are maximised over jointly, in the time of 4·_BLOCK³ entries of a product.
-_BLOCK = 150
-#: Rounds that bending rests at most where it gained less than the sweeps.
-_LONGEST_REST = 16
-#: Factor by which the gap must fall before screening is tried again.
-_FALL = 0.3
-#: Share of the rows that must be proven settled to make a smaller copy worth while.
-_LEAST_SCREENED = 0.5
-#: Rounds without progress after which coordinates are given up.
-_PATIENCE = 40
-#: Rows or features up to which Newton's method may finish, and the relative gap from
-#: which on it gains by starting from where the sweeps are.
-_NEWTON, _NEAR = 1500, 0.02
-#: Relative gap that tells, after a quarter of Newton's time, that sweeping is too slow.
-_HOPELESS = 0.6
+__all__ = ["Coordinate", "CoordinateSettings"]
 
 
-def solve_coordinate(
-    problem: Problem,
-    control: Control,
-    *,
-    region: str | None = "ellipsoid",
-    init: np.ndarray | None = None,
-    random_state=None,
-    decided: Partition | None = None,
-) -> Outcome:
-    """Solve to `control.tol`, starting from the dual point `init` or from zero.
+@dataclass(frozen=True)
+class CoordinateSettings:
+    """Tunables of the coordinate solver.
 
-    Samples that `decided` settles are not read before the final certificate.
+    "Flat" says where the passes of `python -m benchmarks.coordinate` change by less
+    than 5 % on average.
+
+    Attributes
+    ----------
+    least_epochs : int
+        Sweeps over the active rows between two looks at all rows, at least.
+    call_entries : int
+        Entries of X swept in one compiled call, which nothing can interrupt: 10 ms.
+    repaying_epochs : int
+        Sweeps that must be left for screening to repay its copy of the rows; flat
+        from 0 to 20 on average, but up to 1.3 times the passes at 0.
+    least_screened : float
+        Least share of rows that screening must decide to make a smaller copy worth
+        while; flat from 0.1 to 0.5.
+    block_rows : int
+        Rows that are maximised over jointly, in the time of 4·150³ entries of a
+        product; without them near-copies of opposite label stay unsolved.
+    patience : int
+        Rounds that may fail to lower the gap before coordinates are given up.
+    newton_size : int
+        Largest number of rows or of features, whichever is less, at which Newton's
+        method may take over; its algebra needs 18 MB then.
     """
-    if not problem.noise.isotropic:
-        raise ValueError(
+
+    least_epochs: int = 2
+    call_entries: int = 4_000_000
+    repaying_epochs: int = 20
+    least_screened: float = 0.5
+    block_rows: int = 150
+    patience: int = 40
+    newton_size: int = 1500
+
+
+class Coordinate(Solver):
+    """Dual coordinate ascent: for sparse and wide data, `l2` noise."""
+
+    name = "coordinate"
+
+    def __init__(self, settings: CoordinateSettings | None = None):
+        self.settings = settings or CoordinateSettings()
+
+    def supports(self, problem):
+        """Euclidean noise."""
+        if problem.noise.isotropic:
+            return None
+        return (
             f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "
             "solver='newton' for per-feature scales, 'conic' for the other shapes."
         )
-    rng = np.random.default_rng(random_state)
-    ascent = _Ascent(problem, control, region, rng, decided)
-    found = ascent.solve(init)
-    if not ascent.gave_up:
-        return found
-    start = (found.point.w, found.point.b) if found.meets(_NEAR) else None
-    return solve_newton(
-        problem, control, region=region, init=start, random_state=rng, decided=decided
-    )
+
+    def run(self, problem, control, start, decided):
+        """Ascend from the dual weights of `start`, or from zero.
+
+        Where sweeping turns out to be hard, Newton's method does it instead.
+        """
+        ascent = _Ascent(problem, control, decided, self.settings)
+        found = ascent.solve(None if start is None else start.dual.alpha)
+        if not ascent.gave_up:
+            return found
+        return solve_newton(
+            problem,
+            control,
+            region=control.screening,
+            random_state=control.rng,
+            decided=decided,
+        )
 
 
 class _Pace:
@@ -125,14 +143,15 @@ class _Intercept:
     def __init__(self, problem: Problem):
         self.penalty = problem.intercept or 0.0
         norms = problem.rows.norms()
-        #: λ at which b bends D as a usual row does, and at which it can still move.
+        #: λ at which b curves D as a usual row does.
         self.usual = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
-        self.reach = 0.1 * float(problem.weights.sum())
+        #: Largest λ at which b can still move by 10 in one round.
+        self.most = 0.1 * float(problem.weights.sum())
         self.center, self.shrinkage, self.ease = 0.0, 1.0, 1.0
 
     def proximal(self, problem: Problem) -> Problem:
         """The problem with λ(b − b⁰)²/2 added, as a penalty and a folded balance."""
-        penalty = self.ease * min(self.usual / self.shrinkage, self.reach)
+        penalty = self.ease * min(self.usual / self.shrinkage, self.most)
         penalty = max(self.penalty, penalty)
         fold = problem.folded or Folded(np.zeros(problem.rows.d), 0, 0, 0, 0, 0, 0)
         balance = fold.balance + (penalty - self.penalty) * self.center
@@ -152,16 +171,16 @@ class _Ascent:
     """The rounds; `inner` is the problem they work on, `at` the dual point there."""
 
     def __init__(
-        self, problem: Problem, control: Control, region: str | None, rng, decided
+        self, problem: Problem, control: Control, decided, settings: CoordinateSettings
     ):
-        self.full, self.control, self.rng = problem, control, rng
-        self.screener = Screener(problem, region, decided)
+        self.full, self.control, self.settings = problem, control, settings
+        self.screener = Screener(problem, control.screening, decided)
         self.intercept = None if problem.intercept is None else _Intercept(problem)
-        self.pace, self.screened_at = _Pace(), math.inf
+        self.pace = _Pace()
         self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
-        self.rest, self.pause = 0, 1  # rounds without bending: now, after the next idle
         self.gave_up = False
         self.best = Best(self.screener)
+        self.passes_before = problem.rows.passes.count  # of other points of a path
 
     def solve(self, init: np.ndarray | None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
@@ -173,13 +192,13 @@ class _Ascent:
                 gap = point.value - dual.value
                 if self.best.certified(self.control.tol) or self.control.exhausted():
                     return self.best.finish()
-                if self._may_screen(point, gap):
+                if self._may_screen():
                     self._screen(point, dual)
             self.pace.note(gap, 0.5 * self.control.tol * point.value)
-            self.idle = 0 if gap < 0.99 * self.smallest else self.idle + 1
+            self.idle = 0 if gap < self.smallest else self.idle + 1
             self.smallest = min(gap, self.smallest)
-            if self._newton_is_due(point, gap) or self.idle > _PATIENCE:
-                self.gave_up = min(self.full.n, self.full.rows.d) <= _NEWTON
+            if self._newton_is_due() or self.idle > self.settings.patience:
+                self.gave_up = self._newton_may_finish()
                 self._certify(*self._look())
                 return self.best.finish()
             self._round()
@@ -190,7 +209,7 @@ class _Ascent:
             self._enter(np.clip(init, 0.0, self.full.weights)[free])
             return
         self._enter(np.zeros(free.size), np.zeros(self.full.rows.d))
-        self._sweep(np.arange(free.size), _LEAST_EPOCHS)
+        self._sweep(np.arange(free.size), self.settings.least_epochs)
 
     def _enter(self, alpha: np.ndarray, d: np.ndarray | None = None) -> None:
         """Go on with α on the problem as screened so far."""
@@ -198,27 +217,24 @@ class _Ascent:
         self.inner = problem
         if self.intercept is not None:
             self.inner = self.intercept.proximal(problem)
-        self.at = Iterate.of(self.inner, alpha, d)
+        self.at = DualIterate.of(self.inner, alpha, d)
 
-    def _newton_is_due(self, point: PrimalPoint, gap: float) -> bool:
-        """Whether Newton's method would have been done by now, or will be far sooner.
+    def _newton_may_finish(self) -> bool:
+        """Whether the problem is small enough for Newton's dense algebra."""
+        return min(self.full.n, self.full.rows.d) <= self.settings.newton_size
+
+    def _newton_is_due(self) -> bool:
+        """Whether Newton's method would have been done by now.
 
         It takes about as long as 100 products with the data, a dozen Gram matrices and
         m³/4 more entries, m the fewer of rows and features; a pass of the sweeps and of
         what goes with them as long as 2.5 products (`make bench-choice`).
         """
         rows = self.full.rows
-        m = min(rows.n, rows.d)
-        if m > _NEWTON:
-            return False
-        algebra = 0.25 * m**3 / max(rows.entries(), 1)
+        algebra = 0.25 * min(rows.n, rows.d) ** 3 / max(rows.entries(), 1)
         due = (100 + 12 * rows.gram_passes()) / 2.5 + algebra
-        relative = gap / point.value
-        if relative > _HOPELESS:
-            due *= 0.25
-        elif 10 * self.control.tol < relative < _NEAR:
-            due *= 0.5
-        return rows.passes.count > due
+        spent = rows.passes.count - self.passes_before
+        return self._newton_may_finish() and spent > due
 
     # -- certificates --------------------------------------------------------------
 
@@ -234,7 +250,7 @@ class _Ascent:
         self.dual = problem.dual_at(at.alpha) if likely else None
         w = problem.noise.prox(at.d, at.s) if self.dual is None else self.dual.w
         point = problem.at(w)
-        self.b = bend_of(self.inner) * at.balance
+        self.b = inverse_penalty(self.inner) * at.balance
         self.slack = point.slack + problem.y * (point.b - self.b)
         # With (w, b) those of α the gap is complementarity alone (theory §6.1).
         hinge = problem.weights * np.maximum(self.slack, 0.0)
@@ -244,7 +260,7 @@ class _Ascent:
         """Whether a certificate is due: to end, to screen, or to move b⁰."""
         met = gap <= self.control.tol * point.value
         over = self.control.exhausted() or self.intercept is not None
-        return met or over or self._may_screen(point, gap)
+        return met or over or self._may_screen()
 
     def _certify(self, point: PrimalPoint, inner_gap: float) -> DualPoint:
         """Evaluate α on the screened problem, d afresh; note the gap."""
@@ -261,21 +277,19 @@ class _Ascent:
 
     # -- one round -----------------------------------------------------------------
 
-    def _may_screen(self, point: PrimalPoint, gap: float) -> bool:
-        """Whether screening may prove more than before and repay the copy."""
-        fallen = gap <= _FALL * min(self.screened_at, point.value)
-        repays = self.pace.known and self.pace.left >= _REPAYING
-        return fallen and repays and self.screener.region is not None
+    def _may_screen(self) -> bool:
+        """Whether enough work is left for screening to repay its copy."""
+        repays = self.pace.known and self.pace.left >= self.settings.repaying_epochs
+        return repays and self.screener.region is not None
 
     def _screen(self, point: PrimalPoint, dual: DualPoint) -> None:
-        self.screened_at = point.value - dual.value
-        kept = self.screener.update(point, dual, _LEAST_SCREENED)
+        kept = self.screener.update(point, dual, self.settings.least_screened)
         if kept is not None:
             self.slack = self.slack[kept]
             self._enter(self.at.alpha[kept])
 
     def _round(self) -> None:
-        """Sweep the rows that are not settled; bend if that would take too long."""
+        """Sweep the rows in doubt; accelerate where that would take too long."""
         inner, alpha = self.inner, self.at.alpha
         inside = (alpha > 0) & (alpha < inner.weights)
         wrong = np.where(self.slack > 0, alpha < inner.weights, alpha > 0)
@@ -284,28 +298,31 @@ class _Ascent:
         typical = self.slack[doubtful]
         near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
         active = np.flatnonzero(doubtful | (np.abs(self.slack) <= near))
-        all_entries = inner.rows.entries()
         entries = max(inner.rows.entries(active), 1)
         # Looking and certifying, two products with all rows, stay a third of sweeping.
-        epochs = min(max(2 * all_entries / entries, 2 * _LEAST_EPOCHS), _MOST_EPOCHS)
-        epochs = max(min(epochs, self.pace.left), _LEAST_EPOCHS)
-        sweeping = self.pace.left * _SWEEP * entries
-        bending = _FACE * inner.rows.entries(np.flatnonzero(inside)) + 4 * _BLOCK**3
-        start = self.at.value(bend_of(inner))
+        least = self.settings.least_epochs
+        epochs = max(2 * inner.rows.entries() / entries, 2 * least)
+        epochs = max(min(epochs, self.pace.left), least)
         moves = self._sweep(active, int(epochs))
-        self.rest = max(self.rest - 1, 0)
-        if self.pace.known and sweeping > bending and not self.rest:
-            self._bend(active, moves, start)
+        # In entries of a product: sweeping one takes 3, a step on the face about 100
+        # products with its rows, a block 4·(its rows)³ (measured on news20).
+        inside_entries = inner.rows.entries(np.flatnonzero(inside))
+        second_order = 100 * inside_entries + 4 * self.settings.block_rows**3
+        if self.pace.known and 3 * entries * self.pace.left > second_order:
+            self._accelerate(active, moves)
 
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
         """Sweep the active rows; returns how far each of them moved w in the end."""
+        from wideberth.solvers.sweep import Sweeper  # here, for it loads numba
+
         part, at = Sweeper(self.inner, active), self.at
         alpha, state = at.alpha[active], np.array([at.s, at.balance])
         before = alpha
         # Many epochs a call where they are short: calls have a cost of their own.
         entries = epochs * self.inner.rows.entries(active)
-        calls = min(max(entries // _CALL, 1), epochs)
-        for seeds in np.array_split(self.rng.integers(2**32, size=epochs), calls):
+        calls = min(max(entries // self.settings.call_entries, 1), epochs)
+        drawn = self.control.rng.integers(2**32, size=epochs)
+        for seeds in np.array_split(drawn, calls):
             seeds = seeds[: self.control.max_iter - self.control.steps]
             if self.control.exhausted():
                 break
@@ -317,21 +334,14 @@ class _Ascent:
         at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
         return np.abs(alpha - before) * part.norms
 
-    def _bend(self, active: np.ndarray, moves: np.ndarray, start: float) -> None:
-        """A Newton step on the face; if it is barred, one on the fastest rows.
-
-        `start` is D before the sweeps: where they gain more, bending rests for longer
-        and longer.
-        """
-        bend = bend_of(self.inner)
-        swept = self.at.value(bend)
-        found, barred = climb_face(self.inner, self.at)
+    def _accelerate(self, active: np.ndarray, moves: np.ndarray) -> None:
+        """A Newton step on the face; if it is barred, one on the fastest rows."""
+        found, barred = newton_on_face(self.inner, self.at)
         self.at = found or self.at
-        if barred and active.size > 1:
-            block = np.sort(active[np.argsort(-moves)[:_BLOCK]])
-            self.at = solve_block(self.inner, self.at, block) or self.at
-        idle = self.at.value(bend) - swept < swept - start
-        self.pause = min(2 * self.pause, _LONGEST_REST) if idle else 1
-        self.rest = self.pause if idle else 0
-        if barred:
-            self._sweep(active, _LEAST_EPOCHS)
+        if not barred:
+            return
+        if active.size > 1:
+            fastest = np.argsort(-moves)[: self.settings.block_rows]
+            block = np.sort(active[fastest])
+            self.at = maximise_block(self.inner, self.at, block) or self.at
+        self._sweep(active, self.settings.least_epochs)

@@ -1,42 +1,64 @@
-"""The solvers there are, by name; others may be added while a program runs.
+"""The solvers there are, by name, and the one that "auto" stands for.
 
-An added solver serves `solve`, `path`, the estimators and their cross-validation like
-one of the package's own. It belongs to the process that added it: workers of a parallel
-search have to add it too.
+Others may be added while a program runs. An added solver serves `solve`, `path`, the
+estimators and their cross-validation like one of the package's own. It belongs to the
+process that added it: workers of a parallel search have to add it too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from wideberth.problem import Problem
+from wideberth.solvers.base import Solver
+from wideberth.solvers.conic import Conic
+from wideberth.solvers.coordinate import Coordinate
+from wideberth.solvers.newton_solver import Newton
 
-__all__ = ["added_solver", "register_solver", "solver_names"]
+__all__ = ["choose_solver", "get_solver", "register_solver", "solver_names"]
 
-_BUILT_IN = ("newton", "coordinate", "conic")
-_ADDED: dict[str, Callable] = {}
+#: The package's own solvers, in the order in which "auto" prefers them.
+_BUILT_IN: dict[str, Solver] = {
+    solver.name: solver for solver in (Newton(), Coordinate(), Conic())
+}
+_ADDED: dict[str, Solver] = {}
+
+#: Largest number of entries of X at which Newton's method is quicker than loading the
+#: compiler of the coordinate solver takes (`make bench-choice`).
+_SMALL_ENTRIES = 1 << 18
+#: Largest number of rows or of features at which Newton's algebra costs next to nothing
+#: (`make bench-choice`).
+_NARROW = 100
+#: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are quicker than
+#: Newton's method (`make bench-choice`).
+_EASY = 1500.0
+#: Least share of stored entries at which sparse rows cost Newton's method no more than
+#: dense ones (`make bench-choice`).
+_DENSE = 0.3
+#: Largest number of products n·d² of a Gram matrix that takes about a second.
+_SECOND = 2_000_000_000
 
 
-def register_solver(name: str, run: Callable) -> None:
-    """Make a solver known under a name.
+def register_solver(solver: Solver | type[Solver]) -> None:
+    """Make a solver known under its name; one added before under it is replaced.
 
     Parameters
     ----------
-    name : str
-        What users will give as `solver`; an added solver of this name is replaced.
-    run : callable
-        Called as `run(problem, control, region=…)` with a `Problem`, a `Control` and
-        the name of a screening region or None; returns an `Outcome`.
+    solver : Solver, or a class of them
+        A class is called without arguments.
     """
-    if not isinstance(name, str) or name in ("", "auto", *_BUILT_IN):
+    if isinstance(solver, type) and issubclass(solver, Solver):
+        solver = solver()
+    if not isinstance(solver, Solver):
+        raise ValueError(
+            f"solver={solver!r} is not a solver; give an object of a subclass of "
+            "wideberth.solvers.base.Solver."
+        )
+    name, taken = getattr(solver, "name", None), ("auto", *_BUILT_IN)
+    if not isinstance(name, str) or name in ("", *taken):
         raise ValueError(
             f"name={name!r} cannot name a solver to add; choose text other than "
-            f"{('auto', *_BUILT_IN)}."
+            f"{taken}."
         )
-    if not callable(run):
-        raise ValueError(
-            f"run={run!r} is not callable; give the function that solves, called as "
-            "run(problem, control, region=…)."
-        )
-    _ADDED[name] = run
+    _ADDED[name] = solver
 
 
 def solver_names() -> tuple[str, ...]:
@@ -44,6 +66,47 @@ def solver_names() -> tuple[str, ...]:
     return "auto", *_BUILT_IN, *_ADDED
 
 
-def added_solver(name: str) -> Callable | None:
-    """The function added under this name, or None."""
-    return _ADDED.get(name)
+def get_solver(solver: str | Solver) -> Solver:
+    """The solver of this name; a solver is taken as it is."""
+    if isinstance(solver, Solver):
+        return solver
+    found = (_BUILT_IN | _ADDED).get(solver) if isinstance(solver, str) else None
+    if found is None:
+        raise ValueError(
+            f"solver={solver!r} is not known; choose one of {solver_names()}."
+        )
+    return found
+
+
+def choose_solver(problem: Problem, along_path: bool = False) -> Solver:
+    """The solver that "auto" stands for: the first that supports the problem.
+
+    Only Newton's method gives way to the coordinate solver, where sweeps are quicker.
+    """
+    solvers = [*_BUILT_IN.values(), *_ADDED.values()]
+    able = [solver for solver in solvers if solver.supports(problem) is None]
+    if not able:
+        raise ValueError(" ".join(str(solver.supports(problem)) for solver in solvers))
+    coordinate = _BUILT_IN["coordinate"]
+    if coordinate in able and _sweeps_are_quicker(problem, along_path):
+        return coordinate
+    return able[0]
+
+
+def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
+    """Whether sweeps over the samples beat Newton's method.
+
+    Sweeps are cheap where single samples move w little, Σc_i‖z_i‖² says how much in
+    all, and the more rows there are the fewer of them Newton's method reads. Its dense
+    algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
+    coordinate solver hands over to it. Where Newton is quick anyhow it spares the
+    compiler, and along a path it needs but a few steps from point to point.
+    """
+    rows, n, d = problem.rows, problem.n, problem.rows.d
+    if n * d <= _SMALL_ENTRIES or n <= _NARROW:
+        return False
+    dense = rows.entries() > _DENSE * n * d and d <= n
+    algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECOND)
+    if along_path or not algebra_is_quick:
+        return not algebra_is_quick
+    return float(problem.weights @ rows.norms() ** 2) <= _EASY * d

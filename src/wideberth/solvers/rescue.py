@@ -32,12 +32,10 @@ from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton import ridge_start
 from wideberth.solvers.polish import best_of, polished
 
-__all__ = ["EvenBarrier", "affordable", "attempt", "bearable", "rescued"]
+__all__ = ["EvenBarrier", "affordable", "attempt", "rescued"]
 
 #: c_i‖z_i‖² up to which a solver is handed the weights as they are.
 _BEARABLE = 1e30
-#: The same of the conic solver (`tests/test_ends.py` holds it to C = 1e12).
-_CONIC_BEARABLE = 1e10
 #: Largest c_i‖z_i‖² that second attempts lower the weights to, one after the other.
 _EASIER = (1e16, 1e12, 1e8, 1e5)
 #: The same in second attempts of the conic solver, below what it bears at first.
@@ -79,11 +77,6 @@ def eased(problem: Problem, most: float) -> Problem:
     if heaviest <= cap:
         return problem
     return problem.with_weights(np.minimum(problem.weights, cap))
-
-
-def bearable(solver: str) -> float:
-    """c_i‖z_i‖² up to which the solver of this name takes weights as they are."""
-    return _CONIC_BEARABLE if solver == "conic" else _BEARABLE
 
 
 def attempt(

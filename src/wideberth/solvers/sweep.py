@@ -1,7 +1,7 @@
 """Epochs of exact dual coordinate ascent, compiled (theory §6.2).
 
     max D(α) = Σα_i − ½[‖d‖ − s]_+² − ½λ_b b²,   0 ≤ α_i ≤ c_i,
-    d = Σα_i z_i (+ what is folded),  s = Σα_iρ_i,  b = Σα_i y_i / λ_b
+    d = Σα_i z_i (+ what is folded),  s = Σα_iρ_i,  b = β Σα_i y_i,  β = 1/λ_b
 
 Along one coordinate D depends on ‖d‖², ⟨d,z_i⟩, ‖z_i‖², s, ρ_i and b alone, so its
 maximiser costs one read of the row, a few scalar Newton steps, and, if α_i moves, one
@@ -21,13 +21,16 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.jit import jit
 from wideberth.problem.rows import Rows, SparseRows
-from wideberth.solvers.face import bend_of
+from wideberth.solvers.face import inverse_penalty
 
 __all__ = ["Sweeper"]
 
 #: Consecutive rows that are visited together; longer runs cost epochs.
 _RUN = 4
+#: Most Newton steps for one coordinate: enough to bisect its box to 12 digits.
 _MOST_STEPS = 40
+#: Share of its slope at the start at which a coordinate counts as maximised.
+_FLAT = 1e-9
 
 
 class Sweeper:
@@ -39,7 +42,7 @@ class Sweeper:
         self.chosen = None if few else chosen
         self.norms = problem.rows.norms()[chosen]
         self.weights, self.radii = problem.weights[chosen], problem.radii[chosen]
-        self.bend = bend_of(problem)
+        self.beta = inverse_penalty(problem)
 
     def epochs(self, seeds: np.ndarray, alpha, d, state) -> None:
         """Maximise D over each chosen α_i in turn, once for every seed.
@@ -58,7 +61,7 @@ class Sweeper:
             self.weights,
             self.radii,
             self.norms,
-            self.bend,
+            self.beta,
             *_layout(self.rows),
         )
 
@@ -85,7 +88,7 @@ def _sweep(seeds, chosen, alpha, *others):
 @jit
 def _epoch(
     order,
-    places,
+    positions,
     alpha,
     d,
     state,
@@ -93,7 +96,7 @@ def _epoch(
     weights,
     radii,
     norms,
-    bend,
+    beta,
     data,
     indices,
     indptr,
@@ -101,18 +104,18 @@ def _epoch(
     next_column,
 ):
     norm2 = _dot_dense(d, 0, 1, d)
-    reach, balance = state[0], state[1]
+    s, balance = state[0], state[1]
     for k in range(order.size):
-        i, row = order[k], places[k]
+        i, row = order[k], positions[k]
         label, low, high = y[row], -alpha[i], weights[i] - alpha[i]
         if next_row:
             along = label * _dot_dense(data, row * next_row, next_column, d)
         else:
             start, stop = indptr[row], indptr[row + 1]
             along = label * _dot_sparse(data, indices, start, stop, d)
-        tilt = 1.0 - label * balance * bend
+        linear = 1.0 - label * balance * beta
         radius, square = radii[i], norms[i] * norms[i]
-        step = _best_step(along, square, norm2, reach, radius, tilt, bend, low, high)
+        step = _best_step(along, square, norm2, s, radius, linear, beta, low, high)
         if step == 0.0:
             continue
         alpha[i] = weights[i] if step == high else max(step - low, 0.0)
@@ -121,9 +124,9 @@ def _epoch(
         else:
             _add_sparse(data, indices, start, stop, label * step, d)
         norm2 = max(norm2 + step * (2.0 * along + step * square), 0.0)
-        reach += step * radius
+        s += step * radius
         balance += step * label
-    state[0], state[1] = reach, balance
+    state[0], state[1] = s, balance
 
 
 @jit
@@ -174,35 +177,35 @@ def _add_dense(data, start, stride, step, d):
 
 
 @jit
-def _slope(t, along, square, norm2, reach, radius, tilt, bend):
+def _slope(t, along, square, norm2, s, radius, linear, beta):
     """Derivative of D along the coordinate at t, and minus its second one."""
     q2 = norm2 + t * (2.0 * along + t * square)
     q = math.sqrt(max(q2, 0.0))
-    length = q - reach - t * radius  # ‖w‖ at t
+    length = q - s - t * radius  # ‖w‖ at t
     if length <= 0.0:
-        return tilt - t * bend, bend
+        return linear - t * beta, beta
     rate = (along + t * square) / q
-    pull = rate - radius
-    curvature = bend + pull * pull + length * max(square - rate * rate, 0.0) / q
-    return tilt - t * bend - length * pull, curvature
+    slope = rate - radius  # of ‖w‖ in t
+    curvature = beta + slope * slope + length * max(square - rate * rate, 0.0) / q
+    return linear - t * beta - length * slope, curvature
 
 
 @jit
-def _best_step(along, square, norm2, reach, radius, tilt, bend, low, high):
+def _best_step(along, square, norm2, s, radius, linear, beta, low, high):
     """Maximiser over low ≤ t ≤ high of D along one coordinate: safeguarded Newton."""
-    if reach <= 0.0 and radius == 0.0:  # no noise so far: a parabola
-        curvature = square + bend
+    if s <= 0.0 and radius == 0.0:  # no noise so far: a parabola
+        curvature = square + beta
         if curvature <= 0.0:
             return high
-        return min(max((tilt - along) / curvature, low), high)
-    slope, curvature = _slope(0.0, along, square, norm2, reach, radius, tilt, bend)
+        return min(max((linear - along) / curvature, low), high)
+    slope, curvature = _slope(0.0, along, square, norm2, s, radius, linear, beta)
     if (slope >= 0.0 and high <= 0.0) or (slope <= 0.0 and low >= 0.0):
         return 0.0
     if slope > 0.0:
         low = 0.0
     else:
         high = 0.0
-    t, tiny, at_edge = 0.0, 1e-9 * abs(slope), False
+    t, tiny, at_edge = 0.0, _FLAT * abs(slope), False
     for _ in range(_MOST_STEPS):
         ahead = t + slope / curvature if curvature > 0.0 else math.inf * slope
         if not low < ahead < high:
@@ -214,7 +217,7 @@ def _best_step(along, square, norm2, reach, radius, tilt, bend, low, high):
         if ahead == t:
             break
         t = ahead
-        slope, curvature = _slope(t, along, square, norm2, reach, radius, tilt, bend)
+        slope, curvature = _slope(t, along, square, norm2, s, radius, linear, beta)
         if slope > 0.0:
             low = t
         else:

@@ -1,0 +1,114 @@
+"""Newton's method under the contract of `base.py`: alone, and along paths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.rows import DenseRows
+from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
+from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.walk import Walk, without_margins
+
+__all__ = ["Newton"]
+
+#: Largest number of margins that a path keeps for the next radius; beyond it they are
+#: computed again, a pass for each point. It is a bound on memory, 128 MB.
+_KEPT_MARGINS = 1 << 24
+
+
+class Newton(Solver):
+    """Interior-point Newton steps on few of the rows (`newton.py`, `walk.py`)."""
+
+    name = "newton"
+
+    def supports(self, problem):
+        """Smooth noise: balls, ellipsoids and scales of the features."""
+        if problem.noise.smooth:
+            return None
+        return (
+            "The Newton solver needs smooth noise ('l2' or per-feature scales), not "
+            f"{problem.noise.name!r}; use solver='conic' for that shape."
+        )
+
+    def run(self, problem, control, start, decided):
+        """Solve from the primal point of `start`."""
+        return solve_newton(
+            problem,
+            control,
+            region=control.screening,
+            init=None if start is None else (start.point.w, start.point.b),
+            random_state=control.rng,
+            decided=decided,
+        )
+
+    def along(self, problem, control):
+        """Predict each solution from its neighbours along C and under the radius."""
+        return _NewtonPath(self, problem, control)
+
+
+class _NewtonPath(PathSolver):
+    """Predictions from the walk along C and from that under the radius before.
+
+    Where there are fewer rows than features everything happens in the span of the
+    rows, where w* must lie, as in `solve_newton`.
+    """
+
+    def __init__(self, solver: Newton, problem: Problem, control: Control):
+        super().__init__(solver)
+        self.rows, self.expand = problem.rows, None
+        if problem.n < problem.rows.d and problem.noise.isotropic:
+            coordinates, self.expand = problem.rows.rotated()
+            self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
+        inner = replace(problem, rows=self.rows)
+        self.walk = Walk(inner, control.screening, control.rng)
+        self.before: list[PrimalPoint | None] = []  # solutions under the radius before
+        self.here: list[PrimalPoint | None] = []  # those under this radius, so far
+
+    def next_radius(self):
+        self.before, self.here = self.here, []
+        self.walk.restart()
+
+    def accept(self, outcome, C):
+        if self.expand is not None:  # the solution is not known in the span
+            self.here.append(None)
+            self.walk.restart()
+            return
+        self.walk.accept(outcome.point, np.log(C))
+        self._remember()
+
+    def solve(self, problem, control, C, start, decided):
+        # The way back from the span of the rows takes the other half of the tolerance.
+        asked = control.tol
+        control.tol = asked if self.expand is None else 0.5 * asked
+        found = self.walk.step(
+            replace(problem, rows=self.rows),
+            control,
+            np.log(C),
+            decided=decided,
+            beside=self._neighbours(),
+        )
+        control.tol = asked
+        self._remember()
+        if self.expand is not None:
+            point = problem.at(self.expand(found.point.w), found.point.b)
+            found = Outcome(point, problem.dual_at(found.dual.alpha))
+        return control.judge(found)
+
+    def _remember(self) -> None:
+        """Keep the last point for the next radius, with its margins if they are few."""
+        last = self.walk.past[-1][1]
+        few = (len(self.here) + 1) * self.rows.n <= _KEPT_MARGINS
+        self.here.append(last if few else without_margins(last))
+
+    def _neighbours(self) -> tuple[PrimalPoint | None, PrimalPoint] | None:
+        """Solutions under the radius before: at the last C, and at this one."""
+        j = len(self.here)
+        if j >= len(self.before):
+            return None
+        start, end = self.before[j - 1] if j else None, self.before[j]
+        if end is None or (start is None and self.walk.past):
+            return None
+        return start, end
