@@ -1,7 +1,8 @@
 """`solve`: train a robust SVM and prove how good the answer is.
 
-Picks a solver, drives it, and returns a `Solution` whose certificate was evaluated on
-all n samples of the original problem, with the exact pair (w,b), α that it holds.
+Read the arguments, presolve, choose a solver, run attempts until one proves the
+tolerance, undo the presolve. The certificate of a `Solution` was evaluated on all n
+samples of the original problem, with the exact pair (w,b), α that it holds.
 """
 
 from __future__ import annotations
@@ -14,57 +15,24 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.data.opening import is_scaled, is_small
-from wideberth.problem import DualPoint, PrimalPoint, Problem
-from wideberth.problem.arrays import host, is_foreign, like
-from wideberth.problem.endpoints import critical_radius, null_certificate
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import L2, Correlated, as_shape
-from wideberth.problem.presolve import Units, cut_radii, in_units, out_of_range
-from wideberth.problem.thin import thinned
-from wideberth.problem.validation import (
-    check_flag,
-    check_positive,
-    check_size,
-    check_vector,
-    check_whole,
-    measured_data,
-    short,
-)
-from wideberth.screening import (
-    Partition,
-    Screener,
-    carry_dual,
-    null_point,
-    screen_points,
-    tells_something,
-)
-from wideberth.screening.bounds import available_tests
-from wideberth.screening.regions import REGIONS
+from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.arrays import host, like
+from wideberth.problem.diagnosis import out_of_range
+from wideberth.problem.endpoints import Bracket, critical_radius, null_certificate
+from wideberth.problem.presolve import Presolved, build_problem, cut_radii
+from wideberth.problem.validation import check_vector, short
+from wideberth.screening import null_point, tells_something
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
+from wideberth.solvers.adapters import (
+    check_choices,
+    choose_solver,
+    first_attempt,
+    make_control,
+)
+from wideberth.solvers.attempts import prove, proven
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton import solve_newton
-from wideberth.solvers.polish import polished
-from wideberth.solvers.registry import added_solver, solver_names
-from wideberth.solvers.rescue import attempt, bearable, rescued
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
-
-#: Rows or features up to which Newton's method is quick.
-_NARROW = 100
-#: Σc_i‖z_i‖² for each feature up to which the coordinate solver is the quicker one.
-_EASY = 1500.0
-#: Share of stored entries from which on sparse data is as good as dense, and the
-#: products of a Gram matrix up to which Newton's method takes about a second.
-_DENSE, _SECONDS = 0.3, 2_000_000_000
-#: Distance of a margin from 1 below which a warm start leaves α as it is.
-_DOUBT = 1e-3
-#: Entries of X up to which Newton's last digits are nearly free, and how far it goes
-#: for them: to the square of the tolerance, but no further than this.
-_SMALL_ENTRIES = 1 << 18
-_SMALL_AIM = 1e-9
-#: Steps of the descent that decides whether a model of tiny weights is the null model.
-_NULL_STEPS = 200
-
 
 #: A primal point and dual weights, if there are any, to start from.
 _Start = tuple[PrimalPoint, np.ndarray | None]
@@ -166,7 +134,7 @@ def solve(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
-    asked = {
+    stated = {
         "C": C,
         "radius": radius,
         "noise": noise,
@@ -174,37 +142,35 @@ def solve(
         "intercept_penalty": intercept_penalty,
         "sample_weight": sample_weight,
     }
-    how = {
-        "solver": solver,
-        "screening": screening,
+    limits = {
         "tol": tol,
         "max_iter": max_iter,
         "max_seconds": max_seconds,
-        "init": init,
         "callback": callback,
-        "random_state": random_state,
     }
+    how = {"solver": solver, "screening": screening, "random_state": random_state}
+    how |= limits | {"init": init}
     if is_small(X):
-        solution = solve(host(X), y, **asked, **how, quiet=True)
-        return _announced(_moved_to(solution, X), quiet)
-    if is_scaled(X, y, memory):
+        solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
+    elif is_scaled(X, y, memory):
         from wideberth.solvers.chunked import solve_data
 
-        solution = solve_data(X, y, **asked, **how, memory=memory, verbose=verbose)
-        return _announced(solution, quiet)
-    problem, units = cut_radii(*build_problem(X, y, **asked))
-    entries, told = problem.n * problem.rows.d, units.callback(callback)
-    control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    with units.quiet():
-        start = _start(problem, units, init)
-        outcome = _known(problem, control, start)
-        name = choose_solver(problem) if solver == "auto" else solver
-        if outcome is None:
-            outcome = _run(problem, control, name, screening, start, random_state)
-        outcome = finished(problem, control, outcome)
-        units.check_cut(outcome.point.omega)
-        solution = _solution(problem, control, outcome, name, screening, units)
-    return _announced(units.restore(solution), quiet)
+        solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)
+    else:
+        presolved = cut_radii(build_problem(X, y, **stated))
+        problem = presolved.problem
+        limits["callback"] = callback and presolved.callback(callback)
+        control = make_control(problem.n * problem.rows.d, **limits, started=started)
+        with np.errstate(all="ignore"):  # what overflows is certified, or not
+            start = None if init is None else _start(presolved, init)
+            name = choose_solver(problem) if solver == "auto" else solver
+            first = first_attempt(name, screening, start, random_state)
+            known = _known(problem, control, start)
+            found = prove(problem, control, known, first)
+            solution = _solution(presolved, control, found, name, screening)
+    for note in () if quiet else solution.notes:
+        warnings.warn(note, stacklevel=2)
+    return solution
 
 
 def _moved_to(solution: Solution, X) -> Solution:
@@ -213,264 +179,9 @@ def _moved_to(solution: Solution, X) -> Solution:
     return replace(solution, **{name: like(part, X) for name, part in own.items()})
 
 
-def _announced(solution: Solution, quiet: bool) -> Solution:
-    for note in () if quiet else solution.notes:
-        warnings.warn(note, stacklevel=3)
-    return solution
-
-
-def check_choices(solver, screening) -> None:
-    """Check the names of a solver and of a region."""
-    names = solver_names()
-    if not isinstance(solver, str) or solver not in names:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {names}.")
-    known = isinstance(screening, str) and screening in REGIONS
-    if screening is not None and not known:
-        raise ValueError(
-            f"screening={screening!r} is not known; choose None or one of "
-            f"{sorted(REGIONS)}."
-        )
-
-
-def build_problem(
-    X, y, *, noise, fit_intercept, intercept_penalty, factor=1.0, **options
-) -> tuple[Problem, Units]:
-    """The problem of user data, and the units and axes it is stated in.
-
-    `factor` is what its weights will be multiplied by; see `in_units`. Correlated noise
-    is noise of one level per feature in its principal axes; how far those are from
-    exact is part of every certificate (`_covariance`).
-    """
-    intercept = read_intercept(fit_intercept, intercept_penalty)
-    names = feature_names(X)
-    X, size = measured_data(X)
-    shape, axes = as_shape(noise, X.shape[1], names), None
-    if isinstance(shape, Correlated):
-        axes, shape = shape.axes, shape.principal
-        X = X @ axes
-    X = thinned(X)
-    problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
-    return in_units(problem, size, axes, factor)
-
-
-def read_intercept(fit_intercept, intercept_penalty) -> float | None:
-    """None, 0 or λ_b from what the user says about the intercept."""
-    fit_intercept = check_flag(fit_intercept, "fit_intercept")
-    penalty = check_size(intercept_penalty, "intercept_penalty")
-    if not fit_intercept and penalty:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
-        )
-    return penalty if fit_intercept else None
-
-
-def make_control(
-    entries: float, tol, max_iter, max_seconds, callback, started: float
-) -> Control:
-    """Check the limits of a run; on small data it aims beyond its tolerance."""
-    max_iter = check_whole(max_iter, "max_iter")
-    if callback is not None and not callable(callback):
-        raise ValueError(
-            f"callback={callback!r} must be a function of one dict, or None."
-        )
-    deadline = np.inf
-    if max_seconds is not None:
-        deadline = started + check_positive(max_seconds, "max_seconds")
-    tol = check_positive(tol, "tol")
-    small = entries <= _SMALL_ENTRIES
-    return Control(
-        tol,
-        max_iter,
-        deadline,
-        callback,
-        started=started,
-        aim=max(tol * tol, _SMALL_AIM) if small else np.inf,
-    )
-
-
-def choose_solver(problem: Problem, along_path: bool = False) -> str:
-    """The solver that "auto" stands for.
-
-    Sweeps are cheap where single samples push w little, Σc_i‖z_i‖² says how much in
-    all, and the more rows there are the fewer of them Newton's method reads. Its dense
-    algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
-    coordinate solver hands over to it. Where Newton is quick anyhow it spares the
-    compiler, and along a path it needs but a few steps from point to point.
-    (`make bench-choice`)
-    """
-    rows, n, d = problem.rows, problem.n, problem.rows.d
-    if not problem.noise.smooth:
-        return "conic"
-    if not isinstance(problem.noise, L2) or n * d <= _SMALL_ENTRIES or n <= _NARROW:
-        return "newton"
-    dense = rows.entries() > _DENSE * n * d and d <= n
-    algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECONDS)
-    if along_path or not algebra_is_quick:
-        return "newton" if algebra_is_quick else "coordinate"
-    push = float(problem.weights @ rows.norms() ** 2)
-    return "coordinate" if push <= _EASY * d else "newton"
-
-
-def _start(problem: Problem, units: Units, init) -> _Start | None:
-    """A warm start given by the user in the problem's units, if it is of any use."""
-    if init is None:
-        return None
-    w, b, alpha = _read_init(problem, init)
-    with np.errstate(all="ignore"):
-        if not units.plain:
-            w, b, alpha = units.inward(w, b, alpha)
-        point = problem.at(w, b)
-    return (point, alpha) if tells_something(point, null_point(problem)) else None
-
-
-def _known(problem: Problem, control: Control, init: _Start | None) -> Outcome | None:
-    """The answer, where the start or a closed form has it already."""
-    if init is not None:
-        point, alpha = init
-        if alpha is not None:
-            start = Outcome(point, problem.dual_at(alpha))
-            if start.gap <= control.tol * start.point.value:
-                start = polished(problem, start, control.tol)
-            if start.meets(control.tol):
-                return start
-    alpha = null_certificate(problem)
-    if alpha is None:
-        return None
-    return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
-
-
-def _run(problem, control, name, screening, init, random_state) -> Outcome:
-    def call(easier: Problem) -> Outcome:
-        if name == "conic":
-            return run_conic(easier, control)
-        return _iterate(easier, control, name, screening, init, random_state)
-
-    found = attempt(problem, call, bearable(name))
-    return null_if_optimal(problem, found, control.tol)
-
-
-def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
-    """What was found, its last digits mended, or a second attempt where none helps."""
-    found = polished(problem, found, control.tol)
-    if found.certificate.proves(control.tol) or control.exhausted():
-        return found
-    return rescued(problem, control, found)
-
-
-def run_conic(
-    problem: Problem, control: Control, decided: Partition | None = None
-) -> Outcome:
-    """Solve by Clarabel, without the samples that are decided already."""
-    from wideberth.solvers.conic import solve_conic
-
-    screener = Screener(problem, None, decided)
-    result = solve_conic(screener.problem)
-    control.steps = result.n_iter
-    alpha = screener.reduction.unfold(result.alpha)
-    outcome = Outcome(problem.at(result.w, result.b), problem.dual_at(alpha))
-    passes = problem.rows.passes.count
-    control.record(passes, outcome.certificate, screener.counts)
-    return outcome
-
-
-def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
-    """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
-
-    P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
-    `tol` of the optimum is left alone, unread.
-    """
-    point, dual = found.point, found.dual
-    longest = 4 * (tol * abs(point.value) + found.gap)
-    if not problem.largest_radius or not 0.5 * float(point.w @ point.w) <= longest:
-        return found
-    null = Outcome(null_point(problem), dual)
-    if not null.gap <= tol * null.point.value:
-        return found
-    if dual.w.any():
-        alpha = None
-        if not is_foreign(problem.y):
-            alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
-        if alpha is None:
-            return found
-        null = Outcome(null.point, problem.dual_at(alpha))
-    return null if null.meets(tol) else found
-
-
-def _iterate(problem, control, name, screening, init, random_state) -> Outcome:
-    """Run one of the solvers that screen while they go."""
-    if (added := added_solver(name)) is not None:
-        return added(problem, control, region=screening)
-    point, alpha = (None, None) if init is None else init
-    if name == "newton":
-        start = None if point is None else (point.w, point.b)
-        return solve_newton(
-            problem, control, region=screening, init=start, random_state=random_state
-        )
-    from wideberth.solvers.coordinate import solve_coordinate  # loads numba
-
-    if point is not None:
-        alpha = carried_dual(problem, point.w, point.b, alpha)
-    return solve_coordinate(
-        problem, control, region=screening, init=alpha, random_state=random_state
-    )
-
-
-def carried_dual(problem: Problem, w, b, alpha) -> np.ndarray:
-    """A dual start from a solution, which may be that of other weights or radii.
-
-    Where w leaves no doubt about a sample it goes to the bound it has now (theory §2,
-    KKT); the others keep their α. Without one, all are taken for settled and scaled.
-    """
-    slack = problem.at(w, b).slack
-    if alpha is None:
-        settled = problem.weights * (slack > 0)
-        return carry_dual(problem, settled, problem.weights).alpha
-    kept = np.where(slack < -_DOUBT, 0.0, alpha)
-    return np.where(slack > _DOUBT, problem.weights, kept)
-
-
-def _solution(problem, control, outcome, name, screening, units) -> Solution:
-    point, dual = outcome.point, outcome.dual
-    certificate = outcome.certificate
-    converged = certificate.proves(control.tol)
-    removed = saturated = np.zeros(problem.n, dtype=bool)
-    passes = problem.rows.passes.count
-    if screening is not None:
-        removed, saturated = proven(problem, point, dual, screening)
-    seconds = time.perf_counter() - control.started
-    notes = []
-    if not converged:
-        remedy = None if control.exhausted() else out_of_range(problem, units)
-        notes.append(not_converged(control, certificate, seconds, remedy))
-    elif not point.w.any():
-        notes.append(null_model(_critical(problem, units), dual.s > 0))
-    return Solution(
-        point.w,
-        point.b,
-        dual.alpha,
-        certificate,
-        bool(converged),
-        name,
-        control.steps,
-        passes,
-        seconds,
-        removed,
-        saturated,
-        control.trace,
-        tuple(notes),
-        problem.classes,
-    )
-
-
-def proven(problem: Problem, point: PrimalPoint, dual: DualPoint, region: str):
-    """Samples decided by the final certificate; one test does, the gap being small."""
-    test = available_tests(problem, region)[0]
-    partition = screen_points(problem, point, dual, region=region, test=test)
-    return partition.removed, partition.saturated
-
-
-def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | None]:
-    """A start as a point of the problem; where it comes from makes no difference."""
+def _start(presolved: Presolved, init) -> _Start | None:
+    """A warm start given by the user, where it is of any use."""
+    problem = presolved.problem
     if isinstance(init, Solution):
         init = init.w, init.b, init.alpha
     if not isinstance(init, tuple | list) or len(init) != 3:
@@ -484,11 +195,52 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
     b = float(check_vector([b], 1, "b of init")[0])
     if alpha is not None:
         alpha = check_vector(alpha, problem.n, "alpha of init")
-    return w, b, alpha
+    w, b, alpha = presolved.inward(w, b, alpha)
+    point = problem.at(w, b)
+    return (point, alpha) if tells_something(point, null_point(problem)) else None
 
 
-def _critical(problem: Problem, units: Units) -> str:
-    """The critical uniform radius in words."""
-    bracket = critical_radius(problem, max_iter=50)
-    lower, upper = units.radius(bracket.lower), units.radius(bracket.upper)
-    return f"between {lower:.4g} and {upper:.4g}" if lower < upper else f"{upper:.6g}"
+def _known(problem: Problem, control: Control, start: _Start | None) -> Outcome | None:
+    """The answer, where the start or a closed form has it already."""
+    if start is not None and start[1] is not None:
+        found = Outcome(start[0], problem.dual_at(start[1]))
+        if found.gap <= control.tol * found.point.value:
+            return found
+    alpha = null_certificate(problem)
+    return (
+        None if alpha is None else Outcome(null_point(problem), problem.dual_at(alpha))
+    )
+
+
+def _solution(presolved: Presolved, control, found, name, screening) -> Solution:
+    """What was found as the user's, with what is to be said about it."""
+    problem, point, dual = presolved.problem, found.point, found.dual
+    passes, converged = problem.rows.passes.count, found.certificate.proves(control.tol)
+    removed = saturated = np.zeros(problem.n, dtype=bool)
+    if screening is not None:
+        removed, saturated = proven(problem, found, screening)
+    seconds, notes = time.perf_counter() - control.started, []
+    if not converged:
+        remedy = None if control.exhausted() else out_of_range(problem, presolved)
+        notes.append(not_converged(control, found.certificate, seconds, remedy))
+    elif not point.w.any():
+        limit = critical_radius(problem, max_iter=50)
+        bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
+        notes.append(null_model(str(Bracket(*bounds)), dual.s > 0))
+    solution = Solution(
+        w=point.w,
+        b=point.b,
+        alpha=dual.alpha,
+        certificate=found.certificate,
+        converged=bool(converged),
+        solver=name,
+        n_iter=control.steps,
+        passes=passes,
+        seconds=seconds,
+        removed=removed,
+        saturated=saturated,
+        trace=control.trace,
+        notes=tuple(notes),
+        classes=problem.classes,  # type: ignore[arg-type]  # known of data
+    )
+    return presolved.restore(solution)

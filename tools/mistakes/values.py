@@ -69,22 +69,22 @@ MUTANTS = [
     Mutant(
         "units not undone in w",
         "problem/presolve.py",
-        "        w = w if self.sigma == 1.0 else w / self.sigma\n",
-        "",
+        "        return w / self.sigma, b, None if",
+        "        return w, b, None if",
         "problem/test_range.py::test_units_are_changed_exactly",
     ),
     Mutant(
         "units not undone in the values",
         "problem/presolve.py",
-        "return value if self.sigma == 1.0 else value / self.sigma / self.sigma\n",
-        "return value\n",
+        "        return value / self.sigma / self.sigma\n",
+        "        return value\n",
         "problem/test_range.py::test_units_are_changed_exactly",
     ),
     Mutant(
         "radii beyond the range cut without a word",
         "problem/presolve.py",
-        "        if self.cut is not None and omega > 0:\n",
-        "        if False:\n",
+        "self.cut is not None and self.problem.noise.support(solution.w) > 0",
+        "False",
         "problem/test_range.py::test_what_float64_cannot_hold_is_refused_by_name",
     ),
     Mutant(

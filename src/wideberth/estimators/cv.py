@@ -35,9 +35,9 @@ from wideberth.estimators.folds import (
 )
 from wideberth.estimators.linear import LinearClassifier, read_data, weighted_classes
 from wideberth.estimators.svc import RobustLinearSVC
+from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_per_sample, check_size
 from wideberth.solution import convergence_warning
-from wideberth.solve import build_problem
 from wideberth.solvers.grids import read_Cs, read_radii
 
 __all__ = ["RobustLinearSVCCV"]

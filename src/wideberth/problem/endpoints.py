@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.problem.presolve import build_problem
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding
 
@@ -50,15 +51,59 @@ class Bracket:
             return self.upper
         return (self.upper - self.lower) / self.upper
 
+    def __str__(self):
+        if self.lower < self.upper:
+            return f"between {self.lower:.4g} and {self.upper:.4g}"
+        return f"{self.upper:.6g}"
 
-def critical_radius(problem: Problem, *, tol=1e-3, max_iter=200) -> Bracket:
-    """Return the uniform radius from which on w* = 0, whatever the radii are now."""
-    if not isinstance(problem, Problem):
-        raise TypeError(
-            f"problem is a {type(problem).__name__}; critical_radius takes a Problem, "
-            "which Problem.from_data(X, y) makes of data in memory."
-        )
-    return critical_scale(problem.with_radii(1.0), tol=tol, max_iter=max_iter)
+
+def critical_radius(
+    X,
+    y=None,
+    *,
+    C=1.0,
+    noise="l2",
+    fit_intercept=True,
+    intercept_penalty=0.0,
+    sample_weight=None,
+    tol=1e-3,
+    max_iter=200,
+) -> Bracket:
+    """Return the uniform radius from which on the best robust model is w = 0.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d), or Problem
+        Data in memory; or a problem, which states all the rest but for its radii.
+    y : array of shape (n,)
+        Labels of two classes, as in `solve`.
+    C, noise, fit_intercept, intercept_penalty, sample_weight
+        As in `solve`.
+    tol : float
+        Relative width of the bracket to stop at.
+    max_iter : int
+        Most steps towards it; a closed form needs none.
+
+    Returns
+    -------
+    Bracket
+        `lower` and `upper` bounds, equal where there is a closed form.
+    """
+    if isinstance(X, Problem):
+        return critical_scale(X.with_radii(1.0), tol=tol, max_iter=max_iter)
+    presolved = build_problem(
+        X,
+        y,
+        C=C,
+        radius=0.0,
+        noise=noise,
+        fit_intercept=fit_intercept,
+        intercept_penalty=intercept_penalty,
+        sample_weight=sample_weight,
+    )
+    with np.errstate(all="ignore"):
+        found = critical_radius(presolved.problem, tol=tol, max_iter=max_iter)
+    return Bracket(presolved.radius(found.lower), presolved.radius(found.upper))
 
 
 def null_certificate(

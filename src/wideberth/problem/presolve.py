@@ -1,253 +1,318 @@
-"""Problems in numbers of a size that float64 can square: an exact change of units.
+"""Presolve: an exact change of problem, and the way back for whatever is found.
 
-With x_i = σx_i', ρ_i = σρ_i' and w = w'/σ every robust margin stays what it is, and
+`presolve` turns what a user states into what solvers are good at, by a chain of steps;
+each knows how points of the one problem are points of the other (`Presolved`):
 
-    σ²P(w,b) = ½‖w'‖² + ½(σ²λ_b)b² + Σ (σ²c_i) [1 − ψ_i(w,b)]_+
+* *Axes.* Correlated noise is noise of one level per feature in its principal axes. How
+  far those are from exact is part of every certificate (`covariance.py`).
+* *Units.* With x_i = σx_i', ρ_i = σρ_i' and w = w'/σ every robust margin stays, and
 
-is the problem of (x', ρ', σ²c, σ²λ_b), with the dual point α' = σ²α and all values σ²
-times as large (theory §1: Ω is homogeneous). For σ a power of two nothing is rounded on
-the way there or back, so a certificate of the one is a certificate of the other. Noise
-scales τ may be divided by a power of two that the radii take on.
+      σ²P(w,b) = ½‖w'‖² + ½(σ²λ_b)b² + Σ (σ²c_i) [1 − ψ_i(w,b)]_+
 
-Data whose entries, weights and radii are of usual size are left as they are, uncopied.
+  is the problem of (x', ρ', σ²c, σ²λ_b), with the dual point α' = σ²α and all values σ²
+  times as large (theory §1: Ω is homogeneous). For σ a power of two nothing is rounded
+  there or back, so a certificate of the one is a certificate of the other. Noise scales
+  τ may be divided by a power of two that the radii take on.
+* *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
+* *Radii* that float64 cannot square are cut, and the answer refused if they matter.
+
+The changes below serve attempts at hard problems; what they give is evaluated on the
+original: `span_of_rows`, `cap_weights`, `centre_columns`.
+
+Data of usual size is left as it is, uncopied.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.noise import Ellipsoid, Noise
-from wideberth.problem.problem import Certificate, Problem
-from wideberth.problem.rows import as_rows
-from wideberth.screening.regions import Region
-from wideberth.solution import Solution
+from wideberth.problem.certificate import Certificate
+from wideberth.problem.feature_names import feature_names
+from wideberth.problem.noise import L2, Correlated, Ellipsoid, Noise, as_shape
+from wideberth.problem.problem import Problem
+from wideberth.problem.rows import DenseRows, as_rows
+from wideberth.problem.validation import check_flag, check_size, measured_data
+
+if TYPE_CHECKING:
+    from wideberth.screening.regions import Region
+    from wideberth.solution import Solution
 
 __all__ = [
-    "BLURRED",
-    "USUAL",
-    "Units",
-    "blur",
+    "CACHED_ENTRIES",
+    "Presolved",
+    "build_problem",
+    "cap_weights",
+    "centre_columns",
     "check_radii",
     "cut_radii",
-    "in_units",
-    "out_of_range",
+    "presolve",
+    "read_intercept",
+    "span_of_rows",
+    "to_csr",
 ]
 
-#: Largest entry of X up to which, and from whose reciprocal on, X is used as it is.
+#: Entries of X that a processor's cache holds, 2 MB; the gains measured below it are
+#: within noise (`make bench-choice`, flat from 2¹⁶ to 2²⁰).
+CACHED_ENTRIES = 1 << 18
+#: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
+#: proof: sums of fourth powers of such numbers stay within float64.
 USUAL = 2.0**30
-#: The same of the weights c_i, and of noise scales.
-_USUAL_WEIGHT, _USUAL_NOISE = 2.0**100, 2.0**30
-#: Least largest weight: far from where float64 loses digits.
-_FAINT = -300
-#: Σc_i beyond which values overflow.
-_MOST_WEIGHT = 1e306
-#: Radius in units of the largest entry of X from which on only w = 0 is sought.
+#: Least largest weight that is used as it is; proof: w is about as small as c‖x‖, and
+#: the square of 2⁻³⁰⁰ keeps all its digits.
+_LEAST_WEIGHT = 2.0**-300
+#: Largest Σc_i, largest λ_b and reciprocal of the least λ_b; proof: float64 ends at
+#: 1.8e308, and values are sums of a few such terms.
+_LARGEST = 1e306
+#: Largest radius in units of the largest entry of X that is used as it is; proof: its
+#: square, times a weight of usual size, stays within float64.
 _LARGEST_RADIUS = 2.0**200
+#: Largest share of entries that are not zero at which dense data is stored as sparse;
+#: products are then twice as quick, Gram matrices three times (MNIST, 0.19).
+_MOSTLY_ZERO = 0.25
+#: Most features at which dense algebra is quick, whatever the zeros (`bench-choice`).
+_FEW_FEATURES = 100
 
 
-#: What to do where a covariance leaves its directions without noise open.
-BLURRED = (
-    "noise is a covariance whose own rounding blurs the directions without noise: give "
-    "a factor of it (wideberth.Correlated.from_factor)"
-)
+# -- steps, and the chain of them ----------------------------------------------------
+
+
+class Step:
+    """A change of problem: its points there and back. This one changes nothing."""
+
+    def inward(self, w, b, alpha):
+        """A point of the problem given as one of the problem changed."""
+        return w, b, alpha
+
+    def outward(self, w, b, alpha):
+        """A point of the problem changed as one of the problem given."""
+        return w, b, alpha
 
 
 @dataclass(frozen=True)
-class Units:
-    """What the numbers of a problem were divided by, and the axes it was turned to."""
+class Axes(Step):
+    """Rows turned to orthonormal axes."""
 
-    sigma: float = 1.0
-    axes: np.ndarray | None = None
-    #: What noise scales were divided by.
-    stretch: float = 1.0
-    #: The largest radius given, where it was cut down; the largest weight.
-    cut: float | None = None
-    heaviest: float = 1.0
-
-    @property
-    def usual(self) -> bool:
-        """Whether the problem is in the user's units, those being of usual size."""
-        return self.sigma == self.stretch == 1.0 and self.cut is None
-
-    def quiet(self):
-        """Context in which overflow passes without a word unless units are usual.
-
-        What comes of it is certified, or not.
-        """
-        return nullcontext() if self.usual else np.errstate(all="ignore")
-
-    @property
-    def plain(self) -> bool:
-        """Whether nothing has to be undone."""
-        return self.sigma == 1.0 and self.axes is None
+    axes: np.ndarray
 
     def inward(self, w, b, alpha):
-        """A point given by the user, in the problem's units."""
-        w = w if self.axes is None else self.axes.T @ w
+        return self.axes.T @ w, b, alpha
+
+    def outward(self, w, b, alpha):
+        return self.axes @ w, b, alpha
+
+
+@dataclass(frozen=True)
+class Units(Step):
+    """Rows divided by σ, noise scales by `stretch`; powers of two."""
+
+    sigma: float = 1.0
+    stretch: float = 1.0
+
+    def inward(self, w, b, alpha):
         scale = self.sigma
         return w * scale, b, None if alpha is None else alpha * scale * scale
 
+    def outward(self, w, b, alpha):
+        return w / self.sigma, b, None if alpha is None else self.value(alpha)
+
+    def value(self, value):
+        """Dual weights or an objective."""
+        return value / self.sigma / self.sigma
+
+
+@dataclass(frozen=True)
+class Span(Step):
+    """Rows in an orthonormal basis of their span."""
+
+    expand: Callable[[np.ndarray], np.ndarray]
+
+    def outward(self, w, b, alpha):
+        return self.expand(w), b, alpha
+
+
+@dataclass(frozen=True)
+class Presolved:
+    """A problem to solve, and what brings answers back to the problem as given.
+
+    `cut` is the largest radius given, where it was cut down.
+    """
+
+    problem: Problem
+    steps: tuple[Step, ...] = ()
+    units: Units = Units()
+    cut: float | None = None
+
+    def inward(self, w, b, alpha):
+        """A point given by the user, of the problem to solve."""
+        for step in self.steps:
+            w, b, alpha = step.inward(w, b, alpha)
+        return w, b, alpha
+
+    def outward(self, w, b, alpha):
+        """A point of the problem solved, as the user's."""
+        for step in reversed(self.steps):
+            w, b, alpha = step.outward(w, b, alpha)
+        return w, b, alpha
+
     def weights(self, w: np.ndarray) -> np.ndarray:
-        """Weights of the features in the user's units."""
-        w = w if self.sigma == 1.0 else w / self.sigma
-        return w if self.axes is None else self.axes @ w
+        """Weights of the features, as the user's."""
+        return self.outward(w, 0.0, None)[0]
 
     def value(self, value):
         """Dual weights or an objective, in the user's units."""
-        return value if self.sigma == 1.0 else value / self.sigma / self.sigma
+        return self.units.value(value)
 
     def radius(self, radius: float) -> float:
         """A radius in the user's units."""
-        return radius * self.sigma / self.stretch
+        return radius * self.units.sigma / self.units.stretch
 
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same proof in the user's units."""
-        if self.sigma == 1.0:
-            return certificate
         primal = self.value(certificate.primal)
         if certificate.primal > 0 and primal < np.finfo(float).tiny:
+            heaviest = self.value(float(self.problem.weights.max()))
             raise ValueError(
                 f"The objective, {primal:.1e}, is below the range of float64 for C·"
-                f"sample_weight={self.heaviest:.1e} and X of this size: raise C, or "
+                f"sample_weight={heaviest:.1e} and X of this size: raise C, or "
                 "scale X down."
             )
         dual, rounding = self.value(certificate.dual), self.value(certificate.rounding)
         return Certificate(primal, dual, rounding)
 
+    def entry(self, entry: dict) -> dict:
+        """An entry of a trace in the user's units."""
+        return entry | {name: self.value(entry[name]) for name in _VALUES}
+
     def region(self, region: Region) -> Region:
         """A region of the optimum in the user's units."""
-        if self.sigma == self.stretch == 1.0:
-            return region
-        w, s, curvature, anchor = self.weights, self.sigma, region.curvature, None
+        sigma, stretch = self.units.sigma, self.units.stretch
+        curvature, anchor = region.curvature, region.anchor
         if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
             curvature = replace(
                 curvature,
-                s=self.value(curvature.s) * s / self.stretch,
-                v=self.stretch * curvature.v,
-                factor=self.stretch * s * curvature.factor,
+                s=self.value(curvature.s) * sigma / stretch,
+                v=stretch * curvature.v,
+                factor=stretch * sigma * curvature.factor,
             )
-        if region.anchor is not None:
-            anchor = w(region.anchor[0]), region.anchor[1]
         return replace(
             region,
-            w=w(region.w),
-            radius=region.radius / s,
+            w=self.weights(region.w),
+            radius=region.radius / sigma,
             gap=self.value(region.gap),
-            reach=region.reach / s,
+            reach=region.reach / sigma,
             curvature=curvature,
-            anchor=anchor,
+            anchor=anchor and (self.weights(anchor[0]), anchor[1]),
         )
 
-    def entry(self, entry: dict) -> dict:
-        """An entry of a trace in the user's units."""
-        changed = {name: self.value(entry[name]) for name in ("primal", "dual", "gap")}
-        return entry | changed
-
-    def callback(self, callback):
-        """A callback that is told the user's units."""
-        if callback is None or self.sigma == 1.0:
-            return callback
-        return lambda entry: callback(self.entry(entry))
-
-    def check_cut(self, omega: float) -> None:
-        """Refuse an answer that radii beyond the range still bear on.
+    def restore(self, solution: Solution) -> Solution:
+        """A solution of the problem as given, or a refusal if cut radii bear on it.
 
         With Ω(w) = 0 the primal knows of no radius, and a larger one only raises the
         dual value: such an answer holds for the radii as given.
         """
-        if self.cut is not None and omega > 0:
+        if self.cut is not None and self.problem.noise.support(solution.w) > 0:
             raise ValueError(
                 f"radius (times noise scale) reaches {self.cut:.3g}, more than "
                 f"{_LARGEST_RADIUS:.0e} times the largest entry of X, and yet it does "
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
-
-    def restore(self, solution: Solution) -> Solution:
-        """A solution in the user's units."""
-        if self.plain:
+        if not self.steps:
             return solution
-        trace = solution.trace
-        return replace(
-            solution,
-            w=self.weights(solution.w),
-            alpha=self.value(solution.alpha),
-            certificate=self.certificate(solution.certificate),
-            trace=trace if self.sigma == 1.0 else [self.entry(e) for e in trace],
+        w, b, alpha = self.outward(solution.w, solution.b, solution.alpha)
+        trace = [self.entry(entry) for entry in solution.trace]
+        proof = self.certificate(solution.certificate)
+        return replace(solution, w=w, b=b, alpha=alpha, certificate=proof, trace=trace)
+
+    def callback(self, callback):
+        """A callback that is told the user's units."""
+        if callback is None or self.units.sigma == 1.0:
+            return callback
+        return lambda entry: callback(self.entry(entry))
+
+
+#: What an entry of a trace holds in the units of the objective.
+_VALUES = ("primal", "dual", "gap")
+
+
+# -- from the user's problem to that of the solvers ----------------------------------
+
+
+def build_problem(
+    X, y, *, noise, fit_intercept, intercept_penalty, factor=1.0, **options
+) -> Presolved:
+    """Check what a user states, and presolve it; `factor` as in `presolve`."""
+    intercept = read_intercept(fit_intercept, intercept_penalty)
+    names = feature_names(X)
+    X, size = measured_data(X)
+    shape, axes = as_shape(noise, X.shape[1], names), None
+    if isinstance(shape, Correlated):
+        axes, shape = shape.axes, shape.principal
+        X = X @ axes
+    X = to_csr(X)
+    problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
+    return presolve(problem, size, axes, factor)
+
+
+def read_intercept(fit_intercept, intercept_penalty) -> float | None:
+    """None, 0 or λ_b from what the user says about the intercept."""
+    fit_intercept = check_flag(fit_intercept, "fit_intercept")
+    penalty = check_size(intercept_penalty, "intercept_penalty")
+    if not fit_intercept and penalty:
+        raise ValueError(
+            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
+    return penalty if fit_intercept else None
 
 
-def in_units(
-    problem: Problem, size: float, axes=None, factor: float | None = 1.0
-) -> tuple[Problem, Units]:
-    """The problem in units that suit float64, and what brings answers back.
+def presolve(
+    problem: Problem, size: float = np.inf, axes=None, factor: float | None = 1.0
+) -> Presolved:
+    """The problem in units that suit float64.
 
-    `size` is ‖X‖ (Frobenius), or infinite where that overflows; `factor` what the
-    weights will be multiplied by, or None where that depends on the units.
+    `size` is ‖X‖ (Frobenius), or infinite where that is not known; `axes` those that
+    its rows were turned to; `factor` what its weights will be multiplied by, or None
+    where that depends on the units.
     """
-    X, weights = problem.rows.X, problem.weights
+    steps: tuple[Step, ...] = () if axes is None else (Axes(axes),)
+    heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
     noise, stretch = _usual_noise(problem.noise)
-    heaviest = 0.0 if factor is None else factor * float(weights.max())
-    usual = _is_usual(X, size)
-    usual_weight = 1 / _USUAL_WEIGHT <= heaviest <= _USUAL_WEIGHT or heaviest == 0
-    if usual and usual_weight and stretch == 1.0:
-        return problem, Units(axes=axes)
-    sigma = 1.0 if usual and usual_weight else _sigma(X, heaviest)
-    rows = problem.rows
-    if sigma != 1.0:
-        rows = as_rows(_divided(X, sigma), problem.y)
-    with np.errstate(over="ignore", under="ignore"):
-        radii = problem.radii / sigma * stretch
-        weights = weights * sigma * sigma
-        total = float(weights.sum())
-    if not total < _MOST_WEIGHT:
+    usual = _is_usual(problem.rows.X, size)
+    usual = usual and (heaviest >= _LEAST_WEIGHT or heaviest == 0)
+    sigma = 1.0 if usual else _sigma(problem.rows.X, heaviest)
+    if not heaviest * sigma * sigma * problem.n < _LARGEST:
         raise ValueError(
             f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
             "than float64 can hold. Lower C, or scale X down."
         )
-    intercept = problem.intercept
-    if intercept:
-        intercept = _penalty(intercept, sigma)
-    scaled = replace(
-        problem,
-        rows=rows,
-        weights=weights,
-        radii=radii,
-        noise=noise,
-        intercept=intercept,
-    )
-    return scaled, Units(sigma, axes, stretch, heaviest=heaviest)
-
-
-def cut_radii(problem: Problem, units: Units) -> tuple[Problem, Units]:
-    """The problem with radii that float64 can square; `Units.check_cut` must follow."""
-    widest = float(problem.radii.max())
-    if widest <= _LARGEST_RADIUS:
-        return problem, units
-    cut = units.radius(widest) * units.stretch
-    radii = np.minimum(problem.radii, _LARGEST_RADIUS)
-    return replace(problem, radii=radii), replace(units, cut=cut)
-
-
-def check_radii(problem: Problem, units: Units, factor: float) -> None:
-    """Refuse radii, `factor` times those of a problem, that are out of range."""
-    widest = factor * float(problem.radii.max())
-    if not widest <= _LARGEST_RADIUS:
-        raise ValueError(
-            f"radii reach {units.radius(widest):.3g}, more than {_LARGEST_RADIUS:.0e} "
-            "times the largest entry of X: out of the range of float64, and no model "
-            "survives a fraction of it. Lower the largest of them."
+    if sigma == stretch == 1.0:
+        return Presolved(problem, steps)
+    rows, units = problem.rows, Units(sigma, stretch)
+    if sigma != 1.0:
+        rows = as_rows(rows.X.astype(np.float64) * (1 / sigma), problem.y)
+    with np.errstate(over="ignore", under="ignore"):
+        changed = replace(
+            problem,
+            rows=rows,
+            weights=problem.weights * sigma * sigma,
+            radii=problem.radii / sigma * stretch,
+            noise=noise,
+            intercept=_penalty(problem.intercept, sigma),
         )
+    return Presolved(changed, (*steps, units), units)
 
 
-def _penalty(penalty: float, sigma: float) -> float:
+def _penalty(penalty: float | None, sigma: float) -> float | None:
+    if not penalty:
+        return penalty
     scaled = penalty * sigma * sigma
-    if not 1e-306 <= scaled <= 1e306:
+    if not 1 / _LARGEST <= scaled <= _LARGEST:
         raise ValueError(
             f"intercept_penalty={penalty:.3g} beside X of size {sigma:.0e} is out of "
             "the range of float64: penalty·‖x‖² must lie within 1e±306. Choose 0 (a "
@@ -261,9 +326,9 @@ def _usual_noise(noise: Noise) -> tuple[Noise, float]:
     if not isinstance(noise, Ellipsoid):
         return noise, 1.0
     largest = float(noise.scales.max(initial=0.0))
-    if largest == 0 or 1 / _USUAL_NOISE <= largest <= _USUAL_NOISE:
+    if largest == 0 or 1 / USUAL <= largest <= USUAL:
         return noise, 1.0
-    stretch = _power_of_two(largest)
+    stretch = _power_of_two(math.frexp(largest)[1])
     usual = Ellipsoid(
         noise.scales / stretch,
         turn_error=noise.turn_error,
@@ -281,8 +346,13 @@ def _sigma(X, heaviest: float) -> float:
     largest = _largest_entry(X)
     exponent = math.frexp(largest)[1] if largest > 0 else 0
     if heaviest > 0:
-        least = (_FAINT - math.frexp(heaviest)[1]) // 2
-        exponent = max(exponent, least)
+        least = math.frexp(_LEAST_WEIGHT)[1] - math.frexp(heaviest)[1]
+        exponent = max(exponent, least // 2)
+    return _power_of_two(exponent)
+
+
+def _power_of_two(exponent: int) -> float:
+    """2 to this power, kept where its reciprocal is a normal number too."""
     return 2.0 ** min(max(exponent, -1000), 1000)
 
 
@@ -299,73 +369,86 @@ def _largest_entry(X) -> float:
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
-def _power_of_two(value: float) -> float:
-    return 2.0 ** min(max(math.frexp(value)[1], -1000), 1000)
+def to_csr(X):
+    """X as CSR if it is a large, wide array of which at most a quarter is not zero."""
+    large = isinstance(X, np.ndarray) and X.size > CACHED_ENTRIES
+    if not large or X.shape[1] <= _FEW_FEATURES:
+        return X
+    looked_at = X[:: max(len(X) // 1000, 1)]
+    if np.count_nonzero(looked_at) > _MOSTLY_ZERO * looked_at.size:
+        return X
+    size = max((1 << 20) // X.shape[1], 1)  # converted at a time: indices take space
+    blocks = [sp.csr_array(X[start : start + size]) for start in range(0, len(X), size)]
+    if sum(block.nnz for block in blocks) > _MOSTLY_ZERO * X.size:
+        return X
+    return sp.vstack(blocks, format="csr")
 
 
-def _divided(X, sigma: float):
-    """X/σ as float64, in the same form."""
-    if sp.issparse(X):
-        return sp.csr_array(
-            (X.data.astype(np.float64) / sigma, X.indices, X.indptr), X.shape
+def cut_radii(presolved: Presolved) -> Presolved:
+    """The problem with radii that float64 can square; `restore` checks the answer."""
+    problem, widest = presolved.problem, float(presolved.problem.radii.max())
+    if widest <= _LARGEST_RADIUS:
+        return presolved
+    radii = np.minimum(problem.radii, _LARGEST_RADIUS)
+    cut = presolved.radius(widest) * presolved.units.stretch
+    return replace(presolved, problem=replace(problem, radii=radii), cut=cut)
+
+
+def check_radii(presolved: Presolved, factor: float = 1.0) -> None:
+    """Refuse radii, `factor` times those of the problem, that are out of range."""
+    widest = factor * float(presolved.problem.radii.max())
+    if not widest <= _LARGEST_RADIUS:
+        raise ValueError(
+            f"radii reach {presolved.radius(widest):.3g}, more than "
+            f"{_LARGEST_RADIUS:.0e} times the largest entry of X: out of the range of "
+            "float64, and no model survives a fraction of it. Lower the largest of "
+            "them."
         )
-    return X.astype(np.float64) / sigma
 
 
-def out_of_range(problem: Problem, units: Units) -> str:
-    """Which quantity is too large or too small beside the others; what to do."""
-    norms, used = problem.rows.norms(), problem.weights > 0
-    weights, sigma = problem.weights[used], units.sigma
-    pull = float((weights * norms[used] ** 2).max(initial=0.0))
-    columns = _column_sizes(problem.rows.X)
-    columns = columns[columns > 0]
-    spread = float(columns.max() / columns.min()) if columns.size else 1.0
-    span = float(weights.max() / weights.min()) if weights.size else 1.0
-    largest = float(columns.max()) * sigma if columns.size else 0.0
-    widest = float(problem.radii.max()) if units.cut is None else np.inf
-    faint = float(weights.sum()) / problem.intercept if problem.intercept else 0.0
-    causes = [
-        (
-            spread / 1e6,
-            f"the features of X differ in size by a factor of {spread:.1e}: scale them "
-            "to similar size",
-        ),
-        (
-            span / 1e6,
-            f"sample_weight spans a factor of {span:.1e}: bring the weights closer "
-            "together",
-        ),
-        (
-            widest / 1e6,
-            f"radius reaches {units.cut or units.radius(widest):.1e} beside entries of "
-            f"X up to {largest:.1e}: lower the largest radius",
-        ),
-        (
-            faint / 1e6,
-            f"intercept_penalty is {faint:.1e} times smaller than the weights: choose "
-            "0, a free intercept",
-        ),
-        (blur(problem.noise) / 1e6, BLURRED),
-        (
-            pull / 1e6,
-            f"C·sample_weight·‖x‖² reaches {pull:.1e}: lower C, or scale X down",
-        ),
-    ]
-    size, words = max(causes)
-    if size < 1:
-        words = "raise tol, or scale the features of X"
-    return words
+# -- changes of problem for attempts at a proof --------------------------------------
 
 
-def blur(noise: Noise) -> float:
-    """Roundings by which Ω may be off: about d^1.5, or 10⁸ where Σ leaves it open."""
-    if not isinstance(noise, Ellipsoid) or not noise.scales.any():
-        return 1.0
-    return noise.support_error / noise.lipschitz(noise.scales.size) / 2.0**-53
+def span_of_rows(problem: Problem) -> Presolved:
+    """The problem in the span of its rows, where w* must lie under ℓ2 noise.
+
+    ‖w‖ and ⟨w,x_i⟩ are all that matters there, so wide data of n rows becomes n×n.
+    Folded samples may pull out of the span: with them, nothing changes.
+    """
+    wide = problem.n < problem.rows.d and problem.folded is None
+    if not wide or not isinstance(problem.noise, L2):
+        return Presolved(problem)
+    coordinates, expand = problem.rows.rotated()
+    rows = DenseRows(coordinates, problem.y, problem.rows.passes)
+    return Presolved(replace(problem, rows=rows), (Span(expand),))
 
 
-def _column_sizes(X) -> np.ndarray:
-    """Largest absolute value of every column."""
-    if sp.issparse(X):
-        return np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
-    return np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+def cap_weights(problem: Problem, most: float) -> Problem:
+    """The problem with no c_i‖z_i‖² beyond `most`; the same object if none is.
+
+    Where the optimum has α_i < c_i for the largest weights, they may as well be
+    smaller: the problem has the same solution, and its dual points are feasible.
+    """
+    heaviest = float(problem.weights.max(initial=0.0))
+    if heaviest * problem.rows.d * USUAL**2 <= most:
+        return problem  # entries are at most `USUAL`: no pass is needed to see it
+    largest = float(problem.rows.norms().max(initial=0.0))
+    cap = most / largest / largest if largest > 0 else np.inf
+    if heaviest <= cap:
+        return problem
+    return problem.with_weights(np.minimum(problem.weights, cap))
+
+
+def centre_columns(problem: Problem) -> Problem:
+    """The problem with columns of mean 0, where a free intercept makes up for it.
+
+    The same w and α in exact arithmetic, and far better conditioned where columns
+    hardly vary: dates, or anything constant.
+    """
+    X = problem.rows.X
+    X = X.toarray() if sp.issparse(X) else X
+    means = X.mean(axis=0, dtype=np.float64)
+    rows, fold = DenseRows(X - means, problem.y, problem.rows.passes), problem.folded
+    if fold is not None:  # Σc_iy_i(x_i − means)
+        fold = replace(fold, d=fold.d - fold.balance * means)
+    return replace(problem, rows=rows, folded=fold)

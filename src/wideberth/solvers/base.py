@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from wideberth.problem import Certificate, DualPoint, PrimalPoint
 from wideberth.screening import Screener
 
-__all__ = ["Best", "Control", "Outcome"]
+__all__ = ["OUT_OF_PRECISION", "Best", "Control", "Outcome"]
+
+#: The status of a run that ended short of its tolerance though no limit was reached.
+OUT_OF_PRECISION = "out of precision"
 
 
 @dataclass
@@ -48,6 +52,20 @@ class Control:
         """Whether the callback or the clock put an end to it."""
         return self.stopped or time.perf_counter() > self.deadline
 
+    def status(self, certificate: Certificate) -> str:
+        """How a run stands: solved, or what keeps it from going on.
+
+        One of "solved", "stopped" (by the callback), "out of time", "out of steps" and
+        "out of precision": the solver came no further by itself.
+        """
+        if certificate.proves(self.tol):
+            return "solved"
+        if self.stopped:
+            return "stopped"
+        if time.perf_counter() > self.deadline:
+            return "out of time"
+        return "out of steps" if self.steps >= self.max_iter else OUT_OF_PRECISION
+
     def record(self, passes: float, certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True."""
         entry = {
@@ -73,7 +91,7 @@ class Outcome:
     point: PrimalPoint
     dual: DualPoint
 
-    @property
+    @cached_property
     def certificate(self) -> Certificate:
         """What the two points prove."""
         return Certificate.of(self.point, self.dual)

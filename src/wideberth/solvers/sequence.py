@@ -17,19 +17,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import L2
+from wideberth.problem.presolve import cap_weights
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, screen_points
 from wideberth.screening.bounds import available_tests
-from wideberth.solve import carried_dual, finished, null_if_optimal, proven, run_conic
+from wideberth.solvers.adapters import BEARABLE, carried_dual, run_conic
+from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.registry import added_solver
-from wideberth.solvers.rescue import attempt, bearable
 from wideberth.solvers.walk import Place, Walk
 
 __all__ = ["Found", "Sequence", "carry"]
@@ -144,19 +146,18 @@ class Sequence:
                 decided = decided if outcome else None
         if outcome is not None:
             self.solver.skip(outcome, C)
-        else:
 
-            def call(easier: Problem) -> Outcome:
-                known = carried, decided
-                if easier is not problem:  # what is known is about other weights
-                    known = None, None
-                return self.solver.solve(easier, control, C, *known)
-
-            outcome = attempt(problem, call, bearable(self.name))
-            outcome = null_if_optimal(problem, outcome, control.tol)
+        def first(easier: Problem, control: Control) -> Outcome:
+            known = carried, decided
+            if easier is not problem:  # what is known is about other weights
+                known = None, None
+            found = self.solver.solve(easier, control, C, *known)
             # Afresh: what was folded on the way has left its rounding in d.
-            outcome = replace(outcome, dual=problem.dual_at(outcome.dual.alpha))
-        outcome = finished(problem, control, outcome)
+            return replace(found, dual=easier.dual_at(found.dual.alpha))
+
+        change = partial(cap_weights, most=BEARABLE.get(self.name, 1e30))
+        attempt = None if outcome is not None else Attempt(change, first)
+        outcome = prove(problem, control, outcome, attempt)
         return self._found(problem, control, outcome, decided, passes)
 
     def _known(self, problem, control, carried, null) -> Outcome | None:
@@ -205,9 +206,7 @@ class Sequence:
         removed = saturated = np.zeros(problem.n, dtype=bool)
         spent = problem.rows.passes.count - passes
         if self.screening is not None and self.proofs:
-            removed, saturated = proven(
-                problem, outcome.point, outcome.dual, self.screening
-            )
+            removed, saturated = proven(problem, outcome, self.screening)
         certificate = outcome.certificate
         return Found(
             outcome,
