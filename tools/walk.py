@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = str(ROOT / "src" / "wideberth")
+import wideberth
+
+PACKAGE = str(Path(wideberth.__file__).parent)
 #: The function whose first call ends the count of `before`.
 STEP = "InteriorPoint.step"
 
@@ -21,9 +23,11 @@ STEP = "InteriorPoint.step"
 def walk(call: Callable[[], object]) -> dict:
     """Run `call` under a profiler; figures, and the functions in order of first use.
 
-    Certificates, primal and dual points count where they are of as many samples as the
-    largest problem that the call evaluates.
+    Properties are fields to a reader, and comprehensions part of the function around
+    them: neither counts. Certificates, primal and dual points count where they are of
+    as many samples as the largest problem that the call evaluates.
     """
+    fields = _properties()
     seen: dict[tuple[str, str], None] = {}
     before: list[tuple[str, str]] | None = None
     evaluated: list[tuple[str, int]] = []
@@ -34,6 +38,8 @@ def walk(call: Callable[[], object]) -> dict:
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
         name = code.co_qualname
+        if code in fields or name.endswith(">"):
+            return
         if name == STEP and before is None:
             before = list(seen)
         seen[code.co_filename.removeprefix(PACKAGE + "/"), name] = None
@@ -63,17 +69,30 @@ def walk(call: Callable[[], object]) -> dict:
     }
 
 
+def _properties() -> set:
+    """The code of every property of the package's classes that are loaded."""
+    found = set()
+    for module in [
+        m for name, m in sys.modules.items() if name.startswith("wideberth")
+    ]:
+        for part in vars(module).values():
+            for member in vars(part).values() if isinstance(part, type) else ():
+                if isinstance(member, property) and member.fget is not None:
+                    found.add(member.fget.__code__)
+                elif isinstance(member, cached_property):
+                    found.add(member.func.__code__)
+    return found
+
+
 def breast_cancer(**options) -> dict:
     """The walk of `solve` on breast cancer, after a call that loads what it needs."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.preprocessing import StandardScaler
 
-    from wideberth import solve
-
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    solve(X, y, C=1.0, radius=0.05, **options)
-    return walk(lambda: solve(X, y, C=1.0, radius=0.05, **options))
+    wideberth.solve(X, y, C=1.0, radius=0.05, **options)
+    return walk(lambda: wideberth.solve(X, y, C=1.0, radius=0.05, **options))
 
 
 def main() -> None:

@@ -128,7 +128,7 @@ MUTANTS = [
     ),
     Mutant(
         "errors of the axes lost in other units",
-        "problem/presolve.py",
+        "problem/units.py",
         "        support_error=noise.support_error / stretch,\n",
         "",
         "problem/test_covariance.py::test_other_units_keep_the_errors_of_the_axes",

@@ -68,14 +68,14 @@ MUTANTS = [
     ),
     Mutant(
         "units not undone in w",
-        "problem/presolve.py",
+        "problem/units.py",
         "        return w / self.sigma, b, None if",
         "        return w, b, None if",
         "problem/test_range.py::test_units_are_changed_exactly",
     ),
     Mutant(
         "units not undone in the values",
-        "problem/presolve.py",
+        "problem/units.py",
         "        return value / self.sigma / self.sigma\n",
         "        return value\n",
         "problem/test_range.py::test_units_are_changed_exactly",
