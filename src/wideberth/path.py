@@ -363,7 +363,7 @@ def prepare_path(
     tol, max_iter, max_seconds, callback = limits
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    name = choose_solver(problem, along_path=True) if solver == "auto" else solver
+    name = choose_solver(problem, along_path=True).name if solver == "auto" else solver
     shape = problem.n, problem.rows.d
     found = Path(values, factors, *shape, name, keep_alphas, problem.classes)
     sequence = Sequence(problem, control, name, screening, random_state, proofs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wideberth.problem.arrays import namespace
 from wideberth.problem.certificate import PROVABLE, Certificate
-from wideberth.solvers.base import OUT_OF_PRECISION, Control
+from wideberth.solvers.base import Control
 
 __all__ = [
     "NullModelWarning",
@@ -134,7 +134,7 @@ _REMEDIES = {
     "out of steps": "raise max_iter={0.max_iter}",
     "out of time": "raise max_seconds",
     "stopped": "the callback asked to stop",
-    OUT_OF_PRECISION: "raise tol, lower C, or scale the features of X",
+    "out of precision": "raise tol, lower C, or scale the features of X",
 }
 
 
@@ -144,7 +144,7 @@ def not_converged(
     """The warning that the tolerance was not met, and what to do about it."""
     status = control.status(certificate)
     words = remedy or _REMEDIES[status].format(control)
-    if status == OUT_OF_PRECISION:
+    if status == "out of precision":
         words = f"{who_is_to_blame(certificate, control.tol)}: {words}"
     return convergence_warning(
         f"Not converged: {shortfall(certificate, control.tol)} after {control.steps} "

@@ -11,31 +11,29 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from wideberth.data.opening import is_scaled, is_small
-from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius, null_certificate
-from wideberth.problem.presolve import Presolved, build_problem, cut_radii
+from wideberth.problem.presolve import Presolved, build_problem, cap_weights, cut_radii
 from wideberth.problem.validation import check_vector, short
-from wideberth.screening import null_point, tells_something
+from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
 from wideberth.solvers.adapters import (
     check_choices,
     choose_solver,
-    first_attempt,
+    get_solver,
     make_control,
 )
-from wideberth.solvers.attempts import prove, proven
+from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
-
-#: A primal point and dual weights, if there are any, to start from.
-_Start = tuple[PrimalPoint, np.ndarray | None]
 
 
 def solve(
@@ -149,7 +147,7 @@ def solve(
         "callback": callback,
     }
     how = {"solver": solver, "screening": screening, "random_state": random_state}
-    how |= limits | {"init": init}
+    how |= {"init": init} | limits
     if is_small(X):
         solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
     elif is_scaled(X, y, memory):
@@ -161,13 +159,16 @@ def solve(
         problem = presolved.problem
         limits["callback"] = callback and presolved.callback(callback)
         control = make_control(problem.n * problem.rows.d, **limits, started=started)
+        control.screening, control.rng = screening, np.random.default_rng(random_state)
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)
-            name = choose_solver(problem) if solver == "auto" else solver
-            first = first_attempt(name, screening, start, random_state)
-            known = _known(problem, control, start)
-            found = prove(problem, control, known, first)
-            solution = _solution(presolved, control, found, name, screening)
+            chosen = choose_solver(problem) if solver == "auto" else get_solver(solver)
+            first = Attempt(
+                partial(cap_weights, most=chosen.weight_limit),
+                partial(chosen.solve, start=start),
+            )
+            found = prove(problem, control, _known(problem, control, start), first)
+            solution = _solution(presolved, control, found, chosen.name)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
     return solution
@@ -179,7 +180,7 @@ def _moved_to(solution: Solution, X) -> Solution:
     return replace(solution, **{name: like(part, X) for name, part in own.items()})
 
 
-def _start(presolved: Presolved, init) -> _Start | None:
+def _start(presolved: Presolved, init) -> Outcome | None:
     """A warm start given by the user, where it is of any use."""
     problem = presolved.problem
     if isinstance(init, Solution):
@@ -197,28 +198,32 @@ def _start(presolved: Presolved, init) -> _Start | None:
         alpha = check_vector(alpha, problem.n, "alpha of init")
     w, b, alpha = presolved.inward(w, b, alpha)
     point = problem.at(w, b)
-    return (point, alpha) if tells_something(point, null_point(problem)) else None
+    if not tells_something(point, null_point(problem)):
+        return None
+    if alpha is None:  # all samples are taken to be at a bound, and scaled
+        at_bounds = problem.weights * (point.slack > 0)
+        return Outcome(point, carry_dual(problem, at_bounds, problem.weights))
+    return Outcome(point, problem.dual_at(alpha))
 
 
-def _known(problem: Problem, control: Control, start: _Start | None) -> Outcome | None:
+def _known(problem: Problem, control: Control, start: Outcome | None) -> Outcome | None:
     """The answer, where the start or a closed form has it already."""
-    if start is not None and start[1] is not None:
-        found = Outcome(start[0], problem.dual_at(start[1]))
-        if found.gap <= control.tol * found.point.value:
-            return found
+    if start is not None and start.gap <= control.tol * start.point.value:
+        return start
     alpha = null_certificate(problem)
     return (
         None if alpha is None else Outcome(null_point(problem), problem.dual_at(alpha))
     )
 
 
-def _solution(presolved: Presolved, control, found, name, screening) -> Solution:
+def _solution(presolved: Presolved, control, found, name) -> Solution:
     """What was found as the user's, with what is to be said about it."""
     problem, point, dual = presolved.problem, found.point, found.dual
     passes, converged = problem.rows.passes.count, found.certificate.proves(control.tol)
     removed = saturated = np.zeros(problem.n, dtype=bool)
-    if screening is not None:
-        removed, saturated = proven(problem, found, screening)
+    if control.screening is not None:
+        partition = proven(problem, found, control.screening)
+        removed, saturated = partition.removed, partition.saturated
     seconds, notes = time.perf_counter() - control.started, []
     if not converged:
         remedy = None if control.exhausted() else out_of_range(problem, presolved)

@@ -111,8 +111,8 @@ MUTANTS = [
     Mutant(
         "a start that overflows taken for one",
         "solve.py",
-        "(point, alpha) if tells_something(point, null_point(problem)) else None",
-        "point, alpha",
+        "    if not tells_something(point, null_point(problem)):\n",
+        "    if False:\n",
         "problem/test_ends.py::test_a_start_that_overflows_is_no_start",
     ),
     Mutant(

@@ -244,7 +244,7 @@ class _FaceDescent:
             change = moved - self.ahead
             new_value, _, w = self._look(moved)
             model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
-            if new_value <= model + 1e-12 * abs(value):
+            if new_value <= model + sum_rounding(self.problem.n) * abs(value):
                 break
             self.lipschitz *= 2
         if gradient @ (moved - self.free) > 0:
@@ -282,7 +282,7 @@ class _FaceDescent:
             gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
             if cost <= 0:
                 return float("inf") if gain > 0 else 0.0
-            if gain / cost >= t * (1 - 1e-15):
+            if gain / cost >= t:
                 return max(t - self._gain_rounding(w, alpha) / cost, 0.0)
             t = gain / cost
             if t <= 0:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
-from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem import Problem
+from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.noise import L2
-from wideberth.problem.presolve import CACHED_ENTRIES, cap_weights
+from wideberth.problem.presolve import CACHED_ENTRIES
 from wideberth.problem.validation import check_positive, check_whole
-from wideberth.screening import Partition, Screener, carry_dual
+from wideberth.screening import Partition, Screener
 from wideberth.screening.regions import REGIONS
-from wideberth.solvers.attempts import Attempt
+from wideberth.solvers.attempts import CONIC_PUSH, LARGEST_PUSH
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import solve_newton
 from wideberth.solvers.registry import added_solver, solver_names
@@ -22,7 +22,7 @@ __all__ = [
     "carried_dual",
     "check_choices",
     "choose_solver",
-    "first_attempt",
+    "get_solver",
     "make_control",
     "run_conic",
 ]
@@ -36,15 +36,6 @@ _EASY = 1500.0
 _DENSE, _SECONDS = 0.3, 2_000_000_000
 #: Distance of a margin from 1 below which a warm start leaves α as it is.
 _DOUBT = 1e-3
-
-#: Largest c_i‖z_i‖² that a solver takes as it is, where it is not 1e30: squares of
-#: that stay within float64, and `tests/problem/test_ends.py` holds Clarabel to 1e10.
-BEARABLE = {"conic": 1e10}
-#: Least relative gap that runs on small data go on to; beyond it rounding takes over.
-_SMALL_AIM = 1e-9
-
-#: A primal point and dual weights, if there are any, to start from.
-Start = tuple[PrimalPoint, np.ndarray | None]
 
 
 def check_choices(solver, screening) -> None:
@@ -72,11 +63,16 @@ def make_control(
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_positive(max_seconds, "max_seconds")
-    aim = max(tol * tol, _SMALL_AIM) if entries <= CACHED_ENTRIES else np.inf
+    aim = max(tol * tol, PROVABLE) if entries <= CACHED_ENTRIES else np.inf
     return Control(tol, max_iter, deadline, callback, started=started, aim=aim)
 
 
-def choose_solver(problem: Problem, along_path: bool = False) -> str:
+def choose_solver(problem: Problem, along_path: bool = False) -> Adapter:
+    """The solver that "auto" stands for."""
+    return Adapter(_choose(problem, along_path))
+
+
+def _choose(problem: Problem, along_path: bool) -> str:
     """The solver that "auto" stands for.
 
     Sweeps are cheap where single samples push w little, Σc_i‖z_i‖² says how much in
@@ -99,39 +95,43 @@ def choose_solver(problem: Problem, along_path: bool = False) -> str:
     return "coordinate" if push <= _EASY * d else "newton"
 
 
-def first_attempt(
-    name: str, screening: str | None, start: Start | None, random_state
-) -> Attempt:
-    """The solver of this name, on weights that it can bear."""
-    solver = _get_solver(name, screening, start, random_state)
-    return Attempt(partial(cap_weights, most=BEARABLE.get(name, 1e30)), solver)
+@dataclass(frozen=True)
+class Adapter:
+    """A solver by its name, behind the call that all of them share."""
 
+    name: str
 
-def _get_solver(
-    name: str, screening: str | None, start: Start | None, random_state
-) -> Callable[[Problem, Control], Outcome]:
-    """The solver as a function of a problem and its limits."""
-    if (added := added_solver(name)) is not None:
-        return partial(added, region=screening)
-    if name == "conic":
-        return run_conic
-    point, alpha = (None, None) if start is None else start
-    if name == "newton":
-        init = None if point is None else (point.w, point.b)
-        return partial(
-            solve_newton, region=screening, init=init, random_state=random_state
-        )
-    from wideberth.solvers.coordinate import solve_coordinate  # loads numba
+    @property
+    def weight_limit(self) -> float:
+        """Largest c_i‖z_i‖² that the solver is handed."""
+        return CONIC_PUSH if self.name == "conic" else LARGEST_PUSH
 
-    def sweep(problem: Problem, control: Control) -> Outcome:
-        init = None
-        if point is not None:
-            init = carried_dual(problem, point.w, point.b, alpha)
+    def solve(
+        self, problem: Problem, control: Control, *, start: Outcome | None = None
+    ) -> Outcome:
+        """Solve from the points of `start`, if there are any."""
+        region, rng = control.screening, control.rng
+        if (added := added_solver(self.name)) is not None:
+            return added(problem, control, region=region)
+        if self.name == "conic":
+            return run_conic(problem, control)
+        if self.name == "newton":
+            init = None if start is None else (start.point.w, start.point.b)
+            return solve_newton(
+                problem, control, region=region, init=init, random_state=rng
+            )
+        from wideberth.solvers.coordinate import solve_coordinate  # loads numba
+
+        alpha = None
+        if start is not None:
+            point = start.point
+            alpha = carried_dual(problem, point.w, point.b, start.dual.alpha)
         return solve_coordinate(
-            problem, control, region=screening, init=init, random_state=random_state
+            problem, control, region=region, init=alpha, random_state=rng
         )
 
-    return sweep
+
+get_solver = Adapter
 
 
 def run_conic(
@@ -154,11 +154,8 @@ def carried_dual(problem: Problem, w, b, alpha) -> np.ndarray:
     """A dual start from a solution, which may be that of other weights or radii.
 
     Where w leaves no doubt about a sample it goes to the bound it has now (theory §2,
-    KKT); the others keep their α. Without one, all are taken for settled and scaled.
+    KKT); the others keep their α.
     """
     slack = problem.at(w, b).slack
-    if alpha is None:
-        settled = problem.weights * (slack > 0)
-        return carry_dual(problem, settled, problem.weights).alpha
     kept = np.where(slack < -_DOUBT, 0.0, alpha)
     return np.where(slack > _DOUBT, problem.weights, kept)

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from wideberth.problem import Certificate, DualPoint, PrimalPoint
 from wideberth.screening import Screener
 
-__all__ = ["OUT_OF_PRECISION", "Best", "Control", "Outcome"]
+__all__ = ["Best", "Control", "Outcome", "Status"]
 
-#: The status of a run that ended short of its tolerance though no limit was reached.
-OUT_OF_PRECISION = "out of precision"
+#: How a run ended: the tolerance is proven, or what kept it from being proven.
+Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
 
 
 @dataclass
@@ -23,6 +24,8 @@ class Control:
     """When to stop, whom to tell, and what was spent.
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
+    `screening` names the safe region that decides about samples, or is None; `rng` is
+    the only source of random numbers.
     """
 
     tol: float = 1e-6
@@ -34,6 +37,8 @@ class Control:
     started: float = field(default_factory=time.perf_counter)
     stopped: bool = False
     aim: float = np.inf
+    screening: str | None = "ellipsoid"
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
     @property
     def target(self) -> float:
@@ -52,19 +57,19 @@ class Control:
         """Whether the callback or the clock put an end to it."""
         return self.stopped or time.perf_counter() > self.deadline
 
-    def status(self, certificate: Certificate) -> str:
-        """How a run stands: solved, or what keeps it from going on.
-
-        One of "solved", "stopped" (by the callback), "out of time", "out of steps" and
-        "out of precision": the solver came no further by itself.
-        """
+    def status(self, certificate: Certificate) -> Status:
+        """The word for how a run stands that has this certificate."""
         if certificate.proves(self.tol):
             return "solved"
         if self.stopped:
             return "stopped"
-        if time.perf_counter() > self.deadline:
+        if self.interrupted():
             return "out of time"
-        return "out of steps" if self.steps >= self.max_iter else OUT_OF_PRECISION
+        return "out of steps" if self.exhausted() else "out of precision"
+
+    def judge(self, found: Outcome) -> Outcome:
+        """What was found, with the word for how the run ended."""
+        return replace(found, status=self.status(found.certificate))
 
     def record(self, passes: float, certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True."""
@@ -86,10 +91,14 @@ class Control:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Points of the original problem: the best found, evaluated on all rows."""
+    """Points of the original problem: the best found, evaluated on all rows.
+
+    `status` is None of points that nobody has judged yet (`Control.judge`).
+    """
 
     point: PrimalPoint
     dual: DualPoint
+    status: Status | None = None
 
     @cached_property
     def certificate(self) -> Certificate:

@@ -28,7 +28,7 @@ from wideberth.problem.presolve import cap_weights
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, screen_points
 from wideberth.screening.bounds import available_tests
-from wideberth.solvers.adapters import BEARABLE, carried_dual, run_conic
+from wideberth.solvers.adapters import carried_dual, get_solver, run_conic
 from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.registry import added_solver
@@ -155,7 +155,7 @@ class Sequence:
             # Afresh: what was folded on the way has left its rounding in d.
             return replace(found, dual=easier.dual_at(found.dual.alpha))
 
-        change = partial(cap_weights, most=BEARABLE.get(self.name, 1e30))
+        change = partial(cap_weights, most=get_solver(self.name).weight_limit)
         attempt = None if outcome is not None else Attempt(change, first)
         outcome = prove(problem, control, outcome, attempt)
         return self._found(problem, control, outcome, decided, passes)
@@ -206,7 +206,8 @@ class Sequence:
         removed = saturated = np.zeros(problem.n, dtype=bool)
         spent = problem.rows.passes.count - passes
         if self.screening is not None and self.proofs:
-            removed, saturated = proven(problem, outcome, self.screening)
+            partition = proven(problem, outcome, self.screening)
+            removed, saturated = partition.removed, partition.saturated
         certificate = outcome.certificate
         return Found(
             outcome,
