@@ -148,9 +148,9 @@ def saturation_scale(problem: Problem) -> float:
     free intercept all samples can saturate only if the classes weigh the same; f is
     0 otherwise (a path then starts by a rule of its own).
     """
-    pull = float((problem.weights * problem.rows.norms() ** 2).max())
-    if 0 < pull < np.inf:  # margins of about 1 lose no digits beside 1
-        unit = 2.0 ** -np.frexp(pull)[1]
+    push = float((problem.weights * problem.rows.norms() ** 2).max())
+    if 0 < push < np.inf:  # margins of about 1 lose no digits beside 1
+        unit = 2.0 ** -np.frexp(push)[1]
         return unit * _saturation(problem.with_weights(unit * problem.weights))
     return _saturation(problem)
 
@@ -164,10 +164,10 @@ def _saturation(problem: Problem) -> float:
             return 0.0
         positive = problem.y > 0
         classes = (used & positive, used & ~positive)
-        reach = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
+        largest = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
     else:
-        reach = margins[used].max(initial=-np.inf)
-    return float(1 / reach) if reach > 0 else float("inf")
+        largest = margins[used].max(initial=-np.inf)
+    return float(1 / largest) if largest > 0 else float("inf")
 
 
 def critical_scale(
@@ -238,11 +238,11 @@ class _FaceDescent:
 
     def step(self) -> Bracket:
         """One projected gradient step, then the bounds at its result."""
-        value, gradient, _ = self._look(self.ahead)
+        value, gradient, _ = self._evaluate(self.ahead)
         while True:
             moved = self._project(self.ahead - gradient / self.lipschitz)
             change = moved - self.ahead
-            new_value, _, w = self._look(moved)
+            new_value, _, w = self._evaluate(moved)
             model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
             if new_value <= model + sum_rounding(self.problem.n) * abs(value):
                 break
@@ -250,8 +250,8 @@ class _FaceDescent:
         if gradient @ (moved - self.free) > 0:
             self.momentum = 1.0
         momentum = 0.5 * (1 + np.sqrt(1 + 4 * self.momentum**2))
-        pull = (self.momentum - 1) / momentum
-        self.ahead = self._project(moved + pull * (moved - self.free))
+        extrapolation = (self.momentum - 1) / momentum
+        self.ahead = self._project(moved + extrapolation * (moved - self.free))
         self.free, self.momentum = moved, momentum
         alpha = self._whole(moved)
         if (ratio := _ratio(self.problem, alpha)) < self.upper:
@@ -264,12 +264,12 @@ class _FaceDescent:
         alpha[self.majority] = free
         return alpha
 
-    def _look(self, free):
+    def _evaluate(self, free):
         problem, alpha = self.problem, self._whole(free)
         s = self.lower * accurate_sum(alpha * problem.radii)
         w = problem.noise.prox(problem.rows.combine(alpha), s)
-        reach = self.lower * problem.noise.support(w)
-        gradient = (problem.rows.margins(w) - problem.radii * reach)[self.majority]
+        omega = self.lower * problem.noise.support(w)
+        gradient = (problem.rows.margins(w) - problem.radii * omega)[self.majority]
         return 0.5 * float(w @ w), gradient, w
 
     def _lower_bound(self, w, free) -> float:
