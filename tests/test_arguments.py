@@ -113,10 +113,14 @@ def test_data_in_chunks_is_refused_where_it_must_be_in_memory(data, kind, road):
         ROADS[road](data, Y)
 
 
-def test_the_critical_radius_is_that_of_a_problem():
-    for data in ("folder", X, da.from_array(X, chunks=(20, D))):
-        with pytest.raises(TypeError, match=r"takes a Problem, which Problem\.from_da"):
-            critical_radius(data)
+def test_the_critical_radius_is_that_of_data_in_memory():
+    for data in ("folder", da.from_array(X, chunks=(20, D))):
+        with pytest.raises(ValueError, match="needs the data in memory"):
+            critical_radius(data, Y)
+    with pytest.raises(ValueError, match="y is None"):
+        critical_radius(X)
+    with pytest.raises(ValueError, match="needs fit_intercept=True"):
+        critical_radius(X, Y, fit_intercept=False, intercept_penalty=1.0)
 
 
 def test_what_comes_beside_open_data_is_refused():

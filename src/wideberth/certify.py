@@ -68,9 +68,9 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     values, coef = _every_class(values, coef)
     winner = values.argmax(axis=1)
     lead = np.take_along_axis(values, winner[:, None], 1) - values
-    reach = _reach(coef, noise)[winner]
-    # Where reach is 0 the lead is what it is: no move changes it.
-    radii = np.divide(lead, reach, out=np.full_like(lead, np.inf), where=reach > 0)
+    support = _pairwise_support(coef, noise)[winner]
+    # Where support is 0 the lead is what it is: no move changes it.
+    radii = np.divide(lead, support, out=np.full_like(lead, np.inf), where=support > 0)
     return radii.min(axis=1)
 
 
@@ -105,17 +105,17 @@ def _every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
     return values[:, None] * halves.T, coef * halves
 
 
-def _reach(coef, noise) -> np.ndarray:
+def _pairwise_support(coef, noise) -> np.ndarray:
     """Ω(w_p − w_k) for every pair of classes."""
     shape, n_classes = as_shape(noise, coef.shape[1]), len(coef)
-    reach = np.zeros((n_classes, n_classes))
+    support = np.zeros((n_classes, n_classes))
     for p in range(n_classes):
         for k in range(p):
             w = coef[p] - coef[k]
             # Never too little: what rounding leaves open of Ω counts as noise.
             open_part = shape.support_error * float(np.linalg.norm(w))
-            reach[p, k] = reach[k, p] = shape.support(w) + open_part
-    return reach
+            support[p, k] = support[k, p] = shape.support(w) + open_part
+    return support
 
 
 def _robust_lead(values, labels, coef, radius, noise) -> np.ndarray:
@@ -123,6 +123,6 @@ def _robust_lead(values, labels, coef, radius, noise) -> np.ndarray:
     labels = np.asarray(labels)[:, None]
     radii = check_per_sample(radius, len(labels), "radius")[:, None]
     lead = np.take_along_axis(values, labels, 1) - values
-    lead -= radii * _reach(coef, noise)[labels[:, 0]]
+    lead -= radii * _pairwise_support(coef, noise)[labels[:, 0]]
     np.put_along_axis(lead, labels, np.inf, 1)
     return lead

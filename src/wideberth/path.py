@@ -8,21 +8,18 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from wideberth.problem.presolve import Units, check_radii, out_of_range
+from wideberth.problem.diagnosis import out_of_range
+from wideberth.problem.presolve import Presolved, build_problem, check_radii
 from wideberth.solution import convergence_warning
-from wideberth.solve import (
-    NullModelWarning,
-    build_problem,
-    check_choices,
-    make_control,
-)
+from wideberth.solve import NullModelWarning
+from wideberth.solvers.base import make_control
 from wideberth.solvers.grids import read_Cs, read_radii
-from wideberth.solvers.registry import choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver, get_solver
 from wideberth.solvers.sequence import Found, Sequence
 
 __all__ = ["Path", "PathPoint", "path"]
@@ -352,17 +349,18 @@ def prepare_path(
     keep_alphas=False,
     proofs=True,
     **options,
-) -> tuple[Path, Sequence, Units]:
+) -> tuple[Path, Sequence, Presolved]:
     """Check arguments; an empty path, what fills it, and the units it is stated in."""
     started = time.perf_counter()
     check_choices(solver, screening)
     factors, unit = read_radii(radii, radius), 1.0 if radius is None else radius
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
-    problem, units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
-    check_radii(problem, units, factors.max())
-    with units.quiet():
+    units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
+    check_radii(units, factors.max())
+    problem = units.problem
+    with np.errstate(all="ignore"):
         least = problem.with_radii(factors.min() * problem.radii)
-        values = read_Cs(Cs, [(least, units)])
+        values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
@@ -375,11 +373,11 @@ def prepare_path(
     return found, sequence, units
 
 
-def follow(found: Path, sequence: Sequence, units: Units) -> None:
+def follow(found: Path, sequence: Sequence, units: Presolved) -> None:
     """Solve every point once, in ascending order, and store it wherever it is asked."""
     Cs, which_C = np.unique(found.Cs, return_inverse=True)
     radii, which_radius = np.unique(found.radii, return_inverse=True)
-    with units.quiet():
+    with np.errstate(all="ignore"):
         for k, j, result in sequence.points(Cs, radii):
             point = _point(float(Cs[j]), float(radii[k]), result, units)
             for row in np.flatnonzero(which_radius == k).tolist():
@@ -387,7 +385,7 @@ def follow(found: Path, sequence: Sequence, units: Units) -> None:
                     found._store(row, column, point)
 
 
-def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
+def _point(C: float, radius: float, found: Found, units: Presolved) -> PathPoint:
     outcome, control = found.outcome, found.control
     point, certificate = outcome.point, units.certificate(outcome.certificate)
     converged, n = outcome.status == "solved", point.margins.size
@@ -413,10 +411,10 @@ def _point(C: float, radius: float, found: Found, units: Units) -> PathPoint:
     )
 
 
-def _out_of_range(found: Path, sequence: Sequence, units: Units) -> str:
+def _out_of_range(found: Path, sequence: Sequence, units: Presolved) -> str:
     """Which quantity is to blame at the far end of the grid."""
     problem = sequence.problem
-    with units.quiet():
+    with np.errstate(all="ignore"):
         problem = problem.with_radii(found.radii.max() * problem.radii)
         problem = problem.with_weights(found.Cs.max() * problem.weights)
         return out_of_range(problem, units)

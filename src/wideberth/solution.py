@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,12 +129,22 @@ def convergence_warning(text: str) -> Warning:
     return ConvergenceWarning(text)
 
 
+#: What to do about a run that was cut short, by its status.
+_REMEDIES = {
+    "out of steps": "raise max_iter={0.max_iter}",
+    "out of time": "raise max_seconds",
+    "stopped": "the callback asked to stop",
+    "out of precision": "raise tol, lower C, or scale the features of X",
+}
+
+
 def not_converged(
     control: Control, certificate, seconds: float, remedy: str | None = None
 ) -> Warning:
     """The warning that the tolerance was not met, and what to do about it."""
-    words = remedy or _remedy(control)
-    if not control.exhausted():
+    status = control.status(certificate)
+    words = remedy or _REMEDIES[status].format(control)
+    if status == "out of precision":
         words = f"{who_is_to_blame(certificate, control.tol)}: {words}"
     return convergence_warning(
         f"Not converged: {shortfall(certificate, control.tol)} after {control.steps} "
@@ -160,16 +169,6 @@ def who_is_to_blame(certificate: Certificate, tol: float) -> str:
     if not certificate.rounding <= max(tol, PROVABLE) * certificate.primal:
         return "rounding forbids more"
     return "the solver came no further"
-
-
-def _remedy(control: Control) -> str:
-    if control.steps >= control.max_iter:
-        return f"raise max_iter={control.max_iter}"
-    if time.perf_counter() > control.deadline:
-        return "raise max_seconds"
-    if control.stopped:
-        return "the callback asked to stop"
-    return "raise tol, lower C, or scale the features of X"
 
 
 def null_model(size: str, noisy: bool = True) -> Warning:

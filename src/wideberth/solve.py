@@ -1,7 +1,8 @@
 """`solve`: train a robust SVM and prove how good the answer is.
 
-Picks a solver, drives it, and returns a `Solution` whose certificate was evaluated on
-all n samples of the original problem, with the exact pair (w,b), α that it holds.
+Read the arguments, presolve, choose a solver, run attempts until one proves the
+tolerance, undo the presolve. The certificate of a `Solution` was evaluated on all n
+samples of the original problem, with the exact pair (w,b), α that it holds.
 """
 
 from __future__ import annotations
@@ -10,48 +11,24 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from wideberth.data.opening import is_scaled, is_small
 from wideberth.problem import Problem
-from wideberth.problem.arrays import host, is_foreign, like
-from wideberth.problem.endpoints import critical_radius, null_certificate
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import as_shape
-from wideberth.problem.presolve import Units, cut_radii, in_units, out_of_range
-from wideberth.problem.thin import thinned
-from wideberth.problem.validation import (
-    check_positive,
-    check_vector,
-    check_whole,
-    measured_data,
-    read_intercept,
-    short,
-)
-from wideberth.screening import (
-    Partition,
-    carry_dual,
-    null_point,
-    screen_points,
-    tells_something,
-)
-from wideberth.screening.bounds import strongest_test
-from wideberth.screening.regions import REGIONS
+from wideberth.problem.arrays import host, like
+from wideberth.problem.diagnosis import out_of_range
+from wideberth.problem.endpoints import Bracket, critical_radius, null_certificate
+from wideberth.problem.presolve import Presolved, build_problem, cap_weights, cut_radii
+from wideberth.problem.validation import check_vector, short
+from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
-from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.polish import polished
-from wideberth.solvers.registry import choose_solver, get_solver
-from wideberth.solvers.rescue import attempt, rescued
+from wideberth.solvers.attempts import Attempt, prove, proven
+from wideberth.solvers.base import Control, Outcome, make_control
+from wideberth.solvers.registry import check_choices, choose_solver, get_solver
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
-
-#: Entries of X up to which Newton's last digits are nearly free, and how far it goes
-#: for them: to the square of the tolerance, but no further than this.
-_SMALL_ENTRIES = 1 << 18
-_SMALL_AIM = 1e-9
-#: Steps of the descent that decides whether a model of tiny weights is the null model.
-_NULL_STEPS = 200
 
 
 def solve(
@@ -105,7 +82,7 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "conic"} or Solver
+    solver : {"auto", "newton", "coordinate", "conic"}
         "newton" for tall data, "l2" or per-feature noise; "coordinate" for sparse or
         wide data, "l2" noise; "conic" is the reference for every shape (extra
         `conic`). "auto" takes the quickest by noise, shape and density; the choice is
@@ -150,7 +127,7 @@ def solve(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
-    asked = {
+    stated = {
         "C": C,
         "radius": radius,
         "noise": noise,
@@ -158,38 +135,38 @@ def solve(
         "intercept_penalty": intercept_penalty,
         "sample_weight": sample_weight,
     }
-    how = {
-        "solver": solver,
-        "screening": screening,
+    limits = {
         "tol": tol,
         "max_iter": max_iter,
         "max_seconds": max_seconds,
-        "init": init,
         "callback": callback,
-        "random_state": random_state,
     }
+    how = {"solver": solver, "screening": screening, "random_state": random_state}
+    how |= {"init": init} | limits
     if is_small(X):
-        solution = solve(host(X), y, **asked, **how, quiet=True)
-        return _announced(_moved_to(solution, X), quiet)
-    if is_scaled(X, y, memory):
+        solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
+    elif is_scaled(X, y, memory):
         from wideberth.solvers.chunked import solve_data
 
-        solution = solve_data(X, y, **asked, **how, memory=memory, verbose=verbose)
-        return _announced(solution, quiet)
-    problem, units = cut_radii(*build_problem(X, y, **asked))
-    entries, told = problem.n * problem.rows.d, units.callback(callback)
-    control = make_control(entries, tol, max_iter, max_seconds, told, started)
-    control.screening, control.rng = screening, np.random.default_rng(random_state)
-    with units.quiet():
-        start = _start(problem, units, init)
-        outcome = _known(problem, control, start)
-        chosen = choose_solver(problem) if solver == "auto" else get_solver(solver)
-        if outcome is None:
-            outcome = _run(problem, control, chosen, start)
-        outcome = finished(problem, control, outcome)
-        units.check_cut(outcome.point.omega)
-        solution = _solution(problem, control, outcome, chosen.name, screening, units)
-    return _announced(units.restore(solution), quiet)
+        solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)
+    else:
+        presolved = cut_radii(build_problem(X, y, **stated))
+        problem = presolved.problem
+        limits["callback"] = callback and presolved.callback(callback)
+        control = make_control(problem.n * problem.rows.d, **limits, started=started)
+        control.screening, control.rng = screening, np.random.default_rng(random_state)
+        with np.errstate(all="ignore"):  # what overflows is certified, or not
+            start = None if init is None else _start(presolved, init)
+            chosen = choose_solver(problem) if solver == "auto" else get_solver(solver)
+            first = Attempt(
+                partial(cap_weights, most=chosen.weight_limit),
+                partial(chosen.solve, start=start),
+            )
+            found = prove(problem, control, _known(problem, control, start), first)
+            solution = _solution(presolved, control, found, chosen.name)
+    for note in () if quiet else solution.notes:
+        warnings.warn(note, stacklevel=2)
+    return solution
 
 
 def _moved_to(solution: Solution, X) -> Solution:
@@ -198,179 +175,9 @@ def _moved_to(solution: Solution, X) -> Solution:
     return replace(solution, **{name: like(part, X) for name, part in own.items()})
 
 
-def _announced(solution: Solution, quiet: bool) -> Solution:
-    for note in () if quiet else solution.notes:
-        warnings.warn(note, stacklevel=3)
-    return solution
-
-
-def check_choices(solver, screening) -> None:
-    """Check the names of a solver and of a region."""
-    if not isinstance(solver, str) or solver != "auto":
-        get_solver(solver)
-    known = isinstance(screening, str) and screening in REGIONS
-    if screening is not None and not known:
-        raise ValueError(
-            f"screening={screening!r} is not known; choose None or one of "
-            f"{sorted(REGIONS)}."
-        )
-
-
-def build_problem(
-    X, y, *, noise, fit_intercept, intercept_penalty, factor=1.0, **options
-) -> tuple[Problem, Units]:
-    """The problem of user data, and the units and axes it is stated in.
-
-    `factor` is what its weights will be multiplied by; see `in_units`. Correlated noise
-    is noise of one level per feature in its principal axes; how far those are from
-    exact is part of every certificate (`covariance`).
-    """
-    intercept = read_intercept(fit_intercept, intercept_penalty)
-    names = feature_names(X)
-    X, size = measured_data(X)
-    shape = as_shape(noise, X.shape[1], names)
-    axes, shape = shape.axes, shape.principal
-    X = X if axes is None else X @ axes
-    X = thinned(X)
-    problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
-    return in_units(problem, size, axes, factor)
-
-
-def make_control(
-    entries: float, tol, max_iter, max_seconds, callback, started: float
-) -> Control:
-    """Check the limits of a run; on small data it aims beyond its tolerance."""
-    max_iter = check_whole(max_iter, "max_iter")
-    if callback is not None and not callable(callback):
-        raise ValueError(
-            f"callback={callback!r} must be a function of one dict, or None."
-        )
-    deadline = np.inf
-    if max_seconds is not None:
-        deadline = started + check_positive(max_seconds, "max_seconds")
-    tol = check_positive(tol, "tol")
-    small = entries <= _SMALL_ENTRIES
-    return Control(
-        tol,
-        max_iter,
-        deadline,
-        callback,
-        started=started,
-        aim=max(tol * tol, _SMALL_AIM) if small else np.inf,
-    )
-
-
-def _start(problem: Problem, units: Units, init) -> Outcome | None:
-    """A warm start given by the user in the problem's units, if it is of any use."""
-    if init is None:
-        return None
-    w, b, alpha = _read_init(problem, init)
-    with np.errstate(all="ignore"):
-        if not units.plain:
-            w, b, alpha = units.inward(w, b, alpha)
-        point = problem.at(w, b)
-    if not tells_something(point, null_point(problem)):
-        return None
-    if alpha is None:  # all samples are taken to be at a bound, and scaled
-        alpha = problem.weights * (point.slack > 0)
-        return Outcome(point, carry_dual(problem, alpha, problem.weights))
-    return Outcome(point, problem.dual_at(alpha))
-
-
-def _known(problem: Problem, control: Control, start: Outcome | None):
-    """The answer, where the start or a closed form has it already."""
-    if start is not None:
-        if start.gap <= control.tol * start.point.value:
-            start = polished(problem, start, control.tol)
-        if start.meets(control.tol):
-            return start
-    alpha = null_certificate(problem)
-    if alpha is None:
-        return None
-    return Outcome(problem.at(np.zeros(problem.rows.d)), problem.dual_at(alpha))
-
-
-def _run(problem: Problem, control: Control, solver: Solver, start) -> Outcome:
-    def call(easier: Problem) -> Outcome:
-        return solver.solve(easier, control, start=start)
-
-    found = attempt(problem, call, solver.weight_limit)
-    return null_if_optimal(problem, found, control.tol)
-
-
-def finished(problem: Problem, control: Control, found: Outcome) -> Outcome:
-    """What was found, its last digits mended, or a second attempt where none helps."""
-    found = polished(problem, found, control.tol)
-    if found.certificate.proves(control.tol) or control.exhausted():
-        return found
-    return rescued(problem, control, found)
-
-
-def null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
-    """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
-
-    P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
-    `tol` of the optimum is left alone, unread.
-    """
-    point, dual = found.point, found.dual
-    longest = 4 * (tol * abs(point.value) + found.gap)
-    if not problem.largest_radius or not 0.5 * float(point.w @ point.w) <= longest:
-        return found
-    null = Outcome(null_point(problem), dual)
-    if not null.gap <= tol * null.point.value:
-        return found
-    if dual.w.any():
-        alpha = None
-        if not is_foreign(problem.y):
-            alpha = null_certificate(problem, dual.alpha, _NULL_STEPS)
-        if alpha is None:
-            return found
-        null = Outcome(null.point, problem.dual_at(alpha))
-    return null if null.meets(tol) else found
-
-
-def _solution(problem, control, outcome, name, screening, units) -> Solution:
-    point, dual = outcome.point, outcome.dual
-    certificate = outcome.certificate
-    converged = certificate.proves(control.tol)
-    removed = saturated = np.zeros(problem.n, dtype=bool)
-    passes = problem.rows.passes.count
-    if screening is not None:
-        partition = proven(problem, outcome, screening)
-        removed, saturated = partition.removed, partition.saturated
-    seconds = time.perf_counter() - control.started
-    notes = []
-    if not converged:
-        remedy = None if control.exhausted() else out_of_range(problem, units)
-        notes.append(not_converged(control, certificate, seconds, remedy))
-    elif not point.w.any():
-        notes.append(null_model(_critical(problem, units), dual.s > 0))
-    return Solution(
-        point.w,
-        point.b,
-        dual.alpha,
-        certificate,
-        bool(converged),
-        name,
-        control.steps,
-        passes,
-        seconds,
-        removed,
-        saturated,
-        control.trace,
-        tuple(notes),
-        problem.classes,
-    )
-
-
-def proven(problem: Problem, found: Outcome, region: str) -> Partition:
-    """Samples decided by the final certificate; one test does, the gap being small."""
-    test = strongest_test(problem, region)
-    return screen_points(problem, found.point, found.dual, region=region, test=test)
-
-
-def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | None]:
-    """A start as a point of the problem; where it comes from makes no difference."""
+def _start(presolved: Presolved, init) -> Outcome | None:
+    """A warm start given by the user, where it is of any use."""
+    problem = presolved.problem
     if isinstance(init, Solution):
         init = init.w, init.b, init.alpha
     if not isinstance(init, tuple | list) or len(init) != 3:
@@ -384,11 +191,56 @@ def _read_init(problem: Problem, init) -> tuple[np.ndarray, float, np.ndarray | 
     b = float(check_vector([b], 1, "b of init")[0])
     if alpha is not None:
         alpha = check_vector(alpha, problem.n, "alpha of init")
-    return w, b, alpha
+    w, b, alpha = presolved.inward(w, b, alpha)
+    point = problem.at(w, b)
+    if not tells_something(point, null_point(problem)):
+        return None
+    if alpha is None:  # all samples are taken to be at a bound, and scaled
+        at_bounds = problem.weights * (point.slack > 0)
+        return Outcome(point, carry_dual(problem, at_bounds, problem.weights))
+    return Outcome(point, problem.dual_at(alpha))
 
 
-def _critical(problem: Problem, units: Units) -> str:
-    """The critical uniform radius in words."""
-    bracket = critical_radius(problem, max_iter=50)
-    lower, upper = units.radius(bracket.lower), units.radius(bracket.upper)
-    return f"between {lower:.4g} and {upper:.4g}" if lower < upper else f"{upper:.6g}"
+def _known(problem: Problem, control: Control, start: Outcome | None) -> Outcome | None:
+    """The answer, where the start or a closed form has it already."""
+    if start is not None and start.gap <= control.tol * start.point.value:
+        return start
+    alpha = null_certificate(problem)
+    return (
+        None if alpha is None else Outcome(null_point(problem), problem.dual_at(alpha))
+    )
+
+
+def _solution(presolved: Presolved, control, found, name) -> Solution:
+    """What was found as the user's, with what is to be said about it."""
+    problem, point, dual = presolved.problem, found.point, found.dual
+    passes, converged = problem.rows.passes.count, found.certificate.proves(control.tol)
+    removed = saturated = np.zeros(problem.n, dtype=bool)
+    if control.screening is not None:
+        partition = proven(problem, found, control.screening)
+        removed, saturated = partition.removed, partition.saturated
+    seconds, notes = time.perf_counter() - control.started, []
+    if not converged:
+        remedy = None if control.exhausted() else out_of_range(problem, presolved)
+        notes.append(not_converged(control, found.certificate, seconds, remedy))
+    elif not point.w.any():
+        limit = critical_radius(problem, max_iter=50)
+        bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
+        notes.append(null_model(str(Bracket(*bounds)), dual.s > 0))
+    solution = Solution(
+        w=point.w,
+        b=point.b,
+        alpha=dual.alpha,
+        certificate=found.certificate,
+        converged=bool(converged),
+        solver=name,
+        n_iter=control.steps,
+        passes=passes,
+        seconds=seconds,
+        removed=removed,
+        saturated=saturated,
+        trace=control.trace,
+        notes=tuple(notes),
+        classes=problem.classes,  # type: ignore[arg-type]  # known of data
+    )
+    return presolved.restore(solution)

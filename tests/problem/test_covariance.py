@@ -5,6 +5,7 @@ import pytest
 from mpmath import mp, mpf
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
+from wideberth.solvers.adapters import make_control
 
 from wideberth import RobustLinearSVC, make_robust_pipeline, solve
 from wideberth.certify import certified_radius
@@ -14,11 +15,11 @@ from wideberth.measurement.radius import radius_from_std
 from wideberth.problem import Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
+from wideberth.problem.presolve import build_problem
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples, screen_points
 from wideberth.screening.bounds import TESTS
 from wideberth.screening.regions import Region
-from wideberth.solve import build_problem, make_control
 from wideberth.solvers.tall import solve_tall
 
 #: Digits of the exact values.
@@ -408,7 +409,7 @@ def test_a_problem_takes_no_covariance_and_says_what_to_do():
 def test_other_units_keep_the_errors_of_the_axes():
     X, y = samples()
     shape = Correlated.from_factor(1e40 * whole_factor(3))
-    problem, units = build_problem(
+    presolved = build_problem(
         X,
         y,
         C=1.0,
@@ -418,6 +419,7 @@ def test_other_units_keep_the_errors_of_the_axes():
         intercept_penalty=0.0,
         sample_weight=None,
     )
+    problem, units = presolved.problem, presolved.units
     assert units.stretch > 1
     assert problem.noise.rotation_error == shape.rotation_error
     restored = problem.noise.support_error * units.stretch

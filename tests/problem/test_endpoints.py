@@ -31,6 +31,34 @@ def test_model_dies_exactly_at_the_critical_radius(problem):
     assert is_null(below) in ((False,) if bracket.width == 0 else (False, None))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fit_intercept": False},
+        {"intercept_penalty": 2.0, "C": 0.3},
+        {"noise": np.array([1.0, 2.0, 0.5, 1.0])},
+        {"noise": np.diag([1.0, 2.0, 0.5, 1.0]) + 0.3},
+        {"noise": "linf", "sample_weight": np.linspace(0.1, 1.0, 40)},
+    ],
+    ids=["free", "none", "penalised", "scales", "covariance", "linf"],
+)
+def test_the_critical_radius_of_data_is_where_solve_ends(options):
+    problem = make_problem(5, n=40, d=4)
+    X, y = 1e40 * problem.rows.X, problem.y  # in units that have to be changed
+    for name, default in (("C", 1.0), ("intercept_penalty", 0.0)):
+        options = options | {name: 1e-80 * options.get(name, default)}
+    bracket = critical_radius(X, y, **options)
+    low, high = 0.9 * bracket.lower, 1.1 * bracket.upper
+    for _ in range(7):
+        middle = 0.5 * (low + high)
+        found = solve(X, y, radius=middle, quiet=True, tol=1e-8, **options)
+        assert found.converged
+        low, high = (middle, high) if found.w.any() else (low, middle)
+    assert low <= bracket.upper * 1.001
+    assert high >= bracket.lower * 0.999
+
+
 @pytest.mark.parametrize("seed", [1156, 578])
 def test_rounding_is_not_taken_for_a_model(seed):
     # A constant feature says nothing beside a free intercept: its critical radius is 0.

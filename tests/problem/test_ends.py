@@ -20,10 +20,12 @@ from wideberth import (
 )
 from wideberth.problem import Certificate
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.presolve import centre_columns
 from wideberth.screening import Reduction, screen_points
 from wideberth.screening.partition import ideal_partition
 from wideberth.solution import not_converged
-from wideberth.solvers import conic, registry, rescue
+from wideberth.solvers import conic, registry
+from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome, Solver
 
 FREE = {"fit_intercept": True}
@@ -107,7 +109,6 @@ def test_a_conic_solver_that_fails_leaves_a_warning_and_a_point(
         raise conic.ConicError("clarabel failed on this problem")
 
     monkeypatch.setattr(conic, "solve_conic", fail)
-    monkeypatch.setattr(rescue, "solve_conic", fail)
     X, y = clouds(2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -142,7 +143,6 @@ def test_the_second_attempt_of_the_conic_solver_may_succeed(monkeypatch):
         return real(problem, **options)
 
     monkeypatch.setattr(conic, "solve_conic", fail_once)
-    monkeypatch.setattr(rescue, "solve_conic", fail_once)
     X, y = clouds(2)
     assert solve(X, y, noise="l1", radius=0.1, fit_intercept=False).converged
     assert len(calls) > 1
@@ -287,10 +287,8 @@ def test_second_attempts_know_of_folded_samples_beside_a_free_intercept():
         problem.rows.X + 50.0, problem.y, radius=0.1, intercept=0.0
     )
     mask = (shifted.y > 0) & (np.arange(24) < 12)
-    decided = rescue.Screener(shifted, None)
-    partition = _partition(shifted, mask)
-    small = decided.reduction.shrink(partition).problem
-    centred = rescue._centred(small)
+    small = Reduction.of(shifted).shrink(_partition(shifted, mask)).problem
+    centred = centre_columns(small)
     w, b = np.random.default_rng(0).normal(size=small.rows.d), 0.3
     means = small.rows.X.mean(axis=0)
     moved = centred.at(w, b + float(means @ w))
@@ -527,7 +525,7 @@ def test_second_attempts_know_what_folded_samples_pull_at(intercept):
     assert 0 < small.n < small.rows.d
     assert small.folded is not None
     nothing = Outcome(small.at(np.zeros(12)), small.dual_at(np.zeros(small.n)))
-    found = rescue.rescued(small, Control(1e-8), nothing)
+    found = prove(small, Control(1e-8), nothing)
     assert found.certificate.proves(1e-8)
     whole = reduction.certify(found.point.w, found.point.b, found.dual.alpha)
     assert whole.gap <= 1e-7 * whole.primal

@@ -13,13 +13,14 @@ from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth.certify import certified_radius
 from wideberth.problem import Certificate, Problem
+from wideberth.problem.presolve import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.screening.regions import REGIONS, build_region
-from wideberth.solve import build_problem
+from wideberth.solvers.attempts import EvenBarrier, prove
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
-from wideberth.solvers.rescue import EvenBarrier, eased
+from wideberth.solvers.polish import _best_stretch
 
 
 @pytest.fixture
@@ -55,12 +56,13 @@ def test_data_of_usual_size_is_used_as_it_is(data):
     options = {"noise": "l2", "fit_intercept": False, "intercept_penalty": 0.0}
     options |= {"C": 1.0, "radius": 0.0, "sample_weight": None}
     tall = np.tile(1e6 * X, (40_000, 1))  # ‖X‖ is large, its entries are not
-    problem, units = build_problem(tall, np.tile(y, 40_000), **options)
-    assert np.shares_memory(problem.rows.X, tall)
-    assert units.usual
-    problem, units = build_problem(1e12 * X, y, **options)
+    presolved = build_problem(tall, np.tile(y, 40_000), **options)
+    assert np.shares_memory(presolved.problem.rows.X, tall)
+    assert not presolved.steps
+    presolved = build_problem(1e12 * X, y, **options)
+    problem, sigma = presolved.problem, presolved.units.sigma
     assert np.abs(problem.rows.X).max() <= 1
-    np.testing.assert_array_equal(problem.rows.X * units.sigma, 1e12 * X)
+    np.testing.assert_array_equal(problem.rows.X * sigma, 1e12 * X)
 
 
 def test_callbacks_traces_and_warm_starts_are_in_the_users_units(data):
@@ -166,13 +168,13 @@ def test_the_even_barrier_does_not_mind_the_span_of_the_weights():
     assert gaps[EvenBarrier] < 1e-8 < gaps[InteriorPoint]
 
 
-def test_eased_weights_are_a_relaxation_of_the_same_rows():
+def test_capped_weights_are_a_relaxation_of_the_same_rows():
     problem = make_problem(0, C=1e20)
-    easier = eased(problem, 1e8)
+    easier = cap_weights(problem, 1e8)
     assert easier.rows is problem.rows
     largest = (easier.weights * problem.rows.norms() ** 2).max()
     assert largest == pytest.approx(1e8)
-    assert eased(easier, 1e8) is easier
+    assert cap_weights(easier, 1e8) is easier
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -281,13 +283,24 @@ def test_regions_allow_for_the_rounding_of_the_gap(kind):
     assert short > 0  # float64 alone would have erred
 
 
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+def test_the_best_stretch_is_the_best_on_its_ray(intercept):
+    for seed in range(10):
+        problem = make_problem(seed, n=30, radius=0.1, intercept=intercept)
+        w = problem.dual_at(problem.weights).w
+        point = problem.at(w)
+        t = _best_stretch(problem, point, problem.rows.magnitudes(w))
+        found = problem.at(t * point.w, t * point.b).value
+        for other in np.geomspace(1e-3, 1e3, 301):
+            value = problem.at(other * point.w, other * point.b).value
+            assert found <= value * (1 + 1e-9)
+
+
 def test_second_attempts_respect_the_limits(data):
     control = Control(max_iter=1)
     control.steps = 1
-    from wideberth.solvers.rescue import rescued
-
     problem = make_problem(1)
-    found = rescued(problem, control, _nothing(problem))
+    found = prove(problem, control, _nothing(problem))
     assert control.steps == 1
     assert not found.point.w.any()
 

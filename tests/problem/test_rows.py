@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from wideberth import Problem, path, solve
+from wideberth.problem.presolve import to_csr
 from wideberth.problem.rows import SparseRows
-from wideberth.problem.thin import thinned
 from wideberth.solvers.registry import choose_solver
 
 
@@ -46,14 +46,14 @@ def test_a_block_of_sparse_rows_is_not_a_copy():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_large_dense_data_of_few_entries_is_thinned_without_loss(dtype):
+def test_large_dense_data_of_few_entries_becomes_sparse_without_loss(dtype):
     X, _ = mostly_zero(4000, 300, 0.2, dtype=dtype)
     for layout in (X, np.asfortranarray(X)):
-        thin = thinned(layout)
-        assert isinstance(thin, sp.csr_array)
-        assert thin.dtype == dtype
-        np.testing.assert_array_equal(thin.toarray(), X)
-        assert thin.has_canonical_format
+        sparse = to_csr(layout)
+        assert isinstance(sparse, sp.csr_array)
+        assert sparse.dtype == dtype
+        np.testing.assert_array_equal(sparse.toarray(), X)
+        assert sparse.has_canonical_format
 
 
 def test_other_data_is_left_as_it_is():
@@ -63,11 +63,11 @@ def test_other_data_is_left_as_it_is():
     late = np.zeros((4000, 300))  # zeros where one looks first, entries elsewhere
     late[1::4], late[2::4], late[3::4] = 1.0, 1.0, 1.0
     for X in (full, few, narrow, late, sp.csr_array(full)):
-        assert thinned(X) is X
+        assert to_csr(X) is X
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_thinned_data_has_the_answer_of_the_dense_one(radius):
+def test_data_made_sparse_has_the_answer_of_the_dense_one(radius):
     X, y = mostly_zero(4000, 260, 0.2)
     certified = solve(
         X, y, C=0.01, radius=radius, tol=1e-8, random_state=0, fit_intercept=False

@@ -29,9 +29,9 @@ from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import OneVsRest, scaled_radius, unknown_classes
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_data
+from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_size
 from wideberth.solution import convergence_warning
-from wideberth.solve import build_problem
 from wideberth.solvers.grids import read_Cs, read_radii
 
 __all__ = ["RobustLinearSVCCV"]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.problem.presolve import build_problem
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding
 
@@ -50,15 +51,59 @@ class Bracket:
             return self.upper
         return (self.upper - self.lower) / self.upper
 
+    def __str__(self):
+        if self.lower < self.upper:
+            return f"between {self.lower:.4g} and {self.upper:.4g}"
+        return f"{self.upper:.6g}"
 
-def critical_radius(problem: Problem, *, tol=1e-3, max_iter=200) -> Bracket:
-    """Return the uniform radius from which on w* = 0, whatever the radii are now."""
-    if not isinstance(problem, Problem):
-        raise TypeError(
-            f"problem is a {type(problem).__name__}; critical_radius takes a Problem, "
-            "which Problem.from_data(X, y) makes of data in memory."
-        )
-    return critical_scale(problem.with_radii(1.0), tol=tol, max_iter=max_iter)
+
+def critical_radius(
+    X,
+    y=None,
+    *,
+    C=1.0,
+    noise="l2",
+    fit_intercept=True,
+    intercept_penalty=0.0,
+    sample_weight=None,
+    tol=1e-3,
+    max_iter=200,
+) -> Bracket:
+    """Return the uniform radius from which on the best robust model is w = 0.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d), or Problem
+        Data in memory; or a problem, which states all the rest but for its radii.
+    y : array of shape (n,)
+        Labels of two classes, as in `solve`.
+    C, noise, fit_intercept, intercept_penalty, sample_weight
+        As in `solve`.
+    tol : float
+        Relative width of the bracket to stop at.
+    max_iter : int
+        Most steps towards it; a closed form needs none.
+
+    Returns
+    -------
+    Bracket
+        `lower` and `upper` bounds, equal where there is a closed form.
+    """
+    if isinstance(X, Problem):
+        return critical_scale(X.with_radii(1.0), tol=tol, max_iter=max_iter)
+    presolved = build_problem(
+        X,
+        y,
+        C=C,
+        radius=0.0,
+        noise=noise,
+        fit_intercept=fit_intercept,
+        intercept_penalty=intercept_penalty,
+        sample_weight=sample_weight,
+    )
+    with np.errstate(all="ignore"):
+        found = critical_radius(presolved.problem, tol=tol, max_iter=max_iter)
+    return Bracket(presolved.radius(found.lower), presolved.radius(found.upper))
 
 
 def null_certificate(
@@ -103,9 +148,9 @@ def saturation_scale(problem: Problem) -> float:
     free intercept all samples can saturate only if the classes weigh the same; f is
     0 otherwise (a path then starts by a rule of its own).
     """
-    pull = float((problem.weights * problem.rows.norms() ** 2).max())
-    if 0 < pull < np.inf:  # margins of about 1 lose no digits beside 1
-        unit = 2.0 ** -np.frexp(pull)[1]
+    push = float((problem.weights * problem.rows.norms() ** 2).max())
+    if 0 < push < np.inf:  # margins of about 1 lose no digits beside 1
+        unit = 2.0 ** -np.frexp(push)[1]
         return unit * _saturation(problem.with_weights(unit * problem.weights))
     return _saturation(problem)
 
@@ -119,10 +164,10 @@ def _saturation(problem: Problem) -> float:
             return 0.0
         positive = problem.y > 0
         classes = (used & positive, used & ~positive)
-        reach = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
+        largest = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
     else:
-        reach = margins[used].max(initial=-np.inf)
-    return float(1 / reach) if reach > 0 else float("inf")
+        largest = margins[used].max(initial=-np.inf)
+    return float(1 / largest) if largest > 0 else float("inf")
 
 
 def critical_scale(
@@ -193,20 +238,20 @@ class _FaceDescent:
 
     def step(self) -> Bracket:
         """One projected gradient step, then the bounds at its result."""
-        value, gradient, _ = self._look(self.ahead)
+        value, gradient, _ = self._evaluate(self.ahead)
         while True:
             moved = self._project(self.ahead - gradient / self.lipschitz)
             change = moved - self.ahead
-            new_value, _, w = self._look(moved)
+            new_value, _, w = self._evaluate(moved)
             model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
-            if new_value <= model + 1e-12 * abs(value):
+            if new_value <= model + sum_rounding(self.problem.n) * abs(value):
                 break
             self.lipschitz *= 2
         if gradient @ (moved - self.free) > 0:
             self.momentum = 1.0
         momentum = 0.5 * (1 + np.sqrt(1 + 4 * self.momentum**2))
-        pull = (self.momentum - 1) / momentum
-        self.ahead = self._project(moved + pull * (moved - self.free))
+        extrapolation = (self.momentum - 1) / momentum
+        self.ahead = self._project(moved + extrapolation * (moved - self.free))
         self.free, self.momentum = moved, momentum
         alpha = self._whole(moved)
         if (ratio := _ratio(self.problem, alpha)) < self.upper:
@@ -219,12 +264,12 @@ class _FaceDescent:
         alpha[self.majority] = free
         return alpha
 
-    def _look(self, free):
+    def _evaluate(self, free):
         problem, alpha = self.problem, self._whole(free)
         s = self.lower * accurate_sum(alpha * problem.radii)
         w = problem.noise.prox(problem.rows.combine(alpha), s)
-        reach = self.lower * problem.noise.support(w)
-        gradient = (problem.rows.margins(w) - problem.radii * reach)[self.majority]
+        omega = self.lower * problem.noise.support(w)
+        gradient = (problem.rows.margins(w) - problem.radii * omega)[self.majority]
         return 0.5 * float(w @ w), gradient, w
 
     def _lower_bound(self, w, free) -> float:
@@ -237,7 +282,7 @@ class _FaceDescent:
             gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
             if cost <= 0:
                 return float("inf") if gain > 0 else 0.0
-            if gain / cost >= t * (1 - 1e-15):
+            if gain / cost >= t:
                 return max(t - self._gain_rounding(w, alpha) / cost, 0.0)
             t = gain / cost
             if t <= 0:

@@ -17,6 +17,7 @@ import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import fill
+from wideberth.problem.presolve import check_radii, presolve
 from wideberth.problem.rounding import accurate_sum, totals_rounding
 from wideberth.problem.rows import gamma
 from wideberth.problem.validation import check_vector, read_intercept
@@ -122,11 +123,6 @@ def screen(
     Partition
         Boolean arrays `removed`, `saturated`, `free` and the bounds behind them.
     """
-    from wideberth.problem.presolve import (  # which imports this module
-        check_radii,
-        in_units,
-    )
-
     problem = Problem.from_data(
         X,
         y,
@@ -139,8 +135,9 @@ def screen(
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")
     b = None if b is None else float(check_vector([b], 1, "b")[0])
-    problem, units = in_units(problem, float("inf"))
-    check_radii(problem, units, 1.0)
+    units = presolve(problem)
+    check_radii(units)
+    problem = units.problem
     with np.errstate(all="ignore"):  # a point that overflows is stood in for
         w, b, alpha = units.inward(w, b, alpha)
         point, dual = problem.at(w, b), problem.dual_at(alpha)

@@ -17,9 +17,20 @@ from typing import Any, Literal
 import numpy as np
 
 from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
+from wideberth.problem.certificate import PROVABLE
+from wideberth.problem.presolve import CACHED_ENTRIES
+from wideberth.problem.validation import check_positive, check_whole
 from wideberth.screening import Partition, Screener
 
-__all__ = ["Best", "Control", "Outcome", "PathSolver", "Solver", "Status"]
+__all__ = [
+    "Best",
+    "Control",
+    "Outcome",
+    "PathSolver",
+    "Solver",
+    "Status",
+    "make_control",
+]
 
 #: How a run ended: the tolerance is proven, or what kept it from being proven.
 Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
@@ -106,6 +117,22 @@ class Control:
         self.trace.append(entry)
         if self.callback is not None and self.callback(entry):
             self.stopped = True
+
+
+def make_control(
+    entries: float, tol, max_iter, max_seconds, callback, started: float
+) -> Control:
+    """Check the limits of a run; on small data it aims beyond its tolerance."""
+    max_iter, tol = check_whole(max_iter, "max_iter"), check_positive(tol, "tol")
+    if callback is not None and not callable(callback):
+        raise ValueError(
+            f"callback={callback!r} must be a function of one dict, or None."
+        )
+    deadline = np.inf
+    if max_seconds is not None:
+        deadline = started + check_positive(max_seconds, "max_seconds")
+    aim = max(tol * tol, PROVABLE) if entries <= CACHED_ENTRIES else np.inf
+    return Control(tol, max_iter, deadline, callback, started=started, aim=aim)
 
 
 class Solver(ABC):

@@ -10,13 +10,12 @@ import numpy as np
 from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_data
 from wideberth.data.sources import Source
+from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.noise import as_shape
-from wideberth.problem.presolve import BLURRED, blur
 from wideberth.problem.validation import check_positive, check_size, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solve import make_control
-from wideberth.solvers.base import Control
+from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.tall import TallOutcome, solve_tall
 
 __all__ = ["solve_data", "solve_source"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem import Problem
 from wideberth.problem.endpoints import saturation_scale
-from wideberth.problem.presolve import Units
+from wideberth.problem.presolve import Presolved
 from wideberth.problem.validation import check_per_sample, check_positive, refuse_masked
 
 __all__ = ["C_range", "read_Cs", "read_radii"]
@@ -17,7 +16,7 @@ _LARGEST_PUSH = 100.0
 _LEAST_SPAN = 1e3
 
 
-def C_range(problem: Problem, units: Units) -> tuple[float, float]:
+def C_range(presolved: Presolved) -> tuple[float, float]:
     """Ends of the default path, as factors on the weights.
 
     The lower one is where every sample saturates (`saturation_scale`). With a free
@@ -25,11 +24,12 @@ def C_range(problem: Problem, units: Units) -> tuple[float, float]:
     weighted down evenly to match first. The upper one is 100 / mean ‖x_i‖², weighted,
     where a single sample could move its own margin by 100: free of the data's scale.
     """
+    problem = presolved.problem
     start = saturation_scale(problem.with_weights(problem.repair(problem.weights)))
     squares = 0.0
     if problem.weights.any():
         squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
-    end = units.value(_LARGEST_PUSH / squares) if squares > 0 else 1.0
+    end = presolved.value(_LARGEST_PUSH / squares) if squares > 0 else 1.0
     if not 0 < start < np.inf:
         start = end / _LEAST_SPAN**2
     return start, max(end, _LEAST_SPAN * start)
@@ -49,12 +49,12 @@ def read_radii(radii, radius) -> np.ndarray:
     return np.array(check_per_sample(values, values.size, "radii"))
 
 
-def read_Cs(Cs, problems: list[tuple[Problem, Units]]) -> np.ndarray:
+def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:
     """Check values of C, or space as many over the ranges of the problems."""
     if isinstance(Cs, int | np.integer) and not isinstance(Cs, bool):
         if Cs < 1:
             raise ValueError(f"Cs={Cs!r} must be a whole number ≥ 1, or values of C.")
-        ranges = np.array([C_range(*stated) for stated in problems])
+        ranges = np.array([C_range(problem) for problem in problems])
         return np.geomspace(ranges[:, 0].min(), ranges[:, 1].max(), int(Cs))
     refuse_masked(Cs, "Cs")
     values = np.asarray(Cs)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.rows import as_rows
+from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.polish import polished
-from wideberth.solvers.rescue import affordable, rescued
 
 __all__ = ["solve_again"]
 
@@ -22,7 +21,7 @@ def solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
     if problem.certificate(found.point, found.dual).proves(control.tol):
         return found
     if not is_foreign(problem.y):
-        return rescued(problem, control, polished(problem, found, control.tol))
+        return prove(problem, control, found)
     if not affordable(problem):
         return found
     here = replace(

@@ -4,7 +4,12 @@ Where weights are large, slacks that are zero but for rounding cost as much as t
 whole objective: c_i = 10¹² turns 10⁻¹⁶ into 10⁻⁴. Robust margins are homogeneous,
 ψ_i(tw,tb) = tψ_i(w,b), so a stretch by a few units of the last place puts such samples
 safely beyond the margin, where no rounding can make them count; it costs as little of
-½‖w‖². The dual's best multiple is closed form: D(tα) = tΣα_i − ½t²(‖w(α)‖² + λ_b b²).
+½‖w‖². With m_i a margin less what it may be off by, the best stretch minimises
+
+    ½t²(‖w‖² + λ_b b²) + Σ c_i [1 − t m_i]_+ ,
+
+whose slope is known by one sort of the 1/m_i. The dual's best multiple is closed form:
+D(tα) = tΣα_i − ½t²(‖w(α)‖² + λ_b b²).
 """
 
 from __future__ import annotations
@@ -12,13 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
-from wideberth.problem.rounding import slack_rounding
+from wideberth.problem.rounding import accurate_sum, slack_rounding
 from wideberth.solvers.base import Outcome
 
 __all__ = ["best_of", "polished"]
-
-#: Slacks up to which samples are taken to lie on the margin.
-_ON_MARGIN = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 
 
 def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
@@ -28,11 +30,12 @@ def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     point, dual = found.point, problem.dual_at(found.dual.alpha, sharp=True)
     sizes = problem.rows.magnitudes(point.w)
     sharp = problem.at(point.w, point.b, sizes=sizes)
-    if Outcome(sharp, dual).certificate.proves(tol):
-        return Outcome(sharp, dual)
-    points = [point, sharp, *_stretched(problem, sharp, sizes)]
-    stretched = Outcome(sharp, problem.stretched(dual, sharp=True))
-    return best_of([*(Outcome(p, dual) for p in points), stretched])
+    if (sharper := Outcome(sharp, dual)).certificate.proves(tol):
+        return sharper
+    t = _best_stretch(problem, sharp, sizes)
+    stretched = problem.at(t * point.w, t * point.b, sizes=t * sizes)
+    pair = Outcome(stretched, problem.stretched(dual, sharp=True))
+    return best_of([found, sharper, pair])
 
 
 def best_of(outcomes: list[Outcome]) -> Outcome:
@@ -53,13 +56,28 @@ def _cost(point: PrimalPoint) -> float:
     return cost if cost == cost else np.inf
 
 
-def _stretched(problem: Problem, point: PrimalPoint, sizes: np.ndarray):
-    """Multiples of (w,b) that put samples near the margin beyond it."""
-    used = problem.weights > 0
+def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> float:
+    """The best multiple of (w,b) for margins that are worse than rounding makes them.
+
+    Four times the bound: slacks must be seen to be negative after a stretch as well.
+    """
     error = slack_rounding(problem, point.w, point.b, sizes)
-    safe = point.slack + 4 * error
-    for width in _ON_MARGIN:
-        near = used & (np.abs(point.slack) <= width)
-        if near.any() and (lack := float(safe[near].max())) > 0:
-            t = 1 / (1 - lack) if lack < 0.5 else 1.0
-            yield problem.at(t * point.w, t * point.b, sizes=t * sizes)
+    margins = 1 - point.slack - 4 * error
+    weights, fold = problem.weights, problem.folded
+    penalty = (problem.intercept or 0.0) * point.b * point.b
+    curvature = float(point.w @ point.w) + penalty
+    constant = -accurate_sum(weights * np.minimum(margins, 0.0))
+    if fold is not None:
+        constant += fold.s * point.omega - fold.balance * point.b
+        constant -= float(fold.d @ point.w)
+    used = (margins > 0) & (weights > 0)
+    order = np.argsort(-margins[used])
+    ends = 1 / margins[used][order]  # t from which on a sample costs nothing
+    slopes = (weights * margins)[used][order]
+    # Their sum over the samples that cost something before each end, and after all.
+    costly = np.append(slopes[::-1].cumsum()[::-1], 0.0)
+    k = int(np.searchsorted(ends * curvature + constant >= costly[1:], True))
+    descent = float(costly[k]) - constant
+    t = descent / curvature if curvature > 0 else np.inf
+    t = min(t, float(ends[k])) if k < ends.size else t
+    return t if 0 < t < np.inf else 1.0

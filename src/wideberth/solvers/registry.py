@@ -8,12 +8,20 @@ process that added it: workers of a parallel search have to add it too.
 from __future__ import annotations
 
 from wideberth.problem import Problem
+from wideberth.problem.presolve import CACHED_ENTRIES
+from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.newton_solver import Newton
 
-__all__ = ["choose_solver", "get_solver", "register_solver", "solver_names"]
+__all__ = [
+    "check_choices",
+    "choose_solver",
+    "get_solver",
+    "register_solver",
+    "solver_names",
+]
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
@@ -21,9 +29,6 @@ _BUILT_IN: dict[str, Solver] = {
 }
 _ADDED: dict[str, Solver] = {}
 
-#: Largest number of entries of X at which Newton's method is quicker than loading the
-#: compiler of the coordinate solver takes (`make bench-choice`).
-_SMALL_ENTRIES = 1 << 18
 #: Largest number of rows or of features at which Newton's algebra costs next to nothing
 #: (`make bench-choice`).
 _NARROW = 100
@@ -78,6 +83,18 @@ def get_solver(solver: str | Solver) -> Solver:
     return found
 
 
+def check_choices(solver, screening) -> None:
+    """Check the names of a solver and of a region."""
+    if not isinstance(solver, str) or solver != "auto":
+        get_solver(solver)
+    known = isinstance(screening, str) and screening in REGIONS
+    if screening is not None and not known:
+        raise ValueError(
+            f"screening={screening!r} is not known; choose None or one of "
+            f"{sorted(REGIONS)}."
+        )
+
+
 def choose_solver(problem: Problem, along_path: bool = False) -> Solver:
     """The solver that "auto" stands for: the first that supports the problem.
 
@@ -103,7 +120,7 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     compiler, and along a path it needs but a few steps from point to point.
     """
     rows, n, d = problem.rows, problem.n, problem.rows.d
-    if n * d <= _SMALL_ENTRIES or n <= _NARROW:
+    if n * d <= CACHED_ENTRIES or n <= _NARROW:
         return False
     dense = rows.entries() > _DENSE * n * d and d <= n
     algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECOND)

@@ -17,15 +17,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.presolve import cap_weights
 from wideberth.screening import Partition
-from wideberth.solve import finished, null_if_optimal, proven
+from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.rescue import attempt
 
 __all__ = ["Found", "Sequence", "carry"]
 
@@ -122,11 +123,12 @@ class Sequence:
                 outcome = _at_bounds(problem, problem.weights * decided.saturated)
                 outcome = outcome if outcome.meets(control.target) else None
                 decided = decided if outcome else None
+        first = None
         if outcome is not None:
             self.solver.accept(outcome, C)
         else:
-            outcome = self._solved(problem, control, C, start, decided)
-        outcome = control.judge(finished(problem, control, outcome))
+            first = self._attempt(problem, C, start, decided)
+        outcome = control.judge(prove(problem, control, outcome, first))
         spent = problem.rows.passes.count - passes
         partition = None
         if control.screening is not None and self.proofs:
@@ -148,19 +150,18 @@ class Sequence:
         # Afresh: one more rounding of Zᵀα is allowed for, those of a row are not.
         return replace(start, dual=problem.dual_at(start.dual.alpha))
 
-    def _solved(self, problem, control, C, start, decided) -> Outcome:
-        """What the solver finds."""
+    def _attempt(self, problem: Problem, C: float, start, decided) -> Attempt:
+        """The solver, from what is known."""
 
-        def call(easier: Problem) -> Outcome:
+        def solve(easier: Problem, control: Control) -> Outcome:
             known = start, decided
             if easier is not problem:  # what is known is about other weights
                 known = None, None
-            return self.solver.solve(easier, control, C, *known)
+            found = self.solver.solve(easier, control, C, *known)
+            # Afresh: what was folded on the way has left its rounding in d.
+            return replace(found, dual=easier.dual_at(found.dual.alpha))
 
-        found = attempt(problem, call, self.weight_limit)
-        found = null_if_optimal(problem, found, control.tol)
-        # Afresh: what was folded on the way has left its rounding in d.
-        return replace(found, dual=problem.dual_at(found.dual.alpha))
+        return Attempt(partial(cap_weights, most=self.weight_limit), solve)
 
     def _decide(self, problem: Problem, start: Outcome) -> Partition | None:
         """Samples that the solution before decides, if they are many."""

@@ -1,0 +1,258 @@
+"""Attempts at a proof: what is tried, in which order, and until when.
+
+`prove` is the loop. The first attempt is the solver asked for. Where it ends "out of
+precision" others follow, each a change of problem (`presolve.py`) and a solver, while
+the status of the best pair so far says that there is something left to gain. All of
+them are evaluated on the problem as given, so nothing is taken on trust.
+
+Weights c_i out of all proportion are what defeats the usual solvers:
+
+* *Weights that span many orders.* The engine of `interior.py` keeps (1−a_i)p_i and
+  a_iq_i, a_i = α_i/c_i, near one μ: its barrier weighs sample i by c_i, and those of
+  little weight, which nothing holds back from their bounds, cut its steps short.
+  `EvenBarrier` keeps the products of α_i itself near one μ, as textbooks do: slower
+  where weights are alike, indifferent to their span.
+* *Weights beyond any use*: see `cap_weights`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from wideberth.problem import Problem
+from wideberth.problem.arrays import is_foreign
+from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.noise import L2
+from wideberth.problem.presolve import cap_weights, centre_columns, span_of_rows
+from wideberth.screening import Partition, Screener, null_point, screen_points
+from wideberth.screening.bounds import strongest_test
+from wideberth.solvers import conic
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.interior import InteriorPoint, Start
+from wideberth.solvers.newton import ridge_start
+from wideberth.solvers.polish import best_of, polished
+
+__all__ = [
+    "CONIC_PUSH",
+    "LARGEST_PUSH",
+    "Attempt",
+    "EvenBarrier",
+    "affordable",
+    "prove",
+    "proven",
+]
+
+#: Largest c_i‖z_i‖² that solvers are handed; squares of it stay within float64.
+LARGEST_PUSH = 1e30
+#: The same of the conic solver, and of a second attempt by others: with 1e12 Clarabel
+#: fails on separable data (`tests/problem/test_ends.py`), with 1e10 it does not.
+CONIC_PUSH = 1e10
+#: The same of the last attempts (1e8 loses four certificates of `make torture`).
+_SMALL_PUSH = 1e6
+#: Largest n·d², the cost of one step, at which second attempts are made: a hundred
+#: steps then take about a second.
+_AFFORDABLE = 2e7
+#: Most steps of a second attempt, and of the descent that looks for a proof of w = 0;
+#: those of `make torture` that succeed take at most 60.
+_MOST_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A solver on another form of the problem.
+
+    `change` returns the problem to solve, whose w and α are those of the problem
+    given, or None where this attempt has nothing to offer.
+    """
+
+    change: Callable[[Problem], Problem | None]
+    solver: Callable[[Problem, Control], Outcome]
+
+    def run(self, problem: Problem, control: Control) -> Outcome | None:
+        """What it finds, on the problem as given; None where arithmetic fails."""
+        changed = self.change(problem)
+        if changed is None:
+            return None
+        try:
+            found = self.solver(changed, control)
+        except (ArithmeticError, np.linalg.LinAlgError, conic.ConicError):
+            return None
+        if changed is problem:
+            return found
+        return Outcome(problem.at(found.point.w), problem.dual_at(found.dual.alpha))
+
+
+def prove(
+    problem: Problem,
+    control: Control,
+    found: Outcome | None = None,
+    first: Attempt | None = None,
+) -> Outcome:
+    """The best pair of points of what is known and of all attempts that are needed.
+
+    Where all of them fail it is w = 0 and α = 0, which prove little but harm nobody.
+    """
+    if found is not None:
+        found = polished(problem, found, control.tol)
+    for attempt in _attempts(problem, first):
+        if found and control.judge(found).status != "out of precision":
+            break
+        new = attempt.run(problem, control)
+        if new is not None:
+            new = _null_if_optimal(problem, new, control.tol)
+            new = polished(problem, new, control.tol)
+            found = new if found is None else best_of([found, new])
+    if found is None:
+        zero = np.zeros(problem.rows.d), np.zeros(problem.n)
+        found = Outcome(problem.at(zero[0]), problem.dual_at(zero[1]))
+    return found
+
+
+def proven(problem: Problem, found: Outcome, region: str) -> Partition:
+    """Samples decided by a pair of points; one test does, the gap being small."""
+    test = strongest_test(problem, region)
+    return screen_points(problem, found.point, found.dual, region=region, test=test)
+
+
+def affordable(problem: Problem) -> bool:
+    """Whether the problem is small enough for second attempts."""
+    return problem.n * min(problem.rows.d, problem.n) ** 2 <= _AFFORDABLE
+
+
+def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
+    """The null model in place of w ≈ 0, where a dual point proves it (theory §2).
+
+    P(0) ≥ P* + ½‖w*‖² and ‖w−w*‖² ≤ 2·gap: a w that is too long for w = 0 to be within
+    `tol` of the optimum is left alone, unread.
+    """
+    point, dual = found.point, found.dual
+    longest = 4 * (tol * abs(point.value) + found.gap)
+    if not problem.largest_radius or not 0.5 * float(point.w @ point.w) <= longest:
+        return found
+    null = Outcome(null_point(problem), dual)
+    if not null.gap <= tol * null.point.value:
+        return found
+    if dual.w.any():
+        alpha = None
+        if not is_foreign(problem.y):
+            alpha = null_certificate(problem, dual.alpha, 2 * _MOST_STEPS)
+        if alpha is None:
+            return found
+        null = Outcome(null.point, problem.dual_at(alpha))
+    return null if null.meets(tol) else found
+
+
+# -- second attempts -----------------------------------------------------------------
+
+
+class EvenBarrier(InteriorPoint):
+    """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
+
+    @property
+    def _relative(self) -> np.ndarray:
+        return self.c / float(self.c.mean())
+
+    @property
+    def mu(self):
+        product = float(np.vdot(self.room * self._relative, self.force))
+        return max(product, 1e-300) / max(2 * self.problem.n, 1)
+
+    def _aims(self, target):
+        return target / self._relative
+
+    def _centering(self, move, length, mu):
+        _, d_room, d_force, _ = move
+        room, force = self.room + length * d_room, self.force + length * d_force
+        ahead = float(np.vdot(room * self._relative, force))
+        return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
+
+
+def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
+    """One run of the engine on the samples of positive weight."""
+    screener = Screener(problem, None)
+    spanned = span_of_rows(screener.problem)
+    small = spanned.problem
+    with np.errstate(all="ignore"):  # what comes of it is checked
+        start = ridge_start(small)
+        if not np.isfinite(start.margins).all():
+            nothing = np.zeros(small.n)
+            start = Start(np.zeros(small.rows.d), 0.0, nothing, nothing + 0.5)
+        method = EvenBarrier(small, start)
+        best, smallest = (method.w, method.alpha), np.inf
+        for _ in range(_MOST_STEPS):
+            if control.exhausted() or method.relative_gap <= 0.1 * control.target:
+                break
+            control.steps += 1
+            if not method.step():
+                break
+            if method.relative_gap < smallest:
+                smallest, best = method.relative_gap, (method.w, method.alpha)
+        w, _, alpha = spanned.outward(best[0], 0.0, best[1])
+        if not (np.isfinite(w).all() and np.isfinite(alpha).all()):
+            raise FloatingPointError("the engine left the range of float64")
+        alpha = screener.reduction.unfold(alpha)
+        return Outcome(problem.at(w), problem.dual_at(alpha))
+
+
+def _by_cones(problem: Problem, control: Control, per_weight: bool = False) -> Outcome:
+    """The conic solver, with the objective divided by the largest weight or not.
+
+    Where samples saturate under weights beyond any use, Σ(c_i/c)ξ_i with c = max c_i is
+    what there is to minimise.
+    """
+    unit = float(problem.weights.max(initial=0.0)) if per_weight else 1.0
+    try:
+        result = conic.solve_conic(problem, unit=unit)
+    except ImportError as error:
+        raise conic.ConicError(str(error)) from error
+    control.steps += result.n_iter
+    return Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
+
+
+def _centred(problem: Problem) -> Problem | None:
+    small = problem.n * problem.rows.d <= _AFFORDABLE
+    return centre_columns(problem) if problem.intercept == 0 and small else None
+
+
+def _capped(most: float) -> Callable[[Problem], Problem | None]:
+    def change(problem: Problem) -> Problem | None:
+        capped = cap_weights(problem, most)
+        return None if capped is problem else capped
+
+    return change
+
+
+#: Second attempts where the noise is smooth.
+_SMOOTH = (
+    Attempt(_centred, _by_even_barrier),
+    Attempt(partial(cap_weights, most=LARGEST_PUSH), _by_even_barrier),
+    Attempt(_capped(CONIC_PUSH), _by_even_barrier),
+    Attempt(_capped(_SMALL_PUSH), _by_even_barrier),
+)
+#: Second attempts where it is not.
+_CONES = (
+    Attempt(_capped(_SMALL_PUSH), _by_cones),
+    Attempt(lambda problem: problem, partial(_by_cones, per_weight=True)),
+)
+
+
+def _attempts(problem: Problem, first: Attempt | None) -> Iterator[Attempt]:
+    """The first attempt, and for small problems the others that suit them."""
+    if first is not None:
+        yield first
+    if not affordable(problem):
+        return
+    fold = problem.folded
+    if problem.radii.any() or (fold is not None and fold.s > 0):
+        yield from _SMOOTH if problem.noise.smooth else _CONES
+        return
+    for attempt in _SMOOTH:  # without noise all shapes are alike
+        yield replace(attempt, change=_noiseless(attempt.change))
+
+
+def _noiseless(change):
+    return lambda problem: change(replace(problem, noise=L2()))
