@@ -14,7 +14,7 @@ __all__ = ["PROVABLE", "Certificate", "DualPoint", "Pair", "PrimalPoint"]
 #: cancel.
 PROVABLE = 1e-9
 #: Share of a tolerance that a gap may have when rounding alone keeps it from being
-#: proven; the rest is left to sharper bounds (`polish.py`), which halve it at least.
+#: proven; the rest is left to sharper bounds (`polish.py`).
 _LITTLE = 0.1
 
 

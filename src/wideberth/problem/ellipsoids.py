@@ -19,8 +19,8 @@ __all__ = ["Correlated", "Ellipsoid", "ellipsoid_of"]
 #: Largest share of d by which its prox may differ from it and yet be taken for d: it is
 #: far below the rounding of d, 2⁻⁵³.
 _NO_SHIFT = 1e-20
-#: Most Newton steps to the root of the secular equation; about ten are needed, and each
-#: point on the way is a lower bound.
+#: Most Newton steps to the root of the secular equation, a guard against rounding: they
+#: converge quadratically, and each point on the way is a lower bound.
 _NEWTON_STEPS = 100
 
 
