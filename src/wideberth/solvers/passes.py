@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from wideberth.problem.rows import as_rows
 from wideberth.screening import fold_samples
 from wideberth.screening.bounds import separable
 from wideberth.screening.regions import Region
+from wideberth.solvers.aggregate import Groups
 
-__all__ = ["Answer", "Look", "Piece", "Settle", "Settled", "draw"]
+__all__ = ["Aggregate", "Answer", "Look", "Piece", "Settle", "Settled", "draw"]
 
 
 #: Slack up to which a row is taken to be at the margin rather than beyond it.
@@ -104,6 +105,16 @@ class Answer:
     #: there are; the first look only.
     sides: list[Folded]
     classes: tuple[int, int]
+    #: All rows in groups, in place of the fold and the piece, where that was asked for.
+    groups: Groups | None = None
+
+
+class Aggregate(NamedTuple):
+    """How rows are grouped: most single rows, groups per row, whether to say which."""
+
+    singles: int
+    share: float
+    labels: bool
 
 
 @dataclass(frozen=True)
@@ -127,12 +138,15 @@ class Look:
     chance: float = 1.0
     seed: int = 0
     first: bool = False
+    aggregate: Aggregate | None = None
 
     def __call__(self, chunk: Chunk) -> Answer:
         """Answer for one chunk."""
         problem = self.terms.problem(chunk, check=self.first)
         point = problem.at(self.w, self.b)
         xp = namespace(point.slack)
+        if self.aggregate is not None:
+            return self._grouped(chunk.number, problem, point)
         near = self._near(problem, point)
         if self.pinned is not None:
             scatter(near, self.pinned[chunk.number], True)
@@ -161,6 +175,35 @@ class Look:
             (above, problem.n - above),
         )
 
+    def _grouped(self, number: int, problem: Problem, point: PrimalPoint) -> Answer:
+        """All rows, those far from the margin in groups."""
+        bounds = self._reach(problem, point)
+        bounds = np.where(np.isfinite(bounds), np.maximum(bounds, 1e-100), 1.0)
+        distance = np.abs(point.slack) / bounds
+        if self.before is not None:
+            crossed = (problem.slack(*self.before) > 0) != (point.slack > 0)
+            distance = np.where(crossed, 1e-6 * distance, distance)
+        singles, share, labels = self.aggregate
+        groups = Groups.of(problem, point.slack, distance, labels)
+        most = np.inf
+        if problem.n > singles:
+            most = float(np.partition(distance, singles)[singles])
+        groups = groups.coarser(min(most, 1.0), share)
+        nothing = fold_samples(problem, problem.weights != problem.weights)
+        empty = Piece.of(problem, point.slack != point.slack, point.slack > 0, 1.0, ())
+        return Answer(
+            number,
+            problem.n,
+            point.hinge,
+            point.rounding,
+            nothing,
+            empty,
+            None,
+            [],
+            (0, 0),
+            groups,
+        )
+
     def part(self, number: int) -> Look:
         """What of this question concerns one chunk."""
         if self.pinned is None:
@@ -172,17 +215,23 @@ class Look:
         slack, xp = point.slack, namespace(point.slack)
         if self.before is None and self.band is None:
             return slack == slack
+        near = xp.abs(slack) <= self._reach(problem, point)
+        if self.before is None:
+            return near
+        return near | ((problem.slack(*self.before) > 0) != (slack > 0))
+
+    def _reach(self, problem: Problem, point: PrimalPoint):
+        """How far each row may still move."""
+        slack, xp = point.slack, namespace(point.slack)
         typical = float(xp.mean(xp.abs(slack)))
         reach = self.wider * _LEAST_REACH * (1 + typical)
         if self.band is not None:
             reach = reach + self.wider * self.caution * self.band(problem)
         if self.before is None:
-            return xp.abs(slack) <= reach
-        earlier = problem.slack(*self.before)
-        move = xp.abs(slack - earlier)
+            return reach
+        move = xp.abs(slack - problem.slack(*self.before))
         typical = math.sqrt(float(xp.mean(move * move)))
-        reach = reach + self.wider * _OF_MOVE * (move + 0.5 * typical)
-        return (xp.abs(slack) <= reach) | ((earlier > 0) != (slack > 0))
+        return reach + self.wider * _OF_MOVE * (move + 0.5 * typical)
 
 
 def draw(y, pull, k: int, seed: tuple[int, ...]) -> tuple[Any, Any]:
@@ -271,7 +320,11 @@ class Settle:
         upper, lower = (share * problem.weights for share in self.shares)
         alpha = xp.where(slack > _TOUCHING, xp.where(problem.y > 0, upper, lower), 0.0)
         if chunk.number in self.members:
-            scatter(alpha, *self.members[chunk.number])
+            indices, values = self.members[chunk.number]
+            if indices is None:  # the share of every row
+                alpha = values * problem.weights
+            else:
+                scatter(alpha, indices, values)
         return Settled(counts, removed, saturated, alpha)
 
     def part(self, number: int) -> Settle:

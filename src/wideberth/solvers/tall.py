@@ -31,8 +31,8 @@ from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening.regions import Region, build_region
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.near import solve_again
-from wideberth.solvers.newton import solve_gathered
-from wideberth.solvers.passes import Look, Settle
+from wideberth.solvers.newton import solve_gathered, solve_whole
+from wideberth.solvers.passes import Aggregate, Look, Settle
 from wideberth.solvers.subsample import SamplingError, sample_size
 from wideberth.solvers.work import Work
 
@@ -43,6 +43,9 @@ __all__ = ["TallOutcome", "solve_tall"]
 #: and the share where a sample of the rows inside has to do.
 _CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.1, 20_000
 _MOST_OF_SAMPLE = 0.4
+#: Rows of the data per row of memory up to which groups of rows stand for them well
+#: (`python -m benchmarks.caps`: 5 to 8 reads at 15; Gaussian rows fail at 30).
+_MOST_PER_ROW = 20
 #: Rounds without a smaller gap, and reads in all, after which to give up.
 _PATIENCE, _MOST_READS = 6, 40
 #: How much wider than planned a look may be made.
@@ -102,6 +105,8 @@ class _Tall:
         self.null: PrimalPoint = None  # type: ignore[assignment]  # w = 0, best b
         self.proof: _Proof | None = None
         self.tight = False  # given up for want of memory
+        self.groups_help = True
+        self.aggregate: Aggregate | None = None  # once rows near the margin do not fit
 
     def solve(self, screen: bool) -> TallOutcome:
         """Rounds until the gap of the whole problem meets the tolerance."""
@@ -131,6 +136,9 @@ class _Tall:
             if solved:
                 idle = 0 if gap < 0.9 * smallest else idle + 1
                 smallest = min(smallest, gap)
+            if idle and self.aggregate is not None:
+                # Groups are too coarse here: back to samples.
+                self.groups_help, self.aggregate, idle = False, None, 0
             if idle > _PATIENCE or self.reads > _MOST_READS:
                 self.tight = not work.exact
                 return self._finish(screen)
@@ -144,7 +152,7 @@ class _Tall:
     def _look(self, look: Look) -> Work:
         """One read of everything."""
         self.reads += 1
-        work = Work(self.terms, self.capacity, look.seed)
+        work = Work(self.terms, self.capacity, look.seed, look.aggregate)
         for answer in self.source.map(look):
             work.add(answer)
         return work
@@ -169,11 +177,16 @@ class _Tall:
         tol = 0.15 * self.control.tol
         if first and not exact:  # as exact as the sampling error deserves
             tol = 0.02 * self.terms.d / problem.n
+        if work.grouped:  # as exact as the groups deserve
+            tol = max(tol, min(0.05 * self._certificate().relative_gap, 1e-3))
         most = min(self.control.steps + _MOST_STEPS, self.control.max_iter)
         inner = replace(self.control, tol=tol, max_iter=most, callback=None, trace=[])
-        start = None if first else (w, b)
-        seed = int(self.rng.integers(2**31)) if first else None
-        found = solve_gathered(problem, inner, start, seed)
+        if work.grouped:
+            found = solve_whole(problem, inner)
+        else:
+            start = None if first else (w, b)
+            seed = int(self.rng.integers(2**31)) if first else None
+            found = solve_gathered(problem, inner, start, seed)
         if exact or not found.meets(_POOR):
             inner.max_iter = self.control.max_iter
             found = solve_again(problem, inner, found)
@@ -185,11 +198,13 @@ class _Tall:
             before=None if first else (w, b),
             wider=wider,
             seed=self.reads,
+            aggregate=self.aggregate,
         )
         if exact:
             self._prove(work, found.dual, (w, b))
             if first:  # everything was solved at once: it is there, or nearly
                 look = replace(look, before=(look.w, look.b))
+            again = again and not work.grouped
             return found, replace(look, pinned=work.members if again else None)
         settled = work.settled(problem)
         if settled is not None:  # a point, if not a good one
@@ -204,9 +219,18 @@ class _Tall:
         if near > 0.9 * self.capacity:
             # Another sample: the narrower the band, the smaller the next error.
             look = replace(look, before=None)
+            dense = isinstance(problem.rows.X, np.ndarray)
+            if dense and self.groups_help and self.n <= _MOST_PER_ROW * self.capacity:
+                self.aggregate = self._aggregate()
+                return found, replace(look, band=error, aggregate=self.aggregate)
             caution, near = poll.caution(np.inf, _MOST_OF_SAMPLE)
         chance = min(1.0, 0.9 * self.capacity / max(near, 1.0))
         return found, replace(look, band=error, caution=caution, chance=chance)
+
+    def _aggregate(self) -> Aggregate:
+        """Half of the room for single rows, a quarter for groups."""
+        labels = self.source.spares(14 * self.n)
+        return Aggregate(self.capacity // 2, 0.25 * self.capacity / self.n, labels)
 
     def _prove(self, work: Work, dual: DualPoint, rule) -> None:
         """Keep a dual point of the whole problem if it is the best, and above α = 0."""

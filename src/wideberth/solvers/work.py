@@ -7,10 +7,13 @@ import operator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from wideberth.data.chunks import Terms
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.rows import Passes, as_rows, gamma
+from wideberth.solvers.aggregate import Groups
 from wideberth.solvers.passes import Answer, Piece
 
 __all__ = ["Work"]
@@ -25,9 +28,11 @@ class Work:
     the `chance` each had; c/chance·chance would not be c to the last bit.
     """
 
-    def __init__(self, terms: Terms, capacity: int, seed: int):
+    def __init__(self, terms: Terms, capacity: int, seed: int, aggregate=None):
+        self.aggregate = aggregate
         self.terms, self.capacity, self.seed = terms, capacity, seed
         self.n, self.exact = 0, True
+        self.grouped = aggregate is not None
         self._share = 1.0
         self._rest: Folded | None = None
         self.fold: Folded | None = None
@@ -36,6 +41,8 @@ class Work:
         self._hinges: list[float] = []
         self._rounding = 0.0
         self._pieces: dict[int, Piece] = {}
+        self._groups: dict[int, Groups] = {}
+        self._most = np.inf  # distance beyond which rows are merged
 
     def add(self, answer: Answer) -> None:
         """Take in what one chunk answered."""
@@ -48,6 +55,9 @@ class Work:
         before: list = self.sides or [None] * len(answer.sides)
         self.sides = [_plus(*pair) for pair in zip(before, answer.sides, strict=True)]
         self.classes = tuple(map(operator.add, self.classes, answer.classes))
+        if answer.groups is not None:
+            self._group(answer.number, answer.groups)
+            return
         self._pieces[answer.number] = self._thinned(answer.number, answer.piece)
         while self.rows > max(self.capacity, len(self._pieces)):
             share = 0.9 * self.capacity / self.rows
@@ -58,7 +68,20 @@ class Work:
     @property
     def rows(self) -> int:
         """Rows held."""
-        return sum(piece.n for piece in self._pieces.values())
+        held = *self._pieces.values(), *self._groups.values()
+        return sum(piece.n for piece in held)
+
+    def _group(self, number: int, groups: Groups) -> None:
+        """Take in the groups of a chunk; keep the single rows nearest of all."""
+        singles, share, _ = self.aggregate
+        self._groups[number] = groups.coarser(self._most, share)
+        distances = [part.distance[part.single] for part in self._groups.values()]
+        if sum(map(len, distances)) > singles:
+            # A fifth fewer than may be, so that not every chunk asks for it again.
+            k = int(0.8 * singles)
+            self._most = float(np.partition(np.concatenate(distances), k)[k])
+            for name, part in self._groups.items():
+                self._groups[name] = part.coarser(self._most, share)
 
     def balances(self) -> bool:
         """Whether the rows held can balance the folded ones, as a free b demands."""
@@ -78,6 +101,15 @@ class Work:
 
     def problem(self) -> Problem:
         """The rows held, the settled ones folded. The pieces are given up for it."""
+        if self._groups:
+            parts = list(self._groups.values())
+            self.members = {
+                k: (part.labels, part.n) for k, part in self._groups.items()
+            }
+            problem = Groups.problem(parts, self.terms)
+            problem.rows.passes = Passes(self.n)
+            self._shared, self._groups = problem.weights, {}
+            return problem
         pieces = list(self._pieces.values())
         self.members = {k: piece.indices for k, piece in self._pieces.items()}
         self._pieces = {}
@@ -106,6 +138,15 @@ class Work:
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, chunk by chunk."""
         parts, start = {}, 0
+        if self.grouped:
+            used = self._shared > 0
+            share = np.divide(alpha, self._shared, out=np.zeros(alpha.size), where=used)
+            for number, (labels, n) in self.members.items():
+                if labels is not None:
+                    own = np.minimum(share[start : start + n], 1.0)
+                    parts[number] = None, own[labels]
+                start += n
+            return parts
         for number, indices in self.members.items():
             stop = start + indices.shape[0]
             parts[number] = indices, alpha[start:stop]

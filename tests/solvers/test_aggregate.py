@@ -1,0 +1,105 @@
+"""Groups of rows that stand for all of them where those near the margin do not fit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tall import tall_data
+from wideberth import Problem, solve
+from wideberth.data import Source
+from wideberth.data.chunks import Chunk, Terms
+from wideberth.problem.noise import as_noise
+from wideberth.solvers.aggregate import Groups
+from wideberth.solvers.base import Control
+from wideberth.solvers.tall import solve_tall
+
+
+class Held(Source):
+    """Chunks of arrays of which only so many rows may be held."""
+
+    def __init__(self, arrays, held, size):
+        super().__init__()
+        self.arrays, self.held, self.size = arrays, held, size
+        self.n, self.d = arrays[0].shape
+        self.row_bytes = 8 * self.d
+
+    def chunks(self):
+        for number, start in enumerate(range(0, self.n, self.size)):
+            X, *rest = (part[start : start + self.size] for part in self.arrays)
+            yield Chunk.of(X, rest, number, "test")
+
+    def capacity(self):
+        return self.held
+
+
+def weighted_data(rng, n, d):
+    X, y = tall_data(n, d, int(rng.integers(1000)), shift=0.8)
+    return X, y, rng.choice([0.0, 0.5, 1.0, 3.0], n), rng.uniform(0, 0.1, n)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+@pytest.mark.parametrize("noise", ["l2", "levels"])
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
+    intercept, noise, seed
+):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(30, 300)), int(rng.integers(1, 6))
+    X, y, weight, radius = weighted_data(rng, n, d)
+    shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
+    terms = Terms(d, 0.7, 0.0, shape, intercept)
+    parts, whole = [], terms.problem(Chunk(X, y, weight, radius))
+    for number, J in enumerate(np.array_split(np.arange(n), 3)):
+        chunk = Chunk(X[J], y[J], weight[J], radius[J], number)
+        own = terms.problem(chunk)
+        groups = Groups.of(own, own.slack(np.ones(d), 0.1), rng.random(J.size), True)
+        parts.append(groups.coarser(0.6, 0.2).coarser(0.3, 0.1))
+    problem = Groups.problem(parts, terms)
+    assert problem.n < n
+    dual = problem.dual_at(rng.random(problem.n) * problem.weights)
+    used = np.where(problem.weights > 0, problem.weights, 1.0)
+    share, alpha, start = dual.alpha / used, [], 0
+    for part in parts:
+        alpha.append(share[start : start + part.n][part.labels])
+        start += part.n
+    own = whole.dual_at(np.concatenate(alpha) * whole.weights)
+    assert abs(own.value - dual.value) <= own.rounding + dual.rounding
+    # Means cost no more than their members.
+    w, b = rng.normal(size=d), rng.normal()
+    low, high = problem.at(w, b), whole.at(w, b)
+    assert low.value <= high.value + low.rounding + high.rounding
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+@pytest.mark.parametrize("noise", ["l2", "levels"])
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
+    formed, form = [], Groups.problem
+    monkeypatch.setattr(
+        Groups, "problem", lambda *given: formed.append(given) or form(*given)
+    )
+    rng = np.random.default_rng(seed)
+    n, d = 20_000, 4
+    X, y, weight, radius = weighted_data(rng, n, d)
+    shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
+    source = Held((X, y, weight, radius), 2_000, 2_500)
+    terms, control = Terms(d, 0.05, 0.0, shape, intercept), Control(1e-5)
+    found = solve_tall(source, terms, control, random_state=seed)
+    assert formed
+    assert found.w.any()
+    assert found.certificate.proves(1e-5)
+    problem = Problem.from_data(
+        X, y, C=0.05, radius=radius, sample_weight=weight, noise=shape,
+        intercept=intercept,
+    )  # fmt: skip
+    assert problem.gap(found.w, found.b, found.alpha) == pytest.approx(
+        found.certificate.gap, abs=1e-9 * found.certificate.primal
+    )
+    exact = solve(
+        X, y, C=0.05, radius=radius, sample_weight=weight, noise=shape, tol=1e-8,
+        fit_intercept=intercept is not None, intercept_penalty=intercept or 0.0,
+    )  # fmt: skip
+    assert found.certificate.primal == pytest.approx(exact.primal, rel=2e-5)
+    assert max(entry["free"] for entry in control.trace[:-1]) <= 2_000
