@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
-from wideberth.cli.sources import FORMATS, Format, Request, open_table
-from wideberth.cli.sources.table import MISSING
+from wideberth.data import FORMATS, DataError, Format, Request, open_table
+from wideberth.data.table import MISSING
 
 X, Y = two_classes(12)
 NAMES = ("x1", "x2", "x3")
@@ -34,7 +34,7 @@ def complaint(tmp_path, content, request=WITH_TARGET, name="data.csv", **form):
     """What reading some content ends with."""
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(DataError) as caught:
         read(path, request, **form)
     return str(caught.value).removeprefix(str(path))
 
@@ -237,7 +237,7 @@ def test_whatever_a_file_holds_it_is_read_or_refused(
     for request in (WITH_TARGET, Request(), Request(features=("a",))):
         try:
             table = read(path, request, kind=kind, header=header)
-        except UserError:
+        except DataError:
             continue
         assert table.n > 0
         assert table.X.shape[1] == len(table.names)

@@ -510,7 +510,7 @@ def test_libsvm_errors_leave_no_files(files, tmp_path, monkeypatch):
     text = (files / "all.svm").read_text().splitlines()[:2_000]
     text[1_500] = "1 2:abc"
     (tmp_path / "bad.svm").write_text("\n".join(text))
-    with pytest.raises(DataError, match=r"bad\.svm, chunk 0 .*not LIBSVM text"):
+    with pytest.raises(DataError, match=r"bad\.svm, row 1501 .*column x2 holds 'abc'"):
         solve(tmp_path / "bad.svm", fit_intercept=False)
     solve(files / "all.svm", **OPTIONS)
     assert os.listdir(tmp_path) == ["bad.svm"]

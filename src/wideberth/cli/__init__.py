@@ -13,6 +13,7 @@ import traceback
 from wideberth.cli import certify, fit, path, predict, reproduce
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import EXIT_CODES
+from wideberth.data import DataError
 
 __all__ = ["main"]
 
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nwideberth: interrupted.", file=sys.stderr)
         return 130
-    except (UserError, ImportError) as error:
+    except (UserError, DataError, ImportError) as error:
         return _complain(str(error), options)
     except MemoryError:
         return _complain("there is not enough memory for this.", options)

@@ -13,7 +13,7 @@ from wideberth.cli.model import Model
 from wideberth.cli.options import format_of
 from wideberth.cli.prepare import incomplete
 from wideberth.cli.progress import Progress
-from wideberth.cli.sources import Request, Table, open_table
+from wideberth.data import Request, Table, open_table
 
 __all__ = ["Applied", "apply_model"]
 

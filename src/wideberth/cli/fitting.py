@@ -21,8 +21,8 @@ from wideberth.cli.options import format_of
 from wideberth.cli.prepare import Columns, Rows, training_rows
 from wideberth.cli.progress import Progress
 from wideberth.cli.recipe import Fitted, Recipe
-from wideberth.cli.sources import Request, Source, kind_of, open_table
 from wideberth.cli.uncertainty import Uncertainty, find_uncertainty
+from wideberth.data import Reader, Request, kind_of, open_table
 from wideberth.data.kinds import LABEL
 from wideberth.report.environment import machine, versions
 
@@ -131,7 +131,7 @@ def _as_trained(uncertainty: Uncertainty, fitted: Fitted) -> Uncertainty:
 
 def read_training_data(
     options: Namespace, progress: Progress
-) -> tuple[Rows, Uncertainty, Source]:
+) -> tuple[Rows, Uncertainty, Reader]:
     """Read DATA as the options ask: rows to train on, and how far they may be off."""
     form = format_of(options)
     settle_target(options)

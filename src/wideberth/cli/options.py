@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from wideberth.cli.sources import FORMATS, Format
+from wideberth.data import FORMATS, Format
 
 __all__ = [
     "EXIT_CODES",

@@ -11,8 +11,8 @@ from scipy import stats
 
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.prepare import Columns, Rows, moments
-from wideberth.cli.sources import Format, Request, Table, open_table
-from wideberth.cli.sources.numbers import Numbers, looks_like_number
+from wideberth.data import Format, Request, Table, open_table
+from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
     radius_from_std,

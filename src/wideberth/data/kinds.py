@@ -18,12 +18,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from wideberth.data.errors import DataError
+
 __all__ = [
     "ENDINGS",
     "KINDS",
     "LABEL",
     "decompressed",
     "feature_names",
+    "guess_kind",
     "is_compressed",
     "kind_of",
 ]
@@ -66,8 +69,20 @@ _HEAD = 1 << 16
 _SPARSE_LINE = re.compile(rb"(?:[^\s:]+|\d+:\S+)(?:\s+\d+:\S+)*")
 
 
-def kind_of(path: str | PathLike) -> str | None:
-    """The kind of a file or folder, one of `KINDS`; None if it cannot be told.
+def kind_of(path: str | PathLike) -> str:
+    """The kind of a file or folder, one of `KINDS`; standard input (-) is CSV."""
+    kind = "csv" if str(path) == "-" else guess_kind(path)
+    if kind is None:
+        raise DataError(
+            f"{path}: cannot tell the format from this name; known are the endings "
+            f"{', '.join(ENDINGS)}. On the command line say which it is with --format "
+            f"{'|'.join(KINDS)}."
+        )
+    return kind
+
+
+def guess_kind(path: str | PathLike) -> str | None:
+    """The kind of a file or folder; None if it cannot be told.
 
     The ending of the name decides. Where text of several kinds goes by the same ending
     (.txt, .dat) the first lines do.
