@@ -32,6 +32,9 @@ __all__ = ["DelimitedReader"]
 _HEAD = 1 << 16
 #: Characters of the longest line that is taken for a line of a table.
 _LONGEST = 1 << 26
+#: Bytes of text that pyarrow parses at a time; more of them leave the processor's caches
+#: (200 000 × 20 numbers take 0.27 s at 1 MB, 0.4 s at 4 MB, 0.6 s at 32 MB).
+_BLOCK = 1 << 20
 _CANDIDATES = "\t;,|"
 _NAMES = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blanks"}
 #: Stands before the number of a column that the header gives no name.
@@ -153,6 +156,7 @@ class DelimitedReader(Reader):
         types |= {str(at[n]): pa.binary() for n in self._unnamed}
         labels = [str(at[n]) for n in plan.texts]
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
+        block = max(_BLOCK, 16 * sum(map(len, self.names)))
         stream: BinaryIO = file.open()
         if not header.plain:
             stream = io.BufferedReader(_Rewritten(self._rows(file)))  # type: ignore[type-var]
@@ -161,7 +165,7 @@ class DelimitedReader(Reader):
             pc.ReadOptions(
                 column_names=list(map(str, range(len(self.names)))),
                 skip_rows=header.line if form.header and header.plain else 0,
-                block_size=max(size, 1 << 16, 16 * sum(map(len, self.names))),
+                block_size=block,
             ),
             pc.ParseOptions(
                 delimiter=header.delimiter if header.plain else ",",
@@ -174,11 +178,12 @@ class DelimitedReader(Reader):
                 null_values=[*_NULLS, *form.missing],
                 decimal_point=form.decimal or ".",
             ),
-        ) as batches:
-            for batch in batches:
+        ) as blocks:
+            while some := list(itertools.islice(blocks, max(size // block, 1))):
                 if native:  # as the first rows have it
-                    self._types = {n: batch.schema.field(n).type for n in labels}
-                yield batch
+                    self._types = {n: some[0].schema.field(n).type for n in labels}
+                whole = pa.Table.from_batches(some).combine_chunks()
+                yield from whole.to_batches()
 
     def _table(
         self,
