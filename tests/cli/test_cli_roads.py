@@ -483,6 +483,49 @@ def test_what_pieces_cannot_do_is_refused_in_a_sentence(
     assert "bug" not in told
 
 
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("comma.csv", lambda text: text.replace(",", ";").replace(".", ",").encode()),
+        ("blanks.txt", lambda text: text.replace(",", "  ").encode()),
+        ("utf16.csv", lambda text: text.encode("utf-16")),
+        ("quotes.csv", lambda text: text.replace("sick", '"si""ck"').encode()),
+        ("spaces.csv", lambda text: text.replace(",", " , ").encode()),
+    ],
+)
+def test_text_is_read_in_pieces_however_it_is_written(here, said, name, write):
+    text = as_csv(X, LABELS["text"][CLASS], NAMES, "y")
+    (here / "plain.csv").write_text(text)
+    (here / name).write_bytes(write(text))
+    expected = fit(said, "plain.csv", "y", road="pieces")["model"]["coefficients"]
+    for road in ("whole", "pieces"):
+        found = fit(said, name, "y", road=road)["model"]["coefficients"]
+        assert tuple(found) == NAMES
+        np.testing.assert_allclose(
+            list(found.values()), list(expected.values()), atol=2e-3
+        )
+
+
+def test_labels_of_libsvm_files_may_be_text_on_every_road(here, said):
+    _libsvm(here / "t.svm", LABELS["text"][CLASS], SIGMA)
+    for road in ("whole", "pieces"):
+        fit(said, "t.svm", "label", road=road)
+        assert load_model("m.skops").classes.tolist() == ["sick", "well"]
+    model = RobustLinearSVC(C=0.5).fit(here / "t.svm")
+    assert model.classes_.tolist() == ["sick", "well"]
+
+
+def test_a_source_says_what_it_holds(here):
+    _text(",")(here / "t.csv", LABELS["ints"][CLASS], SIGMA)
+    assert repr(open_data("t.csv", "y", radius="sigma")) == (
+        "<TableSource: csv, t.csv, ? rows × 3 features, columns 'x1', 'x2' and 'x3'>"
+    )
+    np.save("X.npy", X)
+    assert repr(open_data("X.npy", CLASS)) == (
+        "<TableSource: npy, X.npy, 80 rows × 3 features>"
+    )
+
+
 def test_what_is_compressed_is_read_whole_or_not_at_all(here, said):
     """Cut into pieces by its size on disk, it would lack rows."""
     for name in ("t.svm", "t.csv"):

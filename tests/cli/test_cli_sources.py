@@ -149,6 +149,7 @@ def test_what_is_written_is_read_back(
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
         ('a,y\n"1,p\n', ", line 2: "),
+        ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
         ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
         (b"a,y\n1,p\n2,\xe9\n", ", row 2 (line 3), column 'y' is not UTF-8 text"),
@@ -182,7 +183,9 @@ def test_what_is_wrong_with_a_libsvm_file_is_said(tmp_path, content, sentence):
 
 def test_what_is_wrong_with_other_files_is_said(tmp_path):
     assert "is not an .npz archive" in complaint(tmp_path, b"PK\3\4", name="a.npz")
-    assert "cannot be read as Parquet" in complaint(tmp_path, b"PAR1", name="a.parquet")
+    assert "is not a readable Parquet file" in complaint(
+        tmp_path, b"PAR1", name="a.parquet"
+    )
     assert "cannot be decompressed" in complaint(
         tmp_path, gzip.compress(b"a,y\n1,p")[:-9], name="a.csv.gz"
     )

@@ -245,7 +245,9 @@ def test_tables_that_arrow_cannot_read(here):
         open_data("a.csv", "y")
     twice = pa.Table.from_arrays([pa.array([1.0])] * 3, names=["a", "a", "y"])
     pq.write_table(twice, "twice.parquet")
-    with pytest.raises(DataError, match=r"twice\.parquet has more than one column called 'a'"):
+    with pytest.raises(
+        DataError, match=r"twice\.parquet has more than one column called 'a'"
+    ):
         open_data("twice.parquet", "y")
     pq.write_table(
         pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())}),
@@ -266,7 +268,7 @@ def test_arrow_files_are_checked_before_they_are_used(here):
     at = whole.index(offsets)
     astray = np.full(101, 2**30, np.int32).tobytes()
     Path("a.arrow").write_bytes(whole[:at] + astray + whole[at + len(offsets) :])
-    with pytest.raises(DataError, match=r"a\.arrow cannot be read as Arrow"):
+    with pytest.raises(DataError, match=r"a\.arrow is not a readable Arrow file"):
         RobustLinearSVC().fit("a.arrow", "y")
 
 

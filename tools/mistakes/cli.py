@@ -68,9 +68,9 @@ MUTANTS = [
     ),
     Mutant(
         "features of LIBSVM pieces count from 0",
-        "cli/pieces.py",
-        "feature_names(range(source.first, source.first + source.d))",
-        "feature_names(range(source.d))",
+        "data/libsvm.py",
+        "        return range(lowest, highest + 1)\n",
+        "        return range(0, highest + 1)\n",
         "cli/test_cli_roads.py::test_the_target_of_a_libsvm_file_has_a_name",
     ),
     Mutant(
@@ -83,13 +83,13 @@ MUTANTS = [
     Mutant(
         "compressed text cut into pieces by its size on disk",
         "data/opening.py",
-        "    if is_compressed(path):\n",
+        "    if memory is not None and file.is_compressed:\n",
         "    if False:\n",
         "cli/test_cli_roads.py::test_what_is_compressed_is_read_whole_or_not_at_all",
     ),
     Mutant(
         "spread between pieces forgotten",
-        "cli/pieces.py",
+        "cli/large.py",
         " + shift**2 * self.rows * n / total\n",
         "\n",
         "cli/test_cli_roads.py::test_scales_of_features_are_those_of_all_pieces_together",

@@ -22,8 +22,8 @@ from wideberth.cli.fitting import (
     describe_uncertainty,
     settle_target,
 )
-from wideberth.cli.model import Model
 from wideberth.cli.labels import check_classes, label_values
+from wideberth.cli.model import Model
 from wideberth.cli.options import format_of
 from wideberth.cli.prepare import Columns, extremes, moments
 from wideberth.cli.progress import Progress

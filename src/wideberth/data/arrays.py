@@ -14,7 +14,6 @@ import math
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -23,8 +22,8 @@ import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
 from wideberth.data.kinds import feature_names
-from wideberth.data.reader import Reader
-from wideberth.data.streams import File, check_room
+from wideberth.data.reader import AT_ONCE, Reader
+from wideberth.data.streams import File, check_room, explained
 from wideberth.data.table import (
     Plan,
     Request,
@@ -38,6 +37,7 @@ __all__ = ["ArrayReader", "MappedRows", "load_npy", "open_npy", "open_npz"]
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NAMES = "feature_names"
+_NPY = "a .npy file of one plain array"
 #: Most rows or columns of a sparse matrix in an archive: each takes memory even if it
 #: is empty, so that a file of some bytes could ask for any amount (a choice; 128 MB).
 _LARGEST = 1 << 24
@@ -52,8 +52,8 @@ class ArrayReader(Reader):
 
     n: int
 
-    def __init__(self, file: File, kind: str, rows, columns=None, names=None):
-        super().__init__(file, kind)
+    def __init__(self, path, kind: str, rows, columns=None, names=None):
+        super().__init__(path, kind)
         self.rows, self.columns = rows, {} if columns is None else columns
         if len(rows.shape) != 2 or min(rows.shape) < 1:
             raise DataError(
@@ -85,12 +85,14 @@ class ArrayReader(Reader):
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
         for name in (*plan.texts, *plan.features):
             if (name in self.columns) != (name in plan.texts):
-                what = "a column of X" if name in self.columns else "an array of its own"
+                what = (
+                    "a column of X" if name in self.columns else "an array of its own"
+                )
                 raise DataError(f"{self.name}: {quoted(name)} must be {what}.")
         return plan
 
     def _beside(self, name: str) -> np.ndarray:
-        values = load_npy(File(name))
+        values = load_npy(name)
         if values.shape != (self.n,):
             raise DataError(
                 f"{name} has shape {values.shape}; it must hold one value per row of "
@@ -101,7 +103,7 @@ class ArrayReader(Reader):
     def row_bytes(self, plan: Plan) -> float:
         return len(plan.features) * self.rows.dtype.itemsize
 
-    def tables(self, plan, size=1 << 24, *, native=False) -> Iterator[Table]:
+    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
         at = {name: k for k, name in enumerate(self.features)}
         taken = [at[name] for name in plan.features]
         step = max(int(size / max(self.row_bytes(plan), 1)), 1)
@@ -128,17 +130,18 @@ class ArrayReader(Reader):
             )
 
 
-def open_npy(file: File, whole: bool) -> ArrayReader:
+def open_npy(path, whole: bool) -> ArrayReader:
     """Read a .npy file, either whole or a few rows at a time."""
-    return ArrayReader(file, "npy", load_npy(file) if whole else StoredRows(file))
+    return ArrayReader(path, "npy", load_npy(path) if whole else StoredRows(path))
 
 
-def load_npy(file: File, *, mapped: bool = False) -> np.ndarray:
+def load_npy(path, *, mapped: bool = False) -> np.ndarray:
     """The array in a .npy file."""
-    with _explained(file), file.seekable() as stream:
+    file = File(path)
+    with explained(file.name, _NPY), file.stored() as stream:
         shape, _, kind, _ = _header(stream, file.name)
         if mapped:
-            return np.load(file.path, mmap_mode="r", allow_pickle=False)
+            return np.load(path, mmap_mode="r", allow_pickle=False)
         check_room(math.prod(shape) * kind.itemsize, file.name)
         stream.seek(0)
         return np.load(stream, allow_pickle=False)
@@ -147,10 +150,10 @@ def load_npy(file: File, *, mapped: bool = False) -> np.ndarray:
 class StoredRows:
     """Rows of a .npy file, read when they are asked for; nothing is mapped."""
 
-    def __init__(self, file: File):
-        self.path = file.path
-        with _explained(file), file.raw() as stream:
-            self.shape, fortran, self.dtype, self.start = _header(stream, file.name)
+    def __init__(self, path):
+        self.path = path
+        with explained(str(path), _NPY), open(path, "rb") as stream:
+            self.shape, fortran, self.dtype, self.start = _header(stream, str(path))
         if fortran and len(self.shape) == 2 and min(self.shape) > 1:
             raise DataError(
                 f"{self.path} is stored column by column; store it row by row: "
@@ -184,20 +187,6 @@ class MappedRows:
         return copy
 
 
-@contextmanager
-def _explained(file: File) -> Iterator[None]:
-    """Whatever a damaged file makes of NumPy's reader becomes a DataError."""
-    try:
-        yield
-    except (MemoryError, DataError, FileNotFoundError):
-        raise
-    except Exception as error:
-        why = " ".join(str(error).split())
-        raise DataError(
-            f"{file.name} is not a .npy file of one plain array ({why})."
-        ) from None
-
-
 def _header(stream: BinaryIO, where: str):
     """Shape, order, type and start of an array that is there in full, and fits."""
     version, _ = np.lib.format.read_magic(stream)
@@ -211,8 +200,9 @@ def _header(stream: BinaryIO, where: str):
     return shape, fortran, kind, start
 
 
-def open_npz(file: File) -> ArrayReader:
+def open_npz(path) -> ArrayReader:
     """Read an .npz archive."""
+    file = File(path)
     arrays = _load(file)
     X = _matrix(arrays, file.name)
     names = _feature_names(arrays, X.shape[1], file.name)
@@ -221,7 +211,7 @@ def open_npz(file: File) -> ArrayReader:
         for name, array in arrays.items()
         if array.shape == (X.shape[0],) and name not in names
     }
-    return ArrayReader(file, "npz", X, columns, names)
+    return ArrayReader(path, "npz", X, columns, names)
 
 
 def _as_floats(X):
@@ -230,26 +220,24 @@ def _as_floats(X):
 
 
 def _load(file: File) -> dict:
-    where = file.name
-    try:
-        with file.seekable() as stream, np.load(stream, allow_pickle=False) as archive:
-            if isinstance(archive, np.ndarray):
-                raise ValueError("it is a single array")
-            check_room(sum(part.file_size for part in archive.zip.infolist()), where)
-            arrays = {name: archive[name] for name in archive.files}
-            if all(isinstance(array, np.ndarray) for array in arrays.values()):
-                return arrays
-            reason = "it holds other files"
-    except (MemoryError, DataError):
-        raise
-    except Exception as error:  # whatever a damaged archive makes of the reader
-        reason = " ".join(str(error).split())
-    raise DataError(f"{where} is not an .npz archive of plain arrays ({reason}).")
+    with (
+        explained(file.name, "an .npz archive of plain arrays"),
+        file.stored() as stream,
+        np.load(stream, allow_pickle=False) as archive,
+    ):
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it is a single array")
+        size = sum(part.file_size for part in archive.zip.infolist())
+        check_room(size, file.name)
+        arrays = {name: archive[name] for name in archive.files}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("it holds other files")
+        return arrays
 
 
 def _matrix(arrays: dict, where: str):
     if set(arrays) >= _SPARSE:
-        try:
+        with explained(where, "a sparse matrix in CSR or CSC form"):
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
             kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
             matrix = kind(parts, shape=tuple(arrays["shape"].tolist()))
@@ -257,10 +245,6 @@ def _matrix(arrays: dict, where: str):
             if max(matrix.shape) > _LARGEST:
                 raise ValueError(f"its shape is {matrix.shape}, beyond {_LARGEST}")
             return sp.csr_array(matrix, dtype=np.float64)
-        except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-            raise DataError(
-                f"{where} is not a sparse matrix in CSR or CSC form ({error})."
-            ) from None
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
     name = "X" if "X" in matrices else (matrices[0] if len(matrices) == 1 else None)
     if name is None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from wideberth.data.errors import DataError, listed
-from wideberth.data.reader import Reader
-from wideberth.data.streams import File
+from wideberth.data.reader import AT_ONCE, Reader
+from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Request, Table, as_text
 
 __all__ = ["ColumnarReader", "require_pyarrow", "texts_of"]
@@ -31,15 +31,16 @@ def require_pyarrow(where: str) -> None:
 class ColumnarReader(Reader):
     """Columns that have names and types of their own."""
 
-    def __init__(self, file: File, kind: str):
-        super().__init__(file, kind)
+    def __init__(self, path, kind: str):
+        super().__init__(path, kind)
+        self._form = f"a readable {_NAMES[kind]} file"
         require_pyarrow(self.name)
-        with self._explained(self.name):
+        with explained(self.name, self._form):
             self.fragments, self.schema = self._opened()
             self.names = list(self.schema.names)
         self.n = 0
         for fragment in self.fragments:
-            with self._explained(self._origin(fragment)):
+            with explained(self._origin(fragment), self._form):
                 self.n += fragment.count_rows()
         if not self.names:
             raise DataError(f"{self.name} has no columns.")
@@ -49,13 +50,13 @@ class ColumnarReader(Reader):
         from pyarrow.fs import LocalFileSystem
 
         form = {"parquet": ds.ParquetFileFormat, "arrow": ds.IpcFileFormat}[self.kind]()
-        if self.file.is_folder:
-            found = ds.dataset(self.file.path, format=form)
+        if self.is_folder:
+            found = ds.dataset(self.path, format=form)
             return list(found.get_fragments()), found.schema
-        if self.file.path == "-":
-            only = form.make_fragment(self.file.seekable())
+        if self.path == "-":
+            only = form.make_fragment(io.BytesIO(self.open().read()))
         else:
-            only = form.make_fragment(self.file.path, LocalFileSystem())
+            only = form.make_fragment(self.path, LocalFileSystem())
         return [only], only.physical_schema
 
     def plan(self, request: Request) -> Plan:
@@ -70,11 +71,11 @@ class ColumnarReader(Reader):
             )
         return plan
 
-    def tables(self, plan, size=1 << 24, *, native=False) -> Iterator[Table]:
+    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
         rows = max(size // (8 * max(len(plan.features), 1)), 1)
         for fragment in self.fragments:
             origin = self._origin(fragment)
-            with self._explained(origin):
+            with explained(origin, self._form):
                 for batch in fragment.to_batches(
                     schema=self.schema,
                     columns=[*plan.features, *plan.numbers, *plan.texts],
@@ -86,22 +87,7 @@ class ColumnarReader(Reader):
 
     def _origin(self, fragment) -> str:
         """The file of a folder that a fragment is."""
-        return str(fragment.path) if self.file.is_folder else self.name
-
-    @contextmanager
-    def _explained(self, where: str) -> Iterator[None]:
-        """What pyarrow says about a damaged file becomes a DataError."""
-        from pyarrow import ArrowException
-
-        try:
-            yield
-        except (DataError, FileNotFoundError, BrokenPipeError):
-            raise
-        except (ArrowException, ValueError, OSError) as error:
-            why = " ".join(str(error).split()).rstrip(".")
-            raise DataError(
-                f"{where} cannot be read as {_NAMES[self.kind]}: {why}."
-            ) from None
+        return str(fragment.path) if self.is_folder else self.name
 
 
 def _table(batch, plan: Plan, native: bool, origin: str) -> Table:
@@ -112,7 +98,9 @@ def _table(batch, plan: Plan, native: bool, origin: str) -> Table:
     numbers = {name: _as_floats(batch.column(name)) for name in plan.numbers}
     texts = {name: batch.column(name) for name in plan.texts}
     if native:
-        texts = {n: column.to_numpy(zero_copy_only=False) for n, column in texts.items()}
+        texts = {
+            n: column.to_numpy(zero_copy_only=False) for n, column in texts.items()
+        }
     else:
         texts = {n: texts_of(column, as_text) for n, column in texts.items()}
     return Table(plan.features, X, texts, numbers, origin=origin)

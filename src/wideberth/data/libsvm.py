@@ -19,17 +19,13 @@ import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.kinds import LABEL, feature_names
-from wideberth.data.reader import Reader
+from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.sources import chunk_bytes
-from wideberth.data.streams import File, check_room, explained
+from wideberth.data.streams import LONGEST_LINE, check_room, explained
 from wideberth.data.table import Plan, Request, Table, as_texts
 
 __all__ = ["LibsvmReader"]
 
-#: Bytes of text that are parsed at a time where the table is kept in memory.
-_BLOCK = 1 << 24
-#: Bytes of the longest line that is taken for a row.
-_LONGEST = 1 << 26
 #: Highest index of a feature; scikit-learn counts in 32 bits.
 _LARGEST = (1 << 31) - 1
 #: Features of a table in memory up to which those that no row has get a name, too; a
@@ -52,8 +48,8 @@ class LibsvmReader(Reader):
     n: int
     sparse = True
 
-    def __init__(self, file: File, memory: int | None = None):
-        super().__init__(file, "libsvm")
+    def __init__(self, path, memory: int | None = None):
+        super().__init__(path, "libsvm")
         self._pieces: list = []
         self._folder = None
         self.n = self.entries = 0
@@ -61,7 +57,7 @@ class LibsvmReader(Reader):
         if memory is not None:
             self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
         try:
-            with explained(self.name), file.open() as stream:
+            with explained(self.name), self.open() as stream:
                 self.kept = self._parse(stream, memory)
         except BaseException:
             if self._folder is not None:
@@ -71,7 +67,7 @@ class LibsvmReader(Reader):
 
     def _parse(self, stream: BinaryIO, memory: int | None) -> list[int] | range:
         """Parse everything; return the indices of the features."""
-        size = _BLOCK if memory is None else chunk_bytes(memory)
+        size = AT_ONCE if memory is None else chunk_bytes(memory)
         indices = np.empty(0, dtype=np.int64)
         for batch in _batches(_lines(stream, self.name), size):
             X, labels = _parsed(batch, self.n, self.name)
@@ -121,7 +117,7 @@ class LibsvmReader(Reader):
     def row_bytes(self, plan: Plan) -> float:
         return 12 * self.entries / self.n + 8
 
-    def tables(self, plan, size=1 << 24, *, native=False) -> Iterator[Table]:
+    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
         start, at = 0, {name: k for k, name in enumerate(self.names[1:])}
         everything = list(plan.features) == self.names[1:]
         needed = bool(plan.features or plan.numbers)
@@ -167,16 +163,16 @@ class LibsvmReader(Reader):
         return texts
 
     def _line_numbers(self) -> np.ndarray:
-        with self.file.open() as stream:
+        with self.open() as stream:
             return np.array([number for number, _ in _lines(stream, self.name)])
 
 
 def _lines(stream: BinaryIO, where: str) -> Iterator[_Line]:
     """Lines that hold something, without comments, and their numbers."""
     number = 0
-    while line := stream.readline(_LONGEST):
+    while line := stream.readline(LONGEST_LINE):
         number += 1
-        if len(line) == _LONGEST:
+        if len(line) == LONGEST_LINE:
             raise DataError(f"{where}, line {number} does not end.")
         line = line.partition(b"#")[0].strip()
         if line:

@@ -43,18 +43,13 @@ class _Cell:
         )
 
 
-@dataclass(frozen=True)
-class _Trouble:
-    cell: _Cell
-    first: bool  # nothing in this column was a number before
-
-
 class Numbers:
     """Reads the numeric columns of one text file, batch by batch."""
 
     def __init__(self, form: Format):
         self.form = form
-        self.troubles: dict[str, _Trouble] = {}
+        self.troubles: dict[str, _Cell] = {}  # the first of each column
+        self.texts: list[str] = []  # columns that started with it
         self.proven: set[str] = set()  # columns with a number in them
         self.point: _Cell | None = None
         self.comma: _Cell | None = None
@@ -115,22 +110,19 @@ class Numbers:
             plain = "" if self.form.decimal == "," else plain
         value = _as_float(plain)
         if not math.isfinite(value):
-            trouble = _Trouble(cell, cell.column not in self.proven)
-            self.troubles.setdefault(cell.column, trouble)
+            if cell.column not in self.proven | self.troubles.keys():
+                self.texts.append(cell.column)
+            self.troubles.setdefault(cell.column, cell)
             return math.nan
         self.proven.add(cell.column)
         return value
 
     def finish(self, where: str) -> str:
         """Refuse what could not be read; return the decimal sign that was found."""
-        texts = [name for name, trouble in self.troubles.items() if trouble.first]
-        if texts:
-            self._refuse_text(where, texts)
+        if self.texts:
+            self._refuse_text(where, self.texts)
         if self.troubles:
-            cell = min(
-                (trouble.cell for trouble in self.troubles.values()),
-                key=lambda cell: cell.row,
-            )
+            cell = min(self.troubles.values(), key=lambda cell: cell.row)
             raise DataError(
                 f"{where}, {cell}, which is not a finite number; mend it, or if it "
                 f"stands for a missing value add --na {quoted(cell.text)}."
@@ -151,7 +143,7 @@ class Numbers:
         return "," if comma or self.form.decimal == "," else "."
 
     def _refuse_text(self, where: str, columns: list[str]) -> None:
-        cell = self.troubles[columns[0]].cell
+        cell = self.troubles[columns[0]]
         if not self.form.header and cell.row == 1:
             raise DataError(
                 f"{where}: line {cell.line} holds text ({quoted(cell.text)}) where "

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import ArrayReader, MappedRows, open_npy, open_npz
 from wideberth.data.errors import DataError, listed
-from wideberth.data.kinds import LABEL, is_compressed, kind_of
+from wideberth.data.kinds import LABEL, kind_of
 from wideberth.data.memory import parse_bytes
 from wideberth.data.reader import Reader
 from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
@@ -96,7 +96,7 @@ def open_data(
     if isinstance(X, np.memmap):
         if y is None:
             raise DataError("y is missing; give one label per row of X.")
-        reader = ArrayReader(File("X, a memory map"), "npy", MappedRows(X))
+        reader = ArrayReader("X, a memory map", "npy", MappedRows(X))
         return TableSource(reader, reader.plan(Request()), beside, memory)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns)
@@ -133,7 +133,11 @@ def _open_path(path: Path, beside: dict, memory, columns) -> Source:
             )
         plan = reader.plan(Request(texts=(LABEL,)))
         return TableSource(reader, plan, beside | {"y": LABEL}, memory)
-    _check_names(reader, beside, columns)
+    if not isinstance(y, str):
+        raise DataError(
+            f"y={y!r} must be the name of the column of {path} that holds the labels; "
+            f"there are {listed(reader.names, 8)}."
+        )
     request = Request(
         texts=(y,),
         numbers=tuple(name for name in (weight, radius) if name is not None),
@@ -142,65 +146,41 @@ def _open_path(path: Path, beside: dict, memory, columns) -> Source:
     return TableSource(reader, reader.plan(request), beside, memory)
 
 
-def _check_names(reader: Reader, beside: dict, columns) -> None:
-    """Name the argument that names no column."""
-    there = f"there are {listed(reader.names, 8)}."
-    if not isinstance(beside["y"], str):
-        raise DataError(
-            f"y={beside['y']!r} must be the name of the column of {reader.name} that "
-            f"holds the labels; {there}"
-        )
-    for role, name in beside.items():
-        if name is not None and name not in reader.names:
-            role = "sample_weight" if role == "weight" else role
-            raise DataError(f"{role}={name!r} is not a column of {reader.name}; {there}")
-    for name in columns or ():
-        if name not in reader.names:
-            raise DataError(
-                f"columns names {name!r}, which {reader.name} does not have; {there}"
-            )
-
-
 def open_reader(path, form: Format, memory: int | None = None) -> Reader:
     """The reader of a file or folder, or of standard input ("-").
 
     With `memory`, in bytes, it is to be read piece by piece.
     """
     file, kind = File(path), form.kind or kind_of(path)
-    if memory is not None:
-        _refuse_in_pieces(path, kind)
-    with explained(file.name):
-        if kind in ("csv", "tsv"):
-            from wideberth.data.delimited import DelimitedReader
-
-            return DelimitedReader(file, kind, form)
-        if kind in ("parquet", "arrow"):
-            from wideberth.data.columnar import ColumnarReader
-
-            return ColumnarReader(file, kind)
-        if file.is_folder:
-            raise DataError(
-                f"{path} is a folder of {kind} files; folders are read of Parquet, "
-                "Arrow, CSV and TSV files. Name one of them."
-            )
-        if kind == "libsvm":
-            from wideberth.data.libsvm import LibsvmReader
-
-            return LibsvmReader(file, memory)
-        return open_npz(file) if kind == "npz" else open_npy(file, memory is None)
-
-
-def _refuse_in_pieces(path, kind: str) -> None:
-    if is_compressed(path):
+    if memory is not None and file.is_compressed:
         raise DataError(
             f"{path} is compressed, and such files are not read in pieces; decompress "
             "it first, or read it whole (without --memory on the command line)."
         )
-    if kind == "npz":
+    if memory is not None and kind == "npz":
         raise DataError(
             f"{path} is an archive, which is not read in pieces; store its arrays as "
             ".npy files: np.save(path, X)."
         )
+    if file.is_folder and kind in ("libsvm", "npy", "npz"):
+        raise DataError(
+            f"{path} is a folder of {kind} files; folders are read of Parquet, Arrow, "
+            "CSV and TSV files. Name one of them."
+        )
+    with explained(file.name):
+        if kind in ("csv", "tsv"):
+            from wideberth.data.delimited import DelimitedReader
+
+            return DelimitedReader(path, kind, form)
+        if kind in ("parquet", "arrow"):
+            from wideberth.data.columnar import ColumnarReader
+
+            return ColumnarReader(path, kind)
+        if kind == "libsvm":
+            from wideberth.data.libsvm import LibsvmReader
+
+            return LibsvmReader(path, memory)
+        return open_npz(path) if kind == "npz" else open_npy(path, memory is None)
 
 
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:

@@ -17,10 +17,13 @@ from wideberth.data.errors import DataError
 from wideberth.data.streams import File, check_room
 from wideberth.data.table import Plan, Request, Table, check_names, refuse_infinite
 
-__all__ = ["Reader"]
+__all__ = ["AT_ONCE", "Reader"]
+
+#: Bytes that are read at a time where all rows are put together in the end (a choice).
+AT_ONCE = 1 << 24
 
 
-class Reader(ABC):
+class Reader(File, ABC):
     """One file or folder of a known format.
 
     Attributes
@@ -36,22 +39,14 @@ class Reader(ABC):
     """
 
     names: list[str]
+    details: dict[str, str]
     n: int | None = None
     #: Whether features without a column are zero, rather than an error.
     sparse = False
 
-    def __init__(self, file: File, kind: str):
-        self.file, self.kind = file, kind
-        self.details: dict[str, str] = {}
-
-    @property
-    def name(self) -> str:
-        """What messages call the file."""
-        return self.file.name
-
-    def digest(self) -> str:
-        """SHA-256 of the file."""
-        return self.file.digest()
+    def __init__(self, path, kind: str):
+        super().__init__(path)
+        self.kind, self.details = kind, {}
 
     def plan(self, request: Request) -> Plan:
         """The columns to read for a request."""
@@ -64,7 +59,7 @@ class Reader(ABC):
 
     @abstractmethod
     def tables(
-        self, plan: Plan, size: int = 1 << 24, *, native: bool = False
+        self, plan: Plan, size: int = AT_ONCE, *, native: bool = False
     ) -> Iterator[Table]:
         """All rows in order, about `size` bytes at a time.
 

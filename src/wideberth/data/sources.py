@@ -17,7 +17,6 @@ from wideberth.data.chunks import Chunk
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import parse_bytes, resident
 from wideberth.data.reader import Reader
-from wideberth.data.streams import File
 from wideberth.data.table import Plan
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.validation import refuse_masked
@@ -293,7 +292,7 @@ class TableSource(Source):
             return None
         refuse_masked(value, name)
         if isinstance(value, str | PathLike):
-            value = load_npy(File(value), mapped=True)
+            value = load_npy(value, mapped=True)
         value = value if isinstance(value, np.ndarray) else np.asarray(value)
         if value.shape != (self.n,):
             raise DataError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
@@ -9,16 +10,27 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from wideberth.data.errors import DataError
-from wideberth.data.kinds import decompressed
 from wideberth.data.memory import physical_memory
 
-__all__ = ["File", "check_room", "explained"]
+__all__ = ["HEAD", "LONGEST_LINE", "File", "check_room", "explained"]
+
+#: Bytes of the start of a text file that are looked at to find out how it is written.
+HEAD = 1 << 16
+#: Bytes of the longest line that is taken for a line of a table; a file without line
+#: ends would fill the memory (a choice: a row of 64 MB has millions of columns).
+LONGEST_LINE = 1 << 26
+_OPENERS: dict[bytes, Callable] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+_UNPACKING = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 class File:
@@ -38,28 +50,32 @@ class File:
         """Whether it is a folder of files."""
         return os.path.isdir(self.path)
 
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it starts like a compressed file; such are only read whole."""
+        return os.path.isfile(self.path) and self._opener() is not None
+
     def open(self) -> BinaryIO:
         """All bytes in order, decompressed."""
-        return decompressed(self.raw())
+        opener = self._opener()
+        raw = self.stored()
+        return raw if opener is None else io.BufferedReader(opener(raw), 1 << 20)
 
-    def raw(self) -> BinaryIO:
-        """All bytes as they are stored."""
-        if self.path == "-":
-            return io.BytesIO(self._standard_input())
-        return open(self.path, "rb", buffering=0)  # type: ignore[return-value]
-
-    def seekable(self) -> BinaryIO:
-        """All bytes with random access; only standard input is ever decompressed."""
-        if self.path == "-":
-            return io.BytesIO(self.open().read())
-        return open(self.path, "rb")
-
-    def _standard_input(self) -> bytes:
+    def stored(self) -> Any:
+        """All bytes as they are, with random access."""
+        if self.path != "-":
+            return open(self.path, "rb")
         if self._input is None:
             if sys.stdin is None:
                 raise DataError("standard input is closed; name a file instead of -.")
             self._input = sys.stdin.buffer.read()
-        return self._input
+        return io.BufferedReader(io.BytesIO(self._input))
+
+    def _opener(self) -> Callable | None:
+        with self.stored() as stream:
+            start = stream.read(8)
+        found = [o for magic, o in _OPENERS.items() if start.startswith(magic)]
+        return found[0] if found else None
 
     def digest(self) -> str:
         """SHA-256 of the bytes as stored, as `sha256sum` prints it for a file.
@@ -68,7 +84,7 @@ class File:
         print them.
         """
         if not self.is_folder:
-            with self.raw() as stream:
+            with self.stored() as stream:
                 return hashlib.file_digest(stream, "sha256").hexdigest()
         files = sorted(file for file in Path(self.path).iterdir() if file.is_file())
         lines = [f"{File(file).digest()}  {file.name}\n" for file in files]
@@ -76,26 +92,38 @@ class File:
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
-    """What goes wrong while the bytes of a file are read becomes a DataError."""
+def explained(name: str, form: str = "") -> Iterator[None]:
+    """What goes wrong while a file is read becomes a DataError.
+
+    Where `form` says what the file should be, whatever its damage makes of a library
+    means that it is not; else troubles with its bytes are explained.
+    """
     try:
         yield
+    except (DataError, ImportError, MemoryError, BrokenPipeError):
+        raise
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file.") from None
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise DataError(f"{name} cannot be decompressed: {error}.") from None
-    except UnicodeError as error:
-        told = f"cannot be decoded ({error})"  # some codecs say no more than that
-        if isinstance(error, UnicodeDecodeError):
-            told = f"is not {error.encoding} text ({error.reason})"
-        raise DataError(
-            f"{name} {told}; say what it is, for example --encoding latin-1."
-        ) from None
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        reason = error.strerror or " ".join(str(error).split())
-        raise DataError(f"{name} cannot be read: {reason}.") from None
+    except Exception as error:
+        told = _told(error, form)
+        if told is None:
+            raise
+        raise DataError(f"{name} {told}.") from None
+
+
+def _told(error: Exception, form: str) -> str | None:
+    why = " ".join(str(error).split()).rstrip(".")
+    if form:
+        return f"is not {form} ({why})"
+    if isinstance(error, _UNPACKING):
+        return f"cannot be decompressed: {why}"
+    if isinstance(error, UnicodeError):
+        known = isinstance(error, UnicodeDecodeError)
+        what = f"is not {error.encoding} text" if known else "cannot be decoded"  # type: ignore[attr-defined]
+        return f"{what} ({why}); say what it is, for example --encoding latin-1"
+    if isinstance(error, OSError):
+        return f"cannot be read: {error.strerror or why}"
+    return None
 
 
 def check_room(size: int, where: str) -> None:

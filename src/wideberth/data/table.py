@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -180,26 +179,20 @@ def as_numbers(values: np.ndarray, name: str, where: str) -> np.ndarray:
 
 def refuse_infinite(table: Table, where: str) -> None:
     """Name the first infinite number, if there is one."""
-    X: Any = table.X
-    stored: Any = X.data if sp.issparse(X) else X
-    for name, values in (("", stored), *table.numbers.items()):
-        # The largest magnitude costs no array of the size of the data.
-        if values.size and not np.isfinite(_largest(values)):
-            if name == "":
-                entries = X.tocoo() if sp.issparse(X) else None
-                at = np.argwhere(np.isinf(stored))[0]
-                row = at[0] if entries is None else entries.coords[0][at[0]]
-                column = at[-1] if entries is None else entries.coords[1][at[0]]
-                name = table.names[column]
-            else:
-                row = np.flatnonzero(np.isinf(values))[0]
-            raise DataError(
-                f"{where}, {table.where(int(row))}, column {quoted(name)} is infinite; "
-                "mend it, or leave it empty if it is missing."
-            )
+    if sp.issparse(table.X):
+        entries = sp.coo_array(table.X)
+        rows, columns = (part[np.isinf(entries.data)] for part in entries.coords)
+    else:
+        rows, columns = np.nonzero(np.isinf(table.X))
+    if rows.size:
+        _refuse(table, where, int(rows[0]), table.names[columns[0]])
+    for name, values in table.numbers.items():
+        for row in np.flatnonzero(np.isinf(values))[:1].tolist():
+            _refuse(table, where, row, name)
 
 
-def _largest(values: np.ndarray) -> float:
-    low, high = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
-    largest = max(abs(float(low)), abs(float(high)))
-    return largest if largest == largest else 0.0  # all missing
+def _refuse(table: Table, where: str, row: int, name: str) -> None:
+    raise DataError(
+        f"{where}, {table.where(row)}, column {quoted(name)} is infinite; mend it, or "
+        "leave it empty if it is missing."
+    )
