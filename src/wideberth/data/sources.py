@@ -26,9 +26,12 @@ __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
 T = TypeVar("T")
 #: float64 vectors as long as its rows that a problem in memory takes besides them.
 _VECTORS = 40
-#: Entries of a chunk of an array on a device, less where the array is so large that
-#: memory must be short, and rows that all chunks may hand over.
-_DEVICE_ENTRIES, _LESS_ENTRIES, _LARGE = 1 << 30, 1 << 29, 1 << 33
+#: Entries of a chunk of an array on a device.
+_DEVICE_ENTRIES = 1 << 30
+#: Entries of an array on a device from which on its chunks have half as many entries,
+#: since it leaves little memory beside it.
+_LARGE = 1 << 33
+#: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
 
@@ -190,7 +193,7 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        entries = _DEVICE_ENTRIES if self.n * self.d < _LARGE else _LESS_ENTRIES
+        entries = _DEVICE_ENTRIES // (1 if self.n * self.d < _LARGE else 2)
         return max(entries // max(self.d, 1), 1)
 
     def capacity(self):
