@@ -515,6 +515,18 @@ def test_labels_of_libsvm_files_may_be_text_on_every_road(here, said):
     assert model.classes_.tolist() == ["sick", "well"]
 
 
+def test_rows_of_an_array_are_predicted_without_their_labels(here, said):
+    target, _ = _npy(here / "t.npy", LABELS["ints"][CLASS], SIGMA)
+    fit(said, "t.npy", target)
+    expected = values(said("predict", "m.skops", "t.npy"))
+    (here / target).unlink()
+    assert values(said("predict", "m.skops", "t.npy")) == expected
+    assert said("certify", "m.skops", "t.npy")["accuracy"] is None
+    assert "y.npy: there is no such file" in said(
+        "fit", "t.npy", "--target", target, code=1
+    )
+
+
 def test_a_source_says_what_it_holds(here):
     _text(",")(here / "t.csv", LABELS["ints"][CLASS], SIGMA)
     assert repr(open_data("t.csv", "y", radius="sigma")) == (

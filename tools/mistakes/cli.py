@@ -94,4 +94,18 @@ MUTANTS = [
         "\n",
         "cli/test_cli_roads.py::test_scales_of_features_are_those_of_all_pieces_together",
     ),
+    Mutant(
+        "text after a closing quote taken in",
+        "data/delimited.py",
+        "        if stream.suspect:\n",
+        "        if False:\n",
+        "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
+    ),
+    Mutant(
+        "cells read with the first decimal sign, whatever comes after",
+        "data/numbers.py",
+        "        if comma and self.point:\n",
+        "        if False:\n",
+        "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
+    ),
 ]

@@ -76,9 +76,8 @@ class ArrayReader(Reader):
         """A .npy file beside this one is a column, if the request names it."""
         if self.kind == "npy":
             for name in (*request.texts, *request.numbers):
-                if name.endswith(".npy") and (
-                    os.path.isfile(name) or name in request.texts
-                ):
+                there = os.path.isfile(name) or name not in request.optional
+                if name.endswith(".npy") and there:
                     self.columns[name] = self._beside(name)
         asked = {*request.texts, *request.numbers, *request.dropped}
         others = tuple(name for name in self.columns if name not in asked)
@@ -138,7 +137,7 @@ def open_npy(path, whole: bool) -> ArrayReader:
 def load_npy(path, *, mapped: bool = False) -> np.ndarray:
     """The array in a .npy file."""
     file = File(path)
-    with explained(file.name, _NPY), file.stored() as stream:
+    with explained(file.name, _NPY), file.seekable() as stream:
         shape, _, kind, _ = _header(stream, file.name)
         if mapped:
             return np.load(path, mmap_mode="r", allow_pickle=False)
@@ -222,7 +221,7 @@ def _as_floats(X):
 def _load(file: File) -> dict:
     with (
         explained(file.name, "an .npz archive of plain arrays"),
-        file.stored() as stream,
+        file.seekable() as stream,
         np.load(stream, allow_pickle=False) as archive,
     ):
         if isinstance(archive, np.ndarray):

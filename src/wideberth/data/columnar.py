@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -54,7 +53,7 @@ class ColumnarReader(Reader):
             found = ds.dataset(self.path, format=form)
             return list(found.get_fragments()), found.schema
         if self.path == "-":
-            only = form.make_fragment(io.BytesIO(self.open().read()))
+            only = form.make_fragment(self.seekable())
         else:
             only = form.make_fragment(self.path, LocalFileSystem())
         return [only], only.physical_schema

@@ -29,7 +29,7 @@ __all__ = ["LibsvmReader"]
 #: Highest index of a feature; scikit-learn counts in 32 bits.
 _LARGEST = (1 << 31) - 1
 #: Features of a table in memory up to which those that no row has get a name, too; a
-#: file of a few bytes could ask for any number of names (1 << 20 take 130 MB, measured).
+#: few bytes could ask for any number of names (1 << 20 were measured at 130 MB).
 _FEW = 1 << 20
 #: float64 vectors as long as the features that solving takes at least.
 _VECTORS = 10

@@ -62,7 +62,7 @@ class File:
         return raw if opener is None else io.BufferedReader(opener(raw), 1 << 20)
 
     def stored(self) -> Any:
-        """All bytes as they are, with random access."""
+        """All bytes as they are."""
         if self.path != "-":
             return open(self.path, "rb")
         if self._input is None:
@@ -70,6 +70,10 @@ class File:
                 raise DataError("standard input is closed; name a file instead of -.")
             self._input = sys.stdin.buffer.read()
         return io.BufferedReader(io.BytesIO(self._input))
+
+    def seekable(self) -> Any:
+        """All bytes with random access; those of standard input decompressed."""
+        return io.BytesIO(self.open().read()) if self.path == "-" else self.stored()
 
     def _opener(self) -> Callable | None:
         with self.stored() as stream:
