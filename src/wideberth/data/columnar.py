@@ -10,7 +10,7 @@ import numpy as np
 from wideberth.data.errors import DataError, listed
 from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.streams import explained
-from wideberth.data.table import Plan, Request, Table, as_text
+from wideberth.data.table import Plan, Request, Table, as_text, check_names
 
 __all__ = ["ColumnarReader", "require_pyarrow", "texts_of"]
 
@@ -37,6 +37,7 @@ class ColumnarReader(Reader):
         with explained(self.name, self._form):
             self.fragments, self.schema = self._opened()
             self.names = list(self.schema.names)
+        check_names(self.names, self.name, ())
         self.n = 0
         for fragment in self.fragments:
             with explained(self._origin(fragment), self._form):
