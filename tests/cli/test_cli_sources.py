@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
-from wideberth.cli.sources import FORMATS, Format, Request, open_table
-from wideberth.cli.sources.table import MISSING
+from wideberth.data import FORMATS, DataError, Format, Request, open_table
+from wideberth.data.table import MISSING
 
 X, Y = two_classes(12)
 NAMES = ("x1", "x2", "x3")
@@ -34,7 +34,7 @@ def complaint(tmp_path, content, request=WITH_TARGET, name="data.csv", **form):
     """What reading some content ends with."""
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(DataError) as caught:
         read(path, request, **form)
     return str(caught.value).removeprefix(str(path))
 
@@ -149,6 +149,7 @@ def test_what_is_written_is_read_back(
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
         ('a,y\n"1,p\n', ", line 2: "),
+        ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
         ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
         ("a;b;y\n0,5;2.5;p\n", "'2.5' but row 1 (line 2), column 'a' holds '0,5'"),
         (b"a,y\n1,p\n2,\xe9\n", ", row 2 (line 3), column 'y' is not UTF-8 text"),
@@ -182,7 +183,9 @@ def test_what_is_wrong_with_a_libsvm_file_is_said(tmp_path, content, sentence):
 
 def test_what_is_wrong_with_other_files_is_said(tmp_path):
     assert "is not an .npz archive" in complaint(tmp_path, b"PK\3\4", name="a.npz")
-    assert "cannot be read as Parquet" in complaint(tmp_path, b"PAR1", name="a.parquet")
+    assert "is not a readable Parquet file" in complaint(
+        tmp_path, b"PAR1", name="a.parquet"
+    )
     assert "cannot be decompressed" in complaint(
         tmp_path, gzip.compress(b"a,y\n1,p")[:-9], name="a.csv.gz"
     )
@@ -237,7 +240,7 @@ def test_whatever_a_file_holds_it_is_read_or_refused(
     for request in (WITH_TARGET, Request(), Request(features=("a",))):
         try:
             table = read(path, request, kind=kind, header=header)
-        except UserError:
+        except DataError:
             continue
         assert table.n > 0
         assert table.X.shape[1] == len(table.names)

@@ -24,8 +24,7 @@ from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.cli import main
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
-from wideberth.cli.sources import Format, Request, columnar, open_table, room
-from wideberth.data import DataError, open_data
+from wideberth.data import DataError, Format, Request, open_data, open_table, streams
 
 X, Y = two_classes(40)
 PACKAGE = Path(wideberth.__file__).parent
@@ -55,7 +54,7 @@ def model(here, capsys):
 
 
 def refused(path, request=None, kind=None):
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(DataError) as caught:
         open_table(str(path), request or Request("y", ("y",)), Format(kind))
     return str(caught.value)
 
@@ -189,7 +188,7 @@ def test_a_high_index_takes_no_memory_for_what_is_below(here):
 @pytest.mark.parametrize("encoding", ["undefined", "utf-16", "punycode"])
 def test_text_that_a_codec_cannot_read(here, encoding):
     Path("b.csv").write_bytes(b"a,y\n1,p\n0.5,\xe9\n")
-    with pytest.raises(UserError, match="--encoding latin-1"):
+    with pytest.raises(DataError, match="--encoding latin-1"):
         open_table("b.csv", Request("y", ("y",)), Format(encoding=encoding))
 
 
@@ -236,17 +235,19 @@ def test_headers_that_promise_what_is_not_there(here, shape):
 def test_labels_in_a_file_that_is_damaged(here, content):
     np.save("X.npy", np.ones((4, 2)))
     Path("y.npy").write_bytes(content)
-    with pytest.raises(DataError, match=r"y\.npy is not a \.npy file"):
+    with pytest.raises(DataError, match=r"y\.npy is (not a \.npy file|cut short)"):
         open_data("X.npy", "y.npy")
 
 
 def test_tables_that_arrow_cannot_read(here):
     Path("a.csv").write_bytes("Größe,y\n1,1\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"a\.csv cannot be read"):
+    with pytest.raises(DataError, match=r"a\.csv, line 1 is not UTF-8 text"):
         open_data("a.csv", "y")
     twice = pa.Table.from_arrays([pa.array([1.0])] * 3, names=["a", "a", "y"])
     pq.write_table(twice, "twice.parquet")
-    with pytest.raises(DataError, match=r"twice\.parquet cannot be read: .* duplicate"):
+    with pytest.raises(
+        DataError, match=r"twice\.parquet has more than one column called 'a'"
+    ):
         open_data("twice.parquet", "y")
     pq.write_table(
         pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())}),
@@ -267,20 +268,14 @@ def test_arrow_files_are_checked_before_they_are_used(here):
     at = whole.index(offsets)
     astray = np.full(101, 2**30, np.int32).tobytes()
     Path("a.arrow").write_bytes(whole[:at] + astray + whole[at + len(offsets) :])
-    with pytest.raises(DataError, match=r"a\.arrow, chunk 0: cannot be read"):
+    with pytest.raises(DataError, match=r"a\.arrow is not a readable Arrow file"):
         RobustLinearSVC().fit("a.arrow", "y")
-
-
-def test_columns_of_different_length_are_no_table(here, monkeypatch):
-    monkeypatch.setattr(columnar, "_objects", lambda column: np.array([None] * 3))
-    pq.write_table(pa.table({"a": [1.0, 2.0], "y": [1, 2]}), "a.parquet")
-    assert "its columns differ in length" in refused("a.parquet")
 
 
 def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(
     here, monkeypatch
 ):
-    monkeypatch.setattr(room, "physical_memory", lambda: 10**6)
+    monkeypatch.setattr(streams, "physical_memory", lambda: 10**6)
     rows = 200_000
     zeros = np.zeros(rows)
     pq.write_table(pa.table({"a": zeros, "y": zeros.astype(int)}), "a.parquet")

@@ -7,10 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from wideberth import RobustLinearSVC, solve
-from wideberth.data import DataError
+from wideberth.data import DataError, open_data
 from wideberth.data.checksums import checksum
 from wideberth.data.chunks import Chunk
-from wideberth.data.sources import MapSource
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
@@ -69,7 +68,7 @@ VIEWS = {
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_of_a_map_is_read_as_numpy_reads_it(data, tmp_path, view, mode):
     mapped = VIEWS[view](np.load(saved(tmp_path, data[0]), mmap_mode=mode))
-    source = MapSource(mapped, np.ones(len(mapped)), memory=LITTLE)
+    source = open_data(mapped, np.ones(len(mapped)), memory=LITTLE)
     chunks = list(source.map(lambda chunk: chunk.X))
     assert len(chunks) > 0
     np.testing.assert_array_equal(np.vstack(chunks), np.array(mapped))

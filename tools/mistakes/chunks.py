@@ -54,7 +54,7 @@ MUTANTS = [
     ),
     Mutant(
         "what was written to a copy-on-write map thrown away",
-        "data/sources.py",
+        "data/arrays.py",
         'self.X.mode in ("r", "r+", "w+")',
         'self.X.mode in ("r", "r+", "w+", "c")',
         "solvers/test_chunks.py::test_a_map_that_was_written_to_is_used_as_it_is",

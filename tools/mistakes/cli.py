@@ -75,9 +75,9 @@ MUTANTS = [
     ),
     Mutant(
         "features of LIBSVM pieces count from 0",
-        "cli/pieces.py",
-        "feature_names(range(source.first, source.first + source.d))",
-        "feature_names(range(source.d))",
+        "data/libsvm.py",
+        "        return range(lowest, highest + 1)\n",
+        "        return range(0, highest + 1)\n",
         "cli/test_cli_roads.py::test_the_target_of_a_libsvm_file_has_a_name",
     ),
     Mutant(
@@ -90,15 +90,29 @@ MUTANTS = [
     Mutant(
         "compressed text cut into pieces by its size on disk",
         "data/opening.py",
-        "    if is_compressed(path):\n",
+        "    if memory is not None and file.is_compressed:\n",
         "    if False:\n",
         "cli/test_cli_roads.py::test_what_is_compressed_is_read_whole_or_not_at_all",
     ),
     Mutant(
         "spread between pieces forgotten",
-        "cli/pieces.py",
+        "cli/large.py",
         " + shift**2 * self.rows * n / total\n",
         "\n",
         "cli/test_cli_roads.py::test_scales_of_features_are_those_of_all_pieces_together",
+    ),
+    Mutant(
+        "text after a closing quote taken in",
+        "data/delimited.py",
+        "        if stream.suspect:\n",
+        "        if False:\n",
+        "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
+    ),
+    Mutant(
+        "cells read with the first decimal sign, whatever comes after",
+        "data/numbers.py",
+        "        if comma and self.point:\n",
+        "        if False:\n",
+        "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),
 ]

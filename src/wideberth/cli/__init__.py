@@ -12,6 +12,7 @@ from importlib import import_module
 
 from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
+from wideberth.data import DataError
 
 __all__ = ["main"]
 
@@ -40,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _sentence(error: Exception) -> str:
     """Say what ended a command."""
-    if isinstance(error, UserError | ImportError):
+    if isinstance(error, UserError | DataError | ImportError):
         return str(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for this."

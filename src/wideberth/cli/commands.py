@@ -53,7 +53,7 @@ exit codes:
 #: Options that need the whole table in memory.
 _WHOLE = (
     *("report", "cv", "standardize", "replicates", "noise_scales", "radius_units"),
-    *("noise", "one_hot", "delimiter", "decimal", "encoding", "no_header", "na"),
+    *("noise", "one_hot"),
 )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from wideberth.cli.errors import UserError, listed, quoted
-from wideberth.cli.sources.numbers import looks_like_number
+from wideberth.data.numbers import looks_like_number
 
 __all__ = ["as_labels", "check_classes", "label_values", "names_rows", "recognised"]
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
-from wideberth.cli.errors import UserError
+from wideberth.cli.errors import UserError, listed
 from wideberth.cli.evaluation import certain
+from wideberth.cli.labels import check_classes, label_values
 from wideberth.cli.model import Model
 from wideberth.cli.output import Progress
-from wideberth.cli.pieces import Pieces, Survey, open_pieces
-from wideberth.cli.prepare import Columns
+from wideberth.cli.prepare import Columns, extremes, moments
 from wideberth.cli.recipe import texts_of
 from wideberth.cli.result import (
     describe_model,
@@ -24,12 +27,17 @@ from wideberth.cli.result import (
     feature_scales,
     problem_facts,
 )
-from wideberth.cli.sources import Source
 from wideberth.cli.uncertainty import tell_radius
+from wideberth.data import Chunk, Request, TableSource, open_reader
+from wideberth.data.memory import parse_bytes
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
 
 __all__ = ["fit_large"]
+
+#: Most different labels that are kept in mind while a column is read; no classifier has
+#: as many classes, and a column of measurements would fill the memory (a choice).
+_TOO_MANY = 100_000
 
 
 def fit_large(
@@ -46,29 +54,29 @@ def fit_large(
         verbose=int(progress.on),
     )
     try:
-        pieces, details = open_pieces(options)
-        seen = pieces.survey(str(options.target))
+        source = _open(options)
+        seen = Survey.of(source, str(options.target))
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            classifier.fit(pieces)
+            classifier.fit(source)
         seconds = time.perf_counter() - started
-        shares = _training_shares(classifier, pieces)
+        shares = _training_shares(classifier, source)
     except (FileNotFoundError, ImportError, ValueError) as error:
         raise UserError(" ".join(str(error).split())) from error
-    pipeline, columns = RobustPipeline.around(classifier), Columns(pieces.features)
+    pipeline, columns = RobustPipeline.around(classifier), Columns(source.plan.features)
     origin = describe_origin(command)
     result: dict = {
         "request": describe_request(options),
         "source": {
             "name": options.data,
-            "format": pieces.kind,
-            "sha256": Source(options.data, None).digest(),
-            "details": details,
+            "format": source.reader.kind,
+            "sha256": source.reader.digest(),
+            "details": source.reader.details,
             "memory": options.memory,
         },
-        "data": _describe(seen, pieces, options),
-        "uncertainty": _uncertainty(seen, pieces, columns, options),
+        "data": _describe(seen, source, options),
+        "uncertainty": _uncertainty(seen, source, columns, options),
         "choice": None,
         "model": describe_model(pipeline, columns),
         "training": _facts(classifier) | shares | {"seconds": seconds},
@@ -88,10 +96,73 @@ def fit_large(
     return model, result
 
 
-def _describe(seen: Survey, pieces: Pieces, options: FitOptions) -> dict:
+def _open(options: FitOptions) -> TableSource:
+    """DATA as the options ask, with labels of text."""
+    if not os.path.exists(options.data):
+        raise UserError(f"{options.data}: there is no such file.")
+    radius = options.radius_column
+    memory = parse_bytes(options.memory)
+    reader = open_reader(options.data, options.reading(), memory)
+    request = Request(
+        target=options.target,
+        texts=(str(options.target),),
+        numbers=() if radius is None else (radius,),
+        dropped=tuple(options.drop),
+    )
+    beside = {"y": options.target, "radius": radius}
+    return TableSource(reader, reader.plan(request), beside, memory, texts=True)
+
+
+@dataclass
+class Survey:
+    """What one read tells about a table: labels, scales of the features, radii."""
+
+    features: tuple[str, ...]
+    rows: int = 0
+    labels: Counter = field(default_factory=Counter)
+    mean: np.ndarray | float = 0.0
+    square: np.ndarray | float = 0.0  # sum of squared deviations
+    low: np.ndarray | float = np.inf
+    high: np.ndarray | float = -np.inf
+    radii: tuple[float, float] = (np.inf, -np.inf)
+
+    @classmethod
+    def of(cls, source: TableSource, target: str) -> Survey:
+        """Read everything once; from then on the labels of the source are values."""
+        seen = cls(source.plan.features)
+        for chunk in source.chunks():
+            seen._add(chunk)
+        source.values = label_values(seen.labels)
+        check_classes(source.values, seen.rows, target)
+        return seen
+
+    def _add(self, chunk: Chunk) -> None:
+        self.labels.update(chunk.y.tolist())
+        if len(self.labels) > _TOO_MANY:
+            raise UserError(
+                f"the target column holds more than {_TOO_MANY} different values "
+                f"({listed(self.labels, 3)}); it must hold a class."
+            )
+        if chunk.radius is not None:
+            low, high = float(np.min(chunk.radius)), float(np.max(chunk.radius))
+            self.radii = min(self.radii[0], low), max(self.radii[1], high)
+        self._add_moments(chunk)
+
+    def _add_moments(self, chunk: Chunk) -> None:
+        """Means and squared deviations of both parts together."""
+        n, (mean, spread) = chunk.n, moments(chunk.X)
+        low, high = extremes(chunk.X)
+        total, shift = self.rows + n, mean - self.mean
+        self.square = self.square + n * spread**2 + shift**2 * self.rows * n / total
+        self.mean = self.mean + shift * n / total
+        self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
+        self.rows = total
+
+
+def _describe(seen: Survey, source: TableSource, options: FitOptions) -> dict:
     counts: dict = {}
     for text, count in seen.labels.items():
-        label = pieces.values[text]
+        label = source.values[text]
         counts[label] = counts.get(label, 0) + count
     spread = np.sqrt(seen.square / seen.rows)
     scales = (seen.mean, spread, seen.low, seen.high)
@@ -110,9 +181,9 @@ def _describe(seen: Survey, pieces: Pieces, options: FitOptions) -> dict:
 
 
 def _uncertainty(
-    seen: Survey, pieces: Pieces, columns: Columns, options: FitOptions
+    seen: Survey, source: TableSource, columns: Columns, options: FitOptions
 ) -> dict:
-    each = pieces.brings_radii
+    each = source.brings_radii
     one = options.radius or 0.0
     # The median of radii that are read in pieces would take them all at once.
     radii = (seen.radii[0], None, seen.radii[1]) if each else (one, one, one)
@@ -128,10 +199,10 @@ def _facts(classifier: RobustLinearSVC) -> dict:
     return {"problems": problems, "support": None, "tol": classifier.tol}
 
 
-def _training_shares(classifier: RobustLinearSVC, pieces: Pieces) -> dict:
+def _training_shares(classifier: RobustLinearSVC, source: TableSource) -> dict:
     """Accuracy on the rows trained on, as measured and under the worst noise."""
     right = certified = rows = 0
-    for chunk in pieces.chunks():
+    for chunk in source.chunks():
         correct = classifier.predict(chunk.X) == chunk.y
         reach = classifier.certified_radius(chunk.X)
         radius = classifier.radius if chunk.radius is None else chunk.radius

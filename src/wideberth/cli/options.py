@@ -16,7 +16,7 @@ from wideberth.cli.parser import (
     Radius,
     UsageError,
 )
-from wideberth.cli.sources import FORMATS, Format, kind_of
+from wideberth.data import FORMATS, Format, kind_of
 from wideberth.data.kinds import LABEL
 
 __all__ = ["TableOptions", "TrainingOptions"]

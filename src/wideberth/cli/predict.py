@@ -12,7 +12,7 @@ from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import incomplete
-from wideberth.cli.sources import Request, Table, open_table
+from wideberth.data import Request, Table, open_table
 
 __all__ = ["Applied", "apply_model", "run"]
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.labels import as_labels, names_rows
-from wideberth.cli.sources import Table
-from wideberth.cli.sources.table import check_names
+from wideberth.data import Table
+from wideberth.data.table import check_names
 
 __all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
 

@@ -12,8 +12,8 @@ from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Columns, Rows, moments, training_rows
-from wideberth.cli.sources import Format, Request, Source, Table, open_table
-from wideberth.cli.sources.numbers import Numbers, looks_like_number
+from wideberth.data import Format, Request, Table, open_table
+from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
     radius_from_std,
@@ -76,7 +76,7 @@ class Uncertainty:
 
 def read_training_data(
     options: TrainingOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Source]:
+) -> tuple[Rows, Uncertainty, Reader]:
     """Read DATA as the options ask: rows to train on, and how far they may be off."""
     assert options.target is not None
     groups = () if options.replicates is None else (options.replicates,)

@@ -1,12 +1,33 @@
-"""Data that outgrows memory, the machine or the CPU (docs/scaling.md).
+"""The one way in: whatever holds rows, and what reads it (docs/scaling.md).
 
-One algorithm, `tall.py`, asks a few questions (`passes.py`) of every chunk of rows.
-Where the chunks live is the only difference between a file (`sources.py`,
-`tables.py`, `libsvm.py`), a cluster (`dask.py`) and an array on a GPU.
+Each format has one reader (`delimited.py`, `columnar.py`, `libsvm.py`, `arrays.py`),
+which says what columns there are and yields their rows, some at a time (`reader.py`).
+`open_table` puts all rows together. `open_data` gives a `Source`, whose chunks of rows
+are read again and again: of a file, of a cluster (`dask.py`), of an array on a GPU, or
+of whatever else yields them (`sources.py`).
 """
 
-from wideberth.data.chunks import Chunk, DataError
-from wideberth.data.opening import open_data
-from wideberth.data.sources import Source
+from wideberth.data.chunks import Chunk
+from wideberth.data.errors import DataError
+from wideberth.data.kinds import KINDS as FORMATS
+from wideberth.data.kinds import kind_of
+from wideberth.data.opening import open_data, open_reader, open_table
+from wideberth.data.reader import Reader
+from wideberth.data.sources import Source, TableSource
+from wideberth.data.table import Format, Request, Table
 
-__all__ = ["Chunk", "DataError", "Source", "open_data"]
+__all__ = [
+    "FORMATS",
+    "Chunk",
+    "DataError",
+    "Format",
+    "Reader",
+    "Request",
+    "Source",
+    "Table",
+    "TableSource",
+    "kind_of",
+    "open_data",
+    "open_reader",
+    "open_table",
+]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.data.errors import DataError
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
@@ -22,10 +23,6 @@ from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 __all__ = ["Chunk", "Classes", "DataError", "Terms"]
-
-
-class DataError(ValueError):
-    """Something in the data is not as it must be; the message says where."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.checksums import checksum
-from wideberth.data.chunks import Chunk, DataError
+from wideberth.data.chunks import Chunk
+from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
 
 __all__ = ["DaskSource"]

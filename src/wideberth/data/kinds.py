@@ -6,34 +6,23 @@ read: whole or in pieces, from Python or from the command line.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
-import lzma
 import os
 import re
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
 
-__all__ = [
-    "ENDINGS",
-    "KINDS",
-    "LABEL",
-    "decompressed",
-    "feature_names",
-    "is_compressed",
-    "kind_of",
-]
+from wideberth.data.errors import DataError
+from wideberth.data.streams import HEAD, File, explained
+
+__all__ = ["KINDS", "LABEL", "feature_names", "guess_kind", "kind_of"]
 
 #: The kinds of files that hold tables; "arrow" includes Feather, which is the same.
 KINDS = ("csv", "tsv", "parquet", "arrow", "libsvm", "npz", "npy")
 #: Stands for a kind that only the content tells: a table of text, or LIBSVM.
 _TEXT = "text"
 #: What endings of names stand for.
-ENDINGS = {
+_ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -54,20 +43,25 @@ ENDINGS = {
 _IN_FOLDERS = ("parquet", "arrow", "csv", "tsv")
 #: The column of the labels in a LIBSVM file, which has no names.
 LABEL = "label"
-_OPENERS: dict[bytes, Callable] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-}
 _COMPRESSED = (".gz", ".bz2", ".xz")
-#: Bytes of the start of a file that are looked at to tell LIBSVM from other text.
-_HEAD = 1 << 16
 #: A line of a LIBSVM file: a label, which may be missing, and pairs of index:value.
 _SPARSE_LINE = re.compile(rb"(?:[^\s:]+|\d+:\S+)(?:\s+\d+:\S+)*")
 
 
-def kind_of(path: str | PathLike) -> str | None:
-    """The kind of a file or folder, one of `KINDS`; None if it cannot be told.
+def kind_of(path: str | PathLike) -> str:
+    """The kind of a file or folder, one of `KINDS`; standard input (-) is CSV."""
+    kind = "csv" if str(path) == "-" else guess_kind(path)
+    if kind is None:
+        raise DataError(
+            f"{path}: cannot tell the format from this name; known are the endings "
+            f"{', '.join(_ENDINGS)}. On the command line say which it is with --format "
+            f"{'|'.join(KINDS)}."
+        )
+    return kind
+
+
+def guess_kind(path: str | PathLike) -> str | None:
+    """The kind of a file or folder; None if it cannot be told.
 
     The ending of the name decides. Where text of several kinds goes by the same ending
     (.txt, .dat) the first lines do.
@@ -77,7 +71,7 @@ def kind_of(path: str | PathLike) -> str | None:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     while suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
-    kind = ENDINGS.get(suffixes[-1] if suffixes else "")
+    kind = _ENDINGS.get(suffixes[-1] if suffixes else "")
     if kind != _TEXT:
         return kind
     return "libsvm" if os.path.isfile(path) and _is_libsvm(path) else "csv"
@@ -85,41 +79,22 @@ def kind_of(path: str | PathLike) -> str | None:
 
 def _kind_of_folder(folder: Path) -> str:
     """The kind of its files; the first in `_IN_FOLDERS` where there are several."""
-    found = {ENDINGS.get(file.suffix.lower()) for file in folder.rglob("*")}
+    found = {_ENDINGS.get(file.suffix.lower()) for file in folder.rglob("*")}
     return next((kind for kind in _IN_FOLDERS if kind in found), "parquet")
 
 
 def _is_libsvm(path: str | PathLike) -> bool:
     """Whether the first lines all are `label index:value …`, and some has a pair."""
     try:
-        with open(path, "rb") as raw:
-            start = decompressed(raw).read(_HEAD)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        with explained(str(path)), File(path).open() as stream:
+            start = stream.read(HEAD)
+    except DataError:
         return False  # whoever reads the file will say what is wrong with it
-    whole = start[: start.rfind(b"\n") + 1] if len(start) == _HEAD else start
+    whole = start[: start.rfind(b"\n") + 1] if len(start) == HEAD else start
     lines = [line.partition(b"#")[0].strip() for line in whole.splitlines()]
     lines = [line for line in lines if line]
     pairs = any(re.search(rb"\s\d+:", line) for line in lines)
     return pairs and all(_SPARSE_LINE.fullmatch(line) for line in lines)
-
-
-def is_compressed(path: str | PathLike) -> bool:
-    """Whether a file starts like a compressed one; such are only read whole."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as raw:
-        start = raw.read(8)
-    return any(start.startswith(magic) for magic in _OPENERS)
-
-
-def decompressed(raw: Any) -> BinaryIO:
-    """The bytes of a stream, decompressed if it starts like a compressed file."""
-    buffered = io.BufferedReader(raw, 1 << 20)
-    start = buffered.peek(8)[:8]
-    for magic, opener in _OPENERS.items():
-        if start.startswith(magic):
-            return io.BufferedReader(opener(buffered), 1 << 20)
-    return buffered
 
 
 def feature_names(indices: Iterable[int]) -> list[str]:

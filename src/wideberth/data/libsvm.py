@@ -1,117 +1,265 @@
-"""LIBSVM text files, parsed once into pieces that are quick to read again."""
+"""LIBSVM (svmlight) files: `label index:value index:value …`, one row a line.
+
+scikit-learn parses the pairs. What it lacks is done here: labels that are text or
+missing, and telling the row, the line and the column of what is wrong.
+"""
 
 from __future__ import annotations
 
+import io
+import math
+import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.chunks import Chunk, DataError
-from wideberth.data.kinds import LABEL
-from wideberth.data.sources import Source, read_vector
+from wideberth.data.errors import DataError, quoted
+from wideberth.data.kinds import LABEL, feature_names
+from wideberth.data.reader import AT_ONCE, Reader
+from wideberth.data.sources import chunk_bytes
+from wideberth.data.streams import LONGEST_LINE, check_room, explained
+from wideberth.data.table import Plan, Request, Table, as_texts
 
-__all__ = ["LibsvmSource"]
+__all__ = ["LibsvmReader"]
 
-
-#: Told to the parser, which asks for a number when it reads a part of a file.
-_MOST_FEATURES = 2**31
-#: Vectors as long as the features that solving takes at least.
+#: Highest index of a feature; scikit-learn counts in 32 bits.
+_LARGEST = (1 << 31) - 1
+#: Features of a table in memory up to which those that no row has get a name, too; a
+#: few bytes could ask for any number of names (1 << 20 were measured at 130 MB).
+_FEW = 1 << 20
+#: float64 vectors as long as the features that solving takes at least.
 _VECTORS = 10
+_DIGITS = re.compile(rb"\d{1,18}")
+_Line = tuple[int, bytes]
 
 
-class LibsvmSource(Source):
-    """Rows of a LIBSVM file, kept as binary CSR pieces in a temporary folder.
+class LibsvmReader(Reader):
+    """Sparse rows; features are called x1, x2, … after their indices.
 
-    The folder goes with the object, or with the interpreter at the latest. Text is
-    parsed by scikit-learn, a piece at a time.
-
-    Attributes
-    ----------
-    first : int
-        Number of the first feature: 0 where some row has that, else 1.
+    The text is parsed once. What comes of it is kept in memory or, where `memory` is
+    limited to some bytes, piece by piece in a temporary folder. That folder goes with
+    the reader, or with the interpreter at the latest.
     """
 
-    def __init__(self, path, y=None, weight=None, radius=None, memory=None):
-        super().__init__(memory)
-        if y is not None and not (isinstance(y, str) and y == LABEL):
-            raise DataError(
-                f"y={y!r} is not a column of {path}; its labels are called {LABEL!r}. "
-                "Leave y out."
-            )
-        self.path = Path(path)
-        named = (("sample_weight", weight), ("radius", radius))
-        self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
+    n: int
+    sparse = True
+
+    def __init__(self, path, memory: int | None = None):
+        super().__init__(path, "libsvm")
+        self._pieces: list = []
+        self._folder = None
+        self.n = self.entries = 0
+        self._numbers = True  # whether all labels are
+        if memory is not None:
+            self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
         try:
-            sizes, entries, self.first, self.d = self._convert()
-            if not self.spares(_VECTORS * 8 * self.d):
-                raise DataError(
-                    f"{self.path} has features up to number {self.d}; vectors as long "
-                    f"do not fit into {self.memory} bytes. Raise memory, or number the "
-                    "features anew."
-                )
+            with explained(self.name), self.open() as stream:
+                self.kept = self._parse(stream, memory)
         except BaseException:
-            self._folder.cleanup()
+            if self._folder is not None:
+                self._folder.cleanup()
             raise
-        self.sizes, self.n = sizes, sum(sizes)
-        self.row_bytes = 12 * entries / max(self.n, 1) + 8
-        self.vectors = [read_vector(value, self.n, name) for name, value in named]
-        self.brings_radii = radius is not None
+        self.names = [LABEL, *feature_names(self.kept)]
 
-    def _convert(self) -> tuple[list[int], int, int, int]:
-        """Parse the text: rows of each piece, entries, the first feature, columns."""
-        sizes: list[int] = []
-        entries, d, folder = 0, 0, Path(self._folder.name)
-        first = 1
-        for number, (offset, length) in enumerate(self._spans()):
-            X, y = self._parse(number, offset, length)
-            if X.shape[0] == 0:
-                continue
-            sp.save_npz(folder / f"{len(sizes)}.npz", X, compressed=False)
-            np.save(folder / f"{len(sizes)}.npy", y)
-            sizes.append(X.shape[0])
-            entries, d = entries + X.nnz, max(d, X.shape[1])
-            first = min(first, int(X.indices.min(initial=1)))
-        if not sizes:
-            raise DataError(f"{self.path} holds no rows.")
-        return sizes, entries, first, max(d - first, 1)
-
-    def _spans(self):
-        """Offsets and lengths of pieces of the text."""
-        size, step = self.path.stat().st_size, max(self.chunk_bytes, 1)
-        for offset in range(0, size, step):
-            yield offset, min(step, size - offset)
-
-    def _parse(self, number: int, offset: int, length: int):
-        from sklearn.datasets import load_svmlight_file
-
-        try:
-            X, y = load_svmlight_file(
-                str(self.path),
-                offset=offset,
-                length=length,
-                n_features=_MOST_FEATURES,
-                zero_based=True,
-            )
-        except (ValueError, OverflowError) as error:
+    def _parse(self, stream: BinaryIO, memory: int | None) -> list[int] | range:
+        """Parse everything; return the indices of the features."""
+        size = AT_ONCE if memory is None else chunk_bytes(memory)
+        indices = np.empty(0, dtype=np.int64)
+        for batch in _batches(_lines(stream, self.name), size):
+            X, labels = _parsed(batch, self.n, self.name)
+            indices = np.union1d(indices, X.indices)
+            self._keep(X, labels)
+        if not self.n:
+            raise DataError(f"{self.name} holds no rows; there is nothing to read.")
+        lowest = 0 if 0 in indices[:1] else 1
+        highest = int(indices.max(initial=lowest))
+        if memory is not None and _VECTORS * 8 * highest > memory // 4:
             raise DataError(
-                f"{self.path}, chunk {number} (from byte {offset}): not LIBSVM text: "
-                f"{error}"
-            ) from None
-        width = int(X.indices.max()) + 1 if X.nnz else 1
-        shape = (X.shape[0], width)
-        return sp.csr_array((X.data, X.indices, X.indptr), shape=shape), y
+                f"{self.name} has features up to number {highest}; vectors as long "
+                f"do not fit into {memory} bytes. Raise memory, or number the features "
+                "anew."
+            )
+        if memory is None and highest >= _FEW:
+            return indices.tolist()
+        return range(lowest, highest + 1)
 
-    def chunks(self):
-        folder, start = Path(self._folder.name), 0
-        for number, size in enumerate(self.sizes):
-            X = sp.csr_array(sp.load_npz(folder / f"{number}.npz"))
-            shifted = (X.data, X.indices - self.first, X.indptr)
-            X = sp.csr_array(shifted, shape=(size, self.d))
-            y = np.load(folder / f"{number}.npy")
-            rows = slice(start, start + size)
-            parts = [None if part is None else part[rows] for part in self.vectors]
-            origin = f"{self.path} (from row {start})"
-            yield Chunk.of(X, [y, *parts], number, origin)
-            start += size
+    def _keep(self, X: sp.csr_array, labels: np.ndarray) -> None:
+        self.n, self.entries = self.n + X.shape[0], self.entries + X.nnz
+        self._numbers &= labels.dtype.kind == "f"
+        if self._folder is None:
+            check_room(16 * self.entries, self.name)
+            self._pieces.append((X, labels))
+            return
+        path = Path(self._folder.name) / str(len(self._pieces))
+        sp.save_npz(path.with_suffix(".npz"), X, compressed=False)
+        np.save(path.with_suffix(".npy"), labels)
+        self._pieces.append(path)
+
+    def _kept_pieces(self, features: bool) -> Iterator[tuple]:
+        for piece in self._pieces:
+            if isinstance(piece, tuple):
+                yield piece
+                continue
+            labels = np.load(piece.with_suffix(".npy"))
+            path = piece.with_suffix(".npz")
+            yield sp.load_npz(path) if features else np.empty(len(labels)), labels
+
+    def plan(self, request: Request) -> Plan:
+        plan = super().plan(request)
+        if any(name != LABEL for name in plan.texts) or LABEL in plan.features:
+            raise DataError(f"{self.name}: columns of a LIBSVM file hold numbers.")
+        return plan
+
+    def row_bytes(self, plan: Plan) -> float:
+        return 12 * self.entries / self.n + 8
+
+    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
+        start, at = 0, {name: k for k, name in enumerate(self.names[1:])}
+        everything = list(plan.features) == self.names[1:]
+        needed = bool(plan.features or plan.numbers)
+        for X, labels in self._kept_pieces(needed):
+            n, numbers = len(labels), {}
+            if needed and not (everything and not plan.numbers):
+                # One column more, of zeros, for features that do not occur here.
+                X = sp.csc_array(self._numbered(X, len(self.kept) + 1))
+                numbers = {m: X[:, [at[m]]].toarray()[:, 0] for m in plan.numbers}
+                taken = [at.get(name, len(self.kept)) for name in plan.features]
+                X = sp.csr_array(X[:, taken])
+            elif needed:
+                X = self._numbered(X, len(self.kept))
+            else:
+                X = sp.csr_array((n, 0))
+            texts = {LABEL: self._labels(labels, native)} if plan.texts else {}
+            yield Table(
+                plan.features,
+                X,
+                texts,
+                numbers,
+                self._line_numbers,
+                f"{self.name} (from row {start})",
+            )
+            start += n
+
+    def _numbered(self, X, width: int) -> sp.csr_array:
+        """The same rows, with columns in the order of `kept`."""
+        if isinstance(self.kept, range):
+            places = X.indices - self.kept.start
+        else:
+            places = np.searchsorted(self.kept, X.indices)
+        return sp.csr_array((X.data, places, X.indptr), shape=(X.shape[0], width))
+
+    def _labels(self, labels: np.ndarray, native: bool) -> np.ndarray:
+        """Labels are numbers first of all: +1, 1 and 1.0 are the same."""
+        if native and self._numbers:
+            return labels
+        if labels.dtype.kind == "f":
+            return as_texts(labels)
+        texts = np.empty(len(labels), dtype=object)
+        texts[:] = [_label(token) for token in labels.tolist()]
+        return texts
+
+    def _line_numbers(self) -> np.ndarray:
+        with self.open() as stream:
+            return np.array([number for number, _ in _lines(stream, self.name)])
+
+
+def _lines(stream: BinaryIO, where: str) -> Iterator[_Line]:
+    """Lines that hold something, without comments, and their numbers."""
+    number = 0
+    while line := stream.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise DataError(f"{where}, line {number} does not end.")
+        line = line.partition(b"#")[0].strip()
+        if line:
+            yield number, line
+
+
+def _batches(lines: Iterator[_Line], size: int) -> Iterator[list[_Line]]:
+    """Lines that take so many bytes together."""
+    batch: list[_Line] = []
+    length = 0
+    for line in lines:
+        batch.append(line)
+        length += len(line[1])
+        if length >= size:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch
+
+
+def _parsed(batch: list[_Line], start: int, where: str):
+    """Rows and labels of some lines, the first of which is row `start` (from 0)."""
+    from sklearn.datasets import load_svmlight_file
+
+    labels, pairs = [], []
+    for _, line in batch:
+        first, *rest = line.split(None, 1)
+        unlabelled = b":" in first
+        labels.append(b"" if unlabelled else first)
+        pairs.append(line if unlabelled else b"".join(rest))
+    text = b"".join(b"0 %b\n" % row for row in pairs)
+    try:
+        X, _ = load_svmlight_file(
+            io.BytesIO(text), n_features=_LARGEST + 1, zero_based=True
+        )
+        trouble = b"_" in text or not np.isfinite(X.data).all()
+    except (ValueError, OverflowError):
+        trouble = True
+    if trouble:
+        for k, ((number, _), row) in enumerate(zip(batch, pairs, strict=True), 1):
+            _check(f"{where}, row {start + k} (line {number})", row.split())
+        raise DataError(f"{where} is not LIBSVM text.")
+    try:
+        values = np.array([float(token or b"nan") for token in labels])
+    except ValueError:
+        values = np.array(labels, dtype=np.bytes_)
+    return sp.csr_array(X), values
+
+
+def _check(row: str, pairs: list[bytes]) -> None:
+    """Name the first pair of a row that is wrong."""
+    last = -1
+    for pair in pairs:
+        # Bytes, as above: what text is a number depends on its type in Python.
+        digits, _, value = pair.partition(b":")
+        index = int(digits) if _DIGITS.fullmatch(digits) else _LARGEST + 1
+        if index > _LARGEST:
+            raise DataError(
+                f"{row} holds {_quoted(pair)}, which is not index:value with a whole "
+                f"index from 0 to {_LARGEST}."
+            )
+        if index <= last:
+            raise DataError(
+                f"{row}, index {index} comes after {last}; indices must ascend."
+            )
+        if not _is_finite(value):
+            raise DataError(
+                f"{row}, column x{index} holds {_quoted(value)}, which is not a finite "
+                "number."
+            )
+        last = index
+
+
+def _label(token: bytes) -> str | None:
+    text = token.decode("utf-8", "replace")
+    try:
+        return as_texts(np.array([float(text)]))[0]
+    except ValueError:
+        return text or None
+
+
+def _quoted(token: bytes) -> str:
+    return quoted(token.decode("utf-8", "replace"))
+
+
+def _is_finite(token: bytes) -> bool:
+    try:
+        return b"_" not in token and math.isfinite(float(token))
+    except ValueError:
+        return False

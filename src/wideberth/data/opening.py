@@ -8,23 +8,26 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.chunks import DataError
-from wideberth.data.kinds import ENDINGS, is_compressed, kind_of
+from wideberth.data.arrays import ArrayReader, MappedRows, open_npy, open_npz
+from wideberth.data.errors import DataError, listed
+from wideberth.data.kinds import LABEL, kind_of
 from wideberth.data.memory import parse_bytes
-from wideberth.data.sources import (
-    ArraySource,
-    ChunkSource,
-    MapSource,
-    NpySource,
-    Source,
-)
+from wideberth.data.reader import Reader
+from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
+from wideberth.data.streams import File, explained
+from wideberth.data.table import Format, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.validation import refuse_masked
 
-__all__ = ["is_scaled", "is_small", "names_values", "open_data"]
+__all__ = [
+    "is_scaled",
+    "is_small",
+    "names_values",
+    "open_data",
+    "open_reader",
+    "open_table",
+]
 
-#: Kinds of files that are read in pieces as tables of named columns.
-_TABLES = ("parquet", "arrow", "csv", "tsv")
 #: Entries up to which an array of another library is copied to NumPy and solved there:
 #: no more than the few rows that leave a device while a large one is solved.
 _SMALL_ENTRIES = 1 << 18
@@ -93,7 +96,8 @@ def open_data(
     if isinstance(X, np.memmap):
         if y is None:
             raise DataError("y is missing; give one label per row of X.")
-        return MapSource(X, **beside, memory=memory)
+        reader = ArrayReader("X, a memory map", "npy", MappedRows(X))
+        return TableSource(reader, reader.plan(Request()), beside, memory)
     if isinstance(X, str | PathLike):
         return _open_path(Path(X), beside, memory, columns)
     if is_dask(X):
@@ -115,34 +119,75 @@ def open_data(
 def _open_path(path: Path, beside: dict, memory, columns) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
-    kind = kind_of(path)
-    if is_compressed(path):
+    reader = open_reader(path, Format(), parse_bytes(memory))
+    y, weight, radius = beside.values()
+    if reader.kind == "npy":
+        if y is None:
+            raise DataError(f"y is missing; give the labels that go with {path}.")
+        return TableSource(reader, reader.plan(Request()), beside, memory)
+    if reader.kind == "libsvm":
+        if y not in (None, LABEL):
+            raise DataError(
+                f"y={y!r} is not a column of {path}; its labels are called {LABEL!r}. "
+                "Leave y out."
+            )
+        plan = reader.plan(Request(texts=(LABEL,)))
+        return TableSource(reader, plan, beside | {"y": LABEL}, memory)
+    if not isinstance(y, str):
+        raise DataError(
+            f"y={y!r} must be the name of the column of {path} that holds the labels; "
+            f"there are {listed(reader.names, 8)}."
+        )
+    request = Request(
+        texts=(y,),
+        numbers=tuple(name for name in (weight, radius) if name is not None),
+        features=None if columns is None else tuple(columns),
+    )
+    return TableSource(reader, reader.plan(request), beside, memory)
+
+
+def open_reader(path, form: Format, memory: int | None = None) -> Reader:
+    """The reader of a file or folder, or of standard input ("-").
+
+    With `memory`, in bytes, it is to be read piece by piece.
+    """
+    file, kind = File(path), form.kind or kind_of(path)
+    if memory is not None and file.is_compressed:
         raise DataError(
             f"{path} is compressed, and such files are not read in pieces; decompress "
-            "it first."
+            "it first, or read it whole (without --memory on the command line)."
         )
-    if kind == "npy":
-        if beside["y"] is None:
-            raise DataError(f"y is missing; give the labels that go with {path}.")
-        return NpySource(path, **beside, memory=memory)
-    if kind in _TABLES:
-        from wideberth.data.tables import TableSource
-
-        return TableSource(path, **beside, memory=memory, columns=columns)
-    if kind == "libsvm":
-        from wideberth.data.libsvm import LibsvmSource
-
-        return LibsvmSource(path, **beside, memory=memory)
-    if kind == "npz":
+    if memory is not None and kind == "npz":
         raise DataError(
-            f"{path} is an archive, which is not read in pieces; store the array as a "
-            ".npy file: np.save(path, X)."
+            f"{path} is an archive, which is not read in pieces; store its arrays as "
+            ".npy files: np.save(path, X)."
         )
-    known = ", ".join(end for end in ENDINGS if end != ".npz")
-    raise DataError(
-        f"{path} has the ending {path.suffix!r}, which says nothing about its format; "
-        f"known are {known} and folders of tables."
-    )
+    if file.is_folder and kind in ("libsvm", "npy", "npz"):
+        raise DataError(
+            f"{path} is a folder of {kind} files; folders are read of Parquet, Arrow, "
+            "CSV and TSV files. Name one of them."
+        )
+    with explained(file.name):
+        if kind in ("csv", "tsv"):
+            from wideberth.data.delimited import DelimitedReader
+
+            return DelimitedReader(path, kind, form)
+        if kind in ("parquet", "arrow"):
+            from wideberth.data.columnar import ColumnarReader
+
+            return ColumnarReader(path, kind)
+        if kind == "libsvm":
+            from wideberth.data.libsvm import LibsvmReader
+
+            return LibsvmReader(path, memory)
+        return open_npz(path) if kind == "npz" else open_npy(path, memory is None)
+
+
+def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:
+    """Read the columns that `request` asks for, of all rows; say how they were read."""
+    reader = open_reader(path, form)
+    with explained(reader.name):
+        return reader.read(reader.plan(request)), reader
 
 
 def _beside(values, name: str):

@@ -1,37 +1,37 @@
-"""Where chunks come from: arrays, .npy files, and whatever else yields them."""
+"""Where chunks come from: files, arrays, and whatever else yields them."""
 
 from __future__ import annotations
 
-import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from dataclasses import replace
+from os import PathLike
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.data.arrays import load_npy
 from wideberth.data.checksums import Checksum, checksum
-from wideberth.data.chunks import Chunk, DataError
+from wideberth.data.chunks import Chunk
+from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import parse_bytes, resident
+from wideberth.data.reader import Reader
+from wideberth.data.table import Plan
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.validation import refuse_masked
 
-__all__ = [
-    "ArraySource",
-    "ChunkSource",
-    "MapSource",
-    "NpySource",
-    "Source",
-    "read_vector",
-]
+__all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
 
 T = TypeVar("T")
 #: float64 vectors as long as its rows that a problem in memory takes besides them.
 _VECTORS = 40
-#: Entries of a chunk of an array on a device, less where the array is so large that
-#: memory must be short, and rows that all chunks may hand over.
-_DEVICE_ENTRIES, _LESS_ENTRIES, _LARGE = 1 << 30, 1 << 29, 1 << 33
+#: Entries of a chunk of an array on a device.
+_DEVICE_ENTRIES = 1 << 30
+#: Entries of an array on a device from which on its chunks have half as many entries,
+#: since it leaves little memory beside it.
+_LARGE = 1 << 33
+#: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
 
@@ -119,7 +119,7 @@ class Source(ABC):
     @property
     def chunk_bytes(self) -> int:
         """How much is read at a time."""
-        return min(max(self.memory // 32, 1 << 20), 1 << 26)
+        return chunk_bytes(self.memory)
 
     @property
     def chunk_rows(self) -> int:
@@ -129,6 +129,21 @@ class Source(ABC):
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
         return size <= self.memory // 4
+
+    def __repr__(self):
+        return self._shown("")
+
+    def _shown(self, what: str) -> str:
+        """The kind of the data, its shape and its columns."""
+        n = "?" if self.n is None else self.n
+        columns = "" if self.names is None else f"columns {listed(self.names)}"
+        parts = [what, f"{n} rows × {self.d} features", columns]
+        return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
+
+
+def chunk_bytes(memory: int) -> int:
+    """How much is read at a time where so many bytes may be held."""
+    return min(max(memory // 32, 1 << 20), 1 << 26)
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
@@ -178,7 +193,7 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        entries = _DEVICE_ENTRIES if self.n * self.d < _LARGE else _LESS_ENTRIES
+        entries = _DEVICE_ENTRIES // (1 if self.n * self.d < _LARGE else 2)
         return max(entries // max(self.d, 1), 1)
 
     def capacity(self):
@@ -248,145 +263,112 @@ def _iterator(data: Iterable) -> Iterator:
         ) from None
 
 
-class _RowSource(Source):
-    """Rows that can be taken by their numbers, with vectors of one number per row."""
+class TableSource(Source):
+    """Rows of a file, or of a memory map: features in columns, the rest beside them.
 
-    n: int
-
-    def __init__(self, name: str, shape, dtype, memory):
-        super().__init__(memory)
-        if len(shape) != 2:
-            raise DataError(
-                f"{name} holds an array of shape {shape}; it must have two "
-                "dimensions: samples × features."
-            )
-        self.n, self.d = shape
-        if self.n < 1 or self.d < 1:
-            raise DataError(
-                f"{name} holds an array of shape {shape}; it needs at least one "
-                "row and one column."
-            )
-        if dtype.kind not in "biuf":
-            raise DataError(f"{name} holds {dtype}; its entries must be real numbers.")
-        self.name, self.dtype = name, dtype
-        self.row_bytes = self.d * dtype.itemsize
-
-    def _attach(self, y, weight, radius) -> None:
-        named = (("y", y), ("sample_weight", weight), ("radius", radius))
-        self.vectors = [read_vector(value, self.n, name) for name, value in named]
-        self.brings_radii = radius is not None
-
-    @abstractmethod
-    def _blocks(self, stops: Iterator[tuple[int, int]]) -> Iterator[np.ndarray]:
-        """Copies of the rows from start to stop, one after the other."""
-
-    def _stops(self) -> Iterator[tuple[int, int]]:
-        for start in range(0, self.n, self.chunk_rows):
-            yield start, min(start + self.chunk_rows, self.n)
-
-    def chunks(self):
-        stops = enumerate(self._stops())
-        for (number, (start, stop)), X in zip(
-            stops, self._blocks(self._stops()), strict=True
-        ):
-            parts = [
-                None if part is None else np.array(part[start:stop])
-                for part in self.vectors
-            ]
-            yield Chunk.of(X, parts, number, f"{self.name} (from row {start})")
-
-    def labels(self):
-        yield self.vectors[0], self.vectors[1]
-
-
-class NpySource(_RowSource):
-    """Rows of a .npy file, read piece by piece; nothing is mapped into memory."""
-
-    def __init__(self, path, y, weight=None, radius=None, memory=None):
-        self.path = Path(path)
-        with self.path.open("rb") as file:
-            shape, dtype, self.offset = _header(file, self.path)
-        super().__init__(str(self.path), shape, dtype, memory)
-        size = self.path.stat().st_size - self.offset
-        if size < self.n * self.row_bytes:
-            raise DataError(
-                f"{self.path} is cut short: its header promises {self.n} rows of "
-                f"{self.d} columns, but there are only {size // self.row_bytes}."
-            )
-        self._attach(y, weight, radius)
-
-    def _blocks(self, stops):
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            for start, stop in stops:
-                X = np.fromfile(file, self.dtype, (stop - start) * self.d)
-                yield X.reshape(-1, self.d)
-
-
-class MapSource(_RowSource):
-    """Rows of a memory map, copied piece by piece from the array as it is.
-
-    Never from its file: that may hold something else, where the map is copy-on-write
-    and was written to, or where another file took its name. Pages that were read are
-    handed back, so that a map takes no more memory than its file would; those of a
-    copy-on-write map stay, since what was written to them is nowhere else.
+    Labels, weights and radii are names of columns, or vectors of one value per row.
+    Labels of columns have the type that the file gives them; with `texts` they are
+    text, which `values`, once it is filled, says the values of.
     """
 
-    def __init__(self, X: np.memmap, y, weight=None, radius=None, memory=None):
-        super().__init__("X, a memory map", X.shape, X.dtype, memory)
-        self.X = X
-        self._attach(y, weight, radius)
+    def __init__(
+        self, reader: Reader, plan: Plan, beside: dict, memory=None, *, texts=False
+    ):
+        super().__init__(memory)
+        self.reader, self.plan, self.texts = reader, plan, texts
+        self.values: dict[str, Any] = {}
+        self.n, self.d = reader.n, len(plan.features)
+        self.row_bytes = reader.row_bytes(plan)
+        named = reader.kind not in ("npy", "libsvm")
+        self.names = list(plan.features) if named and not texts else None
+        roles = {"y": "y", "weight": "sample_weight", "radius": "radius"}
+        self.beside = {
+            role: value if is_column(value, plan) else self._vector(value, name)
+            for role, name in roles.items()
+            for value in [beside.get(role)]
+        }
+        self.brings_radii = self.beside["radius"] is not None
 
-    def _blocks(self, stops):
-        pages = getattr(self.X, "_mmap", None)
-        shared = self.X.mode in ("r", "r+", "w+") and hasattr(pages, "madvise")
-        for start, stop in stops:
-            yield np.array(self.X[start:stop], order="C", subok=False)
-            if shared:
-                pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
+    def _vector(self, value, name: str):
+        """One number per row, from an array or a .npy file; None if there is none."""
+        if value is None:
+            return None
+        refuse_masked(value, name)
+        if isinstance(value, str | PathLike):
+            value = load_npy(value, mapped=True)
+        value = value if isinstance(value, np.ndarray) else np.asarray(value)
+        if value.shape != (self.n,):
+            raise DataError(
+                f"{name} has shape {value.shape}; it must be one number per row of X, "
+                f"shape ({self.n},)."
+            )
+        return value
+
+    def chunks(self):
+        yield from self._chunks_of(self.plan)
+
+    def labels(self):
+        y, weight = self.beside["y"], self.beside["weight"]
+        if not any(isinstance(part, str) for part in (y, weight)):
+            yield y, weight
+            return
+        numbers = tuple(n for n in self.plan.numbers if n == weight)
+        for chunk in self._chunks_of(Plan(self.plan.texts, numbers, ())):
+            yield chunk.y, chunk.weight
+
+    def _chunks_of(self, plan: Plan) -> Iterator[Chunk]:
+        """All chunks, with the features of this plan."""
+        start = number = 0
+        size = self.chunk_bytes
+        for table in self.reader.tables(plan, size, native=not self.texts):
+            if not table.n:
+                continue
+            rows = slice(start, start + table.n)
+            columns = table.texts | table.numbers
+            parts = [
+                columns.get(part)
+                if isinstance(part, str)
+                else None
+                if part is None
+                else np.array(part[rows])
+                for part in self.beside.values()
+            ]
+            chunk = Chunk.of(table.X, parts, number, table.origin)
+            self._check_complete(chunk, plan)
+            yield self._with_values(chunk) if self.texts else chunk
+            start, number = rows.stop, number + 1
+
+    def _check_complete(self, chunk: Chunk, plan: Plan) -> None:
+        """Name the place of the first value that is missing or infinite."""
+        if sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
+            return
+        wrong = np.argwhere(~np.isfinite(chunk.X))
+        if wrong.size:
+            row, column = wrong[0]
+            what = "no value" if np.isnan(chunk.X[row, column]) else "no finite number"
+            raise chunk.error(
+                f"row {row} has {what} in column {plan.features[column]!r}; impute or "
+                "drop such rows first."
+            )
+
+    def _with_values(self, chunk: Chunk) -> Chunk:
+        """The chunk with values for labels of text, where these are known."""
+        texts = chunk.y.tolist()
+        if None in texts:
+            raise chunk.error(
+                f"row {texts.index(None)} has no label; leave such rows out of the "
+                "file, or leave out --memory."
+            )
+        if not self.values:
+            return chunk
+        if not self.values.keys() >= set(texts):
+            raise chunk.error("its labels changed since they were first read.")
+        return replace(chunk, y=np.array([self.values[text] for text in texts]))
+
+    def __repr__(self):
+        return self._shown(f"{self.reader.kind}, {self.reader.name}")
 
 
-def _header(file: BinaryIO, path: Path):
-    """Shape, dtype and offset of the data of a .npy file."""
-    try:
-        version = np.lib.format.read_magic(file)
-        read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
-        shape, fortran, dtype = read(file)
-    except Exception as error:  # whatever a damaged header makes of NumPy's parser
-        raise _not_npy(path, error) from None
-    if fortran and len(shape) == 2 and min(shape) > 1:
-        raise DataError(
-            f"{path} is stored column by column; store it row by row: "
-            "np.save(path, np.ascontiguousarray(X))."
-        )
-    return shape, dtype, file.tell()
-
-
-def _not_npy(path: Path, error: Exception) -> DataError:
-    why = " ".join(str(error).split())
-    return DataError(f"{path} is not a .npy file: {why}.")
-
-
-def _mapped(path: Path):
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # whatever a damaged file makes of NumPy's reader
-        raise _not_npy(path, error) from None
-
-
-def read_vector(value, n: int, name: str):
-    """One number per row, from an array or a .npy file; None if it is one for all."""
-    if value is None:
-        return None
-    refuse_masked(value, name)
-    if isinstance(value, str | Path):
-        value = _mapped(Path(value))
-    value = value if isinstance(value, np.ndarray) else np.asarray(value)
-    if value.shape != (n,):
-        raise DataError(
-            f"{name} has shape {value.shape}; it must be one number per row of X, "
-            f"shape ({n},)."
-        )
-    return value
+def is_column(value, plan: Plan) -> bool:
+    """Whether a value beside the data is the name of one of its columns."""
+    return isinstance(value, str) and value in (*plan.texts, *plan.numbers)

@@ -21,8 +21,7 @@ from fuzzing import damaged, target
 from fuzzing.texts import csv_content, read_table
 from fuzzing.workshop import PLACE, look_through
 from wideberth.cli.errors import UserError
-from wideberth.cli.sources import Format, Request
-from wideberth.data import DataError, open_data
+from wideberth.data import DataError, Format, Request, open_data
 
 # -- NumPy ---------------------------------------------------------------------------
 
@@ -140,7 +139,7 @@ def _npz_case(rng: Random):
     return data, request, Format("npz")
 
 
-target("npz", _npz_case, (UserError,), share=0.05)(read_table)
+target("npz", _npz_case, (DataError,), share=0.05)(read_table)
 
 # -- Parquet and Arrow -----------------------------------------------------------------
 
@@ -215,7 +214,7 @@ def _parquet_case(rng: Random):
     return table_content(rng, ".parquet"), request, Format("parquet")
 
 
-target("parquet", _parquet_case, (UserError,), share=0.05)(read_table)
+target("parquet", _parquet_case, (DataError,), share=0.05)(read_table)
 
 
 def _tables_case(rng: Random):

@@ -11,9 +11,7 @@ import numpy as np
 
 from fuzzing import Violation, damaged, target
 from fuzzing.workshop import PLACE, look_through
-from wideberth.cli.errors import UserError
-from wideberth.cli.sources import Format, Request, open_table
-from wideberth.data import DataError, open_data
+from wideberth.data import DataError, Format, Request, open_data, open_table
 
 #: Cells: numbers as people and programs write them, and what only looks like one.
 CELLS = (
@@ -131,7 +129,7 @@ def _csv_case(rng: Random):
     return csv_content(rng), _request(rng, "y"), form
 
 
-@target("csv", _csv_case, (UserError,), share=0.335)
+@target("csv", _csv_case, (DataError,), share=0.335)
 def read_table(case) -> None:
     """The command line's reader of text tables (and, by other cases, of other files)."""
     content, request, form = case
@@ -192,7 +190,7 @@ def _libsvm_case(rng: Random):
     return _packed(libsvm_content(rng), rng), _request(rng, "label"), Format("libsvm")
 
 
-target("libsvm", _libsvm_case, (UserError,), share=0.27)(read_table)
+target("libsvm", _libsvm_case, (DataError,), share=0.27)(read_table)
 
 
 @target("svmlight", libsvm_content, (DataError, ValueError), share=0.05)

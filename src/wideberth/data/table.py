@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.data.errors import DataError, listed, quoted
 
 __all__ = [
     "MISSING",
@@ -70,7 +70,7 @@ class Request:
         optional = self.optional.difference(self.features or ())
         absent = [n for n in wanted if n not in known and n not in optional]
         if absent:
-            raise UserError(
+            raise DataError(
                 f"{where} has no column {listed(dict.fromkeys(absent))}; its columns "
                 f"are {listed(names, 12)}."
             )
@@ -78,7 +78,7 @@ class Request:
             others = {*aside, *self.dropped}
             features = [name for name in names if name not in others]
             if not features:
-                raise UserError(f"{where} has no column left to be a feature.")
+                raise DataError(f"{where} has no column left to be a feature.")
         else:
             features = list(self.features)
         return Plan(
@@ -101,20 +101,33 @@ class Plan:
 class Table:
     """Rows of a data source: features, and the columns asked for apart from them.
 
-    A missing number is NaN, a missing text None. `lines` are where each row ends in a
-    text file.
+    A missing number is NaN, a missing text None. `find_lines` says where each row ends
+    in a text file; `origin` is what messages about these rows start with.
     """
 
     names: tuple[str, ...]
     X: np.ndarray | sp.csr_array
     texts: dict[str, np.ndarray] = field(default_factory=dict)
     numbers: dict[str, np.ndarray] = field(default_factory=dict)
-    lines: np.ndarray | None = None
+    find_lines: Callable[[], np.ndarray] | None = None
+    origin: str = "the data"
 
     @property
     def n(self) -> int:
         """Rows."""
         return self.X.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rows take, text apart."""
+        X = self.X.data if sp.issparse(self.X) else self.X
+        return X.nbytes + 8 * self.n * (len(self.texts) + len(self.numbers))
+
+    @cached_property
+    def lines(self) -> np.ndarray | None:
+        """The line of the file that each row ends in, where it is text."""
+        lines = None if self.find_lines is None else self.find_lines()
+        return lines if lines is not None and len(lines) == self.n else None
 
     def where(self, row: int) -> str:
         """Name a row (counted from 0 here, from 1 for people)."""
@@ -127,7 +140,7 @@ def check_names(names: Iterable[str], where: str, dropped: Collection[str]) -> N
     seen: set[str] = set()
     for name in names:
         if name in seen and name not in dropped:
-            raise UserError(
+            raise DataError(
                 f"{where} has more than one column called {listed([name])}; give each "
                 "a name of its own."
             )
@@ -136,6 +149,10 @@ def check_names(names: Iterable[str], where: str, dropped: Collection[str]) -> N
 
 def as_texts(values: np.ndarray) -> np.ndarray:
     """Values of any type as text; whole numbers without a point, missing as None."""
+    if values.dtype.kind in "biufSU":
+        distinct, places = np.unique(values, return_inverse=True)
+        if distinct.size < values.size:
+            return as_texts(distinct)[places]
     texts = np.empty(len(values), dtype=object)
     texts[:] = [as_text(value) for value in values.tolist()]
     return texts
@@ -153,7 +170,7 @@ def as_text(value) -> str | None:
 def as_numbers(values: np.ndarray, name: str, where: str) -> np.ndarray:
     """A column of numbers as float64."""
     if values.dtype.kind not in "biuf":
-        raise UserError(
+        raise DataError(
             f"{where}: column {quoted(name)} is of type {values.dtype}; it must hold "
             "numbers."
         )
@@ -162,26 +179,20 @@ def as_numbers(values: np.ndarray, name: str, where: str) -> np.ndarray:
 
 def refuse_infinite(table: Table, where: str) -> None:
     """Name the first infinite number, if there is one."""
-    X: Any = table.X
-    stored: Any = X.data if sp.issparse(X) else X
-    for name, values in (("", stored), *table.numbers.items()):
-        # The largest magnitude costs no array of the size of the data.
-        if values.size and not np.isfinite(_largest(values)):
-            if name == "":
-                entries = X.tocoo() if sp.issparse(X) else None
-                at = np.argwhere(np.isinf(stored))[0]
-                row = at[0] if entries is None else entries.coords[0][at[0]]
-                column = at[-1] if entries is None else entries.coords[1][at[0]]
-                name = table.names[column]
-            else:
-                row = np.flatnonzero(np.isinf(values))[0]
-            raise UserError(
-                f"{where}, {table.where(int(row))}, column {quoted(name)} is infinite; "
-                "mend it, or leave it empty if it is missing."
-            )
+    if sp.issparse(table.X):
+        entries = sp.coo_array(table.X)
+        rows, columns = (part[np.isinf(entries.data)] for part in entries.coords)
+    else:
+        rows, columns = np.nonzero(np.isinf(table.X))
+    if rows.size:
+        _refuse(table, where, int(rows[0]), table.names[columns[0]])
+    for name, values in table.numbers.items():
+        for row in np.flatnonzero(np.isinf(values))[:1].tolist():
+            _refuse(table, where, row, name)
 
 
-def _largest(values: np.ndarray) -> float:
-    low, high = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
-    largest = max(abs(float(low)), abs(float(high)))
-    return largest if largest == largest else 0.0  # all missing
+def _refuse(table: Table, where: str, row: int, name: str) -> None:
+    raise DataError(
+        f"{where}, {table.where(row)}, column {quoted(name)} is infinite; mend it, or "
+        "leave it empty if it is missing."
+    )

@@ -1,0 +1,272 @@
+"""NumPy arrays: .npy files, .npz archives and memory maps; nothing is ever unpickled.
+
+An archive holds `X`, a matrix of rows and features or a sparse matrix saved by SciPy;
+its other one-dimensional arrays are columns under their own names, such as `y`.
+`feature_names` names the features, which are x1, x2, … without it.
+
+A .npy file holds such a matrix alone. Further columns are .npy files beside it, which
+go by their paths: `--target labels.npy`.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.kinds import feature_names
+from wideberth.data.reader import AT_ONCE, Reader
+from wideberth.data.streams import File, check_room, explained
+from wideberth.data.table import (
+    Plan,
+    Request,
+    Table,
+    as_numbers,
+    as_texts,
+    check_names,
+)
+
+__all__ = ["ArrayReader", "MappedRows", "load_npy", "open_npy", "open_npz"]
+
+_SPARSE = {"data", "indices", "indptr", "shape", "format"}
+_NAMES = "feature_names"
+_NPY = "a .npy file of one plain array"
+#: Most rows or columns of a sparse matrix in an archive: each takes memory even if it
+#: is empty, so that a file of some bytes could ask for any amount (a choice; 128 MB).
+_LARGEST = 1 << 24
+
+
+class ArrayReader(Reader):
+    """Rows that can be sliced, and columns of one value per row.
+
+    `rows` is an array, a CSR matrix, or whatever gives the rows from start to stop as
+    `rows[start:stop]` and has a shape and a dtype.
+    """
+
+    n: int
+
+    def __init__(self, path, kind: str, rows, columns=None, names=None):
+        super().__init__(path, kind)
+        self.rows, self.columns = rows, {} if columns is None else columns
+        if len(rows.shape) != 2 or min(rows.shape) < 1:
+            raise DataError(
+                f"{self.name} holds an array of shape {rows.shape}; it must have two "
+                "dimensions, samples × features, and at least one of each."
+            )
+        if rows.dtype.kind not in "biuf":
+            raise DataError(
+                f"{self.name} holds {rows.dtype}; its entries must be real numbers."
+            )
+        self.n, self.d = rows.shape
+        self.features = feature_names(range(1, self.d + 1)) if names is None else names
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]
+        """The columns beside the matrix, and its own."""
+        return [*self.columns, *self.features]
+
+    def plan(self, request: Request) -> Plan:
+        """A .npy file beside this one is a column, if the request names it."""
+        if self.kind == "npy":
+            for name in (*request.texts, *request.numbers):
+                there = os.path.isfile(name) or name not in request.optional
+                if name.endswith(".npy") and there:
+                    self.columns[name] = self._beside(name)
+        asked = {*request.texts, *request.numbers, *request.dropped}
+        others = tuple(name for name in self.columns if name not in asked)
+        plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
+        for name in (*plan.texts, *plan.features):
+            if (name in self.columns) != (name in plan.texts):
+                what = (
+                    "a column of X" if name in self.columns else "an array of its own"
+                )
+                raise DataError(f"{self.name}: {quoted(name)} must be {what}.")
+        return plan
+
+    def _beside(self, name: str) -> np.ndarray:
+        values = load_npy(name)
+        if values.shape != (self.n,):
+            raise DataError(
+                f"{name} has shape {values.shape}; it must hold one value per row of "
+                f"{self.name}, shape {(self.n,)}."
+            )
+        return values
+
+    def row_bytes(self, plan: Plan) -> float:
+        return len(plan.features) * self.rows.dtype.itemsize
+
+    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
+        at = {name: k for k, name in enumerate(self.features)}
+        taken = [at[name] for name in plan.features]
+        step = max(int(size / max(self.row_bytes(plan), 1)), 1)
+        for start in range(0, self.n, step):
+            stop = min(start + step, self.n)
+            if taken or any(name in at for name in plan.numbers):
+                rows = _as_floats(self.rows[start:stop])
+            else:
+                rows = np.empty((stop - start, 0))
+
+            def column(name: str, rows=rows, span=slice(start, stop)) -> np.ndarray:
+                if name in self.columns:
+                    return self.columns[name][span]
+                own = rows[:, [at[name]]]
+                return np.ravel(own.toarray() if sp.issparse(own) else own)
+
+            texts = {name: column(name) for name in plan.texts}
+            yield Table(
+                plan.features,
+                rows if taken == list(range(rows.shape[1])) else rows[:, taken],
+                texts if native else {n: as_texts(v) for n, v in texts.items()},
+                {n: as_numbers(column(n), n, self.name) for n in plan.numbers},
+                origin=f"{self.name} (from row {start})",
+            )
+
+
+def open_npy(path, whole: bool) -> ArrayReader:
+    """Read a .npy file, either whole or a few rows at a time."""
+    return ArrayReader(path, "npy", load_npy(path) if whole else StoredRows(path))
+
+
+def load_npy(path, *, mapped: bool = False) -> np.ndarray:
+    """The array in a .npy file."""
+    file = File(path)
+    with explained(file.name, _NPY), file.seekable() as stream:
+        shape, _, kind, _ = _header(stream, file.name)
+        if mapped:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        check_room(math.prod(shape) * kind.itemsize, file.name)
+        stream.seek(0)
+        return np.load(stream, allow_pickle=False)
+
+
+class StoredRows:
+    """Rows of a .npy file, read when they are asked for; nothing is mapped."""
+
+    def __init__(self, path):
+        self.path = path
+        with explained(str(path), _NPY), open(path, "rb") as stream:
+            self.shape, fortran, self.dtype, self.start = _header(stream, str(path))
+        if fortran and len(self.shape) == 2 and min(self.shape) > 1:
+            raise DataError(
+                f"{self.path} is stored column by column; store it row by row: "
+                "np.save(path, np.ascontiguousarray(X))."
+            )
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        d = self.shape[1]
+        offset = self.start + rows.start * d * self.dtype.itemsize
+        count = (rows.stop - rows.start) * d
+        return np.fromfile(self.path, self.dtype, count, offset=offset).reshape(-1, d)
+
+
+class MappedRows:
+    """Rows of a memory map, copied from the array as it is.
+
+    Never from its file: that may hold something else, where the map is copy-on-write
+    and was written to, or where another file took its name. Pages that were read are
+    handed back, so that a map takes no more memory than its file would; those of a
+    copy-on-write map stay, since what was written to them is nowhere else.
+    """
+
+    def __init__(self, X: np.memmap):
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        copy = np.array(self.X[rows], order="C", subok=False)
+        pages = getattr(self.X, "_mmap", None)
+        if self.X.mode in ("r", "r+", "w+") and hasattr(pages, "madvise"):
+            pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
+        return copy
+
+
+def _header(stream: BinaryIO, where: str):
+    """Shape, order, type and start of an array that is there in full, and fits."""
+    version, _ = np.lib.format.read_magic(stream)
+    read = getattr(np.lib.format, f"read_array_header_{version}_0")
+    shape, fortran, kind = read(stream)
+    start, size = stream.tell(), math.prod(shape) * kind.itemsize
+    if size > stream.seek(0, os.SEEK_END) - start:
+        raise DataError(
+            f"{where} is cut short: its header promises an array of shape {shape}."
+        )
+    return shape, fortran, kind, start
+
+
+def open_npz(path) -> ArrayReader:
+    """Read an .npz archive."""
+    file = File(path)
+    arrays = _load(file)
+    X = _matrix(arrays, file.name)
+    names = _feature_names(arrays, X.shape[1], file.name)
+    columns = {
+        name: array
+        for name, array in arrays.items()
+        if array.shape == (X.shape[0],) and name not in names
+    }
+    return ArrayReader(path, "npz", X, columns, names)
+
+
+def _as_floats(X):
+    """Numbers as float64, float32 as it is."""
+    return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+
+
+def _load(file: File) -> dict:
+    with (
+        explained(file.name, "an .npz archive of plain arrays"),
+        file.seekable() as stream,
+        np.load(stream, allow_pickle=False) as archive,
+    ):
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it is a single array")
+        size = sum(part.file_size for part in archive.zip.infolist())
+        check_room(size, file.name)
+        arrays = {name: archive[name] for name in archive.files}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("it holds other files")
+        return arrays
+
+
+def _matrix(arrays: dict, where: str):
+    if set(arrays) >= _SPARSE:
+        with explained(where, "a sparse matrix in CSR or CSC form"):
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            kind = {b"csr": sp.csr_array, b"csc": sp.csc_array}[arrays["format"].item()]
+            matrix = kind(parts, shape=tuple(arrays["shape"].tolist()))
+            matrix.check_format(full_check=True)  # SciPy's routines trust the indices
+            if max(matrix.shape) > _LARGEST:
+                raise ValueError(f"its shape is {matrix.shape}, beyond {_LARGEST}")
+            return sp.csr_array(matrix, dtype=np.float64)
+    matrices = [name for name, array in arrays.items() if array.ndim == 2]
+    name = "X" if "X" in matrices else (matrices[0] if len(matrices) == 1 else None)
+    if name is None:
+        raise DataError(
+            f"{where} needs a matrix of features called 'X'; it holds "
+            f"{listed(arrays, 12)}."
+        )
+    if arrays[name].dtype.kind not in "biuf":
+        raise DataError(
+            f"{where}: the array {quoted(name)} is of type {arrays[name].dtype}; "
+            "features must be real numbers."
+        )
+    return arrays[name]
+
+
+def _feature_names(arrays: dict, d: int, where: str) -> list[str]:
+    if _NAMES not in arrays:
+        return feature_names(range(1, d + 1))
+    names = [str(name) for name in arrays[_NAMES].ravel()]
+    if len(names) != d:
+        raise DataError(
+            f"{where}: {_NAMES} holds {len(names)} names for {d} features; give one "
+            "for each."
+        )
+    check_names(names, where, ())
+    return names

@@ -1,0 +1,139 @@
+"""Parquet, Arrow and Feather files, and folders of them, through pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wideberth.data.errors import DataError, listed
+from wideberth.data.reader import AT_ONCE, Reader
+from wideberth.data.streams import explained
+from wideberth.data.table import Plan, Request, Table, as_text, check_names
+
+__all__ = ["ColumnarReader", "require_pyarrow", "texts_of"]
+
+_NAMES = {"parquet": "Parquet", "arrow": "Arrow"}
+
+
+def require_pyarrow(where: str) -> None:
+    """Say what to install where pyarrow is missing."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            f"Reading {where} needs pyarrow: pip install 'wideberth[files]'."
+        ) from None
+
+
+class ColumnarReader(Reader):
+    """Columns that have names and types of their own."""
+
+    def __init__(self, path, kind: str):
+        super().__init__(path, kind)
+        self._form = f"a readable {_NAMES[kind]} file"
+        require_pyarrow(self.name)
+        with explained(self.name, self._form):
+            self.fragments, self.schema = self._opened()
+            self.names = list(self.schema.names)
+        check_names(self.names, self.name, ())
+        self.n = 0
+        for fragment in self.fragments:
+            with explained(self._origin(fragment), self._form):
+                self.n += fragment.count_rows()
+        if not self.names:
+            raise DataError(f"{self.name} has no columns.")
+
+    def _opened(self):
+        import pyarrow.dataset as ds
+        from pyarrow.fs import LocalFileSystem
+
+        form = {"parquet": ds.ParquetFileFormat, "arrow": ds.IpcFileFormat}[self.kind]()
+        if self.is_folder:
+            found = ds.dataset(self.path, format=form)
+            return list(found.get_fragments()), found.schema
+        if self.path == "-":
+            only = form.make_fragment(self.seekable())
+        else:
+            only = form.make_fragment(self.path, LocalFileSystem())
+        return [only], only.physical_schema
+
+    def plan(self, request: Request) -> Plan:
+        plan = super().plan(request)
+        wanted = (*plan.features, *plan.numbers)
+        text = [n for n in wanted if not _is_number(self.schema.field(n).type)]
+        if text:
+            raise DataError(
+                f"{self.name}: {listed(text)} hold no numbers, and features must be "
+                "numbers; leave them out with --drop (`columns` in Python), or turn "
+                "them into columns of 0 and 1 with --one-hot."
+            )
+        return plan
+
+    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
+        rows = max(size // (8 * max(len(plan.features), 1)), 1)
+        for fragment in self.fragments:
+            origin = self._origin(fragment)
+            with explained(origin, self._form):
+                for batch in fragment.to_batches(
+                    schema=self.schema,
+                    columns=[*plan.features, *plan.numbers, *plan.texts],
+                    batch_size=rows,
+                    batch_readahead=1,
+                    fragment_readahead=1,
+                ):
+                    yield _table(batch, plan, native, origin)
+
+    def _origin(self, fragment) -> str:
+        """The file of a folder that a fragment is."""
+        return str(fragment.path) if self.is_folder else self.name
+
+
+def _table(batch, plan: Plan, native: bool, origin: str) -> Table:
+    batch.validate(full=True)  # Arrow files are used as they are, damaged or not
+    X = np.empty((batch.num_rows, len(plan.features)))
+    for k, name in enumerate(plan.features):
+        X[:, k] = _as_floats(batch.column(name))
+    numbers = {name: _as_floats(batch.column(name)) for name in plan.numbers}
+    texts = {name: batch.column(name) for name in plan.texts}
+    if native:
+        texts = {
+            n: column.to_numpy(zero_copy_only=False) for n, column in texts.items()
+        }
+    else:
+        texts = {n: texts_of(column, as_text) for n, column in texts.items()}
+    return Table(plan.features, X, texts, numbers, origin=origin)
+
+
+def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
+    """A column of Arrow as text, by a function that is called for each value once."""
+    import pyarrow as pa
+
+    try:
+        coded = column.dictionary_encode()
+        values, places = coded.dictionary.to_pylist(), coded.indices
+        places = places.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    except pa.ArrowNotImplementedError:  # lists and the like
+        values, places = column.to_pylist(), np.arange(len(column))
+    texts = np.empty(len(values) + 1, dtype=object)
+    texts[:-1] = [None if value is None else as_text(value) for value in values]
+    return texts[places]
+
+
+def _is_number(kind) -> bool:
+    """Whether a type of Arrow is one of numbers; truth values are 0 and 1."""
+    import pyarrow.types as types
+
+    return (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+        or types.is_null(kind)
+    )
+
+
+def _as_floats(column) -> np.ndarray:
+    """A column of Arrow as float64, null as NaN; refused if that would round it."""
+    return column.cast("float64").to_numpy(zero_copy_only=False)

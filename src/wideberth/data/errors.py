@@ -1,0 +1,29 @@
+"""The one kind of exception for what people can mend in their data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["DataError", "listed", "quoted"]
+
+#: Longest piece of the data, in characters, that a message repeats.
+_LONGEST = 60
+
+
+class DataError(ValueError):
+    """Something in the data is not as it must be; the message says where."""
+
+
+def quoted(text: object) -> str:
+    """Repeat a piece of the data in a message: on one line, and not too long."""
+    shown = repr(str(text))
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…{shown[0]}"
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Write names as 'a', 'b' and 3 more."""
+    names = list(names)
+    shown = [quoted(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
