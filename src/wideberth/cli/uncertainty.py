@@ -12,7 +12,7 @@ from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Columns, Rows, moments, training_rows
-from wideberth.data import Format, Request, Table, open_table
+from wideberth.data import Format, Reader, Request, Table, open_table
 from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
