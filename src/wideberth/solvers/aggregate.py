@@ -89,7 +89,7 @@ class Groups:
         order = np.lexsort((self.distance[far], kind))
         far, kind = far[order], kind[order]
         begins = np.diff(kind, prepend=-1) != 0
-        length = math.ceil(far.size / max(quota - np.count_nonzero(begins), 1))
+        length = math.ceil(far.size / max(quota - int(begins.sum()), 1))
         place = np.arange(far.size)
         first = np.maximum.accumulate(np.where(begins, place, 0))
         begins |= (place - first) % length == 0
@@ -150,7 +150,7 @@ class Groups:
         # A sum over groups goes on where the sums within them ended.
         merged = replace(
             merged,
-            rounding=merged.rounding + terms.noise.turn_error * merged.mass,
+            rounding=merged.rounding + terms.noise.rotation_error * merged.mass,
             chain=merged.chain + len(y),
         )
         return Problem(

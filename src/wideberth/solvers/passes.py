@@ -183,6 +183,7 @@ class Look:
         if self.before is not None:
             crossed = (problem.slack(*self.before) > 0) != (point.slack > 0)
             distance = np.where(crossed, 1e-6 * distance, distance)
+        assert self.aggregate is not None
         singles, share, labels = self.aggregate
         groups = Groups.of(problem, point.slack, distance, labels)
         most = np.inf

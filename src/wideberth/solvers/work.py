@@ -42,6 +42,7 @@ class Work:
         self._rounding = 0.0
         self._pieces: dict[int, Piece] = {}
         self._groups: dict[int, Groups] = {}
+        self.members: dict[int, Any] = {}
         self._most = np.inf  # distance beyond which rows are merged
 
     def add(self, answer: Answer) -> None:
@@ -68,8 +69,8 @@ class Work:
     @property
     def rows(self) -> int:
         """Rows held."""
-        held = *self._pieces.values(), *self._groups.values()
-        return sum(piece.n for piece in held)
+        pieces = sum(piece.n for piece in self._pieces.values())
+        return pieces + sum(groups.n for groups in self._groups.values())
 
     def _group(self, number: int, groups: Groups) -> None:
         """Take in the groups of a chunk; keep the single rows nearest of all."""
