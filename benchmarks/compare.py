@@ -34,7 +34,10 @@ class Contender:
     def __init__(self, checkout: Path, job: dict):
         threads = ("OMP", "OPENBLAS", "MKL", "NUMBA")
         environment = os.environ | {f"{name}_NUM_THREADS": "1" for name in threads}
-        environment["PYTHONPATH"] = os.pathsep.join([str(checkout / "src"), str(_ROOT)])
+        path = [str(checkout.resolve() / "src"), str(_ROOT)]
+        environment["PYTHONPATH"] = os.pathsep.join(
+            [*path, os.environ.get("PYTHONPATH", "")]
+        )
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.bench.child"],
             env=environment,

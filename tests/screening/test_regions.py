@@ -12,7 +12,7 @@ from problems import EXTREME_PENALTIES, SHAPES, make_solved, solved_problems
 from safety import Reference, iterates, moved_at_margin
 from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction, screen_points
-from wideberth.screening.bounds import TESTS, nameable_tests, strongest_test
+from wideberth.screening.bounds import TESTS, nameable_tests, quick_test
 from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region
 
@@ -273,11 +273,11 @@ def test_all_tests_together_decide_what_each_decides(seed, shape, intercept):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", ["midpoint", "ellipsoid"])
-def test_hardly_anything_escapes_the_strongest_test(shape, kind):
+def test_hardly_anything_escapes_the_quick_test(shape, kind):
     alone, together = 0, 0
     for seed in range(25):
         _, problem, point, dual, _, _ = a_region(seed, shape, None, kind, 0.02)
-        test = strongest_test(problem, kind)
+        test = quick_test(problem, kind)
         one = screen_points(problem, point, dual, region=kind, test=test)
         alone += np.count_nonzero(~one.free)
         all_tests = screen_points(problem, point, dual, region=kind)

@@ -173,7 +173,7 @@ def screen_points(
 ) -> Partition:
     """Screen from evaluated points, by one test or by all that apply.
 
-    The strongest test (`bounds.strongest_test`) needs no pass over the data if w = w(α)
+    The quick test (`bounds.quick_test`) needs no pass over the data if w = w(α)
     and noise is ℓ2.
     """
     where = build_region(region, problem, point, dual)

@@ -17,7 +17,7 @@ import numpy as np
 from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import namespace
 from wideberth.problem.rounding import accurate_sum, chain
-from wideberth.screening.bounds import strongest_test
+from wideberth.screening.bounds import quick_test
 from wideberth.screening.partition import Partition, screen_points
 
 __all__ = ["Reduction", "Screener", "fold_samples"]
@@ -126,7 +126,7 @@ class Screener:
         """
         if self.region is None or self.problem.n == 0 or dual.value == -np.inf:
             return None
-        test = strongest_test(self.problem, self.region)
+        test = quick_test(self.problem, self.region)
         partition = screen_points(
             self.problem, point, dual, region=self.region, test=test
         )

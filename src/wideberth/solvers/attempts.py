@@ -29,7 +29,7 @@ from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import L2
 from wideberth.problem.presolve import cap_weights, centre_columns, span_of_rows
 from wideberth.screening import Partition, Screener, null_point, screen_points
-from wideberth.screening.bounds import strongest_test
+from wideberth.screening.bounds import quick_test
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
@@ -114,7 +114,7 @@ def prove(
 
 def proven(problem: Problem, found: Outcome, region: str) -> Partition:
     """Samples decided by a pair of points; one test does, the gap being small."""
-    test = strongest_test(problem, region)
+    test = quick_test(problem, region)
     return screen_points(problem, found.point, found.dual, region=region, test=test)
 
 
