@@ -146,9 +146,9 @@ def test_callbacks_see_every_binary_problem_and_every_certified_point(data):
 @has_callbacks
 def test_a_callback_can_end_a_fit_early_and_an_error_ends_callbacks():
     rng = np.random.default_rng(0)
-    data = rng.normal(size=(60_000, 12))
-    labels = data @ rng.normal(size=12) + rng.normal(size=60_000) > 0
-    options = {"tol": 1e-9, "radius": 0.1, "random_state": 0}
+    data = rng.normal(size=(6_000, 12))
+    labels = data @ rng.normal(size=12) + rng.normal(size=6_000) > 0
+    options = {"tol": 1e-9, "radius": 0.1, "random_state": 0, "solver": "coordinate"}
     full = RobustLinearSVC(**options).fit(data, labels)
     assert len(full.screening_[0]["trace"]) > 1
     recorder = Recorder(stop_after=2)  # a begin and an end
