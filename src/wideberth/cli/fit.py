@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.cli import output
-from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
@@ -18,11 +17,9 @@ from wideberth.cli.model import Model, dump_model
 from wideberth.cli.recipe import Recipe
 from wideberth.cli.result import (
     describe_data,
-    describe_model,
-    describe_origin,
-    describe_request,
     describe_training,
     describe_uncertainty,
+    put_together,
 )
 from wideberth.cli.uncertainty import read_training_data
 
@@ -77,7 +74,7 @@ def _fit_table(
     started = time.perf_counter()
     fitted = recipe.fit(rows.X, rows.y, given.radius)
     seconds = time.perf_counter() - started
-    choice, origin = fitted.choice, describe_origin(command)
+    choice = fitted.choice
     if choice is not None:
         choice["unit"] = "radius" if given.unit_radius else "radius ×"
     trained = given.chosen(fitted.radius, choice)
@@ -85,21 +82,12 @@ def _fit_table(
     noise = describe_uncertainty(
         trained.story, radii, trained.noise, rows.columns, options
     )
-    result: dict = {
-        "request": describe_request(options),
-        "source": {
-            "name": source.name,
-            "format": source.kind,
-            "sha256": source.digest(),
-            "details": source.details,
-            "memory": None,
-        },
+    facts = {
         "data": describe_data(rows, options),
         "uncertainty": noise
         | {"per_row": trained.per_row, "factor": fitted.factor}
         | trained.facts,
         "choice": choice,
-        "model": describe_model(fitted.model, rows.columns),
         "training": describe_training(fitted.model, rows, trained)
         | {"seconds": seconds},
         "evaluation": evaluate(
@@ -110,18 +98,8 @@ def _fit_table(
             lambda k, n: progress.show(f"cross-validating, {k} of {n}"),
         ),
         "solver_notes": fitted.notes,
-        "origin": origin,
     }
-    result["warnings"] = [vars(advice) for advice in advise(result)]
-    model = Model(
-        fitted.model,
-        rows.columns,
-        str(options.target),
-        options.radius_column,
-        fitted.factor,
-        {**origin, "data": result["source"]},
-    )
-    return model, result
+    return put_together(fitted.model, rows.columns, source, facts, options, command)
 
 
 def _in_words(result: dict, options: FitOptions) -> str:

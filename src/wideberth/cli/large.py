@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, listed
 from wideberth.cli.evaluation import certain
@@ -20,12 +19,10 @@ from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Columns, extremes, moments
 from wideberth.cli.recipe import texts_of
 from wideberth.cli.result import (
-    describe_model,
-    describe_origin,
-    describe_request,
     describe_uncertainty,
     feature_scales,
     problem_facts,
+    put_together,
 )
 from wideberth.cli.uncertainty import tell_radius
 from wideberth.data import Chunk, Request, TableSource, open_reader
@@ -65,35 +62,15 @@ def fit_large(
     except (FileNotFoundError, ImportError, ValueError) as error:
         raise UserError(" ".join(str(error).split())) from error
     pipeline, columns = RobustPipeline.around(classifier), Columns(source.plan.features)
-    origin = describe_origin(command)
-    result: dict = {
-        "request": describe_request(options),
-        "source": {
-            "name": options.data,
-            "format": source.reader.kind,
-            "sha256": source.reader.digest(),
-            "details": source.reader.details,
-            "memory": options.memory,
-        },
+    facts = {
         "data": _describe(seen, source, options),
         "uncertainty": _uncertainty(seen, source, columns, options),
         "choice": None,
-        "model": describe_model(pipeline, columns),
         "training": _facts(classifier) | shares | {"seconds": seconds},
         "evaluation": None,
         "solver_notes": texts_of(caught),
-        "origin": origin,
     }
-    result["warnings"] = [vars(advice) for advice in advise(result)]
-    model = Model(
-        pipeline,
-        columns,
-        str(options.target),
-        options.radius_column,
-        1.0,
-        {**origin, "data": result["source"]},
-    )
-    return model, result
+    return put_together(pipeline, columns, source.reader, facts, options, command)
 
 
 def _open(options: FitOptions) -> TableSource:

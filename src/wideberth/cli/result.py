@@ -11,10 +11,13 @@ from collections.abc import Iterable
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.evaluation import certain
+from wideberth.cli.model import Model
 from wideberth.cli.prepare import Columns, Rows, extremes, moments
 from wideberth.cli.uncertainty import Uncertainty
+from wideberth.data import Reader
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
@@ -29,12 +32,42 @@ __all__ = [
     "describe_uncertainty",
     "feature_scales",
     "problem_facts",
+    "put_together",
 ]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.
 _SEVERAL = 8
+
+
+def put_together(
+    pipeline: RobustPipeline,
+    columns: Columns,
+    reader: Reader,
+    facts: dict,
+    options: FitOptions,
+    command: str,
+) -> tuple[Model, dict]:
+    """The model, and all there is to say about it: `facts`, its origin and advice."""
+    origin = describe_origin(command)
+    source = {
+        "name": reader.name,
+        "format": reader.kind,
+        "sha256": reader.digest(),
+        "details": reader.details,
+        "memory": options.memory,
+    }
+    request, model = describe_request(options), describe_model(pipeline, columns)
+    result = {"request": request, "source": source, "model": model} | facts
+    result["origin"] = origin
+    result["warnings"] = [vars(advice) for advice in advise(result)]
+    target, factor = str(options.target), facts["uncertainty"]["factor"]
+    about = {**origin, "data": source}
+    return (
+        Model(pipeline, columns, target, options.radius_column, factor, about),
+        result,
+    )
 
 
 def describe_request(options: FitOptions) -> dict:
