@@ -23,7 +23,7 @@ from wideberth.data.table import MISSING
 
 X, Y = two_classes(12)
 NAMES = ("x1", "x2", "x3")
-WITH_TARGET = Request(target="y", texts=("y",))
+WITH_TARGET = Request(texts=("y",))
 
 
 def read(path, request=WITH_TARGET, **form):

@@ -81,7 +81,6 @@ def _open(options: FitOptions) -> TableSource:
     memory = parse_bytes(options.memory)
     reader = open_reader(options.data, options.reading(), memory)
     request = Request(
-        target=options.target,
         texts=(str(options.target),),
         numbers=() if radius is None else (radius,),
         dropped=tuple(options.drop),

@@ -82,7 +82,6 @@ def read_training_data(
     groups = () if options.replicates is None else (options.replicates,)
     radii = () if options.radius_column is None else (options.radius_column,)
     request = Request(
-        target=options.target,
         texts=(options.target, *groups, *options.one_hot),
         numbers=radii,
         dropped=options.drop,

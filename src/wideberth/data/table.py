@@ -53,7 +53,6 @@ class Request:
     out whatever it does not name. Names in `optional` may be absent.
     """
 
-    target: str | None = None
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
