@@ -127,7 +127,7 @@ def test_what_is_written_is_read_back(
     path.write_bytes(stream.getvalue().encode())
     if len(set(names)) < 3:
         return
-    request = Request(target=names[2], texts=(names[2],))
+    request = Request(texts=(names[2],))
     table = read(path, request, delimiter=delimiter, decimal=sign)
     expected = np.array([[a, np.nan if b is None else b] for a, b, _ in rows])
     np.testing.assert_array_equal(table.X, expected)

@@ -284,7 +284,7 @@ def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(
     Path("a.svm").write_bytes(b"1 1:0\n" * rows)
     for name in ("a.parquet", "a.npz", "a.csv.gz", "a.svm"):
         target = "label" if name == "a.svm" else "y"
-        told = refused(name, Request(target, (target,)))
+        told = refused(name, Request((target,)))
         assert "GB, more than the 0.0 GB of memory" in told, told
 
 

@@ -109,10 +109,10 @@ def _request(rng: Random, target: str) -> Request:
     if kind == 1:
         return Request()
     if kind == 2:
-        return Request(target, (target,), ("b",), ("c",))
+        return Request((target,), ("b",), ("c",))
     if kind == 3:
-        return Request(target, (target,), ("x2",), ("x1",))
-    return Request(target, (target,))
+        return Request((target,), ("x2",), ("x1",))
+    return Request((target,))
 
 
 def _csv_case(rng: Random):
