@@ -29,7 +29,7 @@ from wideberth.cli.result import (
 )
 from wideberth.cli.uncertainty import tell_radius
 from wideberth.data import Chunk, Request, TableSource, open_reader
-from wideberth.data.memory import parse_bytes
+from wideberth.data.memory import parse_bytes, room
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
 
@@ -101,8 +101,9 @@ def _open(options: FitOptions) -> TableSource:
     if not os.path.exists(options.data):
         raise UserError(f"{options.data}: there is no such file.")
     radius = options.radius_column
-    memory = parse_bytes(options.memory)
-    reader = open_reader(options.data, options.reading(), memory)
+    room(options.memory)  # some readers read all of a file
+    limit = parse_bytes(options.memory)
+    reader = open_reader(options.data, options.reading(), limit)
     request = Request(
         target=options.target,
         texts=(str(options.target),),
@@ -110,7 +111,8 @@ def _open(options: FitOptions) -> TableSource:
         dropped=tuple(options.drop),
     )
     beside = {"y": options.target, "radius": radius}
-    return TableSource(reader, reader.plan(request), beside, memory, texts=True)
+    plan = reader.plan(request)
+    return TableSource(reader, plan, beside, options.memory, texts=True)
 
 
 @dataclass

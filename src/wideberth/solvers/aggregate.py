@@ -94,8 +94,8 @@ class Groups:
         first = np.maximum.accumulate(np.where(begins, place, 0))
         begins |= (place - first) % length == 0
         group, heads = np.cumsum(begins) - 1, far[begins]
-        shape = heads.size, far.size
-        members = sp.csr_array((self.weights[far], (group, place)), shape)
+        shape = heads.size, self.n
+        members = sp.csr_array((self.weights[far], (group, far)), shape)
         total = members.sum(axis=1)
         scale = 1.0 / np.where(total > 0, total, 1.0)
         labels = self.labels
@@ -108,7 +108,7 @@ class Groups:
             return np.concatenate((values[near], merged))
 
         def mean(values):
-            return (members @ values[far].astype(np.float64)).T * scale
+            return (members @ values).T * scale
 
         return Groups(
             joined(self.X, mean(self.X).T),

@@ -109,6 +109,11 @@ class _Tall:
         self.aggregate: Aggregate | None = None  # once rows near the margin do not fit
 
     def solve(self, screen: bool) -> TallOutcome:
+        """Solve, then say what is proven of the rows."""
+        self._search()
+        return self._finish(screen)
+
+    def _search(self) -> None:
         """Rounds until the gap of the whole problem meets the tolerance."""
         w, b = np.zeros(self.terms.d), 0.0
         chance = 1.0
@@ -118,7 +123,7 @@ class _Tall:
         self.n = work.n
         _check_classes(work)
         if self._is_null(work):
-            return self._finish(screen)
+            return
         self._note(work, w, b)
         smallest, idle, narrow, exact = np.inf, 0, 1.0, False
         while True:
@@ -131,7 +136,7 @@ class _Tall:
             self._note(work, w, b)
             proof = self._certificate()
             if proof.meets(self.control.tol) or self.control.exhausted():
-                return self._finish(screen)
+                return
             gap = proof.gap
             if solved:
                 idle = 0 if gap < 0.9 * smallest else idle + 1
@@ -141,7 +146,7 @@ class _Tall:
                 self.groups_help, self.aggregate, idle = False, None, 0
             if idle > _PATIENCE or self.reads > _MOST_READS:
                 self.tight = not work.exact
-                return self._finish(screen)
+                return
             work = self._enough(work, look)
 
     def _sample_size(self, n: int) -> int:
@@ -228,9 +233,13 @@ class _Tall:
         return found, replace(look, band=error, caution=caution, chance=chance)
 
     def _aggregate(self) -> Aggregate:
-        """Half of the room for single rows, a quarter for groups."""
+        """Half of the room for single rows, a quarter for groups.
+
+        All are in float64, and solved as a whole: two copies do.
+        """
         labels = self.source.spares(14 * self.n)
-        return Aggregate(self.capacity // 2, 0.25 * self.capacity / self.n, labels)
+        capacity = min(self.source.capacity(2, 8 * self.terms.d), self.capacity)
+        return Aggregate(capacity // 2, 0.25 * capacity / self.n, labels)
 
     def _prove(self, work: Work, dual: DualPoint, rule) -> None:
         """Keep a dual point of the whole problem if it is the best, and above α = 0."""
@@ -356,8 +365,10 @@ class _Poll:
 
     def __init__(self, problem: Problem, point: PrimalPoint, error, chance):
         step = max(problem.n // _POLLED, 1)
-        polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
-        part = replace(problem, rows=polled, weights=problem.weights[::step])
+        part = problem
+        if step > 1:
+            polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
+            part = replace(problem, rows=polled, weights=problem.weights[::step])
         self.band, self.slack = host(error(part)), np.abs(host(point.slack[::step]))
         self.each = step / host(chance[::step])  # how many rows each stands for
         sigma = np.maximum(self.band / 5, 1e-300)
