@@ -27,8 +27,8 @@ T = TypeVar("T")
 #: Copies of the rows in memory at a time: those handed over, a working set of them, and
 #: one under way (`python -m benchmarks.caps`: with 2, rows of 800 bytes break the cap).
 _COPIES = 3.0
-#: float64 vectors as long as the rows in memory that solving takes beside them (the same
-#: benchmark: with 20, the peak is at the cap).
+#: float64 vectors that solving takes beside the rows, as long as those are many (the
+#: same benchmark: with 20, the peak is at the cap).
 _VECTORS = 30
 #: Chunks that are held while the data is read: the next, the present one and copies.
 _CHUNKS = 4
