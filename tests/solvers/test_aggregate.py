@@ -1,5 +1,7 @@
 """Groups of rows that stand for all of them where those near the margin do not fit."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,6 +72,25 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     w, b = rng.normal(size=d), rng.normal()
     low, high = problem.at(w, b), whole.at(w, b)
     assert low.value <= high.value + low.rounding + high.rounding
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_on_rounding_covers_that_of_the_means(seed):
+    """Rows that cancel: what is left of their sum is rounding."""
+    rng = np.random.default_rng(seed)
+    half, weight = rng.normal(size=(20, 2)), rng.uniform(0.5, 2, 20)
+    X, weight = np.vstack((half, -half)), np.tile(weight, 2)
+    terms = Terms(2, 1.0, 0.0, as_noise("l2", 2), None)
+    problem = terms.problem(Chunk(X, np.ones(40), weight, np.zeros(40)))
+    groups = Groups.of(problem, np.ones(40), np.arange(1.0, 41.0), False)
+    formed = Groups.problem([groups.coarser(0.5, 0.0)], terms)
+    assert formed.n < 10
+    dual = formed.dual_at(formed.weights)
+    parts = zip(weight.tolist(), X.tolist(), strict=True)
+    terms_of_sum = [[Fraction(c) * Fraction(x) for x in row] for c, row in parts]
+    exact = [sum(column) for column in zip(*terms_of_sum, strict=True)]
+    off = [float(Fraction(d) - e) for d, e in zip(dual.d.tolist(), exact, strict=True)]
+    assert np.linalg.norm(off) <= formed.folded.rounding
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
