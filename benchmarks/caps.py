@@ -41,6 +41,8 @@ def generate(folder: Path) -> None:
 
 def one(folder: Path, k: int, C: float, radius: float, cap: int, options: dict) -> dict:
     """Solve one case in this process."""
+    import sklearn.exceptions  # noqa: F401  # for warnings, after all is done
+
     from wideberth import solve
     from wideberth.data.memory import resident
     from wideberth.solvers import chunked  # noqa: F401  # before it is measured

@@ -270,10 +270,11 @@ def test_the_null_model_out_of_core_has_the_value_of_the_null_model(intercept, s
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("shift", [0.0, 1.0])  # classes alike, or one much heavier
 @pytest.mark.parametrize("seed", range(3))
-def test_the_null_model_out_of_core_is_proven(intercept, seed):
+def test_the_null_model_out_of_core_is_proven(intercept, shift, seed):
     rng = np.random.default_rng(seed)
-    X, y = tall_data(200, 3, seed, shift=1.0)  # one class much heavier
+    X, y = tall_data(200, 3, seed, shift=shift)
     weight, radii = rng.exponential(size=200), rng.uniform(0.5, 1.5, size=200)
     problem = Problem.from_data(
         X, y, radius=radii, sample_weight=weight, intercept=intercept

@@ -30,8 +30,9 @@ _COPIES = 3.0
 #: float64 vectors that solving takes beside the rows, as long as those are many (the
 #: same benchmark: with 20, the peak is at the cap).
 _VECTORS = 30
-#: Chunks that are held while the data is read: the next, the present one and copies.
-_CHUNKS = 4
+#: Chunks that are held while the data is read: the next, the present one and copies
+#: (the same benchmark: with 4, the peak is at the cap where rows are put in groups).
+_CHUNKS = 5
 #: Entries of a chunk of an array on a device.
 _DEVICE_ENTRIES = 1 << 30
 #: Entries of an array on a device from which on its chunks have half as many entries,
