@@ -536,7 +536,7 @@ def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, cap
     asked = "fit parts --target kind --radius-column sigma --tol 1e-7 --folds 0"
     assert main([*asked.split(), "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
-    pieces = [*asked.split(), "--memory", "400MB", "--json", "--out", "m.skops"]
+    pieces = [*asked.split(), "--memory", "8GB", "--json", "--out", "m.skops"]
     assert main(pieces) == 0
     found = json.loads(capsys.readouterr().out)
     for name, value in whole["model"]["coefficients"].items():
@@ -544,6 +544,17 @@ def test_a_table_larger_than_memory_is_read_in_pieces(tmp_path, monkeypatch, cap
     assert found["training"]["problems"][0]["relative_gap"] <= 1e-7
     assert found["data"]["rows_used"] == 20_000
     assert main(["predict", "m.skops", "parts", "--json"]) == 0
+
+
+def test_less_memory_than_the_process_holds_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}).to_csv("t.csv", index=False)
+    monkeypatch.setattr("wideberth.data.memory.resident", lambda: 310 * 10**6)
+    assert main(["fit", "t.csv", "--target", "y", "--memory", "280MB"]) == 1
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("wideberth: memory='280MB' is less than the 310 MB")
+    assert error.endswith("or read the data in a process of its own.")
+    assert "\n" not in error
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ LABELS = {
     "text": np.array(["sick", "well"]),
     "bools": np.array([False, True]),
 }
-PIECES = ["--memory", "300MB"]
+PIECES = ["--memory", "8GB"]
 
 
 # -- the table in every format: what is written, and the names of target and radii ---

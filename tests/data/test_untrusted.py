@@ -182,7 +182,7 @@ def test_a_high_index_takes_no_memory_for_what_is_below(here):
     table, _ = open_table("a.svm", wanted, Format())
     np.testing.assert_array_equal(table.X.toarray(), [[1, 0, 2], [3, 0, 0]])
     with pytest.raises(DataError, match="has features up to number 2147483647"):
-        open_data("a.svm", memory="1GB")
+        open_data("a.svm", memory="8GB")
 
 
 @pytest.mark.parametrize("encoding", ["undefined", "utf-16", "punycode"])

@@ -475,7 +475,7 @@ class _Rows:
     def __init__(self, chunks):
         self.chunks, self.n, self.d = chunks, None, chunks[0].X.shape[1]
 
-    def capacity(self):
+    def capacity(self, copies=1, item=None):
         return 1000
 
     def map(self, question):

@@ -1,5 +1,7 @@
 """Groups of rows that stand for all of them where those near the margin do not fit."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -29,7 +31,7 @@ class Held(Source):
             X, *rest = (part[start : start + self.size] for part in self.arrays)
             yield Chunk.of(X, rest, number, "test")
 
-    def capacity(self):
+    def capacity(self, copies=1, item=None):
         return self.held
 
 
@@ -70,6 +72,21 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     w, b = rng.normal(size=d), rng.normal()
     low, high = problem.at(w, b), whole.at(w, b)
     assert low.value <= high.value + low.rounding + high.rounding
+
+
+def test_the_bound_on_rounding_covers_that_of_the_means():
+    """Rows that a sum which has reached 1 forgets, one by one."""
+    n, small = 900, 0.9 * 2.0**-53
+    X = np.full((n, 1), small)
+    X[0] = 1.0
+    terms = Terms(1, 1.0, 0.0, as_noise("l2", 1), None)
+    problem = terms.problem(Chunk(X, np.ones(n), np.ones(n), np.zeros(n)))
+    groups = Groups.of(problem, np.ones(n), np.arange(1.0, n + 1), False)
+    formed = Groups.problem([groups.coarser(0.5, 0.0)], terms)
+    assert formed.n < 10
+    dual = formed.dual_at(formed.weights)
+    off = abs(Fraction(float(dual.d[0])) - 1 - (n - 1) * Fraction(small))
+    assert 100 * 2.0**-53 < off <= formed.folded.rounding
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])

@@ -10,11 +10,18 @@ from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError, open_data
 from wideberth.data.checksums import checksum
 from wideberth.data.chunks import Chunk
+from wideberth.data.sources import ChunkSource
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
 #: Bytes that force a map of these rows to be read in chunks.
 LITTLE = 20_000
+
+
+@pytest.fixture
+def roomy(monkeypatch):
+    """Do not refuse limits below what the process holds: the rows here are few."""
+    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**9)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +48,7 @@ def saved(tmp_path, X):
 
 
 @pytest.mark.parametrize("mode", ["c", "r+"])
-def test_a_map_that_was_written_to_is_used_as_it_is(data, tmp_path, mode):
+def test_a_map_that_was_written_to_is_used_as_it_is(data, tmp_path, mode, roomy):
     X, y = data[:2]
     mapped = np.load(saved(tmp_path, X), mmap_mode=mode)
     mapped *= -1
@@ -66,7 +73,9 @@ VIEWS = {
 
 @pytest.mark.parametrize("mode", ["c", "r"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_of_a_map_is_read_as_numpy_reads_it(data, tmp_path, view, mode):
+def test_every_view_of_a_map_is_read_as_numpy_reads_it(
+    data, tmp_path, view, mode, roomy
+):
     mapped = VIEWS[view](np.load(saved(tmp_path, data[0]), mmap_mode=mode))
     source = open_data(mapped, np.ones(len(mapped)), memory=LITTLE)
     chunks = list(source.map(lambda chunk: chunk.X))
@@ -74,7 +83,7 @@ def test_every_view_of_a_map_is_read_as_numpy_reads_it(data, tmp_path, view, mod
     np.testing.assert_array_equal(np.vstack(chunks), np.array(mapped))
 
 
-def test_a_map_stored_by_columns_with_an_offset_is_read(data, tmp_path):
+def test_a_map_stored_by_columns_with_an_offset_is_read(data, tmp_path, roomy):
     path = tmp_path / "raw.bin"
     path.write_bytes(b"header!!" * 3 + np.asfortranarray(data[0]).tobytes("F"))
     mapped = np.memmap(path, float, "r", offset=24, shape=(N, D), order="F")
@@ -83,7 +92,7 @@ def test_a_map_stored_by_columns_with_an_offset_is_read(data, tmp_path):
     assert found.primal == pytest.approx(same.primal, rel=2e-6)
 
 
-def test_a_map_outlives_the_name_of_its_file(data, tmp_path):
+def test_a_map_outlives_the_name_of_its_file(data, tmp_path, roomy):
     path = saved(tmp_path, data[0])
     mapped = np.load(path, mmap_mode="r")
     np.save(tmp_path / "new.npy", -data[0])
@@ -92,7 +101,7 @@ def test_a_map_outlives_the_name_of_its_file(data, tmp_path):
     np.testing.assert_allclose(found.w, solve(*data[:2], **OPTIONS).w, atol=1e-3)
 
 
-def test_a_map_without_labels_is_refused(data, tmp_path):
+def test_a_map_without_labels_is_refused(data, tmp_path, roomy):
     mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r")
     with pytest.raises(DataError, match="y is missing"):
         solve(mapped, None, memory=LITTLE, fit_intercept=False)
@@ -191,7 +200,7 @@ def test_a_file_that_is_written_while_it_is_read_is_noticed(data, tmp_path):
         solve(path, data[1], callback=write, **OPTIONS)
 
 
-def test_a_map_that_is_written_to_while_it_is_read_is_noticed(data, tmp_path):
+def test_a_map_that_is_written_to_while_it_is_read_is_noticed(data, tmp_path, roomy):
     mapped = np.load(saved(tmp_path, data[0]), mmap_mode="r+")
 
     def write(entry):
@@ -263,7 +272,8 @@ def test_a_checksum_tells_signs(shape, columns):
 
 
 @pytest.mark.parametrize("penalty", [None, 0.0, 0.5])
-def test_dual_weights_never_exceed_the_weights(penalty):
+def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
+    monkeypatch.setattr(ChunkSource, "capacity", lambda self, *given: 1000)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(4000, 5))
     y = np.where(X[:, 0] + rng.normal(size=4000) > 0, 1, -1)
@@ -282,7 +292,6 @@ def test_dual_weights_never_exceed_the_weights(penalty):
         chunks,
         C=0.3,
         radius=0.1,
-        memory=1 << 20,
         callback=stop,
         quiet=True,
         random_state=0,

@@ -21,8 +21,11 @@ from safety import Reference, examine_chunks
 from tall import INTERCEPTS, tall_data
 from wideberth import NullModelWarning, Problem, RobustLinearSVC, solve
 from wideberth.data import DataError, Source, open_data
+from wideberth.data.arrays import ArrayReader
 from wideberth.data.chunks import Chunk, Terms
-from wideberth.data.memory import parse_bytes
+from wideberth.data.columnar import ColumnarReader
+from wideberth.data.libsvm import LibsvmReader
+from wideberth.data.memory import parse_bytes, physical_memory
 from wideberth.problem.endpoints import critical_scale
 from wideberth.problem.noise import L2, as_noise
 from wideberth.screening.regions import Region
@@ -111,16 +114,20 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_data_has_the_answer_of_memory(form, data, files, reference):
+def test_every_form_of_data_has_the_answer_of_memory(
+    form, data, files, reference, monkeypatch
+):
     given, options = inputs(data, files)[form]
-    memory = 10**6 if form == "memory map" else "400MB"
+    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**10)
+    memory = 10**6 if form == "memory map" else "8GB"
     found = solve(*given, memory=memory, **options, **OPTIONS)
     assert found.converged
     assert abs(found.primal / reference.primal - 1) < 1e-8
     np.testing.assert_allclose(found.w, reference.w, atol=2e-4)
 
 
-def test_a_small_memory_map_is_an_array(data, files):
+def test_a_small_memory_map_is_an_array(data, files, monkeypatch):
+    monkeypatch.setattr("wideberth.data.sources.room", lambda memory: 10**10)
     mapped = np.load(files / "X.npy", mmap_mode="r")
     found = solve(mapped, data[1], memory="1GB", **OPTIONS)
     assert np.array_equal(found.w, solve(data[0], data[1], **OPTIONS).w)
@@ -263,10 +270,11 @@ def test_the_null_model_out_of_core_has_the_value_of_the_null_model(intercept, s
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("shift", [0.0, 1.0])  # classes alike, or one much heavier
 @pytest.mark.parametrize("seed", range(3))
-def test_the_null_model_out_of_core_is_proven(intercept, seed):
+def test_the_null_model_out_of_core_is_proven(intercept, shift, seed):
     rng = np.random.default_rng(seed)
-    X, y = tall_data(200, 3, seed, shift=1.0)  # one class much heavier
+    X, y = tall_data(200, 3, seed, shift=shift)
     weight, radii = rng.exponential(size=200), rng.uniform(0.5, 1.5, size=200)
     problem = Problem.from_data(
         X, y, radius=radii, sample_weight=weight, intercept=intercept
@@ -293,7 +301,7 @@ class Counting(Source):
         for number, (X, y) in enumerate(self.parts):
             yield Chunk(X, y, number=number)
 
-    def capacity(self):
+    def capacity(self, copies=1, item=None):
         return self.rows_held
 
 
@@ -574,6 +582,45 @@ def test_amounts_of_memory(text, size):
 def test_wrong_amounts_of_memory(text):
     with pytest.raises(ValueError, match="amount of memory"):
         parse_bytes(text)
+
+
+HELD = 310 * 10**6
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        ("280MB", "memory='280MB' is less than the 310 MB that this process holds"),
+        (325 * 10**6, "memory=325000000 is hardly more than the 310 MB"),
+    ],
+)
+@pytest.mark.parametrize("name", ["X.npy", "all.svm", "all.parquet", "chunks"])
+def test_too_little_memory_is_refused_before_anything_is_read(
+    name, memory, message, data, files, monkeypatch
+):
+    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
+    read = []
+    for reader in (ArrayReader, LibsvmReader, ColumnarReader):
+        monkeypatch.setattr(reader, "tables", lambda *_, **__: read.append(1))
+    monkeypatch.setattr(LibsvmReader, "__init__", lambda *_: read.append(1))
+    y = {"X.npy": data[1], "all.parquet": "label"}.get(name)
+    X = files / name if name != "chunks" else lambda: read.append(1)
+    with pytest.raises(DataError, match=f"^{message}.*give at least 390MB"):
+        solve(X, y, memory=memory, **OPTIONS)
+    with pytest.raises(DataError, match=message):
+        RobustLinearSVC().fit(open_data(X, y, memory=memory))
+    assert not read
+
+
+def test_the_amount_of_memory_advised_is_enough(data, monkeypatch):
+    monkeypatch.setattr("wideberth.data.memory.resident", lambda: HELD)
+    assert solve(slices(4_000, *data[:2]), memory="390MB", **OPTIONS).converged
+
+
+def test_a_process_that_holds_much_is_not_refused_without_a_limit(data, monkeypatch):
+    held = int(0.9 * physical_memory())
+    monkeypatch.setattr("wideberth.data.memory.resident", lambda: held)
+    assert solve(slices(4_000, *data[:2]), **OPTIONS).converged
 
 
 GENERATE = """

@@ -102,7 +102,7 @@ def _svm(case, file):
     dump_svmlight_file(case.X, case.y, str(file), zero_based=False)
 
 
-MEMORY_OPTION = ("--memory", "1GB")
+MEMORY_OPTION = ("--memory", "8GB")
 COMMANDS = {
     "command line, CSV": _command("a.csv", _csv_text),
     "command line, Parquet": _command("a.parquet", _parquet),

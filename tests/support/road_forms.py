@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from road_cases import NAMES, ROWS
+from wideberth.data import open_data
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ def _npy(case, folder):
 def _memory_map(case, folder):
     np.save(folder / "X.npy", case.X)
     mapped = np.load(folder / "X.npy", mmap_mode="r")
-    return Given(mapped, case.y, case.weight, case.radii, {"memory": 2000})
+    beside = {"sample_weight": case.weight, "radius": case.radii}
+    return Given(open_data(mapped, case.y, **beside))
 
 
 def _libsvm(case, folder):

@@ -26,7 +26,7 @@ from wideberth.cli.result import (
 )
 from wideberth.cli.uncertainty import tell_radius
 from wideberth.data import Chunk, Request, TableSource, open_reader
-from wideberth.data.memory import parse_bytes
+from wideberth.data.memory import parse_bytes, room
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
 
@@ -78,15 +78,17 @@ def _open(options: FitOptions) -> TableSource:
     if not os.path.exists(options.data):
         raise UserError(f"{options.data}: there is no such file.")
     radius = options.radius_column
-    memory = parse_bytes(options.memory)
-    reader = open_reader(options.data, options.reading(), memory)
+    room(options.memory)  # some readers read all of a file
+    limit = parse_bytes(options.memory)
+    reader = open_reader(options.data, options.reading(), limit)
     request = Request(
         texts=(str(options.target),),
         numbers=() if radius is None else (radius,),
         dropped=tuple(options.drop),
     )
     beside = {"y": options.target, "radius": radius}
-    return TableSource(reader, reader.plan(request), beside, memory, texts=True)
+    plan = reader.plan(request)
+    return TableSource(reader, plan, beside, options.memory, texts=True)
 
 
 @dataclass

@@ -177,13 +177,17 @@ class MappedRows:
 
     def __init__(self, X: np.memmap):
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
+        self._hand_back()
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         copy = np.array(self.X[rows], order="C", subok=False)
+        self._hand_back()
+        return copy
+
+    def _hand_back(self) -> None:
         pages = getattr(self.X, "_mmap", None)
         if self.X.mode in ("r", "r+", "w+") and hasattr(pages, "madvise"):
             pages.madvise(mmap.MADV_DONTNEED)  # type: ignore[union-attr]
-        return copy
 
 
 def _header(stream: BinaryIO, where: str):

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.kinds import LABEL, feature_names
+from wideberth.data.memory import chunk_bytes
 from wideberth.data.reader import AT_ONCE, Reader
-from wideberth.data.sources import chunk_bytes
 from wideberth.data.streams import LONGEST_LINE, check_room, explained
 from wideberth.data.table import Plan, Request, Table, as_texts
 

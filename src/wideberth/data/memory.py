@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 
-__all__ = ["default_memory", "parse_bytes", "physical_memory", "resident"]
+from wideberth.data.errors import DataError
+
+__all__ = [
+    "chunk_bytes",
+    "default_memory",
+    "parse_bytes",
+    "physical_memory",
+    "resident",
+    "room",
+]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _SOME = 16 * 2**30
 #: What the interpreter and its libraries take, where the system does not say.
 _INTERPRETER = 200 * 2**20
+#: Least room, in chunks, beside what the process holds: five while the data is read,
+#: and some for rows and results (a choice; with less hardly any row could be kept).
+_LEAST_CHUNKS = 8
 
 
 def parse_bytes(value) -> int:
@@ -54,3 +67,27 @@ def resident() -> int:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return _INTERPRETER
+
+
+def chunk_bytes(memory: int) -> int:
+    """How much is read at a time where so many bytes may be held."""
+    return min(max(memory // 128, 1 << 20), 1 << 26)
+
+
+def room(memory) -> int:
+    """Bytes that may be taken beside those held now; an error if they are too few.
+
+    Without a limit it is a quarter of what this process leaves of the machine's memory.
+    """
+    held = resident()
+    if memory is None:
+        return max(physical_memory() - held, 0) // 4
+    limit = parse_bytes(memory)
+    if limit - held >= _LEAST_CHUNKS * chunk_bytes(limit):
+        return limit - held
+    much = "less than" if limit < held else "hardly more than"
+    enough = math.ceil(1.25 * held / 10**7) * 10
+    raise DataError(
+        f"memory={memory!r} is {much} the {held / 1e6:.0f} MB that this process holds "
+        f"already; give at least {enough}MB, or read the data in a process of its own."
+    )

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from wideberth.data.arrays import ArrayReader, MappedRows, open_npy, open_npz
 from wideberth.data.errors import DataError, listed
 from wideberth.data.kinds import LABEL, kind_of
-from wideberth.data.memory import parse_bytes
+from wideberth.data.memory import parse_bytes, room
 from wideberth.data.reader import Reader
 from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
 from wideberth.data.streams import File, explained
@@ -119,6 +119,7 @@ def open_data(
 def _open_path(path: Path, beside: dict, memory, columns) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
+    room(memory)  # some readers read all of a file
     reader = open_reader(path, Format(), parse_bytes(memory))
     y, weight, radius = beside.values()
     if reader.kind == "npy":

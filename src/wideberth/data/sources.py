@@ -15,17 +15,24 @@ from wideberth.data.arrays import load_npy
 from wideberth.data.checksums import Checksum, checksum
 from wideberth.data.chunks import Chunk
 from wideberth.data.errors import DataError, listed
-from wideberth.data.memory import parse_bytes, resident
+from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.reader import Reader
 from wideberth.data.table import Plan
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.validation import refuse_masked
 
-__all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
+__all__ = ["ArraySource", "ChunkSource", "Source", "TableSource"]
 
 T = TypeVar("T")
-#: float64 vectors as long as its rows that a problem in memory takes besides them.
-_VECTORS = 40
+#: Copies of the rows in memory at a time: those handed over, a working set of them, and
+#: one under way (`python -m benchmarks.caps`: with 2, rows of 800 bytes break the cap).
+_COPIES = 3.0
+#: float64 vectors that solving takes beside the rows, as long as those are many (the
+#: same benchmark: with 20, the peak is at the cap).
+_VECTORS = 30
+#: Chunks that are held while the data is read: the next, the present one and copies
+#: (the same benchmark: with 4, the peak is at the cap where rows are put in groups).
+_CHUNKS = 5
 #: Entries of a chunk of an array on a device.
 _DEVICE_ENTRIES = 1 << 30
 #: Entries of an array on a device from which on its chunks have half as many entries,
@@ -58,7 +65,7 @@ class Source(ABC):
     watch: Callable[[int], None] | None = None
 
     def __init__(self, memory=None):
-        self.memory = parse_bytes(memory)
+        self.memory, self.room = parse_bytes(memory), room(memory)
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
 
@@ -110,11 +117,15 @@ class Source(ABC):
                 f"in {self._chunks} at the first read."
             )
 
-    def capacity(self) -> int:
-        """How many rows may be held in memory, with what solving on them takes."""
-        free = self.memory - resident() - 4 * self.chunk_bytes
-        row = max(2 * self.row_bytes, self.row_bytes + 8 * _VECTORS)
-        return max(int(free / row), 20 * self.d, 1000)
+    def capacity(self, copies: float = _COPIES, item: float | None = None) -> int:
+        """How many rows may be held in memory, with what solving on them takes.
+
+        `item` is the size of a row in bytes, if not that of the data. A quarter of the
+        room is for results, one value or two per row of the data.
+        """
+        row = copies * (self.row_bytes if item is None else item) + 8 * _VECTORS
+        free = 0.75 * self.room - _CHUNKS * self.chunk_bytes
+        return max(int(free / row), 1)
 
     @property
     def chunk_bytes(self) -> int:
@@ -128,7 +139,7 @@ class Source(ABC):
 
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
-        return size <= self.memory // 4
+        return size <= self.room // 4
 
     def __repr__(self):
         return self._shown("")
@@ -139,11 +150,6 @@ class Source(ABC):
         columns = "" if self.names is None else f"columns {listed(self.names)}"
         parts = [what, f"{n} rows × {self.d} features", columns]
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
-
-
-def chunk_bytes(memory: int) -> int:
-    """How much is read at a time where so many bytes may be held."""
-    return min(max(memory // 32, 1 << 20), 1 << 26)
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
@@ -196,7 +202,7 @@ class ArraySource(Source):
         entries = _DEVICE_ENTRIES // (1 if self.n * self.d < _LARGE else 2)
         return max(entries // max(self.d, 1), 1)
 
-    def capacity(self):
+    def capacity(self, copies=_COPIES, item=None):
         return _DEVICE_ROWS
 
     def spares(self, size):

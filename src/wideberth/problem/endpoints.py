@@ -116,7 +116,7 @@ def null_certificate(
     middle of A is tried, or where a `start` is given its projection on A and `max_iter`
     steps from there; None then decides nothing, and `is_null` says more.
     """
-    if problem.folded is not None:
+    if problem.folded is not None and problem.folded.total > 0:
         return None
     face, middle = _face(problem), np.array(problem.weights)
     if face is not None:

@@ -53,7 +53,7 @@ class Groups:
     def of(cls, problem: Problem, slack, distance, keep_labels: bool) -> Groups:
         """Every row of a chunk as a group of its own."""
         X = problem.rows.X
-        scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), 1e-300)
+        scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), 1e-30)
         outstanding = np.argmax(np.abs(X) * scale, axis=1)
         upward = X[np.arange(problem.n), outstanding] > 0
         kind = _KINDS * (2 * outstanding + upward) + 2 * (problem.y > 0) + (slack > 0)
@@ -94,8 +94,8 @@ class Groups:
         first = np.maximum.accumulate(np.where(begins, place, 0))
         begins |= (place - first) % length == 0
         group, heads = np.cumsum(begins) - 1, far[begins]
-        shape = heads.size, far.size
-        members = sp.csr_array((self.weights[far], (group, place)), shape)
+        shape = heads.size, self.n
+        members = sp.csr_array((self.weights[far], (group, far)), shape)
         total = members.sum(axis=1)
         scale = 1.0 / np.where(total > 0, total, 1.0)
         labels = self.labels
@@ -108,7 +108,7 @@ class Groups:
             return np.concatenate((values[near], merged))
 
         def mean(values):
-            return (members @ values[far].astype(np.float64)).T * scale
+            return (members @ values).T * scale
 
         return Groups(
             joined(self.X, mean(self.X).T),

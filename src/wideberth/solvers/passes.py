@@ -189,7 +189,7 @@ class Look:
         most = np.inf
         if problem.n > singles:
             most = float(np.partition(distance, singles)[singles])
-        groups = groups.coarser(min(most, 1.0), share)
+        groups = groups.coarser(most, share)
         nothing = fold_samples(problem, problem.weights != problem.weights)
         empty = Piece.of(problem, point.slack != point.slack, point.slack > 0, 1.0, ())
         return Answer(

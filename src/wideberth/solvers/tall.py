@@ -25,12 +25,14 @@ from scipy.special import ndtr
 
 from wideberth.data.chunks import DataError, Terms
 from wideberth.data.sources import Source
-from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
+from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import as_rows, gamma
+from wideberth.screening import null_point
 from wideberth.screening.regions import Region, build_region
+from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.near import solve_again
 from wideberth.solvers.newton import solve_gathered, solve_whole
 from wideberth.solvers.passes import Aggregate, Look, Settle
 from wideberth.solvers.subsample import SamplingError, sample_size
@@ -78,7 +80,7 @@ class _Proof:
     dual: DualPoint
     rule: tuple[np.ndarray, float]
     members: dict[int, tuple[Any, Any]]
-    shares: tuple[float, float] = (1.0, 1.0)
+    shares: Any = (1.0, 1.0)  # of the weight, where y > 0 and where y < 0
 
 
 def solve_tall(
@@ -109,6 +111,11 @@ class _Tall:
         self.aggregate: Aggregate | None = None  # once rows near the margin do not fit
 
     def solve(self, screen: bool) -> TallOutcome:
+        """Solve, then say what is proven of the rows."""
+        self._search()
+        return self._finish(screen)
+
+    def _search(self) -> None:
         """Rounds until the gap of the whole problem meets the tolerance."""
         w, b = np.zeros(self.terms.d), 0.0
         chance = 1.0
@@ -118,7 +125,7 @@ class _Tall:
         self.n = work.n
         _check_classes(work)
         if self._is_null(work):
-            return self._finish(screen)
+            return
         self._note(work, w, b)
         smallest, idle, narrow, exact = np.inf, 0, 1.0, False
         while True:
@@ -131,7 +138,7 @@ class _Tall:
             self._note(work, w, b)
             proof = self._certificate()
             if proof.meets(self.control.tol) or self.control.exhausted():
-                return self._finish(screen)
+                return
             gap = proof.gap
             if solved:
                 idle = 0 if gap < 0.9 * smallest else idle + 1
@@ -141,7 +148,7 @@ class _Tall:
                 self.groups_help, self.aggregate, idle = False, None, 0
             if idle > _PATIENCE or self.reads > _MOST_READS:
                 self.tight = not work.exact
-                return self._finish(screen)
+                return
             work = self._enough(work, look)
 
     def _sample_size(self, n: int) -> int:
@@ -189,7 +196,7 @@ class _Tall:
             found = solve_gathered(problem, inner, start, seed)
         if exact or not found.meets(_POOR):
             inner.max_iter = self.control.max_iter
-            found = solve_again(problem, inner, found)
+            found = _solve_again(problem, inner, found)
         self.control.steps = inner.steps
         look = Look(
             self.terms,
@@ -228,9 +235,13 @@ class _Tall:
         return found, replace(look, band=error, caution=caution, chance=chance)
 
     def _aggregate(self) -> Aggregate:
-        """Half of the room for single rows, a quarter for groups."""
+        """Half of the room for single rows, a quarter for groups.
+
+        All are in float64, and solved as a whole: two copies do.
+        """
         labels = self.source.spares(14 * self.n)
-        return Aggregate(self.capacity // 2, 0.25 * self.capacity / self.n, labels)
+        capacity = min(self.source.capacity(2, 8 * self.terms.d), self.capacity)
+        return Aggregate(capacity // 2, 0.25 * capacity / self.n, labels)
 
     def _prove(self, work: Work, dual: DualPoint, rule) -> None:
         """Keep a dual point of the whole problem if it is the best, and above α = 0."""
@@ -261,28 +272,20 @@ class _Tall:
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
-        penalty, fold, b = self.terms.intercept, work.sides[0], 0.0
-        hinge, shares = fold.total, (1.0, 1.0)
-        if penalty is not None:
-            heavy, light = sorted(work.sides, key=lambda side: -side.total)
-            share = min((light.total + penalty) / max(heavy.total, 1e-300), 1.0)
-            fold = light + _scaled(heavy, share)
-            b = math.copysign(1.0, heavy.balance)
-            if share == 1.0:  # both classes saturated
-                b = fold.balance / penalty if penalty else 0.0
-            shares = (share, 1.0) if heavy.balance > 0 else (1.0, share)
-            toward = abs(b)
-            hinge = max(1 - toward, 0.0) * heavy.total + (1 + toward) * light.total
-        zero, none = np.zeros(self.terms.d), np.empty(0)
-        value = hinge + 0.5 * (penalty or 0.0) * b * b
-        error = gamma(fold.chain + 16) * value  # a sum of what is never negative
-        self.null = PrimalPoint(zero, b, none, 0.0, none, hinge, value, error)
-        null = fold.s > 0 and self.terms.noise.dual_norm(fold.d) <= fold.s
-        if not null and fold.total > 0:  # without any weight, w = 0 too
+        problem, none = work.classes_as_rows(), np.empty(0)
+        point = null_point(problem)
+        assert problem.folded is not None
+        error = gamma(problem.folded.chain + 16) * point.value  # no term is negative
+        self.null = replace(point, margins=none, slack=none, rounding=error)
+        alpha = null_certificate(problem)
+        if alpha is None:
             return False
+        if not alpha.any():  # nothing is summed
+            problem = replace(problem, folded=None)
+        share = alpha / np.where(problem.weights > 0, problem.weights, 1.0)
+        rule, shares = (point.w, 0.0), np.broadcast_to(share, 2)
         self.point = self.null
-        dual = self._empty(fold).dual_at(none)
-        self.proof = _Proof(dual, (zero, 0.0), {}, shares)
+        self.proof = _Proof(problem.dual_at(alpha), rule, {}, shares)
         proof = self._certificate()
         if not proof.meets(self.control.tol):
             self.point, self.proof = None, None  # type: ignore[assignment]
@@ -297,12 +300,6 @@ class _Tall:
         null, dual = self.null, self.proof.dual
         rounding = null.rounding + dual.rounding
         return Certificate(null.value, dual.value, rounding).meets(self.control.tol)
-
-    def _empty(self, fold: Folded) -> Problem:
-        """The whole problem with every row folded."""
-        none = np.empty(0)
-        rows = as_rows(np.empty((0, self.terms.d)), none)
-        return Problem(rows, none, none, self.terms.noise, self.terms.intercept, fold)
 
     def _finish(self, screen: bool) -> TallOutcome:
         """Say what the certificate proves of the rows, where there is room for it."""
@@ -343,8 +340,10 @@ class _Tall:
         """Where the optimum lies; None with a free b, which no ball bounds (§4.4)."""
         if self.terms.intercept == 0:
             return None
-        nothing = Folded(np.zeros(self.terms.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-        return build_region("midpoint", self._empty(nothing), self.point, dual)
+        none, noise = np.empty(0), self.terms.noise
+        rows = as_rows(np.empty((0, self.terms.d)), none)
+        empty = Problem(rows, none, none, noise, self.terms.intercept)
+        return build_region("midpoint", empty, self.point, dual)
 
 
 class _Poll:
@@ -356,8 +355,10 @@ class _Poll:
 
     def __init__(self, problem: Problem, point: PrimalPoint, error, chance):
         step = max(problem.n // _POLLED, 1)
-        polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
-        part = replace(problem, rows=polled, weights=problem.weights[::step])
+        part = problem
+        if step > 1:
+            polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
+            part = replace(problem, rows=polled, weights=problem.weights[::step])
         self.band, self.slack = host(error(part)), np.abs(host(point.slack[::step]))
         self.each = step / host(chance[::step])  # how many rows each stands for
         sigma = np.maximum(self.band / 5, 1e-300)
@@ -383,15 +384,26 @@ def _check_classes(work: Work) -> None:
             )
 
 
-def _scaled(fold: Folded, share: float) -> Folded:
-    """The same samples at a share of their weight."""
-    return replace(
-        fold,
-        d=share * fold.d,
-        s=share * fold.s,
-        total=share * fold.total,
-        balance=share * fold.balance,
-        mass=share * fold.mass,
-        rounding=share * fold.rounding + gamma(2) * share * fold.mass,
-        chain=fold.chain + 1,
+def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
+    """What was found, or where it proves less than `tol` the best of second attempts.
+
+    These are for few rows, which come to NumPy for them from wherever they live.
+    """
+    if found.certificate.proves(control.tol):
+        return found
+    if not is_foreign(problem.y):
+        return prove(problem, control, found)
+    if not affordable(problem):
+        return found
+    here = replace(
+        problem,
+        rows=as_rows(host(problem.rows.X), host(problem.y)),
+        weights=host(problem.weights),
+        radii=host(problem.radii),
     )
+    start = Outcome(
+        here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
+    )
+    best = _solve_again(here, control, start)
+    alpha = like(best.dual.alpha, problem.weights)
+    return Outcome(problem.at(best.point.w, best.point.b), problem.dual_at(alpha))

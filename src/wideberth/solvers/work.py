@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from dataclasses import replace
@@ -124,6 +125,30 @@ class Work:
         noise, intercept = self.terms.noise, self.terms.intercept
         fold = self.fold if self.fold is not None and self.fold.n else None
         return Problem(rows, weights, radii, noise, intercept, fold)
+
+    def classes_as_rows(self) -> Problem:
+        """Each class, or all rows where there is no b, as one group of rows.
+
+        On the face A where the null model is decided (`endpoints`) the members of a
+        group share one ratio α_i/c_i, so it is decided for the whole problem.
+        """
+        sides, y = self.sides, np.array([1.0, -1.0])[: len(self.sides)]
+        total = np.array([side.total for side in sides])
+        scale = 1.0 / np.where(total > 0, total, 1.0)
+        X = (y * scale)[:, None] * np.array([side.d for side in sides])
+        radii = scale * np.array([side.s for side in sides])
+        known = functools.reduce(operator.add, sides)
+        known = replace(
+            known,
+            d=np.zeros(self.terms.d),
+            s=0.0,
+            total=0.0,
+            balance=0.0,
+            rounding=known.rounding + gamma(4) * known.mass,
+            chain=known.chain + 8,
+        )
+        noise, intercept = self.terms.noise, self.terms.intercept
+        return Problem(as_rows(X, y), total, radii, noise, intercept, known)
 
     def settled(self, problem: Problem) -> Problem | None:
         """The problem with the rows that were not drawn settled, like those far away.

@@ -313,7 +313,7 @@ _COMMON = {
 }  # fmt: skip
 _OWN = {
     "fit": {"--C": ("1e-12", "1e12", "2"), "--cv": (None,), "--radii": ("0", "0.1", "1e12"), "--score-radius": ("0.1",),
-            "--folds": ("0", "2", "3", "4294967295"), "--memory": ("300MB", "1", "x"), "--out": ("m.out", "-", "none/m", "\udcff.out"),
+            "--folds": ("0", "2", "3", "4294967295"), "--memory": ("8GB", "1", "x"), "--out": ("m.out", "-", "none/m", "\udcff.out"),
             "--report": ("r.html",)},
     "path": {"--Cs": ("0.1", "1e12"), "--points": ("2", "1"), "--radii": ("0", "0.1"), "--weights": (None,), "--out": ("p.csv",)},
     "predict": {"--id": ("id", "nothing"), "--scores": (None,), "--out": ("o.csv", "-")},

@@ -89,7 +89,7 @@ def read_npy(case) -> None:
         beside = PLACE.with_name("labels.npy")
         beside.write_bytes(labels)
         labels = beside
-    look_through(open_data(path, labels, memory="200MB"))
+    look_through(open_data(path, labels, memory="8GB"))
 
 
 def _array(rng: Random):
@@ -231,7 +231,7 @@ def read_tables(case) -> None:
     suffix, content, options, solve_it = case
     path = PLACE.with_suffix(suffix)
     path.write_bytes(content)
-    look_through(open_data(path, "y", memory="200MB", **options), solve_it)
+    look_through(open_data(path, "y", memory="8GB", **options), solve_it)
 
 
 # -- models ----------------------------------------------------------------------------

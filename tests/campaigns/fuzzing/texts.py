@@ -198,4 +198,4 @@ def read_svmlight(content) -> None:
     """The reader of LIBSVM files that are larger than memory."""
     path = PLACE.with_suffix(".svm")
     path.write_bytes(content)
-    look_through(open_data(path, memory="200MB"))
+    look_through(open_data(path, memory="8GB"))
