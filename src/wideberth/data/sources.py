@@ -19,18 +19,14 @@ from wideberth.data.memory import parse_bytes, resident
 from wideberth.data.reader import Reader
 from wideberth.data.table import Plan
 from wideberth.problem.arrays import is_foreign
+from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
 __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
 
 T = TypeVar("T")
 #: float64 vectors as long as its rows that a problem in memory takes besides them.
-_VECTORS = 40
-#: Entries of a chunk of an array on a device.
-_DEVICE_ENTRIES = 1 << 30
-#: Entries of an array on a device from which on its chunks have half as many entries,
-#: since it leaves little memory beside it.
-_LARGE = 1 << 33
+VECTORS = 40
 #: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
@@ -113,7 +109,7 @@ class Source(ABC):
     def capacity(self) -> int:
         """How many rows may be held in memory, with what solving on them takes."""
         free = self.memory - resident() - 4 * self.chunk_bytes
-        row = max(2 * self.row_bytes, self.row_bytes + 8 * _VECTORS)
+        row = self.row_bytes + max(self.row_bytes, 8 * VECTORS)
         return max(int(free / row), 20 * self.d, 1000)
 
     @property
@@ -193,8 +189,7 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        entries = _DEVICE_ENTRIES // (1 if self.n * self.d < _LARGE else 2)
-        return max(entries // max(self.d, 1), 1)
+        return max(DEVICE_ENTRIES // max(self.d, 1), 1)
 
     def capacity(self):
         return _DEVICE_ROWS

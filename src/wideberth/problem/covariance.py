@@ -26,11 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.problem.limits import EPS
 from wideberth.problem.rows import gamma
 
 __all__ = ["INPUT_ROUNDING", "Axes", "factor_of", "principal_axes"]
 
-_EPS = float(np.finfo(np.float64).eps)
 #: Eigenvalues up to this many times d·ε of the largest one count as none: several times
 #: what eigh leaves where there should be 0.
 _RANK = 4.0
@@ -71,9 +71,9 @@ def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
             "matrix it must be a covariance, positive semidefinite. If rounding made "
             "it so, give a factor of it (wideberth.Correlated.from_factor)."
         )
-    kept = values > _RANK * d * _EPS * largest
+    kept = values > _RANK * d * EPS * largest
     factor, error = _mended(matrix, np.where(kept, values, 0.0), vectors)
-    if values[0] < -_RANK * d * _EPS * largest:
+    if values[0] < -_RANK * d * EPS * largest:
         error = 0.0
     return units[:, None] * factor, error * float(units.max(initial=0.0))
 
@@ -112,7 +112,7 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
         error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))
         if error < bound:
             best, bound = factor, error
-        if moved <= 4 * _EPS * size:
+        if moved <= _RANK * EPS * size:
             break
         factor = factor + step
     return best, bound
@@ -166,7 +166,7 @@ def principal_axes(factor: np.ndarray, error: float) -> Axes:
     unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max())[1]))
     scaled = factor / unit
     Q, lengths, other = np.linalg.svd(scaled, full_matrices=k < d)
-    lengths = np.where(lengths > max(d, k) * _EPS * lengths[0], lengths, 0.0)
+    lengths = np.where(lengths > max(d, k) * EPS * lengths[0], lengths, 0.0)
     scales = np.zeros(d)
     scales[: len(lengths)] = lengths
     image = np.zeros((k, d))
@@ -198,4 +198,5 @@ def _spectral_bound(symmetric: np.ndarray) -> float:
     size = _norm(symmetric)
     values = np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))
     largest = float(np.abs(values).max(initial=0.0))
-    return min(size, largest + gamma(8 * len(symmetric)) * size)
+    error = gamma(8 * len(symmetric)) * size
+    return min(size, largest + error)

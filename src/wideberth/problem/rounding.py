@@ -105,7 +105,8 @@ def well_inside(problem: Problem, d, s, total, d_error) -> bool:
     size = problem.noise.dual_norm(d) * (1 + gamma(4 * problem.rows.d + 8))
     size += (d_error + moved * problem.largest_norm) / inscribed
     size += s * problem.noise.support_error / inscribed
-    return size <= s * (1 - 4 * g) - moved * problem.largest_radius
+    room = s * (1 - 4 * g) - moved * problem.largest_radius
+    return size <= room
 
 
 def null_rounding(problem: Problem, b, total) -> float:

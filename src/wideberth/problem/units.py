@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.limits import power_of_two
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import as_rows
 from wideberth.problem.shape import Noise
@@ -130,18 +131,13 @@ def _sigma(X, heaviest: float) -> float:
     if heaviest > 0:
         least = math.frexp(_LEAST_WEIGHT)[1] - math.frexp(heaviest)[1]
         exponent = max(exponent, least // 2)
-    return _power_of_two(exponent)
-
-
-def _power_of_two(exponent: int) -> float:
-    """2 to this power, kept where its reciprocal is a normal number too."""
-    return 2.0 ** min(max(exponent, -1000), 1000)
+    return power_of_two(exponent)
 
 
 def _is_usual(X, size: float) -> bool:
     """Whether the largest entry is of usual size; ‖X‖ = `size` may tell already."""
     entries = X.shape[0] * X.shape[1]
-    if entries**0.5 / USUAL <= size <= USUAL:
+    if math.sqrt(entries) / USUAL <= size <= USUAL:
         return True
     return 1 / USUAL <= _largest_entry(X) <= USUAL
 

@@ -332,7 +332,7 @@ def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
         return None
     move = engine.recent_move
     near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
-    near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
+    near |= ((engine.slack > 0) != (2 * engine.share > 1)) | pinned
     return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 

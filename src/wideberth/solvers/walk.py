@@ -125,7 +125,7 @@ class Walk:
     def _learn(self, kind: str, error: np.ndarray) -> None:
         """Remember an error, and half of the one before: a small one may be luck."""
         if kind in self.errors:
-            error = np.maximum(error, 0.5 * self.errors[kind])
+            error = np.maximum(error, self.errors[kind] / 2)
         self.errors[kind] = error
 
 
