@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.kinds import LABEL, feature_names
 from wideberth.data.reader import AT_ONCE, Reader
-from wideberth.data.sources import VECTORS, chunk_bytes
+from wideberth.data.sources import VECTOR_BYTES, chunk_bytes
 from wideberth.data.streams import LONGEST_LINE, check_room, explained
 from wideberth.data.table import Plan, Request, Table, as_texts
 
@@ -75,8 +75,7 @@ class LibsvmReader(Reader):
             raise DataError(f"{self.name} holds no rows; there is nothing to read.")
         lowest = 0 if 0 in indices[:1] else 1
         highest = int(indices.max(initial=lowest))
-        needed = 8 * VECTORS * highest
-        if memory is not None and needed > memory:
+        if memory is not None and VECTOR_BYTES * highest > memory:
             raise DataError(
                 f"{self.name} has features up to number {highest}; vectors as long "
                 f"do not fit into {memory} bytes. Raise memory, or number the features "

@@ -25,8 +25,20 @@ from wideberth.problem.validation import refuse_masked
 __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
 
 T = TypeVar("T")
-#: float64 vectors as long as its rows that a problem in memory takes besides them.
-VECTORS = 40
+#: Bytes that solving takes for every row, and for every feature, beside the data: 40
+#: float64 vectors as long.
+VECTOR_BYTES = 320
+#: Least number of rows that are held whatever the memory (a choice: with fewer, what
+#: they say about w is mostly chance).
+_LEAST_ROWS = 1000
+#: Largest share of the memory that one more array as long as the rows may take, as its
+#: reciprocal (a choice, which leaves room for rows and for chunks).
+_SPARE = 4
+#: Share of the memory that a chunk takes, as its reciprocal (a choice: four chunks, the
+#: most that are held at a time, take an eighth).
+_CHUNKS = 32
+#: Largest number of bytes of a chunk (a choice: it only bounds memory).
+_LARGEST_CHUNK = 1 << 26
 #: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
@@ -109,8 +121,8 @@ class Source(ABC):
     def capacity(self) -> int:
         """How many rows may be held in memory, with what solving on them takes."""
         free = self.memory - resident() - 4 * self.chunk_bytes
-        row = self.row_bytes + max(self.row_bytes, 8 * VECTORS)
-        return max(int(free / row), 20 * self.d, 1000)
+        row = self.row_bytes + max(self.row_bytes, VECTOR_BYTES)
+        return max(int(free / row), _LEAST_ROWS, 2 * self.d)
 
     @property
     def chunk_bytes(self) -> int:
@@ -124,7 +136,7 @@ class Source(ABC):
 
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
-        return size <= self.memory // 4
+        return size <= self.memory // _SPARE
 
     def __repr__(self):
         return self._shown("")
@@ -139,7 +151,7 @@ class Source(ABC):
 
 def chunk_bytes(memory: int) -> int:
     """How much is read at a time where so many bytes may be held."""
-    return min(max(memory // 32, 1 << 20), 1 << 26)
+    return max(min(memory // _CHUNKS, _LARGEST_CHUNK), 1)
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wideberth.problem.limits import EPS
+from wideberth.problem.limits import EPS, MOST_STEPS
 from wideberth.problem.rows import gamma
 
 __all__ = ["INPUT_ROUNDING", "Axes", "factor_of", "principal_axes"]
@@ -37,8 +37,6 @@ _RANK = 4.0
 #: Largest departure of a matrix from a covariance, as a share of its largest entry or
 #: eigenvalue: one that was rounded to eight digits on its way here is still one.
 INPUT_ROUNDING = 1e-8
-#: Steps that mend a factor at most; each squares its error, so three reach the end.
-_MENDING_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
     gains = lengths / (values[:, None] + lengths**2)
     factor = basis * lengths
     best, bound = factor, np.inf
-    for _ in range(_MENDING_STEPS + 1):
+    for _ in range(MOST_STEPS):  # each squares the error: three reach the end
         residual, rest = _residual(matrix, factor)
         step = vectors @ (gains * (vectors.T @ residual @ basis))
         size, moved = _norm(factor), _norm(step)
@@ -110,8 +108,9 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
         width = 2 * factor.shape[1] + 4
         rest += gamma(width) * (_norm(residual) + 2 * size * moved)
         error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))
-        if error < bound:
-            best, bound = factor, error
+        if not error < bound:
+            break
+        best, bound = factor, error
         if moved <= _RANK * EPS * size:
             break
         factor = factor + step
@@ -128,7 +127,7 @@ def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float
     bits = (53 - int(np.ceil(np.log2(max(k, 1))))) // 2 - 1
     slices, rest = [], factor
     unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max(initial=0.0))[1]))
-    for number in range(1, 4):
+    for number in (1, 2, 3):
         step = unit * 2.0 ** (-bits * number)
         slices.append(np.round(rest / step) * step)
         rest = rest - slices[-1]

@@ -22,12 +22,11 @@ __all__ = [
 
 #: Distance from 1 to the next float64.
 EPS = float(np.finfo(np.float64).eps)
-#: Least number that is divided by, a guard against 0/0 alone: it is below all that
-#: problems in usual units can hold, and its reciprocal is within float64.
-TINY = 1e-300
-#: Largest exponent of a power of two that is used as a unit; proof: float64 ends at
-#: 2¹⁰²⁴ and has all its digits down to 2⁻¹⁰²², for the power and its reciprocal.
-_LARGEST_EXPONENT = 1000
+#: Least normal float64, which takes the place of 0 where something is divided by it or
+#: has to be positive.
+TINY = float(np.finfo(np.float64).tiny)
+#: Largest exponent at which a power of two and its reciprocal are normal float64.
+_LARGEST_EXPONENT = -int(np.finfo(np.float64).minexp)
 #: Share of an error that may be left over where another one is to decide; a choice, an
 #: order of magnitude (0.03 gives the same counts of `make bench-guard`).
 LITTLE = 0.1

@@ -30,7 +30,7 @@ from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import DenseRows
-from wideberth.problem.units import USUAL, Step, Units, in_units
+from wideberth.problem.units import EXTREME, USUAL, Step, Units, in_units
 from wideberth.problem.validation import measured_data, read_intercept
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ __all__ = [
     "span_of_rows",
     "to_csr",
 ]
-
-#: Largest radius in units of the largest entry of X that is used as it is; proof: its
-#: square, times a weight of usual size, stays within float64.
-_LARGEST_RADIUS = 2.0**200
 
 
 _SAME_UNITS = Units()
@@ -166,7 +162,7 @@ class Presolved:
         if self.cut is not None and self.problem.noise.support(solution.w) > 0:
             raise ValueError(
                 f"radius (times noise scale) reaches {self.cut:.3g}, more than "
-                f"{_LARGEST_RADIUS:.0e} times the largest entry of X, and yet it does "
+                f"{EXTREME:.0e} times the largest entry of X, and yet it does "
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
@@ -242,9 +238,9 @@ def to_csr(X):
 def cut_radii(presolved: Presolved) -> Presolved:
     """The problem with radii that float64 can square; `restore` checks the answer."""
     problem, widest = presolved.problem, float(presolved.problem.radii.max())
-    if widest <= _LARGEST_RADIUS:
+    if widest <= EXTREME:
         return presolved
-    radii = np.minimum(problem.radii, _LARGEST_RADIUS)
+    radii = np.minimum(problem.radii, EXTREME)
     cut = presolved.radius(widest) * presolved.units.stretch
     return replace(presolved, problem=replace(problem, radii=radii), cut=cut)
 
@@ -252,10 +248,10 @@ def cut_radii(presolved: Presolved) -> Presolved:
 def check_radii(presolved: Presolved, factor: float = 1.0) -> None:
     """Refuse radii, `factor` times those of the problem, that are out of range."""
     widest = factor * float(presolved.problem.radii.max())
-    if not widest <= _LARGEST_RADIUS:
+    if not widest <= EXTREME:
         raise ValueError(
             f"radii reach {presolved.radius(widest):.3g}, more than "
-            f"{_LARGEST_RADIUS:.0e} times the largest entry of X: out of the range of "
+            f"{EXTREME:.0e} times the largest entry of X: out of the range of "
             "float64, and no model survives a fraction of it. Lower the largest of "
             "them."
         )

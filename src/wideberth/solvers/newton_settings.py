@@ -49,15 +49,15 @@ class NewtonSettings:
     #: Relative gap of a round below which the next one's bands are narrowed (narrowing
     #: them always costs paths up to a tenth more calls).
     narrowing_gap: float = 0.01
-    #: Largest ratio of a gap to the smallest one before that counts as progress; it
-    #: only matters at the end of float64.
-    progress: float = 0.9
     #: Number of rounds without progress after which rounding is taken to forbid more
     #: (flat from 3 to 8; it only matters at the end of float64).
     patience: int = 8
-    #: Largest number of the engine's steps in one round, which then starts afresh (flat
-    #: from 30 to 60).
-    steps: int = 60
+    #: Least distance of the shares α/c from 0 and 1 at which the engine starts, and
+    #: least Ω(w) as a share of the largest that a w of this length can have.
+    start_inside: float = 0.05
+    #: Least distance from the margin, and least Ω(w), that a start is made with: zero
+    #: would be on the boundary (any small number does; a choice).
+    least_distance: float = 1e-9
     #: Share of the way to the boundary that a step of the engine may go, as is usual in
     #: Mehrotra's method.
     to_boundary: float = 0.995

@@ -75,7 +75,9 @@ class SamplingError:
     ):
         slack = point.slack
         xp = namespace(slack)
-        width = max(quantile(xp.abs(slack), 0.1), 1e-6)
+        width = max(
+            quantile(xp.abs(slack), SETTINGS.walk_share), SETTINGS.least_distance
+        )
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
         d = problem.rows.d

@@ -100,7 +100,7 @@ class Walk:
     ) -> dict[str, PrimalPoint]:
         """The move of the walk over the sample; at first, where that walk is."""
         before = helper.past[-1:]
-        quiet = control.rougher(max(self.sample.accuracy, 3 * control.tol))
+        quiet = control.rougher(max(self.sample.accuracy, 2 * control.tol))
         part = self.sample.of(problem)
         found = helper.step(part, quiet, at).point
         control.steps = quiet.steps
