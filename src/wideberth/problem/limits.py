@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 __all__ = [
-    "BLOCK_ENTRIES",
     "BLOCK_ROWS",
     "CACHED_ENTRIES",
     "DEVICE_ENTRIES",
     "EPS",
     "FEW_FEATURES",
-    "LEAST_BLOCK",
     "LITTLE",
     "MOSTLY_ZERO",
     "MOST_STEPS",
@@ -35,13 +33,9 @@ LITTLE = 0.1
 MOST_STEPS = 100
 #: Number of entries of a matrix that a processor's cache holds: 2 MB of float64.
 CACHED_ENTRIES = 1 << 18
-#: Number of entries of a block of a matrix that is copied or converted: 0.5 MB.
-BLOCK_ENTRIES = 1 << 16
 #: Number of rows of a block however few their features; it bounds the error of sums
 #: over rows (`gamma` in `rows.py`).
 BLOCK_ROWS = 1 << 14
-#: Least number of rows of a block however many their features.
-LEAST_BLOCK = 64
 #: Number of entries of a block on a device, which bounds its memory at 2 GB.
 DEVICE_ENTRIES = 1 << 28
 #: Largest number of features, or of rows, at which dense algebra is quick.

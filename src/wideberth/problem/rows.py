@@ -36,12 +36,10 @@ from wideberth.problem.arrays import (
     pick,
 )
 from wideberth.problem.limits import (
-    BLOCK_ENTRIES,
     BLOCK_ROWS,
     CACHED_ENTRIES,
     DEVICE_ENTRIES,
     EPS,
-    LEAST_BLOCK,
     QUICK_GRAM,
 )
 
@@ -255,7 +253,7 @@ class Rows(ABC):
     @property
     def _batch_rows(self) -> int:
         """Rows whose float64 copy stays in cache."""
-        return max(BLOCK_ENTRIES // max(self.d, 1), LEAST_BLOCK)
+        return max(CACHED_ENTRIES // max(self.d, 1), 1)
 
     @property
     @abstractmethod
@@ -378,7 +376,7 @@ class SparseRows(Rows):
 
     @cached_property
     def _batch_rows(self):
-        return max(self.n * BLOCK_ENTRIES // max(self.entries(), 1), LEAST_BLOCK)
+        return max(self.n * CACHED_ENTRIES // max(self.entries(), 1), 1)
 
     def entries(self, J=None):
         if J is None:
@@ -430,7 +428,7 @@ class SparseRows(Rows):
             cross += self.X.T @ E
 
     def _gram_dense(self, a, E, gram, cross):
-        root, size = np.sqrt(a), max(BLOCK_ENTRIES // self.d, LEAST_BLOCK)
+        root, size = np.sqrt(a), max(CACHED_ENTRIES // self.d, 1)
         for rows, sparse in self._pieces(size):
             block = sparse.toarray()
             if E is not None:
