@@ -25,8 +25,9 @@ from wideberth.problem.validation import refuse_masked
 __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
 
 T = TypeVar("T")
-#: Bytes that solving takes for every row, and for every feature, beside the data: 40
-#: float64 vectors as long.
+#: Number of bytes that solving takes for every row, and for every feature, beside the
+#: data: 40 float64 vectors as long (Newton's method takes 20 to 32 on 100 000 rows of
+#: 20 and of 2 features by `tracemalloc`, and 45 on 4 000, all of them in its engine).
 VECTOR_BYTES = 320
 #: Least number of rows that are held whatever the memory (a choice: with fewer, what
 #: they say about w is mostly chance).

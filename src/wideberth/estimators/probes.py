@@ -22,7 +22,8 @@ __all__ = ["Sample"]
 #: Most points of one kind, rows of the data looked at, and features moved in a sparse
 #: point (the steps of `test_transformers.py` are judged alike from 64 on).
 _BATCH = 1024
-#: Fewest points of one kind, and patterns of missing cells, however many features.
+#: Fewest points of one kind, and patterns of missing cells, however many features: a
+#: choice, which bounds the time of probing.
 _FEWEST = 24
 #: Points tried with each pattern of missing cells.
 _PER_PATTERN = 6

@@ -31,11 +31,11 @@ from wideberth.problem.rows import gamma
 
 __all__ = ["INPUT_ROUNDING", "Axes", "factor_of", "principal_axes"]
 
-#: Eigenvalues up to this many times d·ε of the largest one count as none: several times
-#: what eigh leaves where there should be 0.
+#: Largest eigenvalue that counts as none, in d·ε times the largest one: a choice,
+#: several times what eigh leaves where there should be 0.
 _RANK = 4.0
 #: Largest departure of a matrix from a covariance, as a share of its largest entry or
-#: eigenvalue: one that was rounded to eight digits on its way here is still one.
+#: eigenvalue: a choice, by which one that was printed with eight digits is still one.
 INPUT_ROUNDING = 1e-8
 
 

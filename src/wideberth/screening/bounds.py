@@ -46,7 +46,8 @@ Selection = slice | np.ndarray
 #: A test prepared for a problem and a region: selected rows → bounds on their margins.
 Test = Callable[[Selection], Bounds]
 
-#: Safeguarded Newton steps to the best p or β; fewer cost tightness, never safety.
+#: Number of safeguarded Newton steps to the best p or β: a choice; fewer cost
+#: tightness, never safety.
 _SCALAR_STEPS = 12
 
 

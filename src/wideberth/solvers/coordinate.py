@@ -59,9 +59,10 @@ class CoordinateSettings:
     Attributes
     ----------
     least_epochs : int
-        Sweeps over the active rows between two looks at all rows, at least.
+        Sweeps over the active rows between two looks at all rows, at least; 1 takes 1 %
+        more passes and 4 takes 8 % fewer on average, either up to 1.5 times as many.
     call_entries : int
-        Entries of X swept in one compiled call, which nothing can interrupt: 10 ms.
+        Entries of X swept in one compiled call, which nothing can interrupt: a choice.
     repaying_epochs : int
         Sweeps that must be left for screening to repay its copy of the rows; flat
         from 0 to 20 on average, but up to 1.3 times the passes at 0.
@@ -73,7 +74,8 @@ class CoordinateSettings:
         product; without them near-copies of opposite label stay unsolved.
     newton_size : int
         Largest number of rows or of features, whichever is less, at which Newton's
-        method may take over; its algebra needs 18 MB then.
+        method may take over: a choice that bounds the memory of its algebra at 18 MB;
+        flat from 100 to 5000.
     """
 
     least_epochs: int = 2

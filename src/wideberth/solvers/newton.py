@@ -50,7 +50,7 @@ __all__ = [
     "solve_whole",
 ]
 
-#: Most steps on groups of rows, whose weights differ much: covtype's class 3 takes 100.
+#: Largest number of steps on groups of rows, whose weights differ much: a choice.
 _STEPS_ON_GROUPS = 200
 
 
