@@ -29,13 +29,14 @@ _LARGEST_EXPONENT = -int(np.finfo(np.float64).minexp)
 #: order of magnitude (0.03 takes 3 % fewer passes and 2 % more kernel calls on average,
 #: `python -m benchmarks.newton`).
 LITTLE = 0.1
-#: Number of steps, or of rounds in vain, after which iterations are ended that end by
-#: themselves as a rule: a choice, which protects from rounding that keeps them going.
+#: Number of steps, or of rounds in vain, after which iterations are ended that usually
+#: end by themselves: a choice that protects from rounding which keeps them going
+#: (`python -m benchmarks.newton` counts the same with 40).
 MOST_STEPS = 100
-#: Number of entries of a matrix that a processor's cache holds, 2 MB of float64: of data
-#: that counts as small, and of blocks of larger data. Products of float32 rows with
-#: vectors, 400 000×20 to 300×50 000, take as long with 2¹⁶, up to three times as long
-#: with 2¹⁴ and with 2²⁰.
+#: Number of entries of a matrix that a processor's cache holds, 2 MB of float64: of
+#: data that counts as small, and of blocks of larger data. Products of float32 rows
+#: with vectors, 400 000×20 to 300×50 000, take as long with 2¹⁶, and up to three times
+#: as long with 2¹⁴ and with 2²⁰.
 CACHED_ENTRIES = 1 << 18
 #: Number of rows of a block however few their features: a choice, by which the proven
 #: bound on the error of sums over rows stays below 2·10⁻¹² (`gamma` in `rows.py`).
