@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.kinds import LABEL, feature_names
 from wideberth.data.reader import AT_ONCE, Reader
-from wideberth.data.sources import VECTOR_BYTES, chunk_bytes
+from wideberth.data.sources import chunk_bytes
 from wideberth.data.streams import LONGEST_LINE, check_room, explained
 from wideberth.data.table import Plan, Request, Table, as_texts
 
@@ -31,6 +31,9 @@ _LARGEST = int(np.iinfo(np.int32).max)
 #: Features of a table in memory up to which those that no row has get a name, too; a
 #: few bytes could ask for any number of names (1 << 20 were measured at 130 MB).
 _FEW = 1 << 20
+#: Number of bytes of memory that every feature needs: a choice, 40 float64 vectors as
+#: long as the features, of which solving takes at least ten.
+_FEATURE_BYTES = 320
 _DIGITS = re.compile(rb"\d{1,18}")
 _Line = tuple[int, bytes]
 
@@ -75,7 +78,7 @@ class LibsvmReader(Reader):
             raise DataError(f"{self.name} holds no rows; there is nothing to read.")
         lowest = 0 if 0 in indices[:1] else 1
         highest = int(indices.max(initial=lowest))
-        if memory is not None and VECTOR_BYTES * highest > memory:
+        if memory is not None and _FEATURE_BYTES * highest > memory:
             raise DataError(
                 f"{self.name} has features up to number {highest}; vectors as long "
                 f"do not fit into {memory} bytes. Raise memory, or number the features "

@@ -25,21 +25,8 @@ from wideberth.problem.validation import refuse_masked
 __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource", "chunk_bytes"]
 
 T = TypeVar("T")
-#: Number of bytes that solving takes for every row, and for every feature, beside the
-#: data: 40 float64 vectors as long (Newton's method takes 20 to 32 on 100 000 rows of
-#: 20 and of 2 features by `tracemalloc`, and 45 on 4 000, all of them in its engine).
-VECTOR_BYTES = 320
-#: Least number of rows that are held whatever the memory (a choice: with fewer, what
-#: they say about w is mostly chance).
-_LEAST_ROWS = 1000
-#: Largest share of the memory that one more array as long as the rows may take, as its
-#: reciprocal (a choice, which leaves room for rows and for chunks).
-_SPARE = 4
-#: Share of the memory that a chunk takes, as its reciprocal (a choice: four chunks, the
-#: most that are held at a time, take an eighth).
-_CHUNKS = 32
-#: Largest number of bytes of a chunk (a choice: it only bounds memory).
-_LARGEST_CHUNK = 1 << 26
+#: float64 vectors as long as its rows that a problem in memory takes besides them.
+_VECTORS = 40
 #: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
@@ -122,8 +109,8 @@ class Source(ABC):
     def capacity(self) -> int:
         """How many rows may be held in memory, with what solving on them takes."""
         free = self.memory - resident() - 4 * self.chunk_bytes
-        row = self.row_bytes + max(self.row_bytes, VECTOR_BYTES)
-        return max(int(free / row), _LEAST_ROWS, 2 * self.d)
+        row = max(2 * self.row_bytes, self.row_bytes + 8 * _VECTORS)
+        return max(int(free / row), 20 * self.d, 1000)
 
     @property
     def chunk_bytes(self) -> int:
@@ -137,7 +124,7 @@ class Source(ABC):
 
     def spares(self, size: int) -> bool:
         """Whether this many bytes may be held on top."""
-        return size <= self.memory // _SPARE
+        return size <= self.memory // 4
 
     def __repr__(self):
         return self._shown("")
@@ -152,7 +139,7 @@ class Source(ABC):
 
 def chunk_bytes(memory: int) -> int:
     """How much is read at a time where so many bytes may be held."""
-    return max(min(memory // _CHUNKS, _LARGEST_CHUNK), 1)
+    return min(max(memory // 32, 1 << 20), 1 << 26)
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
@@ -202,7 +189,7 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        return max(DEVICE_ENTRIES // max(self.d, 1), 1)
+        return max(2 * DEVICE_ENTRIES // max(self.d, 1), 1)
 
     def capacity(self):
         return _DEVICE_ROWS

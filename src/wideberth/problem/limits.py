@@ -41,8 +41,8 @@ CACHED_ENTRIES = 1 << 18
 #: Number of rows of a block however few their features: a choice, by which the proven
 #: bound on the error of sums over rows stays below 2·10⁻¹² (`gamma` in `rows.py`).
 BLOCK_ROWS = 1 << 14
-#: Number of entries of a block or a chunk on a device: a choice that bounds the memory
-#: of a float64 copy at 2 GB.
+#: Number of entries of a block on a device, of which a chunk has two: a choice that
+#: bounds the memory of a float64 copy at 2 GB.
 DEVICE_ENTRIES = 1 << 28
 #: Largest number of features, or of rows, at which dense algebra is taken for free: a
 #: choice (a factorisation of 100×100 takes a quarter of a millisecond).
