@@ -1,6 +1,6 @@
 """What the tunables of the coordinate solver are worth, in passes over the data.
 
-    python -m benchmarks.coordinate [block_rows=50 patience=80 …]
+    python -m benchmarks.coordinate [block_rows=50 least_epochs=4 …]
 
 solves sparse and wide problems with the settings as they are and with those named, and
 prints the ratios of passes, problem by problem, and their geometric mean.

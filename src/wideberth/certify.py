@@ -20,13 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem.arrays import float64, is_foreign, like, namespace
+from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
 from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_per_sample
 
 __all__ = ["certified_radius", "decision_values", "robust_correct", "worst_case"]
-
-#: Entries of a float64 block of float32 data.
-_BLOCK_ENTRIES, _DEVICE_ENTRIES = 1 << 20, 1 << 28
 
 
 def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -40,7 +38,7 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         values = np.asarray(X @ coef.T) + intercept
     else:
         values = np.empty((X.shape[0], coef.shape[0]))
-        step = max(_BLOCK_ENTRIES // X.shape[1], 1)
+        step = max(CACHED_ENTRIES // X.shape[1], 1)
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
             values[rows] = X[rows].astype(np.float64) @ coef.T + intercept
@@ -49,7 +47,7 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
 def _values_elsewhere(X, coef: np.ndarray, intercept: np.ndarray):
     """The same where X is an array of another library, which holds the result too."""
-    xp, step = namespace(X), max(_DEVICE_ENTRIES // X.shape[1], 1)
+    xp, step = namespace(X), max(DEVICE_ENTRIES // X.shape[1], 1)
     weights, shift = like(coef.T.copy(), X), like(intercept, X)
     blocks = [
         float64(X[start:end, :]) @ weights + shift

@@ -16,7 +16,7 @@ MUTANTS = [
     Mutant(
         "phantom directions of a singular covariance kept",
         "problem/covariance.py",
-        "    kept = values > _RANK * d * _EPS * largest\n",
+        "    kept = values > _RANK * d * EPS * largest\n",
         "    kept = values > 0\n",
         "problem/test_covariance.py::test_rank_is_decided_by_the_stated_rule",
     ),
@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "factor of a covariance not mended",
         "problem/covariance.py",
-        "_MENDING_STEPS = 3\n",
-        "_MENDING_STEPS = 0\n",
+        "        factor = factor + step\n",
+        "        break\n",
         _DIGITS,
     ),
     Mutant(

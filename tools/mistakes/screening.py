@@ -20,8 +20,8 @@ MUTANTS = [
     Mutant(
         "midpoint radius √(G − ¼‖·‖²) → a quarter",
         "screening/regions.py",
-        "radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) * (1 + gamma(8))",
-        "radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) / 4",
+        "radius = np.sqrt(max(gap - half * half, 0.0)) * (1 + gamma(8))",
+        "radius = np.sqrt(max(gap - half * half, 0.0)) / 4",
         "screening/test_screening.py::test_no_decision_and_no_bound_is_ever_wrong",
     ),
     Mutant(
@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         "half of the distance, not a quarter, taken off the midpoint ball",
         "screening/regions.py",
-        "gap - 0.25 * apart * apart",
-        "gap - 0.5 * apart * apart",
+        "gap - half * half",
+        "gap - 2 * half * half",
         "screening/test_regions.py::test_an_intercept_that_is_off_lies_on_the_midpoint_ball",
     ),
     Mutant(
@@ -202,8 +202,8 @@ MUTANTS = [
     Mutant(
         "distance traded at twice the noise in the tilted LB",
         "screening/bounds.py",
-        "np.maximum(2 * rho * r, 1e-300)",
-        "np.maximum(rho * r, 1e-300)",
+        "np.maximum(2 * rho * r, TINY)",
+        "np.maximum(rho * r, TINY)",
         "screening/test_regions.py::test_the_tilted_test_trades_distance_against_noise",
     ),
     Mutant(

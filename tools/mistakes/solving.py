@@ -90,7 +90,7 @@ MUTANTS = [
     Mutant(
         "the null model beside a free intercept missed",
         "solvers/attempts.py",
-        "    longest = 4 * (tol * abs(point.value) + found.gap)\n",
+        "    longest = 8 * (tol * abs(point.value) + found.gap)\n",
         "    longest = -1.0\n",
         "problem/test_ends.py::test_beyond_the_critical_radius_the_model_is_null_and_says_so",
     ),

@@ -24,14 +24,13 @@ import scipy.sparse as sp
 
 from wideberth.data.chunks import Chunk
 from wideberth.problem.arrays import host, is_foreign
+from wideberth.problem.limits import CACHED_ENTRIES
 
 __all__ = ["Checksum", "checksum"]
 
 Checksum = tuple[Any, ...]
 #: Columns that the table may have: primes, so that one of them fits, see above.
 _WIDTHS = (1021, 1019, 1013)
-#: Rows of the table that are summed at a time, 1 MB: both sums find them in a cache.
-_PIECE = 128
 
 
 def checksum(chunk: Chunk) -> Checksum:
@@ -58,8 +57,9 @@ def _crc(part: np.ndarray) -> int:
     whole = flat.size - flat.size % (8 * width)
     table = flat[:whole].view(np.uint64).reshape(-1, width)
     columns, crc = np.zeros(width, dtype=np.uint64), 0
-    for start in range(0, len(table), _PIECE):
-        piece = table[start : start + _PIECE]
+    step = CACHED_ENTRIES // width  # both sums find them in a cache
+    for start in range(0, len(table), step):
+        piece = table[start : start + step]
         columns += piece.sum(axis=0)
         crc = zlib.crc32(piece.sum(axis=1).data, crc)
     return zlib.crc32(flat[whole:].data, zlib.crc32(columns.data, crc))

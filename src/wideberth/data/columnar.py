@@ -72,7 +72,8 @@ class ColumnarReader(Reader):
         return plan
 
     def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
-        rows = max(size // (8 * max(len(plan.features), 1)), 1)
+        row_bytes = 8 * max(len(plan.features), 1)
+        rows = max(size // row_bytes, 1)
         for fragment in self.fragments:
             origin = self._origin(fragment)
             with explained(origin, self._form):

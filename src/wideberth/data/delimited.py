@@ -126,7 +126,7 @@ class DelimitedReader(Reader):
         types |= {str(at[n]): pa.binary() for n in self._unnamed}
         labels = [str(at[n]) for n in plan.texts]
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
-        block = max(_BLOCK, 16 * sum(map(len, self.names)))
+        block = _BLOCK + 16 * sum(map(len, self.names))
         stream: _Watched | _Rewritten = _Rewritten(self._rows(file))
         if header.plain:
             stream = _Watched(file.open(), header.delimiter)

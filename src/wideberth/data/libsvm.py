@@ -27,12 +27,13 @@ from wideberth.data.table import Plan, Request, Table, as_texts
 __all__ = ["LibsvmReader"]
 
 #: Highest index of a feature; scikit-learn counts in 32 bits.
-_LARGEST = (1 << 31) - 1
+_LARGEST = int(np.iinfo(np.int32).max)
 #: Features of a table in memory up to which those that no row has get a name, too; a
 #: few bytes could ask for any number of names (1 << 20 were measured at 130 MB).
 _FEW = 1 << 20
-#: float64 vectors as long as the features that solving takes at least.
-_VECTORS = 10
+#: Number of bytes of memory that every feature needs: a choice, 40 float64 vectors as
+#: long as the features, of which solving takes at least ten.
+_FEATURE_BYTES = 320
 _DIGITS = re.compile(rb"\d{1,18}")
 _Line = tuple[int, bytes]
 
@@ -77,7 +78,7 @@ class LibsvmReader(Reader):
             raise DataError(f"{self.name} holds no rows; there is nothing to read.")
         lowest = 0 if 0 in indices[:1] else 1
         highest = int(indices.max(initial=lowest))
-        if memory is not None and _VECTORS * 8 * highest > memory // 4:
+        if memory is not None and _FEATURE_BYTES * highest > memory:
             raise DataError(
                 f"{self.name} has features up to number {highest}; vectors as long "
                 f"do not fit into {memory} bytes. Raise memory, or number the features "

@@ -40,7 +40,7 @@ def parse_bytes(value) -> int:
             size = float(match[1]) * (_UNITS | _BINARY)[match[2]]  # type: ignore[index]
         except (TypeError, ValueError, KeyError):
             size = 0.0
-    if not 1 <= size < 2**63:
+    if not 1 <= size <= sys.maxsize:
         raise ValueError(
             f"memory={value!r} is not an amount of memory; give a number of bytes or "
             "text such as '2GB' or '500 MiB'."

@@ -17,6 +17,7 @@ from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
 from wideberth.data.streams import File, explained
 from wideberth.data.table import Format, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
 __all__ = [
@@ -28,14 +29,10 @@ __all__ = [
     "open_table",
 ]
 
-#: Entries up to which an array of another library is copied to NumPy and solved there:
-#: no more than the few rows that leave a device while a large one is solved.
-_SMALL_ENTRIES = 1 << 18
-
 
 def is_small(X) -> bool:
     """Whether an array of another library is solved as a NumPy copy of it."""
-    return is_foreign(X) and (X.ndim != 2 or X.shape[0] * X.shape[1] <= _SMALL_ENTRIES)
+    return is_foreign(X) and (X.ndim != 2 or X.shape[0] * X.shape[1] <= CACHED_ENTRIES)
 
 
 def is_scaled(X, y=None, memory=None) -> bool:

@@ -19,6 +19,7 @@ from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.reader import Reader
 from wideberth.data.table import Plan
 from wideberth.problem.arrays import is_foreign
+from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
 __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource"]
@@ -33,11 +34,6 @@ _VECTORS = 30
 #: Chunks that are held while the data is read: the next, the present one and copies
 #: (the same benchmark: with 4, the peak is at the cap where rows are put in groups).
 _CHUNKS = 5
-#: Entries of a chunk of an array on a device.
-_DEVICE_ENTRIES = 1 << 30
-#: Entries of an array on a device from which on its chunks have half as many entries,
-#: since it leaves little memory beside it.
-_LARGE = 1 << 33
 #: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
@@ -199,8 +195,7 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        entries = _DEVICE_ENTRIES // (1 if self.n * self.d < _LARGE else 2)
-        return max(entries // max(self.d, 1), 1)
+        return max(2 * DEVICE_ENTRIES // max(self.d, 1), 1)
 
     def capacity(self, copies=_COPIES, item=None):
         return _DEVICE_ROWS

@@ -20,7 +20,7 @@ from wideberth.data.memory import physical_memory
 
 __all__ = ["HEAD", "LONGEST_LINE", "File", "check_room", "explained"]
 
-#: Bytes of the start of a text file that are looked at to find out how it is written.
+#: Number of bytes of the start of a text file that tell how it is written: a choice.
 HEAD = 1 << 16
 #: Bytes of the longest line that is taken for a line of a table; a file without line
 #: ends would fill the memory (a choice: a row of 64 MB has millions of columns).

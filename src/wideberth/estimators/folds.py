@@ -18,11 +18,9 @@ from wideberth.estimators.one_vs_rest import (
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import Path, follow, prepare_path
 from wideberth.problem.labels import class_numbers
+from wideberth.problem.limits import CACHED_ENTRIES
 
 __all__ = ["Fold", "robust_accuracy", "run_fold"]
-
-#: Decision values computed at a time: 32 MB of float64.
-_BATCH = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
     coefs = np.stack([path.coefs[k] for path in paths], axis=1)
     intercepts = np.stack([path.intercepts[k] for path in paths], axis=1)
     n_Cs, n_problems, d = coefs.shape
-    step = max(_BATCH // (X.shape[0] * n_problems), 1)
+    step = max(CACHED_ENTRIES // (X.shape[0] * n_problems), 1)
     for start in range(0, n_Cs, step):
         part = slice(start, start + step)
         flat = coefs[part].reshape(-1, d), intercepts[part].ravel()

@@ -15,16 +15,16 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.limits import CACHED_ENTRIES
+
 __all__ = ["Sample"]
 
 #: Most points of one kind, rows of the data looked at, and features moved in a sparse
 #: point (the steps of `test_transformers.py` are judged alike from 64 on).
 _BATCH = 1024
-#: Fewest points of one kind, and patterns of missing cells, however many features.
+#: Fewest points of one kind, and patterns of missing cells, however many features: a
+#: choice, which bounds the time of probing.
 _FEWEST = 24
-#: Entries of the points of one kind, 2 MB of float64: it bounds the time of probing
-#: where features are many.
-_ENTRIES = 1 << 18
 #: Points tried with each pattern of missing cells.
 _PER_PATTERN = 6
 #: Power of ten of the shortest move beyond the data, in ranges of the feature.
@@ -73,7 +73,7 @@ class Sample:
         "missing".
         """
         rng, data = np.random.default_rng(0), self.complete
-        n = int(np.clip(_ENTRIES // self.n_features, _FEWEST, _BATCH))
+        n = int(np.clip(CACHED_ENTRIES // self.n_features, _FEWEST, _BATCH))
         yield data
         yield self._together(rng, n)
         yield self._lines(rng, data, n)
@@ -84,7 +84,7 @@ class Sample:
     def with_missing(self) -> Iterator:
         """Rows with missing cells, one batch for each pattern of them."""
         rng = np.random.default_rng(1)
-        for missing in self._patterns(rng)[: max(2, _ENTRIES // self.n_features)]:
+        for missing in self._patterns(rng)[: max(2, CACHED_ENTRIES // self.n_features)]:
             holes = np.tile(np.where(missing, np.nan, 0.0), (_PER_PATTERN, 1))
             holes = sp.csr_array(holes) if self.sparse else holes
             yield self._together(rng, _PER_PATTERN) + holes
@@ -174,7 +174,7 @@ def _some_rows(X):
     n, d = X.shape
     if sp.issparse(X):
         return sp.csr_array(X.tocsr()[_spread(n, _BATCH)], dtype=np.float64)
-    most = int(np.clip(_ENTRIES // d, _FEWEST, _BATCH))
+    most = int(np.clip(CACHED_ENTRIES // d, _FEWEST, _BATCH))
     rows = np.unique([*_rows_of_extremes(X), *_spread(n, most)])
     chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     return np.array(chosen, dtype=np.float64)

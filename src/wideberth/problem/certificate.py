@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.problem.limits import LITTLE
+
 __all__ = ["PROVABLE", "Certificate", "DualPoint", "Pair", "PrimalPoint"]
 
 #: Smallest relative gap that `Certificate.proves` asks a proof of. The bounds on
@@ -13,9 +15,6 @@ __all__ = ["PROVABLE", "Certificate", "DualPoint", "Pair", "PrimalPoint"]
 #: (`rows.py`), of numbers that may be hundreds of times the objective before they
 #: cancel.
 PROVABLE = 1e-9
-#: Share of a tolerance that a gap may have when rounding alone keeps it from being
-#: proven; the rest is left to sharper bounds (`polish.py`).
-_LITTLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -115,4 +114,4 @@ class Certificate:
         No step lowers the rounding. A gap of a tenth of `tol` leaves the rest of it to
         that, and to those who can bound it more sharply (`polish.py`).
         """
-        return self.proves(tol) or self.gap <= _LITTLE * tol * self.primal
+        return self.proves(tol) or self.gap <= LITTLE * tol * self.primal

@@ -26,19 +26,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.problem.limits import EPS, MOST_STEPS
 from wideberth.problem.rows import gamma
 
 __all__ = ["INPUT_ROUNDING", "Axes", "factor_of", "principal_axes"]
 
-_EPS = float(np.finfo(np.float64).eps)
-#: Eigenvalues up to this many times d·ε of the largest one count as none: several times
-#: what eigh leaves where there should be 0.
+#: Largest eigenvalue that counts as none, in d·ε times the largest one: a choice,
+#: several times what eigh leaves where there should be 0.
 _RANK = 4.0
 #: Largest departure of a matrix from a covariance, as a share of its largest entry or
-#: eigenvalue: one that was rounded to eight digits on its way here is still one.
+#: eigenvalue: a choice, by which one that was printed with eight digits is still one.
 INPUT_ROUNDING = 1e-8
-#: Steps that mend a factor at most; each squares its error, so three reach the end.
-_MENDING_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -71,9 +69,9 @@ def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
             "matrix it must be a covariance, positive semidefinite. If rounding made "
             "it so, give a factor of it (wideberth.Correlated.from_factor)."
         )
-    kept = values > _RANK * d * _EPS * largest
+    kept = values > _RANK * d * EPS * largest
     factor, error = _mended(matrix, np.where(kept, values, 0.0), vectors)
-    if values[0] < -_RANK * d * _EPS * largest:
+    if values[0] < -_RANK * d * EPS * largest:
         error = 0.0
     return units[:, None] * factor, error * float(units.max(initial=0.0))
 
@@ -102,7 +100,7 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
     gains = lengths / (values[:, None] + lengths**2)
     factor = basis * lengths
     best, bound = factor, np.inf
-    for _ in range(_MENDING_STEPS + 1):
+    for _ in range(MOST_STEPS):  # each squares the error: three reach the end
         residual, rest = _residual(matrix, factor)
         step = vectors @ (gains * (vectors.T @ residual @ basis))
         size, moved = _norm(factor), _norm(step)
@@ -110,9 +108,10 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
         width = 2 * factor.shape[1] + 4
         rest += gamma(width) * (_norm(residual) + 2 * size * moved)
         error = float(2 * moved + np.sqrt(_spectral_bound(left) + rest))
-        if error < bound:
-            best, bound = factor, error
-        if moved <= 4 * _EPS * size:
+        if not error < bound:
+            break
+        best, bound = factor, error
+        if moved <= _RANK * EPS * size:
             break
         factor = factor + step
     return best, bound
@@ -128,7 +127,7 @@ def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float
     bits = (53 - int(np.ceil(np.log2(max(k, 1))))) // 2 - 1
     slices, rest = [], factor
     unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max(initial=0.0))[1]))
-    for number in range(1, 4):
+    for number in (1, 2, 3):
         step = unit * 2.0 ** (-bits * number)
         slices.append(np.round(rest / step) * step)
         rest = rest - slices[-1]
@@ -166,7 +165,7 @@ def principal_axes(factor: np.ndarray, error: float) -> Axes:
     unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max())[1]))
     scaled = factor / unit
     Q, lengths, other = np.linalg.svd(scaled, full_matrices=k < d)
-    lengths = np.where(lengths > max(d, k) * _EPS * lengths[0], lengths, 0.0)
+    lengths = np.where(lengths > max(d, k) * EPS * lengths[0], lengths, 0.0)
     scales = np.zeros(d)
     scales[: len(lengths)] = lengths
     image = np.zeros((k, d))
@@ -198,4 +197,5 @@ def _spectral_bound(symmetric: np.ndarray) -> float:
     size = _norm(symmetric)
     values = np.linalg.eigvalsh(0.5 * (symmetric + symmetric.T))
     largest = float(np.abs(values).max(initial=0.0))
-    return min(size, largest + gamma(8 * len(symmetric)) * size)
+    error = gamma(8 * len(symmetric)) * size
+    return min(size, largest + error)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.certificate import PROVABLE
+from wideberth.problem.limits import EPS
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.problem import Problem
 from wideberth.problem.shape import Noise
 
 __all__ = ["BLURRED", "blur", "out_of_range"]
-
-#: Factor between quantities of a problem from which on they are named as the cause of a
-#: missing proof; float64 has sixteen digits, and proofs take ten of them.
-_OUT_OF_PROPORTION = 1e6
 
 #: What to do where a covariance leaves its directions without noise open.
 BLURRED = (
@@ -59,7 +57,7 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
         (blur(problem.noise), BLURRED),
         (push, f"C·sample_weight·‖x‖² reaches {push:.1e}: lower C, or scale X down"),
     )
-    if factor < _OUT_OF_PROPORTION:
+    if factor * EPS < PROVABLE:  # of float64's digits it leaves those of a proof
         return "raise tol, or scale the features of X"
     return words
 

@@ -12,16 +12,10 @@ from wideberth.problem.feature_names import (
     labelled_covariance,
     labelled_rows,
 )
+from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
 __all__ = ["Correlated", "Ellipsoid", "ellipsoid_of"]
-
-#: Largest share of d by which its prox may differ from it and yet be taken for d: it is
-#: far below the rounding of d, 2⁻⁵³.
-_NO_SHIFT = 1e-20
-#: Most Newton steps to the root of the secular equation, a guard against rounding: they
-#: converge quadratically, and each point on the way is a lower bound.
-_NEWTON_STEPS = 100
 
 
 class Ellipsoid(Noise):
@@ -88,7 +82,7 @@ class Ellipsoid(Noise):
 
     def normalized(self):
         exponent = np.frexp(self.lipschitz(self.scales.size))[1]
-        factor = float(np.ldexp(1.0, np.clip(exponent, -1000, 1000)))
+        factor = power_of_two(exponent)
         errors = {
             "rotation_error": self.rotation_error,
             "support_error": self.support_error / factor,
@@ -284,10 +278,10 @@ def _secular_root(a: np.ndarray, squares: np.ndarray, s: float) -> float:
     noisy = squares > 0
     a, squares = a[noisy], squares[noisy]
     norm_a = np.linalg.norm(a)
-    if s * squares.max() <= _NO_SHIFT * norm_a:
+    if s * squares.max() <= EPS**2 * norm_a:  # d moves by far less than its rounding
         return float("inf")
     mu = max(norm_a / s - squares.max(), 0.0)
-    for _ in range(_NEWTON_STEPS):
+    for _ in range(MOST_STEPS):
         scaled = a / (squares + mu)
         norm = np.linalg.norm(scaled)
         slope = np.sum(scaled**2 / (squares + mu)) / norm

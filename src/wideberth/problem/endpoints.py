@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding
@@ -277,7 +278,7 @@ class _FaceDescent:
         problem, omega = self.problem, self.problem.noise.support(w)
         margins, noise = problem.rows.margins(w), omega * problem.radii
         t = float("inf")
-        for _ in range(50):
+        for _ in range(MOST_STEPS):
             alpha = self._whole(free)
             gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
             if cost <= 0:

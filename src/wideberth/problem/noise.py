@@ -39,10 +39,10 @@ class _NormBall(Noise):
         return _norm(d, self.order)
 
     def lipschitz(self, n_features):
-        return float(n_features ** max(1 / self.dual_order - 0.5, 0.0))
+        return float(n_features ** max(1 / self.dual_order - 1 / 2, 0.0))
 
     def inscribed(self, n_features):
-        return float(n_features ** -max(1 / self.order - 0.5, 0.0))
+        return float(n_features ** -max(1 / self.order - 1 / 2, 0.0))
 
     def conic(self, cp, w):
         return cp.norm(w, self.dual_order)

@@ -26,10 +26,11 @@ import scipy.sparse as sp
 
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.feature_names import feature_names
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import DenseRows
-from wideberth.problem.units import USUAL, Step, Units, in_units
+from wideberth.problem.units import EXTREME, USUAL, Step, Units, in_units
 from wideberth.problem.validation import measured_data, read_intercept
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from wideberth.solution import Solution
 
 __all__ = [
-    "CACHED_ENTRIES",
     "Presolved",
     "build_problem",
     "cap_weights",
@@ -48,18 +48,6 @@ __all__ = [
     "span_of_rows",
     "to_csr",
 ]
-
-#: Entries of X that a processor's cache holds, 2 MB; the gains measured below it are
-#: within noise (`make bench-choice`, flat from 2¹⁶ to 2²⁰).
-CACHED_ENTRIES = 1 << 18
-#: Largest radius in units of the largest entry of X that is used as it is; proof: its
-#: square, times a weight of usual size, stays within float64.
-_LARGEST_RADIUS = 2.0**200
-#: Largest share of entries that are not zero at which dense data is stored as sparse;
-#: products are then twice as quick, Gram matrices three times (MNIST, 0.19).
-_MOSTLY_ZERO = 0.25
-#: Most features at which dense algebra is quick, whatever the zeros (`bench-choice`).
-_FEW_FEATURES = 100
 
 
 _SAME_UNITS = Units()
@@ -174,7 +162,7 @@ class Presolved:
         if self.cut is not None and self.problem.noise.support(solution.w) > 0:
             raise ValueError(
                 f"radius (times noise scale) reaches {self.cut:.3g}, more than "
-                f"{_LARGEST_RADIUS:.0e} times the largest entry of X, and yet it does "
+                f"{EXTREME:.0e} times the largest entry of X, and yet it does "
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
@@ -233,14 +221,16 @@ def presolve(
 def to_csr(X):
     """X as CSR if it is a large, wide array of which at most a quarter is not zero."""
     large = isinstance(X, np.ndarray) and X.size > CACHED_ENTRIES
-    if not large or X.shape[1] <= _FEW_FEATURES:
+    if not large or X.shape[1] <= FEW_FEATURES:
         return X
-    looked_at = X[:: max(len(X) // 1000, 1)]
-    if np.count_nonzero(looked_at) > _MOSTLY_ZERO * looked_at.size:
+    looked_at = X[:: max(X.size // CACHED_ENTRIES, 1)]
+    if np.count_nonzero(looked_at) > MOSTLY_ZERO * looked_at.size:
         return X
-    size = max((1 << 20) // X.shape[1], 1)  # converted at a time: indices take space
+    size = max(
+        CACHED_ENTRIES // X.shape[1], 1
+    )  # converted at a time: indices take space
     blocks = [sp.csr_array(X[start : start + size]) for start in range(0, len(X), size)]
-    if sum(block.nnz for block in blocks) > _MOSTLY_ZERO * X.size:
+    if sum(block.nnz for block in blocks) > MOSTLY_ZERO * X.size:
         return X
     return sp.vstack(blocks, format="csr")
 
@@ -248,9 +238,9 @@ def to_csr(X):
 def cut_radii(presolved: Presolved) -> Presolved:
     """The problem with radii that float64 can square; `restore` checks the answer."""
     problem, widest = presolved.problem, float(presolved.problem.radii.max())
-    if widest <= _LARGEST_RADIUS:
+    if widest <= EXTREME:
         return presolved
-    radii = np.minimum(problem.radii, _LARGEST_RADIUS)
+    radii = np.minimum(problem.radii, EXTREME)
     cut = presolved.radius(widest) * presolved.units.stretch
     return replace(presolved, problem=replace(problem, radii=radii), cut=cut)
 
@@ -258,10 +248,10 @@ def cut_radii(presolved: Presolved) -> Presolved:
 def check_radii(presolved: Presolved, factor: float = 1.0) -> None:
     """Refuse radii, `factor` times those of the problem, that are out of range."""
     widest = factor * float(presolved.problem.radii.max())
-    if not widest <= _LARGEST_RADIUS:
+    if not widest <= EXTREME:
         raise ValueError(
             f"radii reach {presolved.radius(widest):.3g}, more than "
-            f"{_LARGEST_RADIUS:.0e} times the largest entry of X: out of the range of "
+            f"{EXTREME:.0e} times the largest entry of X: out of the range of "
             "float64, and no model survives a fraction of it. Lower the largest of "
             "them."
         )

@@ -29,6 +29,7 @@ from wideberth.problem.arrays import at_least, is_foreign, namespace, pick
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
+from wideberth.problem.limits import TINY
 from wideberth.problem.noise import Noise, as_noise
 from wideberth.problem.rounding import (
     OFF,
@@ -308,7 +309,7 @@ class Problem:
         alpha = xp.where(heavy, factor * alpha, alpha)
         if target < 0:
             room = xp.where(heavy, 0.0, self.weights - alpha)
-            share = min(-target / max(accurate_sum(room), 1e-300), 1.0)
+            share = min(-target / max(accurate_sum(room), TINY), 1.0)
             alpha = xp.minimum(alpha + share * room, self.weights)
         return alpha
 

@@ -29,8 +29,11 @@ __all__ = [
     "well_inside",
 ]
 
+#: Number of terms that are summed at a time: n of them are rounded 2¹¹ + n/2¹¹ times in
+#: a row at most, which is least for four million.
 _SUM_BLOCK = 1 << 11
-#: How many times the rounding of a sum a balanced Σα_i y_i may be off.
+#: Number of roundings of a sum by which a balanced Σα_i y_i may be off: a choice, which
+#: the bounds below count.
 OFF = 4
 
 
@@ -105,7 +108,8 @@ def well_inside(problem: Problem, d, s, total, d_error) -> bool:
     size = problem.noise.dual_norm(d) * (1 + gamma(4 * problem.rows.d + 8))
     size += (d_error + moved * problem.largest_norm) / inscribed
     size += s * problem.noise.support_error / inscribed
-    return size <= s * (1 - 4 * g) - moved * problem.largest_radius
+    room = s * (1 - 4 * g) - moved * problem.largest_radius
+    return size <= room
 
 
 def null_rounding(problem: Problem, b, total) -> float:

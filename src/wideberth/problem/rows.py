@@ -35,24 +35,21 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
+from wideberth.problem.limits import (
+    BLOCK_ROWS,
+    CACHED_ENTRIES,
+    DEVICE_ENTRIES,
+    EPS,
+    QUICK_GRAM,
+)
 
 __all__ = ["DenseRows", "Passes", "Rows", "SparseRows", "as_rows", "gamma"]
 
-#: Entries of a converted block: two of them stay in a core's second-level cache.
-_BLOCK_ENTRIES = 1 << 16
-#: Rows of a block that needs no conversion; bounds the error of `combine`.
-_BLOCK_ROWS = 1 << 14
-#: Entries of a block on a device: enough to fill it, little beside its memory.
-_DEVICE_ENTRIES = 1 << 28
-#: Entries up to which rows are copied with their labels applied (2 MiB).
-_TABLE_ENTRIES = 1 << 18
 #: Time of a multiplication in a compiled sparse Gram matrix ÷ that in a dense product.
 _DENSE_SPEEDUP = 8.0
 #: Time of a multiplication in a product with a vector, which waits for memory, ÷ that
 #: in a dense product of matrices.
 _BLAS_SPEEDUP = 10.0
-#: Multiplications up to which dense products are not worth a compiler.
-_QUICK_GRAM = 30_000_000
 
 
 def gamma(k: float) -> float:
@@ -129,7 +126,7 @@ class Rows(ABC):
     @property
     def _gathers(self) -> bool:
         """Whether picking out rows may be quicker than reading them all."""
-        return self.n > _BLOCK_ROWS
+        return self.n > BLOCK_ROWS
 
     def _combine_few(self, J: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Σ_J a_i z_i, gathering a cache-sized batch of rows at a time."""
@@ -162,7 +159,7 @@ class Rows(ABC):
         Then products are single calls, and calls are what small problems cost, and
         large ones on a device.
         """
-        if self.n * self.d > _TABLE_ENTRIES:
+        if self.n * self.d > CACHED_ENTRIES:
             return None
         out = np.empty((self.n, self.d + extras.shape[1]))
         for rows, block in self._blocks():
@@ -256,7 +253,7 @@ class Rows(ABC):
     @property
     def _batch_rows(self) -> int:
         """Rows whose float64 copy stays in cache."""
-        return max(_BLOCK_ENTRIES // max(self.d, 1), 64)
+        return max(CACHED_ENTRIES // max(self.d, 1), 1)
 
     @property
     @abstractmethod
@@ -303,13 +300,13 @@ class DenseRows(Rows):
     @property
     def _block_rows(self):
         if self.X.dtype == namespace(self.X).float64:
-            return self.n if self._foreign else _BLOCK_ROWS
+            return self.n if self._foreign else BLOCK_ROWS
         return self._batch_rows
 
     @property
     def _batch_rows(self):
         if self._foreign:
-            return max(_DEVICE_ENTRIES // max(self.d, 1), 1)
+            return max(DEVICE_ENTRIES // max(self.d, 1), 1)
         return super()._batch_rows
 
     @property
@@ -375,11 +372,11 @@ class SparseRows(Rows):
 
     @property
     def _block_rows(self):
-        return _BLOCK_ROWS
+        return BLOCK_ROWS
 
     @cached_property
     def _batch_rows(self):
-        return max(self.n * _BLOCK_ENTRIES // max(self.entries(), 1), 64)
+        return max(self.n * CACHED_ENTRIES // max(self.entries(), 1), 1)
 
     def entries(self, J=None):
         if J is None:
@@ -401,7 +398,7 @@ class SparseRows(Rows):
     def _rotate(self):
         X = self.X.astype(np.float64)
         values, vectors = np.linalg.eigh((X @ X.T).toarray())
-        kept = values > 1e-14 * values[-1]
+        kept = values > self.n * EPS * values[-1]
         scales, vectors = np.sqrt(values[kept]), vectors[:, kept]
         return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
 
@@ -414,7 +411,7 @@ class SparseRows(Rows):
     def _as_dense(self) -> bool:
         """Whether Gram matrices are best computed from dense batches."""
         dense = self.d**2 <= 2 * _DENSE_SPEEDUP * self._pairs
-        return dense or self.n * self.d**2 <= _QUICK_GRAM
+        return dense or self.n * self.d**2 <= QUICK_GRAM
 
     def gram_passes(self):
         products = self.d**2 / _BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs
@@ -431,7 +428,7 @@ class SparseRows(Rows):
             cross += self.X.T @ E
 
     def _gram_dense(self, a, E, gram, cross):
-        root, size = np.sqrt(a), max(_BLOCK_ENTRIES // self.d, 64)
+        root, size = np.sqrt(a), max(CACHED_ENTRIES // self.d, 1)
         for rows, sparse in self._pieces(size):
             block = sparse.toarray()
             if E is not None:

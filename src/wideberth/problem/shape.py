@@ -125,7 +125,7 @@ def _only_selects(A: sp.csr_array) -> bool:
     magnitude = abs(A)
     ones = np.all(np.abs(magnitude.data - 1) <= ROUNDING)
     rows, columns = magnitude.sum(axis=1), magnitude.sum(axis=0)
-    return bool(ones and np.all(rows > 0.5) and np.all(columns < 1.5))
+    return bool(ones and np.all(np.rint(rows) > 0) and np.all(np.rint(columns) <= 1))
 
 
 def safe_norm(v: np.ndarray) -> float:

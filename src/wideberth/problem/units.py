@@ -18,21 +18,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.limits import power_of_two
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import as_rows
 from wideberth.problem.shape import Noise
 
-__all__ = ["USUAL", "Step", "Units", "in_units"]
+__all__ = ["EXTREME", "USUAL", "Step", "Units", "in_units"]
 
 #: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
 #: proof: sums of fourth powers of such numbers stay within float64.
 USUAL = 2.0**30
-#: Least largest weight that is used as it is; proof: w is about as small as c‖x‖, and
-#: the square of 2⁻³⁰⁰ keeps all its digits.
-_LEAST_WEIGHT = 2.0**-300
-#: Largest Σc_i, largest λ_b and reciprocal of the least λ_b; proof: float64 ends at
-#: 1.8e308, and values are sums of a few such terms.
-_LARGEST = 1e306
+#: Reciprocal of the least weight, and largest radius in units of the largest entry of
+#: X, that are used as they are; proof: w is about as small as c‖x‖, and neither its
+#: square nor that of the radius, times a weight of usual size, leaves float64.
+EXTREME = 2.0**200
+#: Largest Σc_i, largest λ_b and reciprocal of the least λ_b: a hundredth of the largest
+#: float64, since values are sums of a few such terms.
+_LARGEST = float(np.finfo(np.float64).max) / 100
 
 
 class Step:
@@ -74,7 +76,7 @@ def in_units(problem: Problem, size: float, heaviest: float) -> tuple[Problem, U
     """
     noise, stretch = _usual_noise(problem.noise)
     usual = _is_usual(problem.rows.X, size)
-    usual = usual and (heaviest >= _LEAST_WEIGHT or heaviest == 0)
+    usual = usual and (heaviest >= 1 / EXTREME or heaviest == 0)
     sigma = 1.0 if usual else _sigma(problem.rows.X, heaviest)
     if not heaviest * sigma * sigma * problem.n < _LARGEST:
         raise ValueError(
@@ -128,20 +130,15 @@ def _sigma(X, heaviest: float) -> float:
     largest = _largest_entry(X)
     exponent = math.frexp(largest)[1] if largest > 0 else 0
     if heaviest > 0:
-        least = math.frexp(_LEAST_WEIGHT)[1] - math.frexp(heaviest)[1]
+        least = math.frexp(1 / EXTREME)[1] - math.frexp(heaviest)[1]
         exponent = max(exponent, least // 2)
-    return _power_of_two(exponent)
-
-
-def _power_of_two(exponent: int) -> float:
-    """2 to this power, kept where its reciprocal is a normal number too."""
-    return 2.0 ** min(max(exponent, -1000), 1000)
+    return power_of_two(exponent)
 
 
 def _is_usual(X, size: float) -> bool:
     """Whether the largest entry is of usual size; ‖X‖ = `size` may tell already."""
     entries = X.shape[0] * X.shape[1]
-    if entries**0.5 / USUAL <= size <= USUAL:
+    if math.sqrt(entries) / USUAL <= size <= USUAL:
         return True
     return 1 / USUAL <= _largest_entry(X) <= USUAL
 

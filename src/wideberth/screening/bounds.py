@@ -34,6 +34,7 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
+from wideberth.problem.limits import EPS, TINY
 from wideberth.problem.rows import gamma
 from wideberth.problem.sample_noise import SharedNoise
 from wideberth.screening.regions import Curvature, Region
@@ -45,7 +46,8 @@ Selection = slice | np.ndarray
 #: A test prepared for a problem and a region: selected rows → bounds on their margins.
 Test = Callable[[Selection], Bounds]
 
-#: Safeguarded Newton steps to the best p or β; fewer cost tightness, never safety.
+#: Number of safeguarded Newton steps to the best p or β: a choice; fewer cost
+#: tightness, never safety.
 _SCALAR_STEPS = 12
 
 
@@ -69,7 +71,7 @@ class Sample:
     @property
     def least_square(self) -> np.ndarray:
         """What squared lengths are taken for that may be rounding; never 0."""
-        return np.maximum(self.root_slack, 1e-300)
+        return np.maximum(self.root_slack, TINY)
 
     @classmethod
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
@@ -171,7 +173,8 @@ def _joint_lower(sample: Sample, center: np.floating, r: np.floating) -> np.ndar
     if largest == 0:
         return sample.margins.copy()
     low = np.full_like(sample.plain, 1 / largest)
-    high = np.full_like(sample.plain, 1 / max(abs(center - r), 1e-8 * largest))
+    smallest = max(abs(center - r), np.sqrt(EPS) * largest)
+    high = np.full_like(sample.plain, 1 / smallest)
     size = center**2 + r**2
     beta = np.full_like(low, size**-0.5)
     for _ in range(_SCALAR_STEPS):
@@ -220,7 +223,7 @@ def tilted(problem: Problem, region: Region) -> Test:
         length = np.sqrt(_positive(inside + sample.root_slack))
         level = sample.margins - rho * v_center
         # t = min(r, s‖q‖/2ρ), written so that ρ = 0 gives t = r.
-        t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, 1e-300))
+        t = r * np.minimum(1.0, s * length / np.maximum(2 * rho * r, TINY))
         lower = level - t * length - rho * ((r - t) * (r + t) / s)
         return lower - sample.slack, level + r * length + sample.slack
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import fill
+from wideberth.problem.limits import BLOCK_ROWS, EPS
 from wideberth.problem.presolve import check_radii, presolve
 from wideberth.problem.rounding import accurate_sum, totals_rounding
 from wideberth.problem.rows import gamma
@@ -36,12 +37,6 @@ __all__ = [
     "screen_points",
     "tells_something",
 ]
-
-#: Rows whose bounds are computed at a time, so that their vectors stay in a cache.
-_BATCH = 1 << 14
-#: Largest P(w,b) ÷ P(0) of a point that is of any use: beyond the reciprocal of
-#: float64's precision, nothing of the problem is left in its value.
-_USELESS = 1e16
 
 
 @dataclass(frozen=True)
@@ -160,7 +155,7 @@ def tells_something(point: PrimalPoint, null: PrimalPoint) -> bool:
     Any point may be given for either. One that is worse than w = 0 by a factor of
     10¹⁶, or that overflows, puts the optimum nowhere that w = 0 does not.
     """
-    return point.value <= _USELESS * null.value
+    return EPS * point.value <= null.value
 
 
 def screen_points(
@@ -186,8 +181,8 @@ def screen_points(
     names = allowed if test is None else [test]
     tests = [TESTS[name](problem, where) for name in names]
     lower, upper = np.full(problem.n, -np.inf), np.full(problem.n, np.inf)
-    for start in range(0, problem.n, _BATCH):
-        rows = slice(start, min(start + _BATCH, problem.n))
+    for start in range(0, problem.n, BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, problem.n))
         for bounds in tests:
             low, high = bounds(rows)
             np.fmax(lower[rows], low, out=lower[rows])

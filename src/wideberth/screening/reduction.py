@@ -35,7 +35,7 @@ class Reduction:
     @classmethod
     def of(cls, problem: Problem) -> Reduction:
         """Nothing screened yet."""
-        index = np.int32 if problem.n < 2**31 else np.int64
+        index = np.int32 if problem.n <= np.iinfo(np.int32).max else np.int64
         nothing = np.broadcast_to(0.0, (problem.n,))  # takes no memory
         return cls(problem, problem, np.arange(problem.n, dtype=index), nothing)
 

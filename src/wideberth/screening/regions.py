@@ -81,8 +81,10 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     apart = float(np.linalg.norm(point.w - dual.w))
     if problem.intercept:
         apart = float(np.hypot(apart, np.sqrt(problem.intercept) * (point.b - dual.b)))
-    apart = max(apart * (1 - gamma(problem.rows.d + 8)) - dual.center_rounding, 0.0)
-    radius = np.sqrt(max(gap - 0.25 * apart * apart, 0.0)) * (1 + gamma(8))
+    apart *= 1 - gamma(problem.rows.d + 8)
+    apart = max(apart - dual.center_rounding, 0.0)
+    half = apart / 2
+    radius = np.sqrt(max(gap - half * half, 0.0)) * (1 + gamma(8))
     radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
     norms = np.linalg.norm(point.w), np.linalg.norm(dual.w)
     return Region(

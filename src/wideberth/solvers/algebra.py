@@ -7,6 +7,8 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth.problem.limits import EPS, TINY
+
 __all__ = ["Cone", "cholesky"]
 
 
@@ -27,8 +29,8 @@ class Cone:
         # h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier.
         s = max(
             -float(method.combined[self.d]),
-            1e-12 * float(method.xp.sum(method.c)),
-            1e-300,
+            EPS * float(method.xp.sum(method.c)),
+            TINY,
         )
         self.h = s * np.concatenate(([1.0], (method.cone_room - 1) * k[1:] / k[0]))
         self.weight = float(k @ self.h) / method.mu
@@ -113,7 +115,7 @@ def _square(k: np.ndarray) -> float:
     """k_0² − ‖k_1‖², kept positive."""
     tail = k[1:]
     norm = math.sqrt(float(tail @ tail))
-    return max((float(k[0]) - norm) * (float(k[0]) + norm), 1e-300)
+    return max((float(k[0]) - norm) * (float(k[0]) + norm), TINY)
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -151,10 +153,9 @@ def _longest_step(k: np.ndarray, square: float, move: np.ndarray) -> float:
 def cholesky(matrix: np.ndarray) -> np.ndarray | None:
     """Factor a positive definite matrix, shifted a little if rounding asks for it."""
     factor, info = lapack.dpotrf(matrix, lower=1)
-    shift = 1e-15 * float(np.max(np.diagonal(matrix))) if info else 0.0
-    for _ in range(7):
-        if info == 0:
-            return factor
+    largest = float(np.max(np.diagonal(matrix))) if info else 0.0
+    shift = EPS * largest
+    while info and shift < largest:
         factor, info = lapack.dpotrf(matrix + shift * np.eye(len(matrix)), lower=1)
         shift *= 100
-    return None
+    return None if info else factor

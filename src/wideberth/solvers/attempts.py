@@ -26,6 +26,7 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM, TINY
 from wideberth.problem.noise import L2
 from wideberth.problem.presolve import cap_weights, centre_columns, span_of_rows
 from wideberth.screening import Partition, Screener, null_point, screen_points
@@ -53,12 +54,6 @@ LARGEST_PUSH = 1e30
 CONIC_PUSH = 1e10
 #: The same of the last attempts (1e8 loses four certificates of `make torture`).
 _SMALL_PUSH = 1e6
-#: Largest n·d², the cost of one step, at which second attempts are made: a hundred
-#: steps then take about a second.
-_AFFORDABLE = 2e7
-#: Most steps of a second attempt, and of the descent that looks for a proof of w = 0;
-#: those of `make torture` that succeed take at most 60.
-_MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ def proven(problem: Problem, found: Outcome, region: str) -> Partition:
 
 def affordable(problem: Problem) -> bool:
     """Whether the problem is small enough for second attempts."""
-    return problem.n * min(problem.rows.d, problem.n) ** 2 <= _AFFORDABLE
+    return problem.n * min(problem.rows.d, problem.n) ** 2 <= QUICK_GRAM
 
 
 def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
@@ -130,8 +125,8 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     `tol` of the optimum is left alone, unread.
     """
     point, dual = found.point, found.dual
-    longest = 4 * (tol * abs(point.value) + found.gap)
-    if not problem.largest_radius or not 0.5 * float(point.w @ point.w) <= longest:
+    longest = 8 * (tol * abs(point.value) + found.gap)
+    if not problem.largest_radius or not float(point.w @ point.w) <= longest:
         return found
     null = Outcome(null_point(problem), dual)
     if not null.gap <= tol * null.point.value:
@@ -139,7 +134,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     if dual.w.any():
         alpha = None
         if not is_foreign(problem.y):
-            alpha = null_certificate(problem, dual.alpha, 2 * _MOST_STEPS)
+            alpha = null_certificate(problem, dual.alpha, 2 * MOST_STEPS)
         if alpha is None:
             return found
         null = Outcome(null.point, problem.dual_at(alpha))
@@ -159,7 +154,7 @@ class EvenBarrier(InteriorPoint):
     @property
     def mu(self):
         product = float(np.vdot(self.room * self._relative, self.force))
-        return max(product, 1e-300) / max(2 * self.problem.n, 1)
+        return max(product, TINY) / max(2 * self.problem.n, 1)
 
     def _aims(self, target):
         return target / self._relative
@@ -183,8 +178,8 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
             start = Start(np.zeros(small.rows.d), 0.0, nothing, nothing + 0.5)
         method = EvenBarrier(small, start)
         best, smallest = (method.w, method.alpha), np.inf
-        for _ in range(_MOST_STEPS):
-            if control.exhausted() or method.relative_gap <= 0.1 * control.target:
+        for _ in range(MOST_STEPS):
+            if control.exhausted() or method.relative_gap <= LITTLE * control.target:
                 break
             control.steps += 1
             if not method.step():
@@ -214,7 +209,7 @@ def _by_cones(problem: Problem, control: Control, per_weight: bool = False) -> O
 
 
 def _centred(problem: Problem) -> Problem | None:
-    small = problem.n * problem.rows.d <= _AFFORDABLE
+    small = problem.n * problem.rows.d <= QUICK_GRAM
     return centre_columns(problem) if problem.intercept == 0 and small else None
 
 

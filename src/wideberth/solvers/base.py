@@ -18,7 +18,7 @@ import numpy as np
 
 from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.certificate import PROVABLE
-from wideberth.problem.presolve import CACHED_ENTRIES
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.validation import check_positive, check_whole
 from wideberth.screening import Partition, Screener
 

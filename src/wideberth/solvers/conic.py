@@ -50,15 +50,12 @@ class ConicSettings:
         Violation of constraints, relative to the data, at which it stops.
     tol_ktratio : float
         κ/τ below which its homogeneous embedding counts as solvable.
-    max_iter : int
-        Most interior-point steps; usual problems take 10 to 40.
     """
 
     tol_gap_abs: float = 1e-11
     tol_gap_rel: float = 1e-11
     tol_feas: float = 1e-11
     tol_ktratio: float = 1e-9
-    max_iter: int = 200
 
 
 class ConicError(RuntimeError):

@@ -24,17 +24,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Folded, Problem
+from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import DenseRows, Rows
 from wideberth.solvers.interior import InteriorPoint, Start
 
 __all__ = ["DualIterate", "inverse_penalty", "maximise_block", "newton_on_face"]
-
-#: Share of what there is to gain that a second-order step may leave: of the residual
-#: of conjugate gradients, of the gap of a block (flat from 0.03 to 0.1).
-_ACCURACY = 0.1
-#: Most steps of conjugate gradients, or of the engine on a block; only ill-conditioned
-#: faces take as many.
-_MOST_STEPS = 100
 
 
 @dataclass
@@ -106,7 +100,7 @@ def newton_on_face(
 
     diagonal = omega * np.maximum(rows.norms() ** 2 - m**2, 0.0) + lift**2 + penalty
     step, barred = _step_inside(
-        curvature, gradient, np.maximum(diagonal, 1e-300), -alpha, weights - alpha
+        curvature, gradient, np.maximum(diagonal, TINY), -alpha, weights - alpha
     )
     found = at.moved(problem, rows, J, np.clip(alpha + step, 0.0, weights))
     return found if found.value(problem) > at.value(problem) else None, barred
@@ -121,15 +115,15 @@ def _step_inside(curvature, right, diagonal, low, high) -> tuple[np.ndarray, boo
     x, residual = np.zeros_like(right), right.copy()
     scaled = residual / diagonal
     direction, size = scaled, float(residual @ scaled)
-    goal = _ACCURACY**2 * size
-    for _ in range(_MOST_STEPS):
+    goal = LITTLE**2 * size
+    for _ in range(MOST_STEPS):
         image = curvature(direction)
         curved = float(direction @ image)
         if not curved > 0:
             break
         ahead = x + (size / curved) * direction
         outside = ahead - np.clip(ahead, low, high)
-        if float(outside @ (diagonal * outside)) > 0.5 * float(right @ ahead):
+        if float(outside @ (diagonal * outside)) > float(right @ ahead) / 2:
             return x, True
         x, residual = ahead, residual - (size / curved) * image
         scaled = residual / diagonal
@@ -169,9 +163,9 @@ def maximise_block(
     )
     engine = InteriorPoint(small, start)
     value = small.dual_at(alpha).value
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         gained = engine.primal - engine.gap - value
-        if engine.gap <= _ACCURACY * gained or not engine.step():
+        if engine.gap <= LITTLE * gained or not engine.step():
             break
     found = at.moved(problem, rows, B, engine.share * weights)
     return found if found.value(problem) > at.value(problem) else None
@@ -186,6 +180,6 @@ def _span(rows: Rows, extra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     gram[m, :m] = gram[:m, m] = rows.y * rows.margins(extra)
     gram[m, m] = extra @ extra
     values, vectors = np.linalg.eigh(gram)
-    kept = values > 1e-14 * values[-1]
+    kept = values > len(gram) * EPS * values[-1]
     coordinates = vectors[:, kept] * np.sqrt(values[kept])
     return np.ascontiguousarray(coordinates[:m]), coordinates[m].copy()

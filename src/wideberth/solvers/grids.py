@@ -10,9 +10,10 @@ from wideberth.problem.validation import check_per_sample, check_positive, refus
 
 __all__ = ["C_range", "read_Cs", "read_radii"]
 
-#: How far the default path goes: one sample could move its own margin by this much.
+#: Largest move of a sample's own margin, c_i‖x_i‖², on the default path: a choice.
 _LARGEST_PUSH = 100.0
-#: Least ratio of its ends, where the rules for them leave less.
+#: Least ratio of the ends of the default path, where the rules for them leave less: a
+#: choice.
 _LEAST_SPAN = 1e3
 
 

@@ -33,6 +33,7 @@ from scipy.linalg import lapack
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, fill, host, like, namespace
+from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Cone, cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
@@ -65,13 +66,17 @@ class InteriorPoint:
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
             size = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
-            omega = max(problem.noise.support(start.w), 1e-3 * size, 1e-12)
+            omega = max(
+                problem.noise.support(start.w),
+                SETTINGS.start_inside * size,
+                SETTINGS.least_distance,
+            )
             distance = self._set_products(start.margins, [omega, *extra])
             self.cone_room = self._cone_room(distance, omega)
             extra = [(1 + self.cone_room) * omega, *extra]
         distance = self._set_products(start.margins, extra)
         self.x = np.concatenate((start.w, extra))
-        share = xp.clip(start.share, 0.05, 0.95)
+        share = xp.clip(start.share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
         self.room = xp.stack([1.0 - share, share])
         upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
@@ -79,7 +84,6 @@ class InteriorPoint:
         self._combine()
         self.cone = Cone(self) if self.noisy else None
         self._measure()
-        self.first_primal = self.primal
 
     def _set_products(self, margins, extra: list[float]) -> float:
         """Products and slacks at x = (w, extra); the mean distance from the margin."""
@@ -87,18 +91,19 @@ class InteriorPoint:
         self.products = margins + self.extras @ beyond  # ⟨x,e_i⟩
         self.slack = 1.0 - self.products
         total = float(self.xp.sum(self.xp.abs(self.slack)))
-        return max(total / max(self.problem.n, 1), 1e-9)
+        return max(total / max(self.problem.n, 1), SETTINGS.least_distance)
 
     def _cone_room(self, distance: float, omega: float) -> float:
         """How far inside the cone to start, relative to Ω(w): at most a tenth.
 
-        It is less where t has so large a weight Σα_iρ_i that a tenth would count for
+        It is less where t has so large a weight Σα_iρ_i that it would count for
         more than all the rows, which start `distance` inside their bounds.
         """
         c, radii, fold = self.c, self.problem.radii, self.problem.folded
         weight = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
         rows = 0.5 * distance * float(self.xp.sum(c))
-        return min(max(rows / max(weight * omega, 1e-300), 1e-6), 0.1)
+        room = rows / max(weight * omega, TINY)
+        return min(max(room, SETTINGS.least_distance), LITTLE)
 
     def _adopt(self, problem: Problem) -> None:
         """Take over a problem: weights, columns (−ρ, y), penalties, folded part."""
@@ -145,12 +150,12 @@ class InteriorPoint:
     def mu(self) -> float:
         """Mean complementarity product of the rows."""
         product = float(_inner(self.room, self.force))
-        return max(product, 1e-300) / max(2 * self.problem.n, 1)
+        return max(product, TINY) / max(2 * self.problem.n, 1)
 
     @property
     def relative_gap(self) -> float:
         """Gap of the current point on its own problem, over its primal value."""
-        return self.gap / max(self.primal, 1e-3 * self.first_primal, 1e-300)
+        return self.gap / max(self.primal, TINY)
 
     def _lift(self, a: np.ndarray) -> np.ndarray:
         """Σ a_i e_i, by one product."""
@@ -241,7 +246,7 @@ class InteriorPoint:
         aims = self._aims(target) - d_room * d_force
         move = self._direction(factor, weights, ratio, aims, cone)
         length = min(1.0, SETTINGS.to_boundary * self._longest(move))
-        if not (length > 1e-10 and np.isfinite(move[0]).all()):
+        if not (length > EPS and np.isfinite(move[0]).all()):
             return False
         self._advance(length, move)
         return True
@@ -314,10 +319,9 @@ class InteriorPoint:
         self.x = self.x + t * dx
         self.products = self.products + t * change
         self.slack = 1.0 - self.products
-        self.room = at_least(1e-30, self.room + t * d_room)
+        self.room = at_least(TINY, self.room + t * d_room)
         self.force = self.force + t * d_force
-        moved = self.xp.abs(change)
-        self.recent_move = self.xp.maximum(moved, 0.3 * self.recent_move)
+        self.recent_move = self.xp.abs(change)
         self._measure()
 
 

@@ -30,6 +30,7 @@ from scipy.linalg import lapack
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, namespace
+from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.algebra import cholesky
@@ -49,7 +50,7 @@ __all__ = [
     "solve_whole",
 ]
 
-#: Most steps on groups of rows, whose weights differ much: covtype's class 3 takes 100.
+#: Largest number of steps on groups of rows, whose weights differ much: a choice.
 _STEPS_ON_GROUPS = 200
 
 
@@ -110,10 +111,10 @@ def _solve_foreign(problem: Problem, control: Control, start) -> Outcome:
         engine = InteriorPoint(problem, ridge_start(problem))
     else:
         point = problem.at(*start)
-        spread = max(float(namespace(point.slack).mean(point.slack**2)) ** 0.5, 1e-9)
+        spread = max(rms(point.slack), SETTINGS.least_distance)
         share = 0.5 + point.slack / (3 * spread)
         engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
-    return _engine_alone(engine, control, SETTINGS.steps)
+    return _engine_alone(engine, control, MOST_STEPS)
 
 
 def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:
@@ -234,7 +235,7 @@ class Rounds:
             near[np.argpartition(distance, least - 1)[:least]] = True
         if not near.all():
             work = work.shrink(_assume(near, point.slack))
-        width = max(float(distance[near].max(initial=0.0)), 1e-9)
+        width = max(float(distance[near].max(initial=0.0)), SETTINGS.least_distance)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
         return work, InteriorPoint(work.problem, start)
@@ -251,7 +252,7 @@ class Rounds:
         lowest = -np.inf
         if self.point is not None and work.free.size < work.full.n:
             lowest = SETTINGS.plausible_value * self.point.value
-        for _ in range(SETTINGS.steps):
+        for _ in range(MOST_STEPS):
             if engine.relative_gap <= self.goal:
                 engine.resync()
                 if best is not None and engine.relative_gap >= best.relative_gap:
@@ -293,7 +294,7 @@ class Rounds:
         if self.point is not None:
             self.best.keep(self.point, found.dual)
         best, control = self.best.found, self.control
-        self.idle = 0 if best.gap < SETTINGS.progress * self.smallest else self.idle + 1
+        self.idle = 0 if best.gap < (1 - LITTLE) * self.smallest else self.idle + 1
         self.smallest = min(self.smallest, best.gap)
         met = best.meets(control.target) and self.best.certified(control.tol)
         stuck = self.idle > (0 if best.meets(control.tol) else SETTINGS.patience)
@@ -332,7 +333,7 @@ def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
         return None
     move = engine.recent_move
     near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
-    near |= ((engine.slack > 0) != (engine.share > 0.5)) | pinned
+    near |= ((engine.slack > 0) != (2 * engine.share > 1)) | pinned
     return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 
@@ -356,7 +357,7 @@ def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
 
 def rms(values: np.ndarray) -> float:
     """Root of the mean square."""
-    return float(np.sqrt(np.mean(values * values)))
+    return float(namespace(values).mean(values * values)) ** 0.5
 
 
 def ridge_start(problem: Problem) -> Start:

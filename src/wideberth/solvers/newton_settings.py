@@ -11,9 +11,10 @@ __all__ = ["SETTINGS", "NewtonSettings"]
 class NewtonSettings:
     """Tunables of `newton.py`, `subsample.py`, `walk.py` and `interior.py`.
 
-    Origins are passes and kernel calls, counted as `benchmarks/guard.py` does, of paths
-    and single problems on spambase, a9a and tall data of 3 000 to 400 000 rows. "Flat"
-    means that no total changes by more than a twentieth within the range.
+    Origins are passes and kernel calls of paths and single problems on breast cancer,
+    spambase, a9a and tall data of 3 000 to 400 000 rows: `python -m benchmarks.newton
+    copy_share=1` counts them anew. "Flat" means that no problem changes by more than a
+    twentieth within the range.
     """
 
     #: Largest number of rows that are all handed to the engine at first; below it a
@@ -28,19 +29,20 @@ class NewtonSettings:
     #: makes more a waste (flat from 0.001 to 0.1).
     sample_accuracy: float = 0.01
     #: Largest share of the rows that a smaller copy may hold: a sample, the rows that
-    #: the engine goes on with, or those that screening leaves (samples without a limit
-    #: take 1.8 times the passes on a9a; the others are flat from 0.5 to 1).
+    #: the engine goes on with, or those that screening leaves (at 0.3 up to a tenth
+    #: more passes, at 0.7 up to 1.8 times as many, at 1 up to 5 times).
     copy_share: float = 0.5
     #: Least number of rows of a working set for each feature; with fewer the solution
     #: is that of a few rows, and most others turn out to be settled wrongly (flat from
     #: 2 to 4).
     rows_per_feature: int = 4
     #: Distance from the margin, in last moves, beyond which the engine takes a row as
-    #: settled (flat from 3 to 5; 10 takes a tenth more passes).
+    #: settled (10 takes from a sixth fewer to a sixth more passes).
     settled_moves: float = 5.0
     #: Number of wrongly settled rows, per row of the working set, beyond which a round
     #: tells only that it had too few rows; the next one has this many times as many
-    #: (flat from 4 to 16; needed only by starts that are far off).
+    #: (a choice for starts that are far off; the benchmark has none and counts the
+    #: same from 2 to 1000).
     growth: int = 8
     #: Least share of the start's value that the engine may reach on a working set; a
     #: lower value shows that rows were settled wrongly (without it paths take a
@@ -49,15 +51,16 @@ class NewtonSettings:
     #: Relative gap of a round below which the next one's bands are narrowed (narrowing
     #: them always costs paths up to a tenth more calls).
     narrowing_gap: float = 0.01
-    #: Largest ratio of a gap to the smallest one before that counts as progress; it
-    #: only matters at the end of float64.
-    progress: float = 0.9
-    #: Number of rounds without progress after which rounding is taken to forbid more
-    #: (flat from 3 to 8; it only matters at the end of float64).
+    #: Number of rounds without progress after which rounding is taken to forbid more (a
+    #: choice for the end of float64; the benchmark counts the same from 0 to 30).
     patience: int = 8
-    #: Largest number of the engine's steps in one round, which then starts afresh (flat
-    #: from 30 to 60).
-    steps: int = 60
+    #: Least distance of the shares α/c from 0 and 1 at which the engine starts, and
+    #: least Ω(w) as a share of the largest that a w of this length can have (0.01 and
+    #: 0.05 are even; 0.2 takes up to 1.4 times the passes).
+    start_inside: float = 0.05
+    #: Least distance from the margin, and least Ω(w), that a start is made with: zero
+    #: would be on the boundary (any small number does; a choice).
+    least_distance: float = 1e-9
     #: Share of the way to the boundary that a step of the engine may go, as is usual in
     #: Mehrotra's method.
     to_boundary: float = 0.995
@@ -67,8 +70,9 @@ class NewtonSettings:
     walk_rows: int = 8
     #: Width of a path's bands, in errors of the predictions before (flat from 2 to 6).
     walk_errors: float = 3.0
-    #: Largest share of the rows that a path's bands may hold (at 1 a path on spambase
-    #: takes a quarter more passes).
+    #: Largest share of the rows that a path's bands may hold, and share over which the
+    #: Hessian of a sample is smoothed (0.1 takes a path on a9a a seventh more passes,
+    #: 0.5 a fifteenth).
     walk_share: float = 0.2
 
 

@@ -8,7 +8,7 @@ process that added it: workers of a parallel search have to add it too.
 from __future__ import annotations
 
 from wideberth.problem import Problem
-from wideberth.problem.presolve import CACHED_ENTRIES
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.conic import Conic
@@ -29,16 +29,11 @@ _BUILT_IN: dict[str, Solver] = {
 }
 _ADDED: dict[str, Solver] = {}
 
-#: Largest number of rows or of features at which Newton's algebra costs next to nothing
-#: (`make bench-choice`).
-_NARROW = 100
-#: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are quicker than
-#: Newton's method (`make bench-choice`).
+#: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are taken for
+#: quicker than Newton's method; `make bench-choice` compares the two.
 _EASY = 1500.0
-#: Least share of stored entries at which sparse rows cost Newton's method no more than
-#: dense ones (`make bench-choice`).
-_DENSE = 0.3
-#: Largest number of products n·d² of a Gram matrix that takes about a second.
+#: Largest number of products n·d² at which a dense Gram matrix is still quick: it takes
+#: 0.1 s (20 000×316 and 200 000×100, one thread), and a solution a dozen of them.
 _SECOND = 2_000_000_000
 
 
@@ -120,10 +115,10 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     compiler, and along a path it needs but a few steps from point to point.
     """
     rows, n, d = problem.rows, problem.n, problem.rows.d
-    if n * d <= CACHED_ENTRIES or n <= _NARROW:
+    if n * d <= CACHED_ENTRIES or n <= FEW_FEATURES:
         return False
-    dense = rows.entries() > _DENSE * n * d and d <= n
-    algebra_is_quick = d <= _NARROW or (dense and n * d**2 <= _SECOND)
+    dense = rows.entries() > MOSTLY_ZERO * n * d and d <= n
+    algebra_is_quick = d <= FEW_FEATURES or (dense and n * d**2 <= _SECOND)
     if along_path or not algebra_is_quick:
         return not algebra_is_quick
     return float(problem.weights @ rows.norms() ** 2) <= _EASY * d

@@ -27,6 +27,7 @@ from wideberth.problem.presolve import cap_weights
 from wideberth.screening import Partition
 from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.newton_settings import SETTINGS
 
 __all__ = ["Found", "Sequence", "carry"]
 
@@ -34,9 +35,6 @@ __all__ = ["Found", "Sequence", "carry"]
 #: next problem (passes over spambase, breast cancer, tall and wide data: flat from 0.3
 #: to 0.7, up to 15 % more without a limit).
 _LARGEST_CHANGE = 0.5
-#: Least share of samples that must be decided beforehand to make a smaller copy of the
-#: data worth while (the same as within the coordinate solver).
-_LEAST_DECIDED = 0.5
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ class Sequence:
         if self.control.screening is None:
             return None
         partition = proven(problem, start, self.control.screening)
-        return partition if partition.share > _LEAST_DECIDED else None
+        return partition if partition.share > 1 - SETTINGS.copy_share else None
 
 
 def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:

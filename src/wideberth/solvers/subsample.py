@@ -12,6 +12,7 @@ import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import fill, namespace, pick, quantile
+from wideberth.problem.limits import TINY
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
@@ -20,8 +21,7 @@ __all__ = ["Sample", "SamplingError", "sample_size"]
 
 def sample_size(n: int, d: int) -> int:
     """As many of n rows as their sampling error will leave near the margin, roughly."""
-    balanced = (SETTINGS.sample_factor * n * d**0.5) ** (2 / 3)
-    return max(int(balanced), 20 * d, 500)
+    return int((SETTINGS.sample_factor * n * d**0.5) ** (2 / 3))
 
 
 class Sample:
@@ -33,7 +33,7 @@ class Sample:
 
     def __init__(self, problem: Problem, size: int, rng):
         squares = problem.rows.norms() ** 2
-        relative = 0.5 + 0.5 * squares / max(float(squares.mean()), 1e-300)
+        relative = 0.5 + 0.5 * squares / max(float(squares.mean()), TINY)
         chance = np.minimum(relative * (size / problem.n), 1.0)
         self.index = np.flatnonzero(rng.random(problem.n) < chance)
         self.chance = chance[self.index]
@@ -75,7 +75,9 @@ class SamplingError:
     ):
         slack = point.slack
         xp = namespace(slack)
-        width = max(quantile(xp.abs(slack), 0.1), 1e-6)
+        width = max(
+            quantile(xp.abs(slack), SETTINGS.walk_share), SETTINGS.least_distance
+        )
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
         d = problem.rows.d

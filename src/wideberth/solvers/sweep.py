@@ -20,6 +20,7 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.jit import jit
+from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.rows import Rows, SparseRows
 from wideberth.solvers.face import inverse_penalty
 
@@ -27,8 +28,6 @@ __all__ = ["Sweeper"]
 
 #: Consecutive rows that are visited together; longer runs cost epochs.
 _RUN = 4
-#: Most Newton steps for one coordinate: enough to bisect its box to 12 digits.
-_MOST_STEPS = 40
 #: Share of its slope at the start at which a coordinate counts as maximised.
 _FLAT = 1e-9
 
@@ -206,7 +205,7 @@ def _best_step(along, square, norm2, s, radius, linear, beta, low, high):
     else:
         high = 0.0
     t, tiny, at_edge = 0.0, _FLAT * abs(slope), False
-    for _ in range(_MOST_STEPS):
+    for _ in range(MOST_STEPS):
         ahead = t + slope / curvature if curvature > 0.0 else math.inf * slope
         if not low < ahead < high:
             if at_edge:

@@ -100,7 +100,7 @@ class Walk:
     ) -> dict[str, PrimalPoint]:
         """The move of the walk over the sample; at first, where that walk is."""
         before = helper.past[-1:]
-        quiet = control.rougher(max(self.sample.accuracy, 3 * control.tol))
+        quiet = control.rougher(max(self.sample.accuracy, 2 * control.tol))
         part = self.sample.of(problem)
         found = helper.step(part, quiet, at).point
         control.steps = quiet.steps
@@ -125,7 +125,7 @@ class Walk:
     def _learn(self, kind: str, error: np.ndarray) -> None:
         """Remember an error, and half of the one before: a small one may be luck."""
         if kind in self.errors:
-            error = np.maximum(error, 0.5 * self.errors[kind])
+            error = np.maximum(error, self.errors[kind] / 2)
         self.errors[kind] = error
 
 
