@@ -296,9 +296,9 @@ class Rows(ABC):
 class DenseRows(Rows):
     """Rows of a dense array of any namespace, float32 or float64."""
 
-    def __init__(self, X, y, passes=None):
-        super().__init__(X, y, passes)
-        self._foreign = is_foreign(X)
+    @cached_property
+    def _foreign(self) -> bool:
+        return is_foreign(self.X)
 
     @property
     def _block_rows(self):

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import as_rows
-from wideberth.problem.shape import Noise
 
 __all__ = ["USUAL", "Step", "Units", "in_units"]
 
@@ -72,8 +71,12 @@ def in_units(problem: Problem, size: float, heaviest: float) -> tuple[Problem, U
     `size` is ‖X‖ (Frobenius) or infinite, `heaviest` the largest weight there will be,
     or 0 where that depends on the units.
     """
-    noise, stretch = _usual_noise(problem.noise)
-    usual = _is_usual(problem.rows.X, size)
+    noise, stretch = problem.noise, problem.noise.magnitude
+    if 1 / USUAL <= stretch <= USUAL:
+        stretch = 1.0
+    entries = problem.n * problem.rows.d  # ‖X‖ may tell already that they are usual
+    usual = entries**0.5 / USUAL <= size <= USUAL
+    usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
     usual = usual and (heaviest >= _LEAST_WEIGHT or heaviest == 0)
     sigma = 1.0 if usual else _sigma(problem.rows.X, heaviest)
     if not heaviest * sigma * sigma * problem.n < _LARGEST:
@@ -92,7 +95,7 @@ def in_units(problem: Problem, size: float, heaviest: float) -> tuple[Problem, U
             rows=rows,
             weights=problem.weights * sigma * sigma,
             radii=problem.radii / sigma * stretch,
-            noise=noise,
+            noise=noise.divided(stretch),
             intercept=_penalty(problem.intercept, sigma),
         )
     return changed, units
@@ -109,14 +112,6 @@ def _penalty(penalty: float | None, sigma: float) -> float | None:
             "free intercept) or scale X."
         )
     return scaled
-
-
-def _usual_noise(noise: Noise) -> tuple[Noise, float]:
-    """Noise scales of usual size, and the factor that the radii take on."""
-    usual, factor = noise.normalized()
-    if 1 / USUAL <= factor <= USUAL:
-        return noise, 1.0
-    return usual, factor
 
 
 def _sigma(X, heaviest: float) -> float:
@@ -136,14 +131,6 @@ def _sigma(X, heaviest: float) -> float:
 def _power_of_two(exponent: int) -> float:
     """2 to this power, kept where its reciprocal is a normal number too."""
     return 2.0 ** min(max(exponent, -1000), 1000)
-
-
-def _is_usual(X, size: float) -> bool:
-    """Whether the largest entry is of usual size; ‖X‖ = `size` may tell already."""
-    entries = X.shape[0] * X.shape[1]
-    if entries**0.5 / USUAL <= size <= USUAL:
-        return True
-    return 1 / USUAL <= _largest_entry(X) <= USUAL
 
 
 def _largest_entry(X) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.presolve import CACHED_ENTRIES
-from wideberth.problem.validation import check_positive, check_whole
+from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
 __all__ = [
@@ -123,14 +123,15 @@ def make_control(
     entries: float, tol, max_iter, max_seconds, callback, started: float
 ) -> Control:
     """Check the limits of a run; on small data it aims beyond its tolerance."""
-    max_iter, tol = check_whole(max_iter, "max_iter"), check_positive(tol, "tol")
+    max_iter = int(check_number(max_iter, "max_iter", whole=True))
+    tol = check_number(tol, "tol", positive=True)
     if callback is not None and not callable(callback):
         raise ValueError(
             f"callback={callback!r} must be a function of one dict, or None."
         )
     deadline = np.inf
     if max_seconds is not None:
-        deadline = started + check_positive(max_seconds, "max_seconds")
+        deadline = started + check_number(max_seconds, "max_seconds", positive=True)
     aim = max(tol * tol, PROVABLE) if entries <= CACHED_ENTRIES else np.inf
     return Control(tol, max_iter, deadline, callback, started=started, aim=aim)
 
