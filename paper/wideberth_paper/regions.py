@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_points
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import ridge_start
@@ -39,7 +39,9 @@ def shares(problem: Problem) -> Iterator[tuple[float, list[float]]]:
         yield (
             gap,
             [
-                screen_points(problem, point, dual, region=region, test=test).share
+                screen_points(
+                    problem, Pair(point, dual), region=region, test=test
+                ).share
                 for _, region, test in RULES
             ],
         )

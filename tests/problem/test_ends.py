@@ -18,7 +18,7 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.problem import Certificate
+from wideberth.problem import Certificate, Pair
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.presolve import centre_columns
 from wideberth.screening import Reduction, screen_points
@@ -539,6 +539,8 @@ def test_a_region_whose_square_overflows_decides_nothing(region, intercept, nois
     problem = Problem.from_data(X, y, radius=0.1, noise=noise, intercept=intercept)
     doubtful = replace(problem.dual_at(np.full(len(y), 0.5)), center_rounding=1e200)
     with np.errstate(all="ignore"):
-        found = screen_points(problem, problem.at(np.ones(3)), doubtful, region=region)
+        found = screen_points(
+            problem, Pair(problem.at(np.ones(3)), doubtful), region=region
+        )
     assert not found.removed.any()
     assert not found.saturated.any()

@@ -12,7 +12,7 @@ from torture_oracle import Task, dual_value, primal_value
 from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth.certify import certified_radius
-from wideberth.problem import Certificate, Problem
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.presolve import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.screening.regions import REGIONS, build_region
@@ -278,7 +278,7 @@ def test_regions_allow_for_the_rounding_of_the_gap(kind):
         problem, task = Problem.from_data(X, y), Task(X, y)
         point, dual = problem.at(np.array([-1.1, 1.1])), problem.dual_at(np.zeros(12))
         gap = primal_value(task, point.w, 0.0) - dual_value(task, dual.alpha)
-        assert build_region(kind, problem, point, dual).gap >= gap
+        assert build_region(kind, problem, Pair(point, dual)).gap >= gap
         short += problem.certificate(point, dual).gap < gap
     assert short > 0  # float64 alone would have erred
 

@@ -28,8 +28,8 @@ from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.labels import refuse_mixture, uniform
 from wideberth.problem.validation import (
     as_array,
-    check_per_sample,
     check_number,
+    check_per_sample,
     refuse_chunks,
     refuse_text,
 )

@@ -337,9 +337,7 @@ def read_intercept(fit_intercept, intercept_penalty) -> float | None:
     """None, 0 or λ_b from what the user says about the intercept."""
     flag = isinstance(fit_intercept, bool | np.bool_ | numbers.Integral)
     if not flag or fit_intercept not in (0, 1):  # text such as "no" would be True
-        raise ValueError(
-            f"fit_intercept={short(fit_intercept)} must be True or False."
-        )
+        raise ValueError(f"fit_intercept={short(fit_intercept)} must be True or False.")
     penalty = check_number(intercept_penalty, "intercept_penalty")
     if not fit_intercept and penalty:
         raise ValueError(

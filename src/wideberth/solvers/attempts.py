@@ -99,7 +99,7 @@ def prove(
     if found is not None:
         found = polished(problem, found, control.tol)
     for attempt in _attempts(problem, first):
-        if found and control.judge(found).status != "out of precision":
+        if found and control.status(found.certificate) != "out of precision":
             break
         new = attempt.run(problem, control)
         if new is not None:
@@ -115,7 +115,7 @@ def prove(
 def proven(problem: Problem, found: Outcome, region: str) -> Partition:
     """Samples decided by a pair of points; one test does, the gap being small."""
     test = strongest_test(problem, region)
-    return screen_points(problem, found.point, found.dual, region=region, test=test)
+    return screen_points(problem, found, region=region, test=test)
 
 
 def affordable(problem: Problem) -> bool:

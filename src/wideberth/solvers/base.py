@@ -11,12 +11,13 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.presolve import CACHED_ENTRIES
 from wideberth.problem.validation import check_number
@@ -96,7 +97,9 @@ class Control:
 
     def judge(self, found: Outcome) -> Outcome:
         """What was found, with the word for how the run ended."""
-        return replace(found, status=self.status(found.certificate))
+        judged = copy(found)  # with its certificate, which `replace` would drop
+        vars(judged)["status"] = self.status(found.certificate)
+        return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True.
@@ -223,6 +226,7 @@ class PathSolver:
         """Hear that C starts anew, under another radius."""
 
 
+@dataclass
 class Best:
     """The best primal and the best dual point of a run that screens while it goes.
 
@@ -230,19 +234,26 @@ class Best:
     only look worse than they are.
     """
 
-    def __init__(self, screener: Screener):
-        self.screener = screener
-        self.found: Outcome = None  # type: ignore[assignment]  # set by the first point
+    screener: Screener
+    found: Outcome = None  # type: ignore[assignment]  # set by the first point
 
-    def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
+    def keep(self, new: Outcome) -> None:
         """Take in points of the problem as screened now."""
-        whole = self.screener.reduction.unfold(dual.alpha)
-        new = Outcome(point, replace(dual, alpha=whole))
-        old = new if self.found is None else self.found
-        self.found = Outcome(
-            min(old.point, new.point, key=lambda point: point.value),
-            max(old.dual, new.dual, key=lambda dual: dual.value),
-        )
+        if self.screener.problem is not self.screener.reduction.full:
+            whole = self.screener.reduction.unfold(new.dual.alpha)
+            new = Outcome(new.point, replace(new.dual, alpha=whole))
+        old = self.found
+        if old is None:
+            self.found = new
+            return
+        lower = new.point.value < old.point.value
+        higher = new.dual.value > old.dual.value
+        if lower and higher:
+            self.found = new
+        elif lower or higher:
+            self.found = Outcome(
+                new.point if lower else old.point, new.dual if higher else old.dual
+            )
 
     def certified(self, tol: float) -> bool:
         """Whether the best points meet the tolerance on all rows of the problem."""

@@ -63,4 +63,6 @@ def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:
             f"Cs={Cs!r} must be a whole number ≥ 1, how many values, or a list of "
             "numbers > 0, the values."
         )
-    return np.array([check_number(value, "Cs", positive=True) for value in values.tolist()])
+    return np.array(
+        [check_number(value, "Cs", positive=True) for value in values.tolist()]
+    )

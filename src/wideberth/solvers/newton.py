@@ -289,9 +289,9 @@ class Rounds:
 
     def _finished(self, found: Outcome) -> bool:
         """Keep the best points; say whether they will do, or nothing better comes."""
-        self.best.keep(found.point, found.dual)
+        self.best.keep(found)
         if self.point is not None:
-            self.best.keep(self.point, found.dual)
+            self.best.keep(Outcome(self.point, found.dual))
         best, control = self.best.found, self.control
         self.idle = 0 if best.gap < SETTINGS.progress * self.smallest else self.idle + 1
         self.smallest = min(self.smallest, best.gap)
@@ -313,8 +313,9 @@ class Rounds:
             point = self.point
         self.pinned |= (point.slack > 0) != (found.point.slack > 0)
         self.point = point
-        self.best.keep(point, found.dual)
-        kept = self.screener.update(point, found.dual, 1 - SETTINGS.copy_share)
+        pair = Outcome(point, found.dual)
+        self.best.keep(pair)
+        kept = self.screener.update(pair, 1 - SETTINGS.copy_share)
         if kept is not None:
             self.pinned = self.pinned[kept]
             self._restrict(kept)

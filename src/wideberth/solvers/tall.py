@@ -25,7 +25,7 @@ from scipy.special import ndtr
 
 from wideberth.data.chunks import DataError, Terms
 from wideberth.data.sources import Source
-from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening.regions import Region, build_region
@@ -344,7 +344,7 @@ class _Tall:
         if self.terms.intercept == 0:
             return None
         nothing = Folded(np.zeros(self.terms.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-        return build_region("midpoint", self._empty(nothing), self.point, dual)
+        return build_region("midpoint", self._empty(nothing), Pair(self.point, dual))
 
 
 class _Poll:
