@@ -19,7 +19,6 @@ from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import EvenBarrier, prove
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth.solvers.polish import _best_stretch
 
 
@@ -160,7 +159,7 @@ def test_the_even_barrier_does_not_mind_the_span_of_the_weights():
     problem = problem.with_weights(10.0 ** np.linspace(-6, 6, 24))
     gaps = {}
     for engine in (InteriorPoint, EvenBarrier):
-        method = engine(problem, ridge_start(problem))
+        method = engine(problem)
         for _ in range(60):
             if method.relative_gap < 1e-8 or not method.step():
                 break

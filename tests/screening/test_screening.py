@@ -25,7 +25,6 @@ from wideberth.screening.bounds import TESTS, joint, separable, strongest_test
 from wideberth.screening.partition import _intercept_bracket, ideal_partition
 from wideberth.screening.regions import REGIONS, Region, build_region
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth_paper import load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.reference import wrong_decisions
@@ -194,7 +193,7 @@ def test_dynamic_screening_ends_at_the_same_optimum_on_fewer_rows(region, interc
     X, y = load("breast_cancer")
     problem = Problem.from_data(X, y, C=1.0, radius=0.05, intercept=intercept)
     screener = Screener(problem, region)
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     sizes = [problem.n]
     while engine.relative_gap > 1e-10:
         assert engine.step()

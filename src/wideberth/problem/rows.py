@@ -83,6 +83,8 @@ class Rows(ABC):
 
     #: Share of the rows up to which gathering them is quicker than reading all.
     _few = 0.5
+    #: Whether they are of another array library than NumPy and SciPy.
+    _foreign = False
 
     def __init__(self, X, y: np.ndarray, passes: Passes | None = None):
         self.X = X
@@ -160,15 +162,20 @@ class Rows(ABC):
         """All rows e_i = (z_i, extras_i) as one array, where that is small; else None.
 
         Then products are single calls, and calls are what small problems cost, and
-        large ones on a device.
+        large ones on a device. ‖z_i‖ come of the same read.
         """
-        if self.n * self.d > _TABLE_ENTRIES:
+        if self._foreign:
+            labelled = float64(self.X) * self.y[:, None]
+            out = namespace(self.X).concat([labelled, extras], axis=1)
+        elif self.n * self.d > _TABLE_ENTRIES:
             return None
-        out = np.empty((self.n, self.d + extras.shape[1]))
-        for rows, block in self._blocks():
-            dense = block.toarray() if sp.issparse(block) else block
-            np.multiply(dense, self.y[rows, None], out=out[rows, : self.d])
-        out[:, self.d :] = extras
+        else:
+            X = self.X.toarray() if sp.issparse(self.X) else self.X
+            out = np.empty((self.n, self.d + extras.shape[1]))
+            labelled = np.multiply(X, self.y[:, None], out=out[:, : self.d])
+            out[:, self.d :] = extras
+        if "_norms" not in self.__dict__:
+            self.__dict__["_norms"] = _row_squares(labelled) ** 0.5
         return out
 
     def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -327,12 +334,6 @@ class DenseRows(Rows):
             block = buffer[: rows.stop - start]
             block[...] = self.X[rows]
             yield rows, block
-
-    def table(self, extras):
-        if not self._foreign:
-            return super().table(extras)
-        labelled = float64(self.X) * self.y[:, None]
-        return namespace(self.X).concat([labelled, extras], axis=1)
 
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))

@@ -265,7 +265,8 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
     plain = type(value) in (float, int, np.ndarray)
     array = np.asarray(value) if plain else as_array(value, name)
     if array.ndim == 0:
-        if not plain and not _is_number(array[()]):
+        number = isinstance(array[()], numbers.Real)
+        if not number or array.dtype == bool:
             raise _not_per_sample(value, n, name)
     elif array.dtype.kind not in "biuf":
         try:
@@ -315,8 +316,8 @@ def check_number(
     """
     if getattr(value, "ndim", None) == 0:
         value = as_array(value, name)[()]
-    known = _is_number(value) and (not whole or isinstance(value, numbers.Integral))
-    least = 1 if whole else 0
+    known = isinstance(value, numbers.Integral if whole else numbers.Real)
+    known, least = known and not isinstance(value, bool | np.bool_), int(whole)
     if not known or not least <= value <= _LARGEST or (positive and value == 0):
         words = "a finite number > 0" if positive else "one finite number ≥ 0"
         wanted = wanted or ("a whole number ≥ 1" if whole else words)
@@ -344,11 +345,6 @@ def read_intercept(fit_intercept, intercept_penalty) -> float | None:
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
     return penalty if fit_intercept else None
-
-
-def _is_number(value) -> bool:
-    """Whether this is one real number; True and False are none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def short(value) -> str:

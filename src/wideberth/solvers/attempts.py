@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -32,8 +33,7 @@ from wideberth.screening import Partition, Screener, null_point, screen_points
 from wideberth.screening.bounds import strongest_test
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.newton import ridge_start
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.polish import best_of, polished
 
 __all__ = [
@@ -98,7 +98,7 @@ def prove(
     """
     if found is not None:
         found = polished(problem, found, control.tol)
-    for attempt in _attempts(problem, first):
+    for attempt in chain([first] if first else [], _second_attempts(problem)):
         if found and control.status(found.certificate) != "out of precision":
             break
         new = attempt.run(problem, control)
@@ -177,11 +177,7 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
     spanned = span_of_rows(screener.problem)
     small = spanned.problem
     with np.errstate(all="ignore"):  # what comes of it is checked
-        start = ridge_start(small)
-        if not np.isfinite(start.margins).all():
-            nothing = np.zeros(small.n)
-            start = Start(np.zeros(small.rows.d), 0.0, nothing, nothing + 0.5)
-        method = EvenBarrier(small, start)
+        method = EvenBarrier(small)
         best, smallest = (method.w, method.alpha), np.inf
         for _ in range(_MOST_STEPS):
             if control.exhausted() or method.relative_gap <= 0.1 * control.target:
@@ -240,10 +236,8 @@ _CONES = (
 )
 
 
-def _attempts(problem: Problem, first: Attempt | None) -> Iterator[Attempt]:
-    """The first attempt, and for small problems the others that suit them."""
-    if first is not None:
-        yield first
+def _second_attempts(problem: Problem) -> Iterator[Attempt]:
+    """For small problems, the attempts that suit their noise."""
     if not affordable(problem):
         return
     fold = problem.folded

@@ -79,7 +79,8 @@ class Control:
 
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
-        return self.interrupted() or self.steps >= self.max_iter
+        late = time.perf_counter() > self.deadline
+        return self.stopped or late or self.steps >= self.max_iter
 
     def interrupted(self) -> bool:
         """Whether the callback or the clock put an end to it."""
@@ -175,12 +176,6 @@ class Solver(ABC):
         samples whose dual weight is known already. Both may be ignored.
         """
 
-    def check(self, problem: Problem) -> None:
-        """Refuse a problem that the solver does not support."""
-        reason = self.supports(problem)
-        if reason is not None:
-            raise ValueError(reason)
-
     def solve(
         self,
         problem: Problem,
@@ -190,7 +185,8 @@ class Solver(ABC):
         decided: Partition | None = None,
     ) -> Outcome:
         """Solve a problem as far as `control` allows; the outcome has its status."""
-        self.check(problem)
+        if (reason := self.supports(problem)) is not None:
+            raise ValueError(reason)
         return control.judge(self.run(problem, control, start, decided))
 
     def along(self, problem: Problem, control: Control) -> PathSolver:

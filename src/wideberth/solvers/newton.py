@@ -26,13 +26,11 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import lapack
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
-from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton_settings import SETTINGS, NewtonSettings
@@ -42,7 +40,6 @@ __all__ = [
     "NewtonSettings",
     "Rounds",
     "nearest_share",
-    "ridge_start",
     "rms",
     "solve_gathered",
     "solve_newton",
@@ -75,6 +72,8 @@ def solve_newton(
         return _solve_wide(problem, control, region, decided)
     rounds = Rounds(problem, control, region, decided)
     if init is None:
+        if problem.n <= SETTINGS.direct_rows:
+            return rounds.solve()
         rng = np.random.default_rng(random_state)
         return rounds.solve(*_sampled_start(problem, control, rng))
     point = problem.at(*init)
@@ -101,13 +100,13 @@ def solve_gathered(
 
 def solve_whole(problem: Problem, control: Control) -> Outcome:
     """Solve a problem all of whose rows matter, from nothing, by the engine alone."""
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     return _engine_alone(engine, control, _STEPS_ON_GROUPS)
 
 
 def _solve_foreign(problem: Problem, control: Control, start) -> Outcome:
     if start is None:
-        engine = InteriorPoint(problem, ridge_start(problem))
+        engine = InteriorPoint(problem)
     else:
         point = problem.at(*start)
         spread = max(float(namespace(point.slack).mean(point.slack**2)) ** 0.5, 1e-9)
@@ -226,7 +225,7 @@ class Rounds:
         problem, point = self.screener.problem, self.point
         work = Reduction.of(problem)
         if point is None:
-            return work, InteriorPoint(problem, ridge_start(problem))
+            return work, InteriorPoint(problem)
         distance = np.abs(point.slack)
         near = (distance <= self.band) | self.pinned
         least = min(problem.n, _least_rows(problem))
@@ -358,27 +357,3 @@ def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
 def rms(values: np.ndarray) -> float:
     """Root of the mean square."""
     return float(np.sqrt(np.mean(values * values)))
-
-
-def ridge_start(problem: Problem) -> Start:
-    """Least squares on the slacks: minimise ½‖w‖² + ¼Σc_i u_i², whose α is ½c_i u_i."""
-    rows, weights = problem.rows, 0.5 * problem.weights
-    extras = None if problem.intercept is None else problem.y[:, None]
-    matrix = rows.curvature(weights, extras)
-    matrix.flat[: rows.d * len(matrix) : len(matrix) + 1] += 1.0
-    right = rows.combine(weights)
-    if problem.folded is not None:
-        right = right + problem.folded.d
-    if extras is not None:
-        matrix[-1, -1] += problem.intercept
-        if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
-            matrix[-1, -1] = 1.0
-        right = np.append(right, float(weights @ problem.y))
-    factor = cholesky(matrix)
-    if factor is None:  # weights or features out of all proportion: start from nothing
-        solution = np.zeros(len(matrix))
-    else:
-        solution = lapack.dpotrs(factor, right, lower=1)[0]
-    w, b = solution[: rows.d], float(solution[-1]) if extras is not None else 0.0
-    margins = rows.margins(w)
-    return Start(w, b, margins, 0.5 * (1 - margins - problem.y * b))

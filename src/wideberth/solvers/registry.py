@@ -95,22 +95,26 @@ def check_choices(solver, screening) -> None:
         )
 
 
-def choose_solver(problem: Problem, along_path: bool = False) -> Solver:
-    """The solver that "auto" stands for: the first that supports the problem.
+def choose_solver(
+    problem: Problem, solver: str | Solver = "auto", along_path: bool = False
+) -> Solver:
+    """The solver asked for; for "auto" the first that supports the problem.
 
     Newton's method gives way to the coordinate solver where sweeps are quicker: never
     on small data, where it is quick anyhow and spares the compiler.
     """
+    if not isinstance(solver, str) or solver != "auto":
+        return get_solver(solver)
     if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > _NARROW:
         coordinate = _BUILT_IN["coordinate"]
         fits = coordinate.supports(problem) is None
         if fits and _sweeps_are_quicker(problem, along_path):
             return coordinate
     reasons = []
-    for solver in [*_BUILT_IN.values(), *_ADDED.values()]:
-        reason = solver.supports(problem)
+    for candidate in [*_BUILT_IN.values(), *_ADDED.values()]:
+        reason = candidate.supports(problem)
         if reason is None:
-            return solver
+            return candidate
         reasons.append(reason)
     raise ValueError(" ".join(reasons))
 
