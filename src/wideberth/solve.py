@@ -20,11 +20,11 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius, null_certificate
-from wideberth.problem.presolve import Presolved, build_problem, cap_weights, cut_radii
+from wideberth.problem.presolve import Presolved, build_problem, cut_radii
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
-from wideberth.solvers.attempts import Attempt, prove, proven
+from wideberth.solvers.attempts import prove, proven
 from wideberth.solvers.base import Control, Outcome, make_control
 from wideberth.solvers.registry import check_choices, choose_solver
 
@@ -158,10 +158,7 @@ def solve(
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)
             chosen = choose_solver(problem, solver)
-            first = Attempt(
-                partial(cap_weights, most=chosen.weight_limit),
-                partial(chosen.solve, start=start),
-            )
+            first = partial(chosen.solve, start=start)
             found = prove(problem, control, _known(problem, control, start), first)
             solution = _solution(presolved, control, found, chosen.name)
     for note in () if quiet else solution.notes:

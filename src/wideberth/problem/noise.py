@@ -55,10 +55,7 @@ class L2(_NormBall):
     smooth = isotropic = True
     squares = 1.0
 
-    def support(self, w):
-        return safe_norm(w)
-
-    dual_norm = support
+    support = dual_norm = staticmethod(safe_norm)
 
     def maximizer(self, w):
         norm = safe_norm(w)

@@ -83,14 +83,14 @@ class Rows(ABC):
 
     #: Share of the rows up to which gathering them is quicker than reading all.
     _few = 0.5
-    #: Whether they are of another array library than NumPy and SciPy.
-    _foreign = False
 
     def __init__(self, X, y: np.ndarray, passes: Passes | None = None):
         self.X = X
         self.y = y
         self.n, self.d = X.shape
         self.passes = Passes(self.n) if passes is None else passes
+        #: Whether they are of another array library than NumPy and SciPy.
+        self._foreign = not isinstance(X, np.ndarray) and is_foreign(X)
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Zw, in float64; the first time, ‖z_i‖ in the same read."""
@@ -175,7 +175,8 @@ class Rows(ABC):
             labelled = np.multiply(X, self.y[:, None], out=out[:, : self.d])
             out[:, self.d :] = extras
         if "_norms" not in self.__dict__:
-            self.__dict__["_norms"] = _row_squares(labelled) ** 0.5
+            norm = namespace(labelled).linalg.vector_norm
+            self.__dict__["_norms"] = norm(labelled, axis=1)
         return out
 
     def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -302,10 +303,6 @@ class Rows(ABC):
 
 class DenseRows(Rows):
     """Rows of a dense array of any namespace, float32 or float64."""
-
-    @cached_property
-    def _foreign(self) -> bool:
-        return is_foreign(self.X)
 
     @property
     def _block_rows(self):

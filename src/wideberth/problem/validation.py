@@ -316,9 +316,9 @@ def check_number(
     """
     if getattr(value, "ndim", None) == 0:
         value = as_array(value, name)[()]
-    known = isinstance(value, numbers.Integral if whole else numbers.Real)
-    known, least = known and not isinstance(value, bool | np.bool_), int(whole)
-    if not known or not least <= value <= _LARGEST or (positive and value == 0):
+    real = isinstance(value, numbers.Integral if whole else numbers.Real)
+    number, least = real and not isinstance(value, bool | np.bool_), int(whole)
+    if not number or not least <= value <= _LARGEST or (positive and value == 0):
         words = "a finite number > 0" if positive else "one finite number ≥ 0"
         wanted = wanted or ("a whole number ≥ 1" if whole else words)
         raise ValueError(f"{name}={short(value)} must be {wanted}.")

@@ -61,6 +61,10 @@ _AFFORDABLE = 2e7
 _MOST_STEPS = 100
 
 
+#: What is tried: a solver, or one on another form of the problem.
+Solve = Callable[[Problem, Control], Outcome | None]
+
+
 @dataclass(frozen=True)
 class Attempt:
     """A solver on another form of the problem.
@@ -72,15 +76,12 @@ class Attempt:
     change: Callable[[Problem], Problem | None]
     solver: Callable[[Problem, Control], Outcome]
 
-    def run(self, problem: Problem, control: Control) -> Outcome | None:
-        """What it finds, on the problem as given; None where arithmetic fails."""
+    def __call__(self, problem: Problem, control: Control) -> Outcome | None:
+        """What it finds, on the problem as given."""
         changed = self.change(problem)
         if changed is None:
             return None
-        try:
-            found = self.solver(changed, control)
-        except (ArithmeticError, np.linalg.LinAlgError, conic.ConicError):
-            return None
+        found = self.solver(changed, control)
         if changed is problem:
             return found
         return Outcome(problem.at(found.point.w), problem.dual_at(found.dual.alpha))
@@ -90,18 +91,23 @@ def prove(
     problem: Problem,
     control: Control,
     found: Outcome | None = None,
-    first: Attempt | None = None,
+    first: Solve | None = None,
 ) -> Outcome:
     """The best pair of points of what is known and of all attempts that are needed.
 
-    Where all of them fail it is w = 0 and α = 0, which prove little but harm nobody.
+    An attempt whose arithmetic fails has found nothing. Where all of them fail the
+    answer is w = 0 and α = 0, which prove little but harm nobody.
     """
     if found is not None:
         found = polished(problem, found, control.tol)
-    for attempt in chain([first] if first else [], _second_attempts(problem)):
+    attempts: Iterator[Solve] = _second_attempts(problem)
+    for attempt in attempts if first is None else chain([first], attempts):
         if found and control.status(found.certificate) != "out of precision":
             break
-        new = attempt.run(problem, control)
+        try:
+            new = attempt(problem, control)
+        except (ArithmeticError, np.linalg.LinAlgError, conic.ConicError):
+            continue
         if new is not None:
             new = _null_if_optimal(problem, new, control.tol)
             new = polished(problem, new, control.tol)

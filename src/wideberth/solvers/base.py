@@ -19,7 +19,7 @@ import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
-from wideberth.problem.presolve import CACHED_ENTRIES
+from wideberth.problem.presolve import CACHED_ENTRIES, cap_weights
 from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
@@ -74,8 +74,10 @@ class Control:
         return min(self.tol, self.aim)
 
     def rougher(self, tol: float) -> Control:
-        """The same limits for a helper problem of its own accuracy, and silent."""
-        return Control(tol, self.max_iter, self.deadline, steps=self.steps)
+        """The same limits for a helper problem, which is silent and not screened."""
+        helper = Control(tol, self.max_iter, self.deadline, steps=self.steps)
+        helper.screening, helper.rng = None, self.rng
+        return helper
 
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
@@ -187,7 +189,17 @@ class Solver(ABC):
         """Solve a problem as far as `control` allows; the outcome has its status."""
         if (reason := self.supports(problem)) is not None:
             raise ValueError(reason)
-        return control.judge(self.run(problem, control, start, decided))
+        easier = cap_weights(problem, self.weight_limit)
+        if easier is problem:
+            return control.judge(self.run(problem, control, start, decided))
+        if start is not None:
+            alpha = np.minimum(start.dual.alpha, easier.weights)
+            start = Outcome(
+                easier.at(start.point.w, start.point.b), easier.dual_at(alpha)
+            )
+        found = self.run(easier, control, start, None)
+        point, dual = problem.at(found.point.w), problem.dual_at(found.dual.alpha)
+        return control.judge(Outcome(point, dual))
 
     def along(self, problem: Problem, control: Control) -> PathSolver:
         """The solver for problems on the same rows that follow one another."""

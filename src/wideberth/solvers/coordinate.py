@@ -112,13 +112,7 @@ class Coordinate(Solver):
         found = ascent.solve(None if start is None else start.dual.alpha)
         if not ascent.gave_up:
             return found
-        return solve_newton(
-            problem,
-            control,
-            region=control.screening,
-            random_state=control.rng,
-            decided=decided,
-        )
+        return solve_newton(problem, control, None, decided)
 
 
 class _Pace:

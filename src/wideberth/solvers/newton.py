@@ -23,7 +23,7 @@ same way over data that cannot be held, and solves what it gathers by `solve_gat
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,31 +53,21 @@ _STEPS_ON_GROUPS = 200
 def solve_newton(
     problem: Problem,
     control: Control,
-    *,
-    region: str | None = "ellipsoid",
-    init: tuple[np.ndarray, float] | None = None,
-    random_state=None,
+    start: Outcome | None = None,
     decided: Partition | None = None,
 ) -> Outcome:
-    """Solve to `control.tol`, starting from (w, b) where `init` gives one.
+    """Solve to `control.tol`, from the primal point of `start` where there is one.
 
     Samples that `decided` settles are not read before the final certificate.
     """
-    if not problem.noise.smooth:
-        raise ValueError(
-            f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
-            f"{problem.noise.name!r}; use solver='conic' for that shape."
-        )
     if problem.n < problem.rows.d and problem.noise.isotropic:
-        return _solve_wide(problem, control, region, decided)
-    rounds = Rounds(problem, control, region, decided)
-    if init is None:
-        if problem.n <= SETTINGS.direct_rows:
-            return rounds.solve()
-        rng = np.random.default_rng(random_state)
-        return rounds.solve(*_sampled_start(problem, control, rng))
-    point = problem.at(*init)
-    return rounds.solve(point, nearest_share(point.slack))
+        return _solve_wide(problem, control, decided)
+    rounds = Rounds(problem, control, decided)
+    if start is not None:
+        return rounds.solve(start.point, nearest_share(start.point.slack))
+    if problem.n <= SETTINGS.direct_rows:
+        return rounds.solve()
+    return rounds.solve(*_sampled_start(problem, control))
 
 
 def solve_gathered(
@@ -89,13 +79,15 @@ def solve_gathered(
     """Solve rows handed over by chunks, all of them near the margin at `start`.
 
     Without a start nothing is known of them. Where rows live in another array library
-    products are nearly free, and the engine runs alone, on all of them.
+    products are nearly free, and the engine runs alone, on all of them. Nothing is
+    screened; `control` is that of these rows alone.
     """
+    control.screening, control.rng = None, np.random.default_rng(random_state)
     if is_foreign(problem.y):
         return _solve_foreign(problem, control, start)
     if start is None:
-        return solve_newton(problem, control, region=None, random_state=random_state)
-    return Rounds(problem, control, None).solve(problem.at(*start))
+        return solve_newton(problem, control)
+    return Rounds(problem, control).solve(problem.at(*start))
 
 
 def solve_whole(problem: Problem, control: Control) -> Outcome:
@@ -127,7 +119,7 @@ def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome
     return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
 
 
-def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
+def _solve_wide(problem: Problem, control: Control, decided) -> Outcome:
     """More features than rows: solve in the span of the rows, where w* must lie.
 
     ‖w‖ and ⟨w,x_i⟩ are all that matters under ℓ2 noise, so an orthonormal basis of the
@@ -136,14 +128,14 @@ def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
     coordinates, expand = problem.rows.rotated()
     small = replace(problem, rows=DenseRows(coordinates, problem.y))
     asked, control.tol = control.tol, 0.5 * control.tol
-    found = Rounds(small, control, region, decided).solve()
+    found = Rounds(small, control, decided).solve()
     control.tol = asked
     point = problem.at(expand(found.point.w), found.point.b)
     return Outcome(point, problem.dual_at(found.dual.alpha))
 
 
 def _sampled_start(
-    problem: Problem, control: Control, rng
+    problem: Problem, control: Control
 ) -> tuple[PrimalPoint | None, np.ndarray | None]:
     """The solution of a sample, and how far each margin may be from its value there.
 
@@ -153,16 +145,17 @@ def _sampled_start(
     small = problem.n <= SETTINGS.direct_rows
     if small or size > SETTINGS.copy_share * problem.n:
         return None, None
-    sample = Sample(problem, size, rng)
+    sample = Sample(problem, size, control.rng)
     if not sample.usable(problem) or control.exhausted():
         return None, None
     part, quiet = sample.of(problem), control.rougher(sample.accuracy)
-    found = Rounds(part, quiet, None).solve(*_sampled_start(part, quiet, rng))
+    found = Rounds(part, quiet).solve(*_sampled_start(part, quiet))
     control.steps = quiet.steps
-    error = SamplingError(part, found.point, 1 - sample.chance, rng)
+    error = SamplingError(part, found.point, 1 - sample.chance, control.rng)
     return problem.at(found.point.w, found.point.b), error(problem)
 
 
+@dataclass
 class Rounds:
     """One problem, solved by rounds: working set, engine, verification, screening.
 
@@ -171,18 +164,9 @@ class Rounds:
     were settled wrongly before. The engine runs to the relative gap `goal`.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        control: Control,
-        region: str | None,
-        decided: Partition | None = None,
-    ):
-        self.full, self.control = problem, control
-        self.screener = Screener(problem, region, decided)
-        self.best = Best(self.screener)
-        self.goal = 0.5 * control.target
-        self.smallest, self.idle = np.inf, 0
+    full: Problem
+    control: Control
+    decided: Partition | None = None
 
     def solve(
         self, point: PrimalPoint | None = None, band: np.ndarray | None = None
@@ -192,6 +176,10 @@ class Rounds:
         `point` and `band`, of the full problem, choose the first working set; without
         a band it holds all rows.
         """
+        self.screener = Screener(self.full, self.control.screening, self.decided)
+        self.best = Best(self.screener)
+        self.goal = 0.5 * self.control.target
+        self.smallest, self.idle = np.inf, 0
         problem = self.screener.problem
         self.point, self.pinned = point, np.zeros(problem.n, dtype=bool)
         self.band = np.full(self.full.n, np.inf) if band is None else band
