@@ -246,7 +246,10 @@ class Best:
     found: Outcome = None  # type: ignore[assignment]  # set by the first point
 
     def keep(self, new: Outcome) -> None:
-        """Take in points of the problem as screened now."""
+        """Take in points of the problem as screened now.
+
+        Their arrays are kept: hand over copies of those that change later.
+        """
         if self.screener.problem is not self.screener.reduction.full:
             whole = self.screener.reduction.unfold(new.dual.alpha)
             new = Outcome(new.point, replace(new.dual, alpha=whole))
