@@ -17,6 +17,7 @@ from benchmarks.bench.machine import describe
 from benchmarks.bench.report import Report
 from benchmarks.datasets import Missing, news20, tall
 from wideberth import Problem, solve
+from wideberth.problem import Pair
 from wideberth.screening.partition import screen_points
 
 REGIONS = ("gap", "midpoint", "ellipsoid")
@@ -37,7 +38,7 @@ def cost(report: Report) -> None:
         for region in REGIONS:
 
             def screen(point=point, dual=dual, region=region):
-                return screen_points(problem, point, dual, region=region)
+                return screen_points(problem, Pair(point, dual), region=region)
 
             product, screening = in_turns([lambda: X @ dual.w, screen], 7)  # noqa: B023
             report.say(

@@ -24,7 +24,8 @@ def walk(call: Callable[[], object]) -> dict:
     """Run `call` under a profiler; figures, and the functions in order of first use.
 
     Properties are fields to a reader, and comprehensions part of the function around
-    them: neither counts. Certificates, primal and dual points count where they are of
+    them: neither counts, nor do constructors that a dataclass writes. Generators count
+    when they first run. Certificates, primal and dual points count where they are of
     as many samples as the largest problem that the call evaluates.
     """
     fields = _properties()

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_points
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth_paper import DATASETS, configurations, load
 
 __all__ = ["LEVELS", "RULES", "main", "shares"]
@@ -29,7 +28,7 @@ RULES = (
 
 def shares(problem: Problem) -> Iterator[tuple[float, list[float]]]:
     """Yield (relative gap, share decided by each rule) at one iterate per level."""
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     for level in LEVELS:
         while True:
             point, dual = problem.at(engine.w, engine.b), problem.dual_at(engine.alpha)
@@ -39,7 +38,9 @@ def shares(problem: Problem) -> Iterator[tuple[float, list[float]]]:
         yield (
             gap,
             [
-                screen_points(problem, point, dual, region=region, test=test).share
+                screen_points(
+                    problem, Pair(point, dual), region=region, test=test
+                ).share
                 for _, region, test in RULES
             ],
         )

@@ -19,7 +19,7 @@ from wideberth.solution import convergence_warning
 from wideberth.solve import NullModelWarning
 from wideberth.solvers.base import make_control
 from wideberth.solvers.grids import read_Cs, read_radii
-from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.sequence import Found, Sequence
 
 __all__ = ["Path", "PathPoint", "path"]
@@ -365,9 +365,8 @@ def prepare_path(
     entries, told = problem.n * problem.rows.d, units.callback(callback)
     control = make_control(entries, tol, max_iter, max_seconds, told, started)
     control.screening, control.rng = screening, np.random.default_rng(random_state)
-    if solver == "auto":
-        solver = choose_solver(problem, along_path=True)
-    solver, shape = get_solver(solver), (problem.n, problem.rows.d)
+    solver = choose_solver(problem, solver, along_path=True)
+    shape = problem.n, problem.rows.d
     found = Path(values, factors, *shape, solver.name, keep_alphas, problem.classes)
     sequence = Sequence(problem, control, solver, proofs)
     return found, sequence, units

@@ -15,18 +15,18 @@ from functools import partial
 
 import numpy as np
 
-from wideberth.data.opening import is_scaled, is_small
+from wideberth.data.opening import is_scaled
 from wideberth.problem import Problem
-from wideberth.problem.arrays import host, like
+from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius, null_certificate
-from wideberth.problem.presolve import Presolved, build_problem, cap_weights, cut_radii
+from wideberth.problem.presolve import Presolved, build_problem, cut_radii
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
-from wideberth.solvers.attempts import Attempt, prove, proven
+from wideberth.solvers.attempts import prove, proven
 from wideberth.solvers.base import Control, Outcome, make_control
-from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver
 
 __all__ = ["NullModelWarning", "Solution", "solve"]
 
@@ -143,12 +143,12 @@ def solve(
     }
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
-    if is_small(X):
-        solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
-    elif is_scaled(X, y, memory):
+    if is_scaled(X, y, memory):
         from wideberth.solvers.chunked import solve_data
 
         solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)
+    elif is_foreign(X):  # small
+        solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
     else:
         presolved = cut_radii(build_problem(X, y, **stated))
         problem = presolved.problem
@@ -157,11 +157,8 @@ def solve(
         control.screening, control.rng = screening, np.random.default_rng(random_state)
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)
-            chosen = choose_solver(problem) if solver == "auto" else get_solver(solver)
-            first = Attempt(
-                partial(cap_weights, most=chosen.weight_limit),
-                partial(chosen.solve, start=start),
-            )
+            chosen = choose_solver(problem, solver)
+            first = partial(chosen.solve, start=start)
             found = prove(problem, control, _known(problem, control, start), first)
             solution = _solution(presolved, control, found, chosen.name)
     for note in () if quiet else solution.notes:

@@ -46,7 +46,7 @@ from problems import (
 )
 from reproduction import stopped_short
 from wideberth import NullModelWarning
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.screening.bounds import nameable_tests
 from wideberth.screening.partition import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
@@ -216,7 +216,9 @@ def examine(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
     for point, dual in iterates(reference, rng):
         for kind in REGIONS:
             for test in (None, *nameable_tests(problem, kind)):
-                partition = screen_points(problem, point, dual, region=kind, test=test)
+                partition = screen_points(
+                    problem, Pair(point, dual), region=kind, test=test
+                )
                 count = tally.setdefault((kind, test or "all tests"), Counter())
                 reference.judge(partition, count)
     for count in tally.values():
@@ -235,7 +237,7 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
     if not truth.exact:
         return {("reference", "not exact enough"): Counter(problems=1)}
     for kind in REGIONS:
-        partition = screen_points(there, moved.point, moved.dual, region=kind)
+        partition = screen_points(there, moved, region=kind)
         count = tally.setdefault((kind, "carried"), Counter(problems=1))
         truth.judge(partition, count)
     return tally

@@ -11,7 +11,7 @@ from wideberth.certify import certified_radius
 from wideberth.data import open_data
 from wideberth.data.chunks import Terms
 from wideberth.measurement.radius import radius_from_std
-from wideberth.problem import Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem.presolve import build_problem
@@ -358,7 +358,7 @@ def test_decisions_hold_whatever_the_axes_are_off_by(signs):
         slack = true.at(best.w).slack
         for region in ("gap", "midpoint", "ellipsoid"):
             found = screen_points(
-                given, given.at(near.w), given.dual_at(near.alpha), region=region
+                given, Pair(given.at(near.w), given.dual_at(near.alpha)), region=region
             )
             assert not np.any(slack[found.removed] > 1e-7)
             assert not np.any(slack[found.saturated] < -1e-7)

@@ -18,7 +18,7 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.problem import Certificate
+from wideberth.problem import Certificate, Pair
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.presolve import centre_columns
 from wideberth.screening import Reduction, screen_points
@@ -419,6 +419,40 @@ class Idle(Solver):
         return Outcome(problem.at(zero), problem.dual_at(np.zeros(problem.n)))
 
 
+class Light(Solver):
+    """Newton's method, for samples that weigh little; remembers what it was handed."""
+
+    name = "light"
+    weight_limit = 1.0
+
+    def __init__(self):
+        self.calls = []
+
+    def run(self, problem, control, start, decided):
+        self.calls.append((problem, start, decided))
+        return registry.get_solver("newton").run(problem, control, start, decided)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_solver_is_handed_no_weight_beyond_its_limit(started):
+    X, y = clouds(6, n=60)
+    problem = Problem.from_data(X, y, C=1e12, radius=0.1)
+    alpha = np.full(problem.n, 1e11)
+    start = Outcome(problem.at(np.ones(problem.rows.d)), problem.dual_at(alpha))
+    solver, control = Light(), Control(1e-6)
+    found = solver.solve(problem, control, start=start if started else None)
+    handed, given, decided = solver.calls[0]
+    assert decided is None
+    assert np.all(handed.weights * handed.rows.norms() ** 2 <= 1 + 1e-12)
+    if started:  # points of the problem that it was handed
+        assert np.all(given.dual.alpha <= handed.weights)
+        assert given.point.value == handed.at(start.point.w).value
+    # The answer is judged under the weights as given.
+    assert found.point.value == problem.at(found.point.w).value
+    assert found.dual.value == problem.dual_at(found.dual.alpha).value
+    assert found.status == control.status(found.certificate)
+
+
 @pytest.fixture
 def added():
     """A solver that is added for one test."""
@@ -539,6 +573,8 @@ def test_a_region_whose_square_overflows_decides_nothing(region, intercept, nois
     problem = Problem.from_data(X, y, radius=0.1, noise=noise, intercept=intercept)
     doubtful = replace(problem.dual_at(np.full(len(y), 0.5)), center_rounding=1e200)
     with np.errstate(all="ignore"):
-        found = screen_points(problem, problem.at(np.ones(3)), doubtful, region=region)
+        found = screen_points(
+            problem, Pair(problem.at(np.ones(3)), doubtful), region=region
+        )
     assert not found.removed.any()
     assert not found.saturated.any()

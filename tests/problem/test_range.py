@@ -12,14 +12,13 @@ from torture_oracle import Task, dual_value, primal_value
 from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth.certify import certified_radius
-from wideberth.problem import Certificate, Problem
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.presolve import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import EvenBarrier, prove
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth.solvers.polish import _best_stretch
 
 
@@ -160,7 +159,7 @@ def test_the_even_barrier_does_not_mind_the_span_of_the_weights():
     problem = problem.with_weights(10.0 ** np.linspace(-6, 6, 24))
     gaps = {}
     for engine in (InteriorPoint, EvenBarrier):
-        method = engine(problem, ridge_start(problem))
+        method = engine(problem)
         for _ in range(60):
             if method.relative_gap < 1e-8 or not method.step():
                 break
@@ -278,7 +277,7 @@ def test_regions_allow_for_the_rounding_of_the_gap(kind):
         problem, task = Problem.from_data(X, y), Task(X, y)
         point, dual = problem.at(np.array([-1.1, 1.1])), problem.dual_at(np.zeros(12))
         gap = primal_value(task, point.w, 0.0) - dual_value(task, dual.alpha)
-        assert build_region(kind, problem, point, dual).gap >= gap
+        assert build_region(kind, problem, Pair(point, dual)).gap >= gap
         short += problem.certificate(point, dual).gap < gap
     assert short > 0  # float64 alone would have erred
 

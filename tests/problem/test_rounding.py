@@ -19,7 +19,7 @@ from problems import make_problem
 from torture_oracle import support
 from wideberth import solve
 from wideberth.data.chunks import Terms
-from wideberth.problem import Folded, Problem
+from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import accurate_sum, chain, sum_rounding, well_inside
@@ -361,7 +361,7 @@ def test_regions_hold_for_a_dual_point_as_wrong_as_it_says(noise, kind):
             # point here and far below the errors tried.
             point = problem.at(w)
             for wrong in off_by(problem, dual, error, 0.1 * dual.s):
-                region = build_region(kind, problem, point, wrong)
+                region = build_region(kind, problem, Pair(point, wrong))
                 inside = left_side(problem, region, best)
                 assert inside <= mpf(float(region.radius)) ** 2 * (1 + mpf(1e-9))
 
@@ -372,7 +372,7 @@ def test_the_midpoint_ball_holds_where_the_distance_to_w_alpha_is_overstated():
     point, dual = problem.at(np.ones(1)), problem.dual_at(np.full(2, 0.375))
     assert point.value - dual.value == 0.5 * 0.25**2  # P = P*, D = D* − ½(1−w(α))²
     wrong = replace(dual, w=dual.w - 0.075, center_rounding=0.075)
-    region = build_region("midpoint", problem, point, wrong)
+    region = build_region("midpoint", problem, Pair(point, wrong))
     assert abs(1.0 - region.w[0]) <= region.radius
 
 
@@ -385,7 +385,7 @@ def test_the_tilt_of_a_region_lies_in_the_unit_set(noise):
         rng = np.random.default_rng(seed)
         dual = problem.dual_at(rng.random(12) * problem.weights)
         for given in (dual, *off_by(problem, dual, 1e-4, 0.1 * dual.s)):
-            region = build_region("ellipsoid", problem, problem.at(dual.w), given)
+            region = build_region("ellipsoid", problem, Pair(problem.at(dual.w), given))
             if region.curvature is None:
                 continue
             v = [Fraction(float(x)) for x in region.curvature.v]

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from wideberth import Problem, path, solve
 from wideberth.problem.presolve import to_csr
-from wideberth.problem.rows import SparseRows
+from wideberth.problem.rows import SparseRows, as_rows
 from wideberth.solvers.registry import choose_solver
 
 
@@ -43,6 +43,19 @@ def test_a_block_of_sparse_rows_is_not_a_copy():
     np.testing.assert_array_equal(block.toarray(), X[300:400])
     assert np.shares_memory(block.data, rows.X.data)
     assert np.shares_memory(block.indices, rows.X.indices)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_a_table_holds_the_labelled_rows_and_tells_their_norms(wrap, dtype):
+    X, y = mostly_zero(50, 7, 0.5, dtype=dtype)
+    rows, extras = as_rows(wrap(X), y), np.column_stack([y, 2 * y])
+    table = rows.table(extras)
+    expected = np.column_stack([X.astype(np.float64) * y[:, None], extras])
+    np.testing.assert_array_equal(table, expected)
+    norms = np.linalg.norm(X.astype(np.float64), axis=1)
+    np.testing.assert_allclose(rows.norms(), norms, rtol=1e-14)
+    assert rows.passes.count == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

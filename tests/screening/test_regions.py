@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from problems import EXTREME_PENALTIES, SHAPES, make_solved, solved_problems
 from safety import Reference, iterates, moved_at_margin
+from wideberth.problem import Pair
 from wideberth.problem.rows import as_rows
 from wideberth.screening import Partition, Reduction, screen_points
 from wideberth.screening.bounds import TESTS, nameable_tests, quick_test
@@ -34,7 +35,7 @@ def test_the_optimum_lies_in_every_region(solved, seed):
     reference = reference_of(solved)
     for point, dual in iterates(reference, np.random.default_rng(seed)):
         for kind in REGIONS:
-            region = build_region(kind, solved.problem, point, dual)
+            region = build_region(kind, solved.problem, Pair(point, dual))
             assert reference.lies_in(region)
 
 
@@ -54,7 +55,7 @@ def test_no_term_of_the_curved_region_is_wasted(seed, shape, intercept):
     reference, rng = reference_of(solved), np.random.default_rng(seed)
     alpha = moved_at_margin(reference, 0.9, rng)
     dual = solved.problem.dual_at(alpha)
-    region = build_region("ellipsoid", solved.problem, reference.point, dual)
+    region = build_region("ellipsoid", solved.problem, Pair(reference.point, dual))
     s = dual.s
     v = (dual.d - dual.w) / s
     bracket = solved.problem.noise.support(solved.w) - v @ solved.w
@@ -73,12 +74,12 @@ def test_an_intercept_that_is_off_lies_on_the_midpoint_ball(seed, shape, interce
     reference = reference_of(solved)
     room = 0.5 * np.abs(reference.margins - 1)[solved.problem.weights > 0].min()
     point, dual = problem.at(solved.w, b + room), problem.dual_at(solved.alpha)
-    region = build_region("midpoint", problem, point, dual)
+    region = build_region("midpoint", problem, Pair(point, dual))
     assert region.b == pytest.approx(b + 0.5 * room, rel=1e-9, abs=1e-12)
     used = distance_from(region, problem, solved.w, b)
     slack = 20 * reference.gap
     assert used == pytest.approx(region.radius**2, rel=1e-3, abs=slack)
-    gap_ball = build_region("gap", problem, point, dual)
+    gap_ball = build_region("gap", problem, Pair(point, dual))
     used = distance_from(gap_ball, problem, solved.w, b)
     assert used == pytest.approx(gap_ball.radius**2, rel=1e-3, abs=slack)
 
@@ -119,7 +120,14 @@ def a_region(seed, shape, intercept, kind, closeness):
     if rng.integers(2):  # the pair of a solver that keeps w = w(α)
         w, b = dual.w, dual.b if problem.intercept else None
     point = problem.at(w, b)
-    return solved, problem, point, dual, build_region(kind, problem, point, dual), rng
+    return (
+        solved,
+        problem,
+        point,
+        dual,
+        build_region(kind, problem, Pair(point, dual)),
+        rng,
+    )
 
 
 def supports(noise, points):
@@ -264,9 +272,9 @@ def test_the_separable_test_is_exact_without_noise_and_for_the_noise_alone(
 def test_all_tests_together_decide_what_each_decides(seed, shape, intercept):
     kind = ("midpoint", "ellipsoid")[seed % 2]
     _, problem, point, dual, _, _ = a_region(seed, shape, intercept, kind, 0.02)
-    together = screen_points(problem, point, dual, region=kind)
+    together = screen_points(problem, Pair(point, dual), region=kind)
     for test in nameable_tests(problem, kind):
-        one = screen_points(problem, point, dual, region=kind, test=test)
+        one = screen_points(problem, Pair(point, dual), region=kind, test=test)
         assert np.all(one.removed <= together.removed)
         assert np.all(one.saturated <= together.saturated)
 
@@ -278,9 +286,9 @@ def test_hardly_anything_escapes_the_quick_test(shape, kind):
     for seed in range(25):
         _, problem, point, dual, _, _ = a_region(seed, shape, None, kind, 0.02)
         test = quick_test(problem, kind)
-        one = screen_points(problem, point, dual, region=kind, test=test)
+        one = screen_points(problem, Pair(point, dual), region=kind, test=test)
         alone += np.count_nonzero(~one.free)
-        all_tests = screen_points(problem, point, dual, region=kind)
+        all_tests = screen_points(problem, Pair(point, dual), region=kind)
         together += np.count_nonzero(~all_tests.free)
     assert together > 50
     assert alone >= 0.95 * together
@@ -331,7 +339,7 @@ def test_decisions_with_a_free_intercept_are_right(solved, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for point, dual in iterates(reference, rng):
-            partition = screen_points(solved.problem, point, dual)
+            partition = screen_points(solved.problem, Pair(point, dual))
             error, used = reference.error, solved.problem.weights > 0
             removed, saturated = partition.removed & used, partition.saturated & used
             assert np.all(reference.margins[removed] >= (1 - error)[removed])

@@ -12,6 +12,7 @@ from problems import INTERCEPTS, SHAPES, make_problem, problems, solved_problems
 from reproduction import stopped_short
 from safety import Reference, examine, examine_seeds, iterates
 from wideberth import Problem, screen, solve
+from wideberth.problem import Pair
 from wideberth.screening import (
     Partition,
     Reduction,
@@ -24,7 +25,6 @@ from wideberth.screening.bounds import TESTS, joint, quick_test, separable
 from wideberth.screening.partition import _intercept_bracket, ideal_partition
 from wideberth.screening.regions import REGIONS, Region, build_region
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth_paper import load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.reference import wrong_decisions
@@ -90,7 +90,7 @@ def test_stronger_regions_decide_at_least_as_much(problem, seed):
     reference = quiet_reference(problem)
     for point, dual in iterates(reference, np.random.default_rng(seed)):
         decided = [
-            ~screen_points(problem, point, dual, region=kind).free
+            ~screen_points(problem, Pair(point, dual), region=kind).free
             for kind in ("gap", "midpoint", "ellipsoid")
         ]
         assert np.all(decided[0] <= decided[1])
@@ -146,7 +146,7 @@ def test_joint_test_is_the_exact_range_over_a_ball(seed, intercept):
 def test_intercept_bracket_contains_an_optimal_intercept(problem, seed):
     reference = quiet_reference(problem)
     for point, dual in iterates(reference, np.random.default_rng(seed)):
-        region = build_region("ellipsoid", problem, point, dual)
+        region = build_region("ellipsoid", problem, Pair(point, dual))
         test = TESTS[quick_test(problem, "ellipsoid")]
         low, high = _intercept_bracket(problem, *test(problem, region)(EVERY))
         assert low <= high
@@ -193,13 +193,13 @@ def test_dynamic_screening_ends_at_the_same_optimum_on_fewer_rows(region, interc
     X, y = load("breast_cancer")
     problem = Problem.from_data(X, y, C=1.0, radius=0.05, intercept=intercept)
     screener = Screener(problem, region)
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     sizes = [problem.n]
     while engine.relative_gap > 1e-10:
         assert engine.step()
         small = screener.problem
         point = small.at(engine.w, engine.b)
-        kept = screener.update(point, small.dual_at(engine.alpha))
+        kept = screener.update(Pair(point, small.dual_at(engine.alpha)))
         if kept is not None:
             engine.shrink(kept, screener.problem)
             sizes.append(screener.problem.n)
@@ -219,7 +219,7 @@ def test_sequential_screening_fires_and_is_right(intercept, C, radius):
     new = Problem.from_data(X, y, C=C, radius=radius, intercept=intercept)
     dual = carry_dual(new, solution.alpha, old.weights)
     assert np.all((dual.alpha >= 0) & (dual.alpha <= new.weights))
-    partition = screen_points(new, new.at(solution.w), dual)
+    partition = screen_points(new, Pair(new.at(solution.w), dual))
     assert partition.share > 0.2
     count = Counter()
     quiet_reference(new).judge(partition, count)
@@ -275,7 +275,7 @@ def test_an_intercept_that_nothing_holds_back_has_no_bound(sign):
     problem = make_problem(2, n=12, intercept=0.0, C=1.0)
     problem = problem.with_weights(np.where(problem.y == sign, 1.0, 0.0))
     dual = problem.dual_at(np.zeros(problem.n))
-    partition = screen_points(problem, problem.at(dual.w, 50.0 * sign), dual)
+    partition = screen_points(problem, Pair(problem.at(dual.w, 50.0 * sign), dual))
     assert not partition.saturated.any()
     assert np.all(partition.upper[problem.y == sign] == np.inf)
 
@@ -315,7 +315,7 @@ def test_rounding_never_decides(dtype, C):
     if dtype is np.float64:
         assert np.any(margins[n:] < 1)
     for region in REGIONS:
-        partition = screen_points(problem, point, dual, region=region)
+        partition = screen_points(problem, Pair(point, dual), region=region)
         assert not partition.removed[:n].any()
         assert not partition.saturated[n:].any()
         assert partition.saturated[:n].mean() > 0.9
@@ -367,7 +367,9 @@ def test_public_screen_has_the_defaults_of_solve():
     given = X, y, rough.w, rough.alpha
     found = screen(*given, C=1.0, radius=0.05)
     problem = Problem.from_data(X, y, radius=0.05, intercept=0.0)
-    expected = screen_points(problem, problem.at(rough.w), problem.dual_at(rough.alpha))
+    expected = screen_points(
+        problem, Pair(problem.at(rough.w), problem.dual_at(rough.alpha))
+    )
     assert found.counts == expected.counts
     assert found.share > 0.5
     penalised = screen(*given, C=1.0, radius=0.05, intercept_penalty=2.0)
@@ -381,7 +383,7 @@ def test_public_screen_has_the_defaults_of_solve():
 def test_samples_without_weight_are_removed(shape, intercept):
     problem = make_problem(3, shape=shape, intercept=intercept, weights="some zero")
     dual = problem.dual_at(problem.weights * 0.5)
-    partition = screen_points(problem, problem.at(dual.w), dual)
+    partition = screen_points(problem, Pair(problem.at(dual.w), dual))
     assert np.all(partition.removed[problem.weights == 0])
     assert not np.any(partition.removed & partition.saturated)
 

@@ -377,7 +377,7 @@ def test_errors_name_the_argument(cancer, wrong, text):
 def test_a_start_with_far_too_few_rows_recovers():
     problem = make_problem(6, n=30_000, d=6, C=10.0, separation=0.2)
     far = np.full(6, 3.0)
-    found = Rounds(problem, control := Control(1e-6), "ellipsoid").solve(
+    found = Rounds(problem, control := Control(1e-6)).solve(
         problem.at(far), np.zeros(problem.n)
     )
     assert found.meets(control.tol)

@@ -16,7 +16,6 @@ from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth_paper import load
 
 SMOOTH = ("l2", "ellipsoid")
@@ -93,7 +92,7 @@ def test_tall_data_needs_few_passes(tall, C, radius, intercept):
     # At most 45 on any kernels tried; `make bench-guard` watches the counts.
     assert solution.passes < 200
     problem = Problem.from_data(X, y, C=C, radius=radius, intercept=intercept)
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     while engine.relative_gap > 1e-9:
         assert engine.step()
     assert solution.primal == pytest.approx(engine.primal, rel=2e-6)

@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 from wideberth.solvers.conic import ConicResult
 from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.newton import ridge_start
 from wideberth_paper.experiment import Plan
 from wideberth_paper.reproduce import reproduce
 
@@ -26,7 +25,7 @@ def stopped_short(problem, eps, iterations):
 
     The exact answer, near enough, drawn back towards zero as far as eps allows.
     """
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     while engine.relative_gap > 1e-10:
         assert engine.step()
     share = 1.0

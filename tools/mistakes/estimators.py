@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         "True and False taken for numbers",
         "problem/validation.py",
-        "numbers.Real) and not isinstance(value, bool | np.bool_)",
-        "numbers.Real)",
+        "real and not isinstance(value, bool | np.bool_), int(whole)",
+        "real, int(whole)",
         "test_arguments.py::test_numbers_that_are_none_are_refused_by_name",
     ),
     Mutant(
@@ -118,8 +118,8 @@ MUTANTS = [
     Mutant(
         "a small array of another library answered in NumPy",
         "solve.py",
-        "    if is_small(X):\n",
-        "    if False:\n",
+        "    elif is_foreign(X):  # small\n",
+        "    elif False:\n",
         "test_arguments.py::test_an_array_of_another_library_goes_one_road",
     ),
     Mutant(

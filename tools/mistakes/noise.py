@@ -214,8 +214,8 @@ MUTANTS = [
     Mutant(
         "no features accepted for a radius",
         "problem/validation.py",
-        "    _require(whole and value >= 1, value,",
-        "    _require(whole, value,",
+        "if not number or not least <= value <= _LARGEST",
+        "if not number or not 0 <= value <= _LARGEST",
         "measurement/test_radius.py::test_bad_arguments_are_named",
     ),
 ]

@@ -4,6 +4,34 @@ from mistakes.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        "answer of a problem of lighter weights taken for that of the one given",
+        "solvers/base.py",
+        "        return control.judge(Outcome(point, dual))\n",
+        "        return control.judge(found)\n",
+        "problem/test_ends.py::test_a_solver_is_handed_no_weight_beyond_its_limit",
+    ),
+    Mutant(
+        "a solver handed whatever weights there are",
+        "solvers/base.py",
+        "        easier = cap_weights(problem, self.weight_limit)\n",
+        "        easier = problem\n",
+        "problem/test_ends.py::test_a_solver_is_handed_no_weight_beyond_its_limit",
+    ),
+    Mutant(
+        "norms of a table taken with its other columns",
+        "problem/rows.py",
+        "norm(labelled, axis=1)",
+        "norm(out, axis=1)",
+        "problem/test_rows.py::test_a_table_holds_the_labelled_rows_and_tells_their_norms",
+    ),
+    Mutant(
+        "certificate computed afresh for the word of a run",
+        "solvers/base.py",
+        "judged = copy(found)",
+        "judged = replace(found)",
+        "project/test_walk.py::test_solve_is_soon_at_work_and_computes_one_certificate",
+    ),
+    Mutant(
         "final pass over all samples skipped",
         "solvers/base.py",
         "        if found.point.margins.size != full.n:\n",

@@ -30,7 +30,7 @@ from wideberth.estimators.one_vs_rest import OneVsRest, scaled_radius, unknown_c
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_data
 from wideberth.problem.presolve import build_problem
-from wideberth.problem.validation import check_jobs, check_size
+from wideberth.problem.validation import check_jobs, check_number
 from wideberth.solution import convergence_warning
 from wideberth.solvers.grids import read_Cs, read_radii
 
@@ -222,7 +222,7 @@ class RobustLinearSVCCV(LinearClassifier):
                 f"scoring={self.scoring!r} and scoring_radius={self.scoring_radius!r} "
                 "exclude each other; scoring_radius scores by accuracy under noise."
             )
-        check_size(self.scoring_radius, "scoring_radius")
+        check_number(self.scoring_radius, "scoring_radius")
         return partial(robust_accuracy, self.scoring_radius)
 
     def _grid(self, data: InMemory, problems: OneVsRest) -> np.ndarray:

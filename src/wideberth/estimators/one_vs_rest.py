@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import Progress
 from wideberth.problem.arrays import host
-from wideberth.problem.validation import check_jobs, check_per_sample, check_positive
+from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
 
 __all__ = [
@@ -104,7 +104,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     seeds = check_random_state(model.random_state).randint(2**31, size=len(data.labels))
     deadline = None
     if model.max_seconds is not None:
-        seconds = check_positive(model.max_seconds, "max_seconds")
+        seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
     options = {name: getattr(model, name) for name in _HANDED_ON}
     options |= {"noise": noise, "max_seconds": None}

@@ -28,8 +28,8 @@ from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.labels import refuse_mixture, uniform
 from wideberth.problem.validation import (
     as_array,
+    check_number,
     check_per_sample,
-    check_size,
     refuse_chunks,
     refuse_text,
 )
@@ -137,7 +137,7 @@ class InChunks:
         self.radius = _radius_to_train_with(model, radius)
         self.verbose = bool(model.verbose)
         if not self.each and not isinstance(self.radius, dict):
-            check_size(self.radius, "radius")  # before anything is read
+            check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
         source = open_data(X, y, sample_weight=sample_weight, radius=each)
         # Labels stay in the chunks: what is as long as the data may not fit.

@@ -36,7 +36,7 @@ from scipy import stats
 
 from wideberth.problem.feature_names import feature_names, float_array, own_names
 from wideberth.problem.noise import Noise, as_shape
-from wideberth.problem.validation import check_per_sample, check_whole
+from wideberth.problem.validation import check_number, check_per_sample
 
 __all__ = [
     "radius_from_imputations",
@@ -91,7 +91,7 @@ def radius_from_std(
     """
     confidence = _check_confidence(confidence)
     std = check_per_sample(std, np.size(std), "std").reshape(np.shape(std))
-    n_features = check_whole(n_features, "n_features")
+    n_features = int(check_number(n_features, "n_features", whole=True))
     shape = as_shape(noise, n_features, own_names(noise))
     if _check_covers(covers) == "margin":
         quantile = max(stats.norm.ppf(confidence), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -52,9 +53,9 @@ class Pair:
     point: PrimalPoint
     dual: DualPoint
 
-    @property
+    @cached_property
     def certificate(self) -> Certificate:
-        """What the two points prove."""
+        """What the two points prove; computed once."""
         return Certificate.of(self.point, self.dual)
 
     @property

@@ -80,14 +80,17 @@ class Ellipsoid(Noise):
                 f"{n_features} features; give one non-negative scale per feature."
             )
 
-    def normalized(self):
+    @property
+    def magnitude(self):
         exponent = np.frexp(self.lipschitz(self.scales.size))[1]
-        factor = power_of_two(exponent)
+        return power_of_two(exponent)
+
+    def divided(self, factor):
         errors = {
             "rotation_error": self.rotation_error,
             "support_error": self.support_error / factor,
         }
-        return Ellipsoid(self.scales / factor, **errors), factor
+        return Ellipsoid(self.scales / factor, **errors)
 
     def degrees(self, n_features):
         return int(np.count_nonzero(self.scales))

@@ -128,7 +128,8 @@ def null_certificate(
     if not problem.radii.any():
         return None
     if face is None or start is None:
-        return middle if _ratio(problem, middle) <= 1 else None
+        size = problem.noise.dual_norm(problem.rows.combine(middle))
+        return middle if size <= accurate_sum(middle * problem.radii) else None
     descent = _FaceDescent(problem, *face, start)
     descent.run(max_iter, threshold=1.0)
     return descent.best if descent.upper <= 1 else None

@@ -33,16 +33,18 @@ def check_labels(y, n: int) -> tuple[np.ndarray, np.ndarray]:
     y = label_vector(y, n)
     if y.dtype.kind in "if" and np.all(np.abs(y) == 1) and -n < y.sum() < n:
         return y.astype(np.float64), np.array([-1, 1], dtype=y.dtype)
-    y = uniform(y)
+    if y.dtype.kind in "fcO":
+        y = uniform(y)
     labels, numbers = np.unique(y, return_inverse=True)
-    return np.where(numbers == 1, 1.0, -1.0), two_classes(labels.tolist())
+    classes = labels if labels.size == 2 else two_classes(labels.tolist())
+    return np.where(numbers == 1, 1.0, -1.0), classes
 
 
 def label_vector(y, n: int) -> np.ndarray:
     """One label per row, as a NumPy vector."""
     if y is None:
         raise ValueError("y is None; give one label per row of X.")
-    y = as_array(y, "y")
+    y = y if type(y) is np.ndarray else as_array(y, "y")
     if y.shape == (n, 1):
         from sklearn.exceptions import DataConversionWarning
 

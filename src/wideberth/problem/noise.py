@@ -55,6 +55,8 @@ class L2(_NormBall):
     smooth = isotropic = True
     squares = 1.0
 
+    support = dual_norm = staticmethod(safe_norm)
+
     def maximizer(self, w):
         norm = safe_norm(w)
         return w / norm if norm > 0 else np.zeros_like(w)
@@ -107,9 +109,7 @@ class L1(_NormBall):
 
 
 def _norm(v: np.ndarray, order: float) -> float:
-    if order == 2 or not v.size:
-        return safe_norm(v)
-    return float(np.linalg.norm(v, order))
+    return float(np.linalg.norm(v, order)) if v.size else 0.0
 
 
 _BY_NAME: dict[str, type[Noise]] = {"l2": L2, "linf": Linf, "l1": L1}

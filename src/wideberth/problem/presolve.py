@@ -192,7 +192,7 @@ def build_problem(
 ) -> Presolved:
     """Check what a user states, and presolve it; `factor` as in `presolve`."""
     intercept = read_intercept(fit_intercept, intercept_penalty)
-    names = feature_names(X)
+    names = None if isinstance(noise, str) else feature_names(X)
     X, size = measured_data(X)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal

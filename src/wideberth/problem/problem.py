@@ -45,9 +45,8 @@ from wideberth.problem.rows import Rows, as_rows, gamma
 from wideberth.problem.sample_noise import SharedNoise
 from wideberth.problem.validation import (
     check_data,
-    check_intercept,
+    check_number,
     check_per_sample,
-    check_positive,
     check_vector,
     real_array,
 )
@@ -114,6 +113,9 @@ class Problem:
         y holds two classes of any kind; sorted, the second stands for +1.
         """
         names, X = feature_names(X), check_data(X)
+        if intercept is not None:
+            wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
+            intercept = check_number(intercept, "intercept", wanted)
         return cls.from_matrix(
             X,
             y,
@@ -126,10 +128,10 @@ class Problem:
 
     @classmethod
     def from_matrix(cls, X, y, *, C, radius, noise, sample_weight, intercept):
-        """`from_data` for an X that `check_data` returned."""
-        n, d = X.shape
+        """`from_data` for checked X, noise and intercept."""
+        n = X.shape[0]
         labels, classes = check_labels(y, n)
-        weights = np.broadcast_to(check_positive(C, "C"), (n,))
+        weights = np.broadcast_to(check_number(C, "C", positive=True), (n,))
         if sample_weight is not None:
             with np.errstate(over="ignore"):
                 weights = weights * check_per_sample(sample_weight, n, "sample_weight")
@@ -141,8 +143,8 @@ class Problem:
             as_rows(X, labels),
             weights,
             check_per_sample(radius, n, "radius"),
-            as_noise(noise, d),
-            check_intercept(intercept),
+            noise,
+            intercept,
             classes=classes,
         )
 

@@ -86,6 +86,8 @@ class Rows(ABC):
         self.y = y
         self.n, self.d = X.shape
         self.passes = Passes(self.n) if passes is None else passes
+        #: Whether they are of another array library than NumPy and SciPy.
+        self._foreign = not isinstance(X, np.ndarray) and is_foreign(X)
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Zw, in float64; the first time, ‖z_i‖ in the same read."""
@@ -157,15 +159,21 @@ class Rows(ABC):
         """All rows e_i = (z_i, extras_i) as one array, where that is small; else None.
 
         Then products are single calls, and calls are what small problems cost, and
-        large ones on a device.
+        large ones on a device. ‖z_i‖ come of the same read.
         """
-        if self.n * self.d > CACHED_ENTRIES:
+        if self._foreign:
+            labelled = float64(self.X) * self.y[:, None]
+            out = namespace(self.X).concat([labelled, extras], axis=1)
+        elif self.n * self.d > CACHED_ENTRIES:
             return None
-        out = np.empty((self.n, self.d + extras.shape[1]))
-        for rows, block in self._blocks():
-            dense = block.toarray() if sp.issparse(block) else block
-            np.multiply(dense, self.y[rows, None], out=out[rows, : self.d])
-        out[:, self.d :] = extras
+        else:
+            X = self.X.toarray() if sp.issparse(self.X) else self.X
+            out = np.empty((self.n, self.d + extras.shape[1]))
+            labelled = np.multiply(X, self.y[:, None], out=out[:, : self.d])
+            out[:, self.d :] = extras
+        if "_norms" not in self.__dict__:
+            norm = namespace(labelled).linalg.vector_norm
+            self.__dict__["_norms"] = norm(labelled, axis=1)
         return out
 
     def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -293,10 +301,6 @@ class Rows(ABC):
 class DenseRows(Rows):
     """Rows of a dense array of any namespace, float32 or float64."""
 
-    def __init__(self, X, y, passes=None):
-        super().__init__(X, y, passes)
-        self._foreign = is_foreign(X)
-
     @property
     def _block_rows(self):
         if self.X.dtype == namespace(self.X).float64:
@@ -324,12 +328,6 @@ class DenseRows(Rows):
             block = buffer[: rows.stop - start]
             block[...] = self.X[rows]
             yield rows, block
-
-    def table(self, extras):
-        if not self._foreign:
-            return super().table(extras)
-        labelled = float64(self.X) * self.y[:, None]
-        return namespace(self.X).concat([labelled, extras], axis=1)
 
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))

@@ -83,9 +83,14 @@ class Noise(ABC):
     def check_features(self, n_features: int) -> None:  # noqa: B027 (most fit all)
         """Refuse a shape that was made for another number of features."""
 
-    def normalized(self) -> tuple[Noise, float]:
-        """A shape of usual size, and the power of two it has to be multiplied by."""
-        return self, 1.0
+    @property
+    def magnitude(self) -> float:
+        """The power of two next to the largest noise scale; 1 where there is none."""
+        return 1.0
+
+    def divided(self, factor: float) -> Noise:
+        """The shape `factor` times smaller, where there are noise scales to divide."""
+        return self
 
     def degrees(self, n_features: int) -> int:
         """In how many directions the noise moves a sample."""

@@ -21,7 +21,6 @@ import scipy.sparse as sp
 from wideberth.problem.limits import power_of_two
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import as_rows
-from wideberth.problem.shape import Noise
 
 __all__ = ["EXTREME", "USUAL", "Step", "Units", "in_units"]
 
@@ -74,8 +73,12 @@ def in_units(problem: Problem, size: float, heaviest: float) -> tuple[Problem, U
     `size` is ‖X‖ (Frobenius) or infinite, `heaviest` the largest weight there will be,
     or 0 where that depends on the units.
     """
-    noise, stretch = _usual_noise(problem.noise)
-    usual = _is_usual(problem.rows.X, size)
+    noise, stretch = problem.noise, problem.noise.magnitude
+    if 1 / USUAL <= stretch <= USUAL:
+        stretch = 1.0
+    entries = problem.n * problem.rows.d  # ‖X‖ may tell already that they are usual
+    usual = math.sqrt(entries) / USUAL <= size <= USUAL
+    usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
     usual = usual and (heaviest >= 1 / EXTREME or heaviest == 0)
     sigma = 1.0 if usual else _sigma(problem.rows.X, heaviest)
     if not heaviest * sigma * sigma * problem.n < _LARGEST:
@@ -94,7 +97,7 @@ def in_units(problem: Problem, size: float, heaviest: float) -> tuple[Problem, U
             rows=rows,
             weights=problem.weights * sigma * sigma,
             radii=problem.radii / sigma * stretch,
-            noise=noise,
+            noise=noise.divided(stretch),
             intercept=_penalty(problem.intercept, sigma),
         )
     return changed, units
@@ -113,14 +116,6 @@ def _penalty(penalty: float | None, sigma: float) -> float | None:
     return scaled
 
 
-def _usual_noise(noise: Noise) -> tuple[Noise, float]:
-    """Noise scales of usual size, and the factor that the radii take on."""
-    usual, factor = noise.normalized()
-    if 1 / USUAL <= factor <= USUAL:
-        return noise, 1.0
-    return usual, factor
-
-
 def _sigma(X, heaviest: float) -> float:
     """The power of two that makes the largest entry at most 1.
 
@@ -133,14 +128,6 @@ def _sigma(X, heaviest: float) -> float:
         least = math.frexp(1 / EXTREME)[1] - math.frexp(heaviest)[1]
         exponent = max(exponent, least // 2)
     return power_of_two(exponent)
-
-
-def _is_usual(X, size: float) -> bool:
-    """Whether the largest entry is of usual size; ‖X‖ = `size` may tell already."""
-    entries = X.shape[0] * X.shape[1]
-    if math.sqrt(entries) / USUAL <= size <= USUAL:
-        return True
-    return 1 / USUAL <= _largest_entry(X) <= USUAL
 
 
 def _largest_entry(X) -> float:

@@ -6,6 +6,7 @@ Labels have a module of their own, `labels`.
 from __future__ import annotations
 
 import numbers
+import sys
 from decimal import Decimal
 from os import PathLike
 
@@ -17,14 +18,10 @@ from wideberth.problem.arrays import host, is_dask, is_foreign
 __all__ = [
     "as_array",
     "check_data",
-    "check_flag",
-    "check_intercept",
     "check_jobs",
+    "check_number",
     "check_per_sample",
-    "check_positive",
-    "check_size",
     "check_vector",
-    "check_whole",
     "is_missing",
     "measured_data",
     "read_intercept",
@@ -34,6 +31,8 @@ __all__ = [
     "refuse_text",
     "short",
 ]
+
+_LARGEST = sys.float_info.max
 
 
 # -- arrays of numbers ---------------------------------------------------------------
@@ -199,7 +198,8 @@ def check_data(X, name: str = "X"):
 
 def measured_data(X, name: str = "X"):
     """`check_data`, with ‖X‖ (Frobenius; infinite where its square overflows)."""
-    X = _as_matrix(X, name)
+    if type(X) is not np.ndarray or X.dtype not in (np.float32, np.float64):
+        X = _as_matrix(X, name)
     if X.ndim != 2:
         raise ValueError(
             f"{name} has {X.ndim} dimension(s); it must have two: samples × features."
@@ -212,20 +212,17 @@ def measured_data(X, name: str = "X"):
     # A sum of squares is finite unless an entry is not (or it overflows), and takes
     # no n×d temporary.
     with np.errstate(all="ignore"):
-        square = float(_square(values))
+        if values.flags.c_contiguous or values.flags.f_contiguous:
+            # Not every BLAS reads numbers that are not aligned, and NumPy asks it to.
+            flat = np.require(values.ravel(order="K"), requirements="A")
+            square = float(np.vdot(flat, flat))
+        else:
+            square = float(np.einsum("ij,ij->", values, values))
     if not np.isfinite(square):
         if not np.isfinite(values).all():
             raise ValueError(_where_not_finite(X, name))
         square = np.inf
     return X, square**0.5
-
-
-def _square(values: np.ndarray):
-    if values.flags.c_contiguous or values.flags.f_contiguous:
-        # Not every BLAS reads numbers that are not aligned, and NumPy asks it to.
-        flat = np.require(values.ravel(order="K"), requirements="A")
-        return np.vdot(flat, flat)
-    return np.einsum("ij,ij->", values, values)
 
 
 def _as_matrix(X, name):
@@ -265,9 +262,11 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
 
     A number is broadcast without using memory.
     """
-    array = as_array(value, name)
+    plain = type(value) in (float, int, np.ndarray)
+    array = np.asarray(value) if plain else as_array(value, name)
     if array.ndim == 0:
-        if not _is_number(array[()]):
+        number = isinstance(array[()], numbers.Real)
+        if not number or array.dtype == bool:
             raise _not_per_sample(value, n, name)
     elif array.dtype.kind not in "biuf":
         try:
@@ -308,69 +307,44 @@ def check_vector(value, length: int, name: str) -> np.ndarray:
     return array
 
 
-def _require(holds, value, name: str, wanted: str) -> None:
-    if not holds:
+def check_number(
+    value, name: str, wanted: str = "", *, positive: bool = False, whole: bool = False
+) -> float:
+    """Return one finite number ≥ 0 as float: > 0 if `positive`, ≥ 1 if `whole`.
+
+    `wanted` says in an error what it must be, where there is more to say about it.
+    """
+    if getattr(value, "ndim", None) == 0:
+        value = as_array(value, name)[()]
+    real = isinstance(value, numbers.Integral if whole else numbers.Real)
+    number, least = real and not isinstance(value, bool | np.bool_), int(whole)
+    if not number or not least <= value <= _LARGEST or (positive and value == 0):
+        words = "a finite number > 0" if positive else "one finite number ≥ 0"
+        wanted = wanted or ("a whole number ≥ 1" if whole else words)
         raise ValueError(f"{name}={short(value)} must be {wanted}.")
-
-
-def check_positive(value, name: str) -> float:
-    """Return a finite number > 0 as float."""
-    positive = _is_number(value) and 0 < float(value) < float("inf")
-    _require(positive, value, name, "a finite number > 0")
     return float(value)
-
-
-def check_size(value, name: str) -> float:
-    """Return one finite number ≥ 0 as float."""
-    _require(np.ndim(value) == 0, value, name, "one number ≥ 0")
-    return float(check_per_sample(value, 1, name)[0])
-
-
-def check_whole(value, name: str) -> int:
-    """Return a whole number ≥ 1 as int."""
-    whole = _is_number(value) and isinstance(value, numbers.Integral)
-    _require(whole and value >= 1, value, name, "a whole number ≥ 1")
-    return int(value)
-
-
-def check_flag(value, name: str) -> bool:
-    """Return True or False; text such as "no" would count as True."""
-    known = isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1)
-    _require(known, value, name, "True or False")
-    return bool(value)
 
 
 def check_jobs(n_jobs) -> None:
     """None, or a whole number as joblib counts them; 0 is none."""
-    known = n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs != 0)
-    wanted = "None or a whole number other than 0 (−1: all cores)"
-    _require(known, n_jobs, "n_jobs", wanted)
-
-
-def check_intercept(intercept) -> float | None:
-    """None (no intercept), 0 (free) or λ_b > 0 (penalised by ½λ_b b²)."""
-    if intercept is None:
-        return None
-    known = _is_number(intercept) and 0 <= float(intercept) < float("inf")
-    wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
-    _require(known, intercept, "intercept", wanted)
-    return float(intercept)
+    if n_jobs is not None and not (isinstance(n_jobs, numbers.Integral) and n_jobs):
+        raise ValueError(
+            f"n_jobs={short(n_jobs)} must be None or a whole number other than 0 (−1: "
+            "all cores)."
+        )
 
 
 def read_intercept(fit_intercept, intercept_penalty) -> float | None:
     """None, 0 or λ_b from what the user says about the intercept."""
-    fit_intercept = check_flag(fit_intercept, "fit_intercept")
-    penalty = check_size(intercept_penalty, "intercept_penalty")
+    flag = isinstance(fit_intercept, bool | np.bool_ | numbers.Integral)
+    if not flag or fit_intercept not in (0, 1):  # text such as "no" would be True
+        raise ValueError(f"fit_intercept={short(fit_intercept)} must be True or False.")
+    penalty = check_number(intercept_penalty, "intercept_penalty")
     if not fit_intercept and penalty:
         raise ValueError(
             f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
         )
     return penalty if fit_intercept else None
-
-
-def _is_number(value) -> bool:
-    """Whether this is one real number; True and False are none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def short(value) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import fill
 from wideberth.problem.limits import BLOCK_ROWS, EPS
 from wideberth.problem.presolve import check_radii, presolve
@@ -138,7 +138,7 @@ def screen(
         point, dual = problem.at(w, b), problem.dual_at(alpha)
     null = null_point(problem)
     point = point if tells_something(point, null) else null
-    found = screen_points(problem, point, dual, region=region, test=test)
+    found = screen_points(problem, Pair(point, dual), region=region, test=test)
     where = None if found.region is None else units.region(found.region)
     return replace(found, region=where)
 
@@ -160,8 +160,7 @@ def tells_something(point: PrimalPoint, null: PrimalPoint) -> bool:
 
 def screen_points(
     problem: Problem,
-    point: PrimalPoint,
-    dual: DualPoint,
+    pair: Pair,
     *,
     region: str = "ellipsoid",
     test: str | None = None,
@@ -171,7 +170,7 @@ def screen_points(
     The quick test (`bounds.quick_test`) needs no pass over the data if w = w(α)
     and noise is ℓ2.
     """
-    where = build_region(region, problem, point, dual)
+    where = build_region(region, problem, pair)
     allowed = nameable_tests(problem, region)
     if test is not None and test not in allowed:
         raise ValueError(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem import Certificate, Folded, Pair, Problem
 from wideberth.problem.arrays import namespace
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.screening.bounds import quick_test
@@ -93,7 +93,7 @@ class Screener:
     >>> screener = Screener(problem)                                # doctest: +SKIP
     >>> while not done:                                             # doctest: +SKIP
     ...     step on screener.problem
-    ...     kept = screener.update(point, dual)  # indices kept, or None
+    ...     kept = screener.update(pair)  # indices kept, or None
     """
 
     def __init__(
@@ -116,20 +116,16 @@ class Screener:
         """The problem as reduced so far."""
         return self.reduction.problem
 
-    def update(
-        self, point: PrimalPoint, dual: DualPoint, least: float = 0.0
-    ) -> np.ndarray | None:
+    def update(self, pair: Pair, least: float = 0.0) -> np.ndarray | None:
         """Screen from points of the current problem; shrink it if worth while.
 
         Returns which of its samples are kept, as a mask, or None if it stays as it is:
         when no more than the share `least` of them was decided.
         """
-        if self.region is None or self.problem.n == 0 or dual.value == -np.inf:
+        if self.region is None or self.problem.n == 0 or pair.dual.value == -np.inf:
             return None
         test = quick_test(self.problem, self.region)
-        partition = screen_points(
-            self.problem, point, dual, region=self.region, test=test
-        )
+        partition = screen_points(self.problem, pair, region=self.region, test=test)
         if partition.share <= least:
             return None
         self.reduction = self.reduction.shrink(partition)

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
+from wideberth.problem import Pair, Problem
 from wideberth.problem.rows import gamma
 
 __all__ = ["REGIONS", "Curvature", "Region", "build_region"]
@@ -65,17 +65,17 @@ class Region:
     anchor: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def gap_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
+def gap_ball(problem: Problem, pair: Pair) -> Region:
     """Ball about the primal point (theory §4.1)."""
-    gap = Certificate.of(point, dual).bound
+    point, gap = pair.point, pair.certificate.bound
     radius = np.sqrt(2 * gap) * (1 + gamma(4))
     norm_bound = float(np.linalg.norm(point.w) + radius)
     return Region(point.w, point.b, point.margins, float(radius), gap, norm_bound)
 
 
-def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
+def midpoint_ball(problem: Problem, pair: Pair) -> Region:
     """Ball about the midpoint of w and w(α) (theory §4.2)."""
-    gap = Certificate.of(point, dual).bound
+    point, dual, gap = pair.point, pair.dual, pair.certificate.bound
     same = point.w is dual.w or np.array_equal(point.w, dual.w)
     anchor_margins = point.margins if same else problem.rows.margins(dual.w)
     apart = float(np.linalg.norm(point.w - dual.w))
@@ -98,9 +98,9 @@ def midpoint_ball(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
     )
 
 
-def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Region:
+def curved_region(problem: Problem, pair: Pair) -> Region:
     """The midpoint ball narrowed by the noise term (theory §4.3); the ball if s = 0."""
-    ball = midpoint_ball(problem, point, dual)
+    ball, dual = midpoint_ball(problem, pair), pair.dual
     s = dual.s
     if s <= 0 or not np.isfinite(1 / s):
         return ball
@@ -125,15 +125,13 @@ def curved_region(problem: Problem, point: PrimalPoint, dual: DualPoint) -> Regi
 REGIONS = {"gap": gap_ball, "midpoint": midpoint_ball, "ellipsoid": curved_region}
 
 
-def build_region(
-    kind: str, problem: Problem, point: PrimalPoint, dual: DualPoint
-) -> Region:
+def build_region(kind: str, problem: Problem, pair: Pair) -> Region:
     """Build the region called `kind`: "gap", "midpoint" or "ellipsoid" (strongest)."""
     if kind not in REGIONS:
         raise ValueError(
             f"region={kind!r} is not known; choose one of {sorted(REGIONS)}."
         )
-    return REGIONS[kind](problem, point, dual)
+    return REGIONS[kind](problem, pair)
 
 
 def _subgradient(problem, dual, ball) -> tuple[np.ndarray, np.ndarray, float]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -33,8 +34,7 @@ from wideberth.screening import Partition, Screener, null_point, screen_points
 from wideberth.screening.bounds import quick_test
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.newton import ridge_start
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.polish import best_of, polished
 
 __all__ = [
@@ -56,6 +56,10 @@ CONIC_PUSH = 1e10
 _SMALL_PUSH = 1e6
 
 
+#: What is tried: a solver, or one on another form of the problem.
+Solve = Callable[[Problem, Control], Outcome | None]
+
+
 @dataclass(frozen=True)
 class Attempt:
     """A solver on another form of the problem.
@@ -67,15 +71,12 @@ class Attempt:
     change: Callable[[Problem], Problem | None]
     solver: Callable[[Problem, Control], Outcome]
 
-    def run(self, problem: Problem, control: Control) -> Outcome | None:
-        """What it finds, on the problem as given; None where arithmetic fails."""
+    def __call__(self, problem: Problem, control: Control) -> Outcome | None:
+        """What it finds, on the problem as given."""
         changed = self.change(problem)
         if changed is None:
             return None
-        try:
-            found = self.solver(changed, control)
-        except (ArithmeticError, np.linalg.LinAlgError, conic.ConicError):
-            return None
+        found = self.solver(changed, control)
         if changed is problem:
             return found
         return Outcome(problem.at(found.point.w), problem.dual_at(found.dual.alpha))
@@ -85,18 +86,23 @@ def prove(
     problem: Problem,
     control: Control,
     found: Outcome | None = None,
-    first: Attempt | None = None,
+    first: Solve | None = None,
 ) -> Outcome:
     """The best pair of points of what is known and of all attempts that are needed.
 
-    Where all of them fail it is w = 0 and α = 0, which prove little but harm nobody.
+    An attempt whose arithmetic fails has found nothing. Where all of them fail the
+    answer is w = 0 and α = 0, which prove little but harm nobody.
     """
     if found is not None:
         found = polished(problem, found, control.tol)
-    for attempt in _attempts(problem, first):
-        if found and control.judge(found).status != "out of precision":
+    attempts: Iterator[Solve] = _second_attempts(problem)
+    for attempt in attempts if first is None else chain([first], attempts):
+        if found and control.status(found.certificate) != "out of precision":
             break
-        new = attempt.run(problem, control)
+        try:
+            new = attempt(problem, control)
+        except (ArithmeticError, np.linalg.LinAlgError, conic.ConicError):
+            continue
         if new is not None:
             new = _null_if_optimal(problem, new, control.tol)
             new = polished(problem, new, control.tol)
@@ -110,7 +116,7 @@ def prove(
 def proven(problem: Problem, found: Outcome, region: str) -> Partition:
     """Samples decided by a pair of points; one test does, the gap being small."""
     test = quick_test(problem, region)
-    return screen_points(problem, found.point, found.dual, region=region, test=test)
+    return screen_points(problem, found, region=region, test=test)
 
 
 def affordable(problem: Problem) -> bool:
@@ -172,11 +178,7 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
     spanned = span_of_rows(screener.problem)
     small = spanned.problem
     with np.errstate(all="ignore"):  # what comes of it is checked
-        start = ridge_start(small)
-        if not np.isfinite(start.margins).all():
-            nothing = np.zeros(small.n)
-            start = Start(np.zeros(small.rows.d), 0.0, nothing, nothing + 0.5)
-        method = EvenBarrier(small, start)
+        method = EvenBarrier(small)
         best, smallest = (method.w, method.alpha), np.inf
         for _ in range(MOST_STEPS):
             if control.exhausted() or method.relative_gap <= LITTLE * control.target:
@@ -235,10 +237,8 @@ _CONES = (
 )
 
 
-def _attempts(problem: Problem, first: Attempt | None) -> Iterator[Attempt]:
-    """The first attempt, and for small problems the others that suit them."""
-    if first is not None:
-        yield first
+def _second_attempts(problem: Problem) -> Iterator[Attempt]:
+    """For small problems, the attempts that suit their noise."""
     if not affordable(problem):
         return
     fold = problem.folded

@@ -11,15 +11,17 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
+from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.validation import check_positive, check_whole
+from wideberth.problem.presolve import cap_weights
+from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
 __all__ = [
@@ -73,12 +75,15 @@ class Control:
         return min(self.tol, self.aim)
 
     def rougher(self, tol: float) -> Control:
-        """The same limits for a helper problem of its own accuracy, and silent."""
-        return Control(tol, self.max_iter, self.deadline, steps=self.steps)
+        """The same limits for a helper problem, which is silent and not screened."""
+        helper = Control(tol, self.max_iter, self.deadline, steps=self.steps)
+        helper.screening, helper.rng = None, self.rng
+        return helper
 
     def exhausted(self) -> bool:
         """Whether no further step may be taken."""
-        return self.interrupted() or self.steps >= self.max_iter
+        late = time.perf_counter() > self.deadline
+        return self.stopped or late or self.steps >= self.max_iter
 
     def interrupted(self) -> bool:
         """Whether the callback or the clock put an end to it."""
@@ -96,7 +101,9 @@ class Control:
 
     def judge(self, found: Outcome) -> Outcome:
         """What was found, with the word for how the run ended."""
-        return replace(found, status=self.status(found.certificate))
+        judged = copy(found)  # with its certificate, which `replace` would drop
+        vars(judged)["status"] = self.status(found.certificate)
+        return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:
         """Note a certified point; the callback may ask to stop by returning True.
@@ -123,14 +130,15 @@ def make_control(
     entries: float, tol, max_iter, max_seconds, callback, started: float
 ) -> Control:
     """Check the limits of a run; on small data it aims beyond its tolerance."""
-    max_iter, tol = check_whole(max_iter, "max_iter"), check_positive(tol, "tol")
+    max_iter = int(check_number(max_iter, "max_iter", whole=True))
+    tol = check_number(tol, "tol", positive=True)
     if callback is not None and not callable(callback):
         raise ValueError(
             f"callback={callback!r} must be a function of one dict, or None."
         )
     deadline = np.inf
     if max_seconds is not None:
-        deadline = started + check_positive(max_seconds, "max_seconds")
+        deadline = started + check_number(max_seconds, "max_seconds", positive=True)
     aim = max(tol * tol, PROVABLE) if entries <= CACHED_ENTRIES else np.inf
     return Control(tol, max_iter, deadline, callback, started=started, aim=aim)
 
@@ -171,12 +179,6 @@ class Solver(ABC):
         samples whose dual weight is known already. Both may be ignored.
         """
 
-    def check(self, problem: Problem) -> None:
-        """Refuse a problem that the solver does not support."""
-        reason = self.supports(problem)
-        if reason is not None:
-            raise ValueError(reason)
-
     def solve(
         self,
         problem: Problem,
@@ -186,8 +188,19 @@ class Solver(ABC):
         decided: Partition | None = None,
     ) -> Outcome:
         """Solve a problem as far as `control` allows; the outcome has its status."""
-        self.check(problem)
-        return control.judge(self.run(problem, control, start, decided))
+        if (reason := self.supports(problem)) is not None:
+            raise ValueError(reason)
+        easier = cap_weights(problem, self.weight_limit)
+        if easier is problem:
+            return control.judge(self.run(problem, control, start, decided))
+        if start is not None:
+            alpha = np.minimum(start.dual.alpha, easier.weights)
+            start = Outcome(
+                easier.at(start.point.w, start.point.b), easier.dual_at(alpha)
+            )
+        found = self.run(easier, control, start, None)
+        point, dual = problem.at(found.point.w), problem.dual_at(found.dual.alpha)
+        return control.judge(Outcome(point, dual))
 
     def along(self, problem: Problem, control: Control) -> PathSolver:
         """The solver for problems on the same rows that follow one another."""
@@ -222,6 +235,7 @@ class PathSolver:
         """Hear that C starts anew, under another radius."""
 
 
+@dataclass
 class Best:
     """The best primal and the best dual point of a run that screens while it goes.
 
@@ -229,19 +243,29 @@ class Best:
     only look worse than they are.
     """
 
-    def __init__(self, screener: Screener):
-        self.screener = screener
-        self.found: Outcome = None  # type: ignore[assignment]  # set by the first point
+    screener: Screener
+    found: Outcome = None  # type: ignore[assignment]  # set by the first point
 
-    def keep(self, point: PrimalPoint, dual: DualPoint) -> None:
-        """Take in points of the problem as screened now."""
-        whole = self.screener.reduction.unfold(dual.alpha)
-        new = Outcome(point, replace(dual, alpha=whole))
-        old = new if self.found is None else self.found
-        self.found = Outcome(
-            min(old.point, new.point, key=lambda point: point.value),
-            max(old.dual, new.dual, key=lambda dual: dual.value),
-        )
+    def keep(self, new: Outcome) -> None:
+        """Take in points of the problem as screened now.
+
+        Their arrays are kept: hand over copies of those that change later.
+        """
+        if self.screener.problem is not self.screener.reduction.full:
+            whole = self.screener.reduction.unfold(new.dual.alpha)
+            new = Outcome(new.point, replace(new.dual, alpha=whole))
+        old = self.found
+        if old is None:
+            self.found = new
+            return
+        lower = new.point.value < old.point.value
+        higher = new.dual.value > old.dual.value
+        if lower and higher:
+            self.found = new
+        elif lower or higher:
+            self.found = Outcome(
+                new.point if lower else old.point, new.dual if higher else old.dual
+            )
 
     def certified(self, tol: float) -> bool:
         """Whether the best points meet the tolerance on all rows of the problem."""

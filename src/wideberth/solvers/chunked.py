@@ -13,7 +13,7 @@ from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.noise import as_shape
-from wideberth.problem.validation import check_positive, check_size, read_intercept
+from wideberth.problem.validation import check_number, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.tall import TallOutcome, solve_tall
@@ -29,7 +29,7 @@ def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
     """Open the data and train on it; the parameters are those of `solve`."""
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
-        radius = check_size(radius, "radius")
+        radius = check_number(radius, "radius")
     source = open_data(
         X,
         y,
@@ -123,8 +123,8 @@ def _terms(
         )
     return Terms(
         source.d,
-        check_positive(C, "C"),
-        check_size(radius, "radius"),
+        check_number(C, "C", positive=True),
+        check_number(radius, "radius"),
         shape,
         read_intercept(fit_intercept, intercept_penalty),
         classes,

@@ -112,13 +112,7 @@ class Coordinate(Solver):
         found = ascent.solve(None if start is None else start.dual.alpha)
         if not ascent.gave_up:
             return found
-        return solve_newton(
-            problem,
-            control,
-            region=control.screening,
-            random_state=control.rng,
-            decided=decided,
-        )
+        return solve_newton(problem, control, None, decided)
 
 
 class _Pace:
@@ -188,12 +182,12 @@ class _Ascent:
         while True:
             point, gap = self._look()
             if self._decisive(point, gap):
-                dual = self._certify(point, gap)
-                gap = point.value - dual.value
+                found = self._certify(point, gap)
+                gap = found.gap
                 if self.best.certified(self.control.tol) or self.control.exhausted():
                     return self.best.finish()
                 if self._may_screen():
-                    self._screen(point, dual)
+                    self._screen(found)
             self.pace.note(gap, 0.5 * self.control.tol * point.value)
             self.idle = 0 if gap < self.smallest else self.idle + 1
             self.smallest = min(gap, self.smallest)
@@ -262,18 +256,19 @@ class _Ascent:
         over = self.control.exhausted() or self.intercept is not None
         return met or over or self._may_screen()
 
-    def _certify(self, point: PrimalPoint, inner_gap: float) -> DualPoint:
+    def _certify(self, point: PrimalPoint, inner_gap: float) -> Outcome:
         """Evaluate α on the screened problem, d afresh; note the gap."""
         problem, alpha = self.screener.problem, self.at.alpha
         dual = problem.dual_at(alpha) if self.dual is None else self.dual
         if self.intercept is not None:
             self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
-        certificate = problem.certificate(point, dual)
+        # A copy, for sweeps go on in the array itself.
+        found = Outcome(point, replace(dual, alpha=dual.alpha.copy()))
         passes = self.full.rows.passes.count
-        self.control.record(passes, certificate, self.screener.counts)
-        self.best.keep(point, dual)
-        return dual
+        self.control.record(passes, found.certificate, self.screener.counts)
+        self.best.keep(found)
+        return found
 
     # -- one round -----------------------------------------------------------------
 
@@ -282,8 +277,8 @@ class _Ascent:
         repays = self.pace.known and self.pace.left >= self.settings.repaying_epochs
         return repays and self.screener.region is not None
 
-    def _screen(self, point: PrimalPoint, dual: DualPoint) -> None:
-        kept = self.screener.update(point, dual, self.settings.least_screened)
+    def _screen(self, found: Outcome) -> None:
+        kept = self.screener.update(found, self.settings.least_screened)
         if kept is not None:
             self.slack = self.slack[kept]
             self._enter(self.at.alpha[kept])

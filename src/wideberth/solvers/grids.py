@@ -6,7 +6,7 @@ import numpy as np
 
 from wideberth.problem.endpoints import saturation_scale
 from wideberth.problem.presolve import Presolved
-from wideberth.problem.validation import check_per_sample, check_positive, refuse_masked
+from wideberth.problem.validation import check_number, check_per_sample, refuse_masked
 
 __all__ = ["C_range", "read_Cs", "read_radii"]
 
@@ -64,4 +64,6 @@ def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:
             f"Cs={Cs!r} must be a whole number ≥ 1, how many values, or a list of "
             "numbers > 0, the values."
         )
-    return np.array([check_positive(value, "Cs") for value in values.tolist()])
+    return np.array(
+        [check_number(value, "Cs", positive=True) for value in values.tolist()]
+    )

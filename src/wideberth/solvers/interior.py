@@ -32,7 +32,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import Problem
-from wideberth.problem.arrays import at_least, fill, host, like, namespace
+from wideberth.problem.arrays import at_least, host, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Cone, cholesky
 from wideberth.solvers.newton_settings import SETTINGS
@@ -53,16 +53,19 @@ class Start:
 class InteriorPoint:
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
+    Without a start it begins at least squares on the slacks.
+
     Both complementarity pairs of the hinge are kept as one: `room` = (1−a, a) and
     `force` = (p, q), arrays of shape (2, n), with room·force → μ.
     """
 
-    def __init__(self, problem: Problem, start: Start):
+    def __init__(self, problem: Problem, start: Start | None = None):
         fold = problem.folded
         noisy = namespace(problem.radii).any(problem.radii)
         self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
         self._adopt(problem)
         d, xp = problem.rows.d, self.xp
+        start = self._least_squares() if start is None else start
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
             size = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
@@ -81,9 +84,31 @@ class InteriorPoint:
         upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
         self.recent_move = 0.0 * upper
-        self._combine()
+        self.combined = self._lift(self.alpha) + self.folded
         self.cone = Cone(self) if self.noisy else None
         self._measure()
+
+    def _least_squares(self) -> Start:
+        """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise, whose α is ½c_i u_i.
+
+        From nothing where weights or features are out of all proportion.
+        """
+        d, half = self.problem.rows.d, 0.5 * self.c
+        matrix, right = self._curvature(half), self._lift(half) + self.folded
+        matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
+        if self.noisy:  # t stays 0
+            matrix[d, :] = matrix[:, d] = right[d] = 0.0
+            matrix[d, d] = 1.0
+        if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
+            matrix[-1, -1] = 1.0
+        factor = cholesky(matrix)
+        x = right if factor is None else lapack.dpotrs(factor, right, lower=1)[0]
+        b = 0.0 if self.problem.intercept is None else float(x[-1])
+        x[d:] = 0.0
+        margins = self._change(x)
+        if factor is None or not self.xp.all(self.xp.isfinite(margins)):
+            x, b, margins = np.zeros_like(x), 0.0, 0.0 * self.c
+        return Start(x[:d], b, margins, 0.5 * (1 - margins - self.problem.y * b))
 
     def _set_products(self, margins, extra: list[float]) -> float:
         """Products and slacks at x = (w, extra); the mean distance from the margin."""
@@ -119,9 +144,9 @@ class InteriorPoint:
             columns.append(problem.y)
             penalties.append(problem.intercept)
             folded.append(0.0 if fold is None else fold.balance)
-        self.extras = fill(problem.weights, (problem.n, len(columns)), 0.0)
-        for k, column in enumerate(columns):
-            self.extras[:, k] = column
+        self.extras = problem.weights[:, None][:, :0]
+        if columns:
+            self.extras = self.xp.stack(columns, axis=1)
         self.table = problem.rows.table(self.extras)
         self.penalty = np.concatenate((np.ones(d), penalties))
         self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
@@ -186,10 +211,6 @@ class InteriorPoint:
         scaled = self.table * self.xp.sqrt(weights)[:, None]
         return host(scaled.T @ scaled)
 
-    def _combine(self) -> None:
-        """Σα_i e_i, folded samples included."""
-        self.combined = self._lift(self.alpha) + self.folded
-
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""
         problem, x, d = self.problem, self.x, self.problem.rows.d
@@ -220,7 +241,7 @@ class InteriorPoint:
 
     def resync(self) -> None:
         """Compute Σα_i e_i afresh; the identity that carries it drifts by rounding."""
-        self._combine()
+        self.combined = self._lift(self.alpha) + self.folded
         self._measure()
 
     # -- one step ----------------------------------------------------------------

@@ -23,17 +23,15 @@ same way over data that cannot be held, and solves what it gathers by `solve_gat
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import lapack
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
-from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.newton_settings import SETTINGS, NewtonSettings
@@ -43,7 +41,6 @@ __all__ = [
     "NewtonSettings",
     "Rounds",
     "nearest_share",
-    "ridge_start",
     "rms",
     "solve_gathered",
     "solve_newton",
@@ -57,29 +54,21 @@ _STEPS_ON_GROUPS = 200
 def solve_newton(
     problem: Problem,
     control: Control,
-    *,
-    region: str | None = "ellipsoid",
-    init: tuple[np.ndarray, float] | None = None,
-    random_state=None,
+    start: Outcome | None = None,
     decided: Partition | None = None,
 ) -> Outcome:
-    """Solve to `control.tol`, starting from (w, b) where `init` gives one.
+    """Solve to `control.tol`, from the primal point of `start` where there is one.
 
     Samples that `decided` settles are not read before the final certificate.
     """
-    if not problem.noise.smooth:
-        raise ValueError(
-            f"The Newton solver needs smooth noise ('l2' or per-feature scales), not "
-            f"{problem.noise.name!r}; use solver='conic' for that shape."
-        )
     if problem.n < problem.rows.d and problem.noise.isotropic:
-        return _solve_wide(problem, control, region, decided)
-    rounds = Rounds(problem, control, region, decided)
-    if init is None:
-        rng = np.random.default_rng(random_state)
-        return rounds.solve(*_sampled_start(problem, control, rng))
-    point = problem.at(*init)
-    return rounds.solve(point, nearest_share(point.slack))
+        return _solve_wide(problem, control, decided)
+    rounds = Rounds(problem, control, decided)
+    if start is not None:
+        return rounds.solve(start.point, nearest_share(start.point.slack))
+    if problem.n <= SETTINGS.direct_rows:
+        return rounds.solve()
+    return rounds.solve(*_sampled_start(problem, control))
 
 
 def solve_gathered(
@@ -91,24 +80,26 @@ def solve_gathered(
     """Solve rows handed over by chunks, all of them near the margin at `start`.
 
     Without a start nothing is known of them. Where rows live in another array library
-    products are nearly free, and the engine runs alone, on all of them.
+    products are nearly free, and the engine runs alone, on all of them. Nothing is
+    screened; `control` is that of these rows alone.
     """
+    control.screening, control.rng = None, np.random.default_rng(random_state)
     if is_foreign(problem.y):
         return _solve_foreign(problem, control, start)
     if start is None:
-        return solve_newton(problem, control, region=None, random_state=random_state)
-    return Rounds(problem, control, None).solve(problem.at(*start))
+        return solve_newton(problem, control)
+    return Rounds(problem, control).solve(problem.at(*start))
 
 
 def solve_whole(problem: Problem, control: Control) -> Outcome:
     """Solve a problem all of whose rows matter, from nothing, by the engine alone."""
-    engine = InteriorPoint(problem, ridge_start(problem))
+    engine = InteriorPoint(problem)
     return _engine_alone(engine, control, _STEPS_ON_GROUPS)
 
 
 def _solve_foreign(problem: Problem, control: Control, start) -> Outcome:
     if start is None:
-        engine = InteriorPoint(problem, ridge_start(problem))
+        engine = InteriorPoint(problem)
     else:
         point = problem.at(*start)
         spread = max(rms(point.slack), SETTINGS.least_distance)
@@ -129,7 +120,7 @@ def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome
     return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
 
 
-def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
+def _solve_wide(problem: Problem, control: Control, decided) -> Outcome:
     """More features than rows: solve in the span of the rows, where w* must lie.
 
     ‖w‖ and ⟨w,x_i⟩ are all that matters under ℓ2 noise, so an orthonormal basis of the
@@ -138,14 +129,14 @@ def _solve_wide(problem: Problem, control: Control, region, decided) -> Outcome:
     coordinates, expand = problem.rows.rotated()
     small = replace(problem, rows=DenseRows(coordinates, problem.y))
     asked, control.tol = control.tol, 0.5 * control.tol
-    found = Rounds(small, control, region, decided).solve()
+    found = Rounds(small, control, decided).solve()
     control.tol = asked
     point = problem.at(expand(found.point.w), found.point.b)
     return Outcome(point, problem.dual_at(found.dual.alpha))
 
 
 def _sampled_start(
-    problem: Problem, control: Control, rng
+    problem: Problem, control: Control
 ) -> tuple[PrimalPoint | None, np.ndarray | None]:
     """The solution of a sample, and how far each margin may be from its value there.
 
@@ -155,16 +146,17 @@ def _sampled_start(
     small = problem.n <= SETTINGS.direct_rows
     if small or size > SETTINGS.copy_share * problem.n:
         return None, None
-    sample = Sample(problem, size, rng)
+    sample = Sample(problem, size, control.rng)
     if not sample.usable(problem) or control.exhausted():
         return None, None
     part, quiet = sample.of(problem), control.rougher(sample.accuracy)
-    found = Rounds(part, quiet, None).solve(*_sampled_start(part, quiet, rng))
+    found = Rounds(part, quiet).solve(*_sampled_start(part, quiet))
     control.steps = quiet.steps
-    error = SamplingError(part, found.point, 1 - sample.chance, rng)
+    error = SamplingError(part, found.point, 1 - sample.chance, control.rng)
     return problem.at(found.point.w, found.point.b), error(problem)
 
 
+@dataclass
 class Rounds:
     """One problem, solved by rounds: working set, engine, verification, screening.
 
@@ -173,18 +165,9 @@ class Rounds:
     were settled wrongly before. The engine runs to the relative gap `goal`.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        control: Control,
-        region: str | None,
-        decided: Partition | None = None,
-    ):
-        self.full, self.control = problem, control
-        self.screener = Screener(problem, region, decided)
-        self.best = Best(self.screener)
-        self.goal = 0.5 * control.target
-        self.smallest, self.idle = np.inf, 0
+    full: Problem
+    control: Control
+    decided: Partition | None = None
 
     def solve(
         self, point: PrimalPoint | None = None, band: np.ndarray | None = None
@@ -194,6 +177,10 @@ class Rounds:
         `point` and `band`, of the full problem, choose the first working set; without
         a band it holds all rows.
         """
+        self.screener = Screener(self.full, self.control.screening, self.decided)
+        self.best = Best(self.screener)
+        self.goal = 0.5 * self.control.target
+        self.smallest, self.idle = np.inf, 0
         problem = self.screener.problem
         self.point, self.pinned = point, np.zeros(problem.n, dtype=bool)
         self.band = np.full(self.full.n, np.inf) if band is None else band
@@ -227,7 +214,7 @@ class Rounds:
         problem, point = self.screener.problem, self.point
         work = Reduction.of(problem)
         if point is None:
-            return work, InteriorPoint(problem, ridge_start(problem))
+            return work, InteriorPoint(problem)
         distance = np.abs(point.slack)
         near = (distance <= self.band) | self.pinned
         least = min(problem.n, _least_rows(problem))
@@ -290,9 +277,9 @@ class Rounds:
 
     def _finished(self, found: Outcome) -> bool:
         """Keep the best points; say whether they will do, or nothing better comes."""
-        self.best.keep(found.point, found.dual)
+        self.best.keep(found)
         if self.point is not None:
-            self.best.keep(self.point, found.dual)
+            self.best.keep(Outcome(self.point, found.dual))
         best, control = self.best.found, self.control
         self.idle = 0 if best.gap < (1 - LITTLE) * self.smallest else self.idle + 1
         self.smallest = min(self.smallest, best.gap)
@@ -314,8 +301,9 @@ class Rounds:
             point = self.point
         self.pinned |= (point.slack > 0) != (found.point.slack > 0)
         self.point = point
-        self.best.keep(point, found.dual)
-        kept = self.screener.update(point, found.dual, 1 - SETTINGS.copy_share)
+        pair = Outcome(point, found.dual)
+        self.best.keep(pair)
+        kept = self.screener.update(pair, 1 - SETTINGS.copy_share)
         if kept is not None:
             self.pinned = self.pinned[kept]
             self._restrict(kept)
@@ -358,27 +346,3 @@ def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
 def rms(values: np.ndarray) -> float:
     """Root of the mean square."""
     return float(namespace(values).mean(values * values)) ** 0.5
-
-
-def ridge_start(problem: Problem) -> Start:
-    """Least squares on the slacks: minimise ½‖w‖² + ¼Σc_i u_i², whose α is ½c_i u_i."""
-    rows, weights = problem.rows, 0.5 * problem.weights
-    extras = None if problem.intercept is None else problem.y[:, None]
-    matrix = rows.curvature(weights, extras)
-    matrix.flat[: rows.d * len(matrix) : len(matrix) + 1] += 1.0
-    right = rows.combine(weights)
-    if problem.folded is not None:
-        right = right + problem.folded.d
-    if extras is not None:
-        matrix[-1, -1] += problem.intercept
-        if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
-            matrix[-1, -1] = 1.0
-        right = np.append(right, float(weights @ problem.y))
-    factor = cholesky(matrix)
-    if factor is None:  # weights or features out of all proportion: start from nothing
-        solution = np.zeros(len(matrix))
-    else:
-        solution = lapack.dpotrs(factor, right, lower=1)[0]
-    w, b = solution[: rows.d], float(solution[-1]) if extras is not None else 0.0
-    margins = rows.margins(w)
-    return Start(w, b, margins, 0.5 * (1 - margins - problem.y * b))

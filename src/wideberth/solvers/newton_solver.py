@@ -33,16 +33,7 @@ class Newton(Solver):
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
 
-    def run(self, problem, control, start, decided):
-        """Solve from the primal point of `start`."""
-        return solve_newton(
-            problem,
-            control,
-            region=control.screening,
-            init=None if start is None else (start.point.w, start.point.b),
-            random_state=control.rng,
-            decided=decided,
-        )
+    run = staticmethod(solve_newton)
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""
@@ -63,7 +54,7 @@ class _NewtonPath(PathSolver):
             coordinates, self.expand = problem.rows.rotated()
             self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
         inner = replace(problem, rows=self.rows)
-        self.walk = Walk(inner, control.screening, control.rng)
+        self.walk = Walk(inner, control.rng)
         self.before: list[PrimalPoint | None] = []  # solutions under the radius before
         self.here: list[PrimalPoint | None] = []  # those under this radius, so far
 

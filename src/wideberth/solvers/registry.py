@@ -90,19 +90,28 @@ def check_choices(solver, screening) -> None:
         )
 
 
-def choose_solver(problem: Problem, along_path: bool = False) -> Solver:
-    """The solver that "auto" stands for: the first that supports the problem.
+def choose_solver(
+    problem: Problem, solver: str | Solver = "auto", along_path: bool = False
+) -> Solver:
+    """The solver asked for; for "auto" the first that supports the problem.
 
-    Only Newton's method gives way to the coordinate solver, where sweeps are quicker.
+    Newton's method gives way to the coordinate solver where sweeps are quicker: never
+    on small data, where it is quick anyhow and spares the compiler.
     """
-    solvers = [*_BUILT_IN.values(), *_ADDED.values()]
-    able = [solver for solver in solvers if solver.supports(problem) is None]
-    if not able:
-        raise ValueError(" ".join(str(solver.supports(problem)) for solver in solvers))
-    coordinate = _BUILT_IN["coordinate"]
-    if coordinate in able and _sweeps_are_quicker(problem, along_path):
-        return coordinate
-    return able[0]
+    if not isinstance(solver, str) or solver != "auto":
+        return get_solver(solver)
+    if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > FEW_FEATURES:
+        coordinate = _BUILT_IN["coordinate"]
+        fits = coordinate.supports(problem) is None
+        if fits and _sweeps_are_quicker(problem, along_path):
+            return coordinate
+    reasons = []
+    for candidate in [*_BUILT_IN.values(), *_ADDED.values()]:
+        reason = candidate.supports(problem)
+        if reason is None:
+            return candidate
+        reasons.append(reason)
+    raise ValueError(" ".join(reasons))
 
 
 def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
@@ -111,12 +120,10 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     Sweeps are cheap where single samples move w little, Σc_i‖z_i‖² says how much in
     all, and the more rows there are the fewer of them Newton's method reads. Its dense
     algebra grows with d³ and with rows × d²; where sweeping turns out to be hard, the
-    coordinate solver hands over to it. Where Newton is quick anyhow it spares the
-    compiler, and along a path it needs but a few steps from point to point.
+    coordinate solver hands over to it. Along a path Newton's method needs but a few
+    steps from point to point.
     """
     rows, n, d = problem.rows, problem.n, problem.rows.d
-    if n * d <= CACHED_ENTRIES or n <= FEW_FEATURES:
-        return False
     dense = rows.entries() > MOSTLY_ZERO * n * d and d <= n
     algebra_is_quick = d <= FEW_FEATURES or (dense and n * d**2 <= _SECOND)
     if along_path or not algebra_is_quick:

@@ -64,7 +64,8 @@ class Sequence:
     def __init__(
         self, problem: Problem, control: Control, solver: Solver, proofs: bool = True
     ):
-        solver.check(problem)
+        if (reason := solver.supports(problem)) is not None:
+            raise ValueError(reason)
         self.problem, self.control, self.proofs = problem, control, proofs
         self.weight_limit = solver.weight_limit
         self.solver = solver.along(problem, control)

@@ -25,7 +25,7 @@ from scipy.special import ndtr
 
 from wideberth.data.chunks import DataError, Terms
 from wideberth.data.sources import Source
-from wideberth.problem import Certificate, DualPoint, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.rows import as_rows, gamma
@@ -343,7 +343,7 @@ class _Tall:
         none, noise = np.empty(0), self.terms.noise
         rows = as_rows(np.empty((0, self.terms.d)), none)
         empty = Problem(rows, none, none, noise, self.terms.intercept)
-        return build_region("midpoint", empty, self.point, dual)
+        return build_region("midpoint", empty, Pair(self.point, dual))
 
 
 class _Poll:

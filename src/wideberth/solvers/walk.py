@@ -32,8 +32,8 @@ __all__ = ["Walk", "without_margins"]
 class Walk:
     """Solves problems that differ in weights and radii alone, one after the other."""
 
-    def __init__(self, problem: Problem, region: str | None, rng):
-        self.region, self.rng = region, rng
+    def __init__(self, problem: Problem, rng):
+        self.rng = rng
         self.past: list[
             tuple[float, PrimalPoint]
         ] = []  # at most two, the last one last
@@ -44,7 +44,7 @@ class Walk:
             size = min(sample_size(problem.n, problem.rows.d), most)
             self.sample = Sample(problem, size, rng)
             if self.sample.usable(problem):
-                self.helper = Walk(self.sample.of(problem), None, rng)
+                self.helper = Walk(self.sample.of(problem), rng)
 
     def restart(self) -> None:
         """Begin anew, on the same rows."""
@@ -76,7 +76,7 @@ class Walk:
         if predicted:
             kind = min(predicted, key=lambda kind: predicted[kind].value)
             start = predicted[kind], self._band(problem, predicted[kind].slack, kind)
-        outcome = Rounds(problem, control, self.region, decided).solve(*start)
+        outcome = Rounds(problem, control, decided).solve(*start)
         for kind, point in predicted.items():
             self._learn(kind, np.abs(outcome.point.slack - point.slack))
         self.accept(outcome.point, at)
