@@ -5,7 +5,6 @@ import pytest
 from mpmath import mp, mpf
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
-from wideberth.solvers.adapters import make_control
 
 from wideberth import RobustLinearSVC, make_robust_pipeline, solve
 from wideberth.certify import certified_radius
@@ -20,6 +19,7 @@ from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples, screen_points
 from wideberth.screening.bounds import TESTS
 from wideberth.screening.regions import Region
+from wideberth.solvers.base import make_control
 from wideberth.solvers.tall import solve_tall
 
 #: Digits of the exact values.
