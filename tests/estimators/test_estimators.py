@@ -456,7 +456,11 @@ BAD = [
     ({}, {"radius": np.full(150, np.nan)}, "radius is nan"),
     ({"noise": "l3"}, {}, "noise='l3'"),
     ({"noise": np.ones(3)}, {}, r"noise gives scales of shape \(3,\)"),
-    ({"intercept_penalty": -1.0}, {}, "intercept_penalty is -1.0"),
+    (
+        {"intercept_penalty": -1.0},
+        {},
+        "intercept_penalty=-1.0 must be one finite number ≥ 0",
+    ),
     ({"fit_intercept": False, "intercept_penalty": 1.0}, {}, "intercept_penalty=1.0"),
     ({"class_weight": "even"}, {}, "class_weight='even'"),
     ({"class_weight": {0: -1.0}}, {}, "class_weight per class is -1.0"),

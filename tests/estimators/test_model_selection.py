@@ -319,7 +319,7 @@ def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
     [
         ({"selection": "worst"}, "selection='worst'"),
         ({"scoring": "f1", "scoring_radius": 0.1}, "exclude each other"),
-        ({"scoring_radius": -1.0}, "scoring_radius is -1.0"),
+        ({"scoring_radius": -1.0}, "scoring_radius=-1.0 must be one finite number ≥ 0"),
         ({"Cs": [0.0]}, "Cs=0.0"),
         ({"Cs": -1}, "Cs=-1"),
         ({"radii": [-1.0]}, "radii is -1.0"),
