@@ -31,8 +31,8 @@ _COPIES = 3.0
 #: same benchmark: with 20, the peak is at the cap).
 _VECTORS = 30
 #: Chunks that are held while the data is read: the next, the present one and copies
-#: (the same benchmark: with 4, the peak is at the cap where rows are put in groups).
-_CHUNKS = 5
+#: (the same benchmark: with 4, the peak is 0 to 2 % below the cap).
+_CHUNKS = 4
 #: Entries of a chunk of an array on a device.
 _DEVICE_ENTRIES = 1 << 30
 #: Entries of an array on a device from which on its chunks have half as many entries,
