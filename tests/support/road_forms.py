@@ -21,7 +21,6 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from road_cases import NAMES, ROWS
-from wideberth.data import open_data
 
 
 @dataclass(frozen=True)
@@ -121,8 +120,7 @@ def _npy(case, folder):
 def _memory_map(case, folder):
     np.save(folder / "X.npy", case.X)
     mapped = np.load(folder / "X.npy", mmap_mode="r")
-    beside = {"sample_weight": case.weight, "radius": case.radii}
-    return Given(open_data(mapped, case.y, **beside))
+    return Given(mapped, case.y, case.weight, case.radii, {"memory": 2000})
 
 
 def _libsvm(case, folder):

@@ -23,8 +23,8 @@ _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _SOME = 16 * 2**30
 #: What the interpreter and its libraries take, where the system does not say.
 _INTERPRETER = 200 * 2**20
-#: Least room, in chunks, beside what the process holds: five while the data is read,
-#: and some for rows and results (a choice; with less hardly any row could be kept).
+#: Least room, in chunks, beside what the process holds: four while the data is read,
+#: and as many for rows and results (a choice; with less hardly any row could be kept).
 _LEAST_CHUNKS = 8
 
 

@@ -26,14 +26,14 @@ __all__ = ["ArraySource", "ChunkSource", "Source", "TableSource"]
 
 T = TypeVar("T")
 #: Copies of the rows in memory at a time: those handed over, a working set of them, and
-#: one under way (`python -m benchmarks.caps`: with 2, rows of 800 bytes break the cap).
+#: one under way (with 2, 150 000 × 200 float32 in a room of 60 MB take 78 MB).
 _COPIES = 3.0
-#: float64 vectors that solving takes beside the rows, as long as those are many (the
-#: same benchmark: with 20, the peak is at the cap).
+#: float64 vectors that solving takes beside the rows, as long as those are many (a
+#: choice: with it `python -m benchmarks.caps` keeps to its caps where it was run).
 _VECTORS = 30
 #: Chunks that are held while the data is read: the next, the present one and copies
-#: (the same benchmark: with 4, the peak is at the cap where rows are put in groups).
-_CHUNKS = 5
+#: (the same benchmark: peaks are up to 2 % below a cap of 280 MB).
+_CHUNKS = 4
 #: Rows that all chunks of an array on a device may hand over together.
 _DEVICE_ROWS = 4_000_000
 
