@@ -20,9 +20,10 @@ __all__ = [
 
 #: Distance from 1 to the next float64.
 EPS = float(np.finfo(np.float64).eps)
-#: Least normal float64, which takes the place of 0 where something is divided by it or
-#: has to be positive.
-TINY = float(np.finfo(np.float64).tiny)
+#: Least number that takes the place of 0 where something is divided by it or has to be
+#: positive: below all that problems in usual units hold, and yet numbers up to 10⁸ over
+#: it are within float64 (with its end, 2·10⁻³⁰⁸, tests of screening overflow).
+TINY = 1e-300
 #: Largest exponent at which a power of two and its reciprocal are normal float64.
 _LARGEST_EXPONENT = -int(np.finfo(np.float64).minexp)
 #: Share of an error that may be left over where another one is to decide: a choice, an
