@@ -185,11 +185,14 @@ def main() -> None:
     if options.list:
         for threshold in found:
             print(f"  {threshold.file}:{threshold.line}: {threshold.text}")
-    try:
-        from walk import report
-    except ImportError:
-        return
-    report()
+    from walk import breast_cancer
+
+    for fit_intercept in (True, False):
+        found = breast_cancer(fit_intercept=fit_intercept)
+        print(
+            f"functions before the first step {found['before']}, certificates "
+            f"{found['certificates']} (solve, 569×30, fit_intercept={fit_intercept})"
+        )
 
 
 if __name__ == "__main__":

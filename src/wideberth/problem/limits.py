@@ -20,8 +20,9 @@ __all__ = [
 
 #: Distance from 1 to the next float64.
 EPS = float(np.finfo(np.float64).eps)
-#: Positive number that takes the place of 0 where something is divided by it; proof:
-#: quotients of numbers up to 10⁸ are still float64.
+#: Least number that takes the place of 0 where something is divided by it or has to be
+#: positive: below all that problems in usual units hold, and yet numbers up to 10⁸ over
+#: it are within float64 (with its end, 2·10⁻³⁰⁸, tests of screening overflow).
 TINY = 1e-300
 #: Largest exponent at which a power of two and its reciprocal are normal float64.
 _LARGEST_EXPONENT = -int(np.finfo(np.float64).minexp)
