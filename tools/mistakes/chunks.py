@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant(
         "no second attempt out of core",
         "solvers/tall.py",
-        "        if exact or not found.meets(_POOR):\n",
+        "        if exact or not found.meets(LITTLE):\n",
         "        if False:\n",
         "problem/test_ends.py::test_chunks_with_weights_over_six_orders_are_solved",
     ),

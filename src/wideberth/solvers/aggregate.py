@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem import Folded, Problem
+from wideberth.problem.limits import TINY
 from wideberth.problem.rows import as_rows, gamma
 
 __all__ = ["Groups"]
@@ -53,7 +54,7 @@ class Groups:
     def of(cls, problem: Problem, slack, distance, keep_labels: bool) -> Groups:
         """Every row of a chunk as a group of its own."""
         X = problem.rows.X
-        scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), 1e-30)
+        scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), TINY)
         outstanding = np.argmax(np.abs(X) * scale, axis=1)
         upward = X[np.arange(problem.n), outstanding] > 0
         kind = _KINDS * (2 * outstanding + upward) + 2 * (problem.y > 0) + (slack > 0)

@@ -12,6 +12,7 @@ from wideberth.data.opening import names_values, open_data
 from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_number, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
@@ -20,8 +21,6 @@ from wideberth.solvers.tall import TallOutcome, solve_tall
 
 __all__ = ["solve_data", "solve_source"]
 
-#: Labels looked at in one go; the first few tell both classes, unless they are sorted.
-_LOOK = 1 << 16
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
@@ -50,8 +49,8 @@ def _binary(source: Source) -> Classes | None:
     """
     found: set = set()
     for y in source.some_labels():
-        for start in range(0, y.shape[0], _LOOK):
-            found.update(distinct(y[start : min(start + _LOOK, y.shape[0])]))
+        for start in range(0, y.shape[0], CACHED_ENTRIES):
+            found.update(distinct(y[start : min(start + CACHED_ENTRIES, y.shape[0])]))
             if len(found) >= 2:
                 break
         if len(found) >= 2:

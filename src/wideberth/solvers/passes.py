@@ -18,6 +18,7 @@ import numpy as np
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import fill, like, namespace, pick, scatter
+from wideberth.problem.limits import TINY
 from wideberth.problem.rows import as_rows
 from wideberth.screening import fold_samples
 from wideberth.screening.bounds import separable
@@ -178,7 +179,7 @@ class Look:
     def _grouped(self, number: int, problem: Problem, point: PrimalPoint) -> Answer:
         """All rows, those far from the margin in groups."""
         bounds = self._reach(problem, point)
-        bounds = np.where(np.isfinite(bounds), np.maximum(bounds, 1e-100), 1.0)
+        bounds = np.where(np.isfinite(bounds), np.maximum(bounds, TINY), 1.0)
         distance = np.abs(point.slack) / bounds
         if self.before is not None:
             crossed = (problem.slack(*self.before) > 0) != (point.slack > 0)

@@ -28,6 +28,7 @@ from wideberth.data.sources import Source
 from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import null_point
 from wideberth.screening.regions import Region, build_region
@@ -40,21 +41,25 @@ from wideberth.solvers.work import Work
 
 __all__ = ["TallOutcome", "solve_tall"]
 
-#: Shares of the band that `SamplingError` gives, five standard deviations, to choose
-#: from; what rows outside may cost, as a share of the tolerance; how many rows tell;
-#: and the share where a sample of the rows inside has to do.
-_CAUTIONS, _AFFORDABLE, _POLLED = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3), 0.1, 20_000
+#: Widths to choose a band of rows from, as shares of that of `SamplingError`, which is
+#: five standard deviations: a choice, of which the least that costs little is taken.
+_CAUTIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3)
+#: Number of rows of a sample that tell what a band costs and holds: a choice, by which
+#: both are known to about one in a hundred.
+_POLLED = 20_000
+#: Width of the band where a sample of the rows inside has to do: a choice.
 _MOST_OF_SAMPLE = 0.4
 #: Rows of the data per row of memory up to which groups of rows stand for them well
 #: (`python -m benchmarks.caps`: 5 to 8 reads at 15; Gaussian rows fail at 30).
 _MOST_PER_ROW = 20
-#: Rounds without a smaller gap, and reads in all, after which to give up.
-_PATIENCE, _MOST_READS = 6, 40
-#: How much wider than planned a look may be made.
+#: Number of rounds without a smaller gap after which a run is given up: a choice.
+_PATIENCE = 6
+#: Number of reads after which a run is given up: a choice; those that converge take 4
+#: to 39 (`python -m benchmarks.caps`).
+_MOST_READS = 40
+#: Factor by which a band may be made wider than planned: a choice, beyond any use.
 _WIDEST = 1e9
-#: Relative gap beyond which even the solution of a sample tells nothing.
-_POOR = 0.1
-#: Steps on the rows in memory after which another look says more.
+#: Number of steps on the rows in memory after which another read says more: a choice.
 _MOST_STEPS = 300
 
 
@@ -141,7 +146,7 @@ class _Tall:
                 return
             gap = proof.gap
             if solved:
-                idle = 0 if gap < 0.9 * smallest else idle + 1
+                idle = 0 if gap < (1 - LITTLE) * smallest else idle + 1
                 smallest = min(smallest, gap)
             if idle and self.aggregate is not None:
                 # Groups are too coarse here: back to samples.
@@ -194,7 +199,7 @@ class _Tall:
             start = None if first else (w, b)
             seed = int(self.rng.integers(2**31)) if first else None
             found = solve_gathered(problem, inner, start, seed)
-        if exact or not found.meets(_POOR):
+        if exact or not found.meets(LITTLE):
             inner.max_iter = self.control.max_iter
             found = _solve_again(problem, inner, found)
         self.control.steps = inner.steps
@@ -221,9 +226,9 @@ class _Tall:
         points = 16 if is_foreign(problem.y) else 6
         error = SamplingError(problem, found.point, 1 - work.chance, self.rng, points)
         poll = _Poll(problem, found.point, error, work.chance)
-        tolerable = _AFFORDABLE * self.control.tol * found.point.value
+        tolerable = LITTLE * self.control.tol * found.point.value
         caution, near = poll.caution(tolerable)
-        if near > 0.9 * self.capacity:
+        if near > (1 - LITTLE) * self.capacity:
             # Another sample: the narrower the band, the smaller the next error.
             look = replace(look, before=None)
             dense = isinstance(problem.rows.X, np.ndarray)
@@ -231,7 +236,7 @@ class _Tall:
                 self.aggregate = self._aggregate()
                 return found, replace(look, band=error, aggregate=self.aggregate)
             caution, near = poll.caution(np.inf, _MOST_OF_SAMPLE)
-        chance = min(1.0, 0.9 * self.capacity / max(near, 1.0))
+        chance = min(1.0, (1 - LITTLE) * self.capacity / max(near, 1.0))
         return found, replace(look, band=error, caution=caution, chance=chance)
 
     def _aggregate(self) -> Aggregate:
@@ -361,7 +366,7 @@ class _Poll:
             part = replace(problem, rows=polled, weights=problem.weights[::step])
         self.band, self.slack = host(error(part)), np.abs(host(point.slack[::step]))
         self.each = step / host(chance[::step])  # how many rows each stands for
-        sigma = np.maximum(self.band / 5, 1e-300)
+        sigma = np.maximum(self.band / 5, TINY)
         x = np.minimum(self.slack / sigma, 40.0)
         excess = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) - x * ndtr(-x)
         self.cost = step * host(part.weights) * sigma * excess

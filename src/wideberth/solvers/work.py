@@ -13,6 +13,7 @@ import numpy as np
 from wideberth.data.chunks import Terms
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import concat, namespace
+from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import Passes, as_rows, gamma
 from wideberth.solvers.aggregate import Groups
 from wideberth.solvers.passes import Answer, Piece
@@ -94,7 +95,7 @@ class Work:
             xp, weights = namespace(piece.weights), piece.weights / piece.chance
             other = piece.y < 0 if need > 0 else piece.y > 0
             mass += float(xp.sum(xp.where(other, weights, 0.0)))
-        return abs(need) < 0.9 * mass or need == 0
+        return abs(need) < (1 - LITTLE) * mass or need == 0
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the look, and its rounding."""
