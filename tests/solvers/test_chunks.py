@@ -278,8 +278,8 @@ def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
     X = rng.normal(size=(4000, 5))
     y = np.where(X[:, 0] + rng.normal(size=4000) > 0, 1, -1)
     weight, stops = rng.uniform(0.1, 1, 4000), []
-    chunks = [
-        (X[k : k + 1000], y[k : k + 1000], weight[k : k + 1000])
+    chunks = [  # sparse: dense rows would be put in groups, not sampled
+        (sp.csr_array(X[k : k + 1000]), y[k : k + 1000], weight[k : k + 1000])
         for k in range(0, 4000, 1000)
     ]
 
@@ -295,7 +295,7 @@ def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
         callback=stop,
         quiet=True,
         random_state=0,
-        **{} if penalty is None else intercept,
+        **{"fit_intercept": False} if penalty is None else intercept,
     )
     assert found.alpha.any()
     assert np.all((found.alpha >= 0) & (found.alpha <= 0.3 * weight))

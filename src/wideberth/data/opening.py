@@ -72,8 +72,9 @@ def open_data(
         name of a column of a table; an array or frame like X beside an array. LIBSVM
         files and iterables bring their own labels.
     memory : int or str, optional
-        Bytes that the process may hold, such as "2GB"; by default a quarter of the
-        machine's memory. Data on disk may be any size.
+        Bytes that the process may hold, such as "2GB", what it holds already included;
+        by default a quarter of the memory that it leaves of the machine's is used
+        besides. Data on disk may be any size.
     columns : list of str, optional
         Columns of a table to use as features; by default all others.
 
