@@ -121,5 +121,5 @@ $(VENV)-bench/installed-%: pyproject.toml
 $(VENV)-oldest/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-		$$($(PYTHON) tools/lower_bounds.py test) --editable .
+		$$($(PYTHON) tools/lower_bounds.py test) --editable . --editable ./paper
 	@touch $@
