@@ -11,6 +11,7 @@ from wideberth.data import DataError, open_data
 from wideberth.data.checksums import checksum
 from wideberth.data.chunks import Chunk
 from wideberth.data.sources import ChunkSource
+from wideberth.solvers.registry import get_solver
 
 N, D, SIZE = 3000, 4, 500
 OPTIONS = {"C": 0.1, "radius": 0.05, "random_state": 0, "fit_intercept": False}
@@ -299,3 +300,12 @@ def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
     )
     assert found.alpha.any()
     assert np.all((found.alpha >= 0) & (found.alpha <= 0.3 * weight))
+
+
+def test_a_solver_may_be_an_object_for_chunks_too(data):
+    X, y = data[0][:500], data[1][:500]
+    by_name = solve([(X, y)], solver="newton", **OPTIONS)
+    by_object = solve([(X, y)], solver=get_solver("newton"), **OPTIONS)
+    assert by_object.primal == by_name.primal
+    with pytest.raises(ValueError, match="solver='conic' needs the data in memory"):
+        solve([(X, y)], solver=get_solver("conic"), **OPTIONS)

@@ -20,6 +20,7 @@ __all__ = [
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+#: Bytes of memory that a machine is taken to have where the system does not say.
 _SOME = 16 * 2**30
 #: What the interpreter and its libraries take, where the system does not say.
 _INTERPRETER = 200 * 2**20

@@ -97,9 +97,10 @@ def solve_source(
 
 def _check_possible(solver, init) -> None:
     """Refuse what needs the data in memory."""
-    if solver not in ("auto", "newton"):
+    name = getattr(solver, "name", solver)
+    if name not in ("auto", "newton"):
         raise ValueError(
-            f"solver={solver!r} needs the data in memory; data that is read in chunks "
+            f"solver={name!r} needs the data in memory; data that is read in chunks "
             "is solved by 'newton', which 'auto' stands for."
         )
     if init is not None:

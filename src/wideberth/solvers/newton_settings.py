@@ -59,7 +59,7 @@ class NewtonSettings:
     #: 0.05 are even; 0.2 takes up to 1.4 times the passes).
     start_inside: float = 0.05
     #: Least distance from the margin, and least Ω(w), that a start is made with: zero
-    #: would be on the boundary (any small number does; a choice).
+    #: would be on the boundary (a choice).
     least_distance: float = 1e-9
     #: Share of the way to the boundary that a step of the engine may go, as is usual in
     #: Mehrotra's method.

@@ -32,8 +32,11 @@ __all__ = ["Aggregate", "Answer", "Look", "Piece", "Settle", "Settled", "draw"]
 _TOUCHING = 1e-9
 #: How many times the mean pull of a row makes it a heavy one.
 _HEAVY = 8.0
-#: Share of the last move of a margin that the next may have, and the least of all.
-_OF_MOVE, _LEAST_REACH = 0.5, 1e-5
+#: Share of the last move of a margin that its next move may have: a choice.
+_OF_MOVE = 0.5
+#: Least distance from the margin within which rows are handed over, in mean distances
+#: of all rows: a choice.
+_LEAST_REACH = 1e-5
 
 
 @dataclass(frozen=True)
