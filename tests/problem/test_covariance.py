@@ -6,6 +6,7 @@ from mpmath import mp, mpf
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from tall import searched
 from wideberth import RobustLinearSVC, make_robust_pipeline, solve
 from wideberth.certify import certified_radius
 from wideberth.data import open_data
@@ -20,7 +21,6 @@ from wideberth.screening import fold_samples, screen_points
 from wideberth.screening.bounds import TESTS
 from wideberth.screening.regions import Region
 from wideberth.solvers.base import make_control
-from wideberth.solvers.tall import solve_tall
 
 #: Digits of the exact values.
 mp.dps = 80
@@ -374,7 +374,7 @@ def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
         turn = (1 + 0.98 * ERRORS[0] * signs[0]) * np.eye(3)
         terms = Terms(3, 1.0, 0.3, given.noise, None, None, turn, {})
         control = make_control(1e3, 1e-9, 100, None, None, 0.0)
-        found = solve_tall(open_data([(X, y)]), terms, control)
+        found = searched(open_data([(X, y)]), terms, control)
         slack = true.at(best.w).slack
         assert not np.any(slack[np.asarray(found.removed)] > 1e-7)
         assert not np.any(slack[np.asarray(found.saturated)] < -1e-7)

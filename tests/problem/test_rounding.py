@@ -18,7 +18,6 @@ from mpmath import mpf
 from problems import make_problem
 from torture_oracle import support
 from wideberth import solve
-from wideberth.data.chunks import Terms
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
@@ -29,8 +28,8 @@ from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solution import not_converged, shortfall
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.passes import Look
-from wideberth.solvers.tall import _Proof, _Tall
+from wideberth.solvers.passes import InMemory, Proof
+from wideberth.solvers.tall import Search
 
 U = Fraction(1, 2**53)
 #: A little more than half a unit in the last place of 1: adding it rounds up by u.
@@ -469,19 +468,6 @@ def test_the_ends_of_the_bracket_allow_for_their_own_rounding():
 # -- out of core -----------------------------------------------------------------------
 
 
-class _Rows:
-    """A source of two chunks, and the little that a run asks of it."""
-
-    def __init__(self, chunks):
-        self.chunks, self.n, self.d = chunks, None, chunks[0].X.shape[1]
-
-    def capacity(self, copies=1, item=None):
-        return 1000
-
-    def map(self, question):
-        return [question(chunk) for chunk in self.chunks]
-
-
 def chunks_of(problem, size):
     from wideberth.data.chunks import Chunk
 
@@ -493,19 +479,15 @@ def chunks_of(problem, size):
 
 def test_out_of_core_both_values_bring_their_rounding():
     problem = make_problem(0, n=20)
-    terms = Terms(4, 1.0, 0.1, L2(), None)
-    run = _Tall(_Rows(chunks_of(problem, 10)), terms, Control(1e-6), 0)
-    zero = np.zeros(4)
-    work = run._look(Look(terms, zero, 0.0, first=True))
-    run.n = work.n
-    run._note(work, zero, 0.0)
-    alone = run._certificate()
+    run = Search(InMemory(problem), Control(1e-6))
+    run.point = problem.at(np.zeros(4))
+    alone = run.certificate
     dual = replace(problem.dual_at(np.zeros(20)), rounding=0.25)
-    run.proof = _Proof(dual, (zero, 0.0), {})
-    assert run._certificate().rounding == alone.rounding + 0.25
+    run.proof = Proof(dual, run.point)
+    assert run.certificate.rounding == alone.rounding + 0.25
     run.point = replace(run.point, rounding=0.5)
-    assert run._certificate().rounding == 0.75
-    assert not run._certificate().proves(0.01)
+    assert run.certificate.rounding == 0.75
+    assert not run.certificate.proves(0.01)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tall import tall_data
+from tall import searched, tall_data
 from wideberth import Problem, solve
 from wideberth.data import Source
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.problem.noise import as_noise
 from wideberth.solvers.aggregate import Groups
 from wideberth.solvers.base import Control
-from wideberth.solvers.tall import solve_tall
 
 
 class Held(Source):
@@ -48,7 +47,7 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     intercept, noise, seed
 ):
     rng = np.random.default_rng(seed)
-    n, d = int(rng.integers(30, 300)), int(rng.integers(1, 6))
+    n, d = int(rng.integers(150, 400)), int(rng.integers(1, 6))
     X, y, weight, radius = weighted_data(rng, n, d)
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
     terms = Terms(d, 0.7, 0.0, shape, intercept)
@@ -56,9 +55,11 @@ def test_a_dual_point_of_groups_is_one_of_the_rows_of_the_same_value(
     for number, J in enumerate(np.array_split(np.arange(n), 3)):
         chunk = Chunk(X[J], y[J], weight[J], radius[J], number)
         own = terms.problem(chunk)
-        groups = Groups.of(own, own.slack(np.ones(d), 0.1), rng.random(J.size), True)
-        parts.append(groups.coarser(0.6, 0.2).coarser(0.3, 0.1))
-    problem = Groups.problem(parts, terms)
+        share = rng.choice([0.0, 0.4, 1.0], J.size)
+        slack = own.slack(np.ones(d), 0.1)
+        groups = Groups.of(own, slack, share, rng.random(J.size))
+        parts.append(groups.coarser(1.5, 0.2).coarser(0.5, 0.1))
+    problem = Groups.problem(parts, shape, intercept)
     assert problem.n < n
     dual = problem.dual_at(rng.random(problem.n) * problem.weights)
     used = np.where(problem.weights > 0, problem.weights, 1.0)
@@ -81,8 +82,8 @@ def test_the_bound_on_rounding_covers_that_of_the_means():
     X[0] = 1.0
     terms = Terms(1, 1.0, 0.0, as_noise("l2", 1), None)
     problem = terms.problem(Chunk(X, np.ones(n), np.ones(n), np.zeros(n)))
-    groups = Groups.of(problem, np.ones(n), np.arange(1.0, n + 1), False)
-    formed = Groups.problem([groups.coarser(0.5, 0.0)], terms)
+    groups = Groups.of(problem, np.ones(n), np.ones(n), np.arange(1.0, n + 1))
+    formed = Groups.problem([groups.coarser(0.5, 0.0)], terms.noise, None)
     assert formed.n < 10
     dual = formed.dual_at(formed.weights)
     off = abs(Fraction(float(dual.d[0])) - 1 - (n - 1) * Fraction(small))
@@ -103,7 +104,7 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
     source = Held((X, y, weight, radius), 2_000, 2_500)
     terms, control = Terms(d, 0.05, 0.0, shape, intercept), Control(1e-5)
-    found = solve_tall(source, terms, control, random_state=seed)
+    found = searched(source, terms, control, random_state=seed)
     assert formed
     assert found.w.any()
     assert found.certificate.proves(1e-5)

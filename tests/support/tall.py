@@ -1,6 +1,13 @@
 """Tall data for the tests of everything that is read in chunks."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+
+from wideberth.problem import Certificate
+from wideberth.solvers.chunked import Chunks
+from wideberth.solvers.tall import Search
 
 INTERCEPTS = {
     "none": {},
@@ -16,3 +23,35 @@ def tall_data(n=30_000, d=8, seed=0, dtype=np.float64, shift=0.3):
     normal = rng.normal(size=d) / np.sqrt(d)
     y = np.where(X @ normal + 0.6 * rng.normal(size=n) > shift, 1.0, -1.0)
     return X, y
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search over a source found."""
+
+    w: np.ndarray
+    b: float
+    certificate: Certificate
+    reads: int
+    grouped: bool
+    alpha: Any
+    removed: Any
+    saturated: Any
+
+
+def searched(source, terms, control, random_state=0, screening="ellipsoid") -> Found:
+    """Search as `solve` does, over a source and terms made by hand."""
+    control.rng = np.random.default_rng(random_state)
+    search = Search(Chunks(source, terms), control)
+    search.run()
+    alpha, known = search.dual_weights(screening)
+    return Found(
+        search.point.w,
+        search.point.b,
+        search.certificate,
+        search.passes,
+        search.grouping is not None,
+        alpha,
+        None if known is None else known.removed,
+        None if known is None else known.saturated,
+    )

@@ -84,6 +84,8 @@ def float64(array):
 
 def concat(parts: list):
     """Pieces of rows or of vectors, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
     if sp.issparse(parts[0]):
         return sp.vstack(parts, format="csr")
     return namespace(parts[0]).concat(parts)

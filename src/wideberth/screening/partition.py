@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import fill
+from wideberth.problem.arrays import fill, namespace
 from wideberth.problem.limits import BLOCK_ROWS, EPS
 from wideberth.problem.presolve import check_radii, presolve
 from wideberth.problem.rounding import accurate_sum, totals_rounding
@@ -31,6 +31,7 @@ from wideberth.screening.regions import Region, build_region
 __all__ = [
     "Partition",
     "carry_dual",
+    "decide",
     "ideal_partition",
     "null_point",
     "screen",
@@ -67,8 +68,9 @@ class Partition:
     @property
     def counts(self) -> tuple[int, int, int]:
         """Numbers of free, saturated and removed samples."""
-        removed, saturated = int(self.removed.sum()), int(self.saturated.sum())
-        return self.removed.size - removed - saturated, saturated, removed
+        count = namespace(self.removed).count_nonzero
+        removed, saturated = int(count(self.removed)), int(count(self.saturated))
+        return self.removed.shape[0] - removed - saturated, saturated, removed
 
     @property
     def share(self) -> float:
@@ -186,7 +188,7 @@ def screen_points(
             low, high = bounds(rows)
             np.fmax(lower[rows], low, out=lower[rows])
             np.fmin(upper[rows], high, out=upper[rows])
-    return _decide(problem, where, lower, upper)
+    return decide(problem, lower, upper, where)
 
 
 def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
@@ -206,7 +208,7 @@ def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> Dual
     return problem.stretched(problem.dual_at(share * problem.weights))
 
 
-def _decide(problem: Problem, region: Region, lower, upper) -> Partition:
+def decide(problem: Problem, lower, upper, region: Region | None = None) -> Partition:
     """Turn bounds into decisions; a free intercept at its unfavourable end (§4.4)."""
     if problem.intercept == 0:
         b_low, b_high = _intercept_bracket(problem, lower, upper)

@@ -4,71 +4,93 @@ Let the members of a group, all of one class, share one ratio a = α_i/c_i. Thei
 the dual is that of a single row: the mean z̄ = Σc_i z_i/Σc_i, the mean radius and the
 weight Σc_i. So every dual point of the problem on groups is one of the whole problem,
 of the same value. Its primal is at most that of the whole, and equal at a w where no
-group has members on both sides of the margin (Jensen). Rows near the margin are groups
-of their own; others are put together with rows of the same class, on the same side,
-with the same outstanding feature and about as far away. Groups that the solution cuts
-through are formed anew about it: aggregation with iterative disaggregation (Park and
-Klabjan, JMLR 2016). Unlike folded rows, groups hold w back when it moves too far.
+group has members on both sides of the margin (Jensen). Unlike folded rows, groups hold
+w back when it moves too far.
+
+Groups are formed anew about every solution: aggregation with iterative disaggregation
+(Park and Klabjan, JMLR 2016). Members had the same share a before, so the dual point
+before is one of the new problem, and its value can only rise. Single are the rows whose
+share seems to change next: those with 0 < a < 1, then those whose slack contradicts
+their share, the worst first, then those nearest to the margin. Others are put together
+with rows of the same class, share and side, the same outstanding feature and about as
+far away.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem import Folded, Problem
+from wideberth.problem.arrays import concat
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import as_rows, gamma
 
-__all__ = ["Groups"]
+__all__ = ["Grouping", "Groups"]
 
-#: Kinds of rows that are told apart in any case: two classes, two sides.
-_KINDS = 4
+#: Kinds of rows that are told apart in any case: two classes, two shares, two sides.
+_KINDS = 8
+#: Distance of the share α/c from 0 and 1 up to which a row counts as at that bound: a
+#: choice; solutions on groups are about as exact.
+_AT_BOUND = 1e-3
+
+
+class Grouping(NamedTuple):
+    """How rows are grouped: most single rows, and groups per row."""
+
+    singles: int
+    share: float
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The rows of one chunk, some of them merged."""
+    """The rows of one batch, some of them merged."""
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     weights: np.ndarray
     radii: np.ndarray
-    #: How near the margin a row is, in units of what it may move; a mean in groups.
-    distance: np.ndarray
+    #: Place in the order in which rows become single ones; a mean in groups.
+    order: np.ndarray
     #: Whether it is a row as it was.
     single: np.ndarray
-    #: Only rows of the same kind are merged: class, side and outstanding feature.
+    #: Only rows of the same kind are merged: class, share, side, outstanding feature.
     kind: np.ndarray
-    #: The group of each row of the chunk; None where nobody will ask.
-    labels: np.ndarray | None
+    #: The group of each row of the batch.
+    labels: np.ndarray
     #: What is known of the rows that were merged, for the bound on rounding.
     merged: Folded
-    #: Rows of the chunk.
+    #: Rows of the batch.
     rows: int
 
     @classmethod
-    def of(cls, problem: Problem, slack, distance, keep_labels: bool) -> Groups:
-        """Every row of a chunk as a group of its own."""
-        X = problem.rows.X
-        scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), TINY)
-        outstanding = np.argmax(np.abs(X) * scale, axis=1)
-        upward = X[np.arange(problem.n), outstanding] > 0
-        kind = _KINDS * (2 * outstanding + upward) + 2 * (problem.y > 0) + (slack > 0)
-        nothing = Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+    def of(cls, problem: Problem, slack, share, distance) -> Groups:
+        """Every row of a batch as a group of its own."""
+        X, upper = problem.rows.X, share > 0.5
+        between = (share > _AT_BOUND) & (share < 1 - _AT_BOUND)
+        wrong = np.where(upper, slack < 0, slack > 0)
+        near = 1 / (1 + distance)
+        order = np.where(between, 1 - near, np.where(wrong, 1 + near, 3 - near))
+        kind = 4 * (problem.y > 0) + 2 * upper + (slack > 0)
+        if not sp.issparse(X):
+            scale = 1.0 / np.maximum(np.sqrt(np.mean(np.square(X), axis=0)), TINY)
+            outstanding = np.argmax(np.abs(X) * scale, axis=1)
+            positive = X[np.arange(problem.n), outstanding] > 0
+            kind = kind + _KINDS * (2 * outstanding + positive)
         return cls(
             X,
             problem.y,
             np.array(problem.weights),
             np.array(problem.radii),
-            distance,
+            order,
             np.ones(problem.n, dtype=bool),
             kind,
-            np.arange(problem.n, dtype=np.int32) if keep_labels else None,
-            nothing,
+            np.arange(problem.n, dtype=np.int32),
+            Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0),
             problem.n,
         )
 
@@ -77,17 +99,24 @@ class Groups:
         """Rows and groups."""
         return self.y.shape[0]
 
-    def coarser(self, most: float, share: float) -> Groups:
-        """Merge what is further away than `most` to this share of the chunk's rows."""
-        far = np.flatnonzero(self.distance > most)
+    def within(self, grouping: Grouping) -> Groups:
+        """With no more single rows than may be."""
+        if self.n <= grouping.singles:
+            return self
+        last = np.partition(self.order, grouping.singles)[grouping.singles]
+        return self.coarser(float(last), grouping.share)
+
+    def coarser(self, last: float, share: float) -> Groups:
+        """Merge what comes after `last` in the order to a share of the batch's rows."""
+        far = np.flatnonzero(self.order > last)
         quota = max(int(share * self.rows), _KINDS)
         if far.size <= 2 * quota:  # groups are not paired for the sake of a few rows
             return self
-        near = np.flatnonzero(self.distance <= most)
+        near = np.flatnonzero(self.order <= last)
         kind = self.kind[far]
-        if 2 * np.unique(kind).size > quota:  # class and side alone
+        if 2 * np.unique(kind).size > quota:  # class, share and side alone
             kind = kind % _KINDS
-        order = np.lexsort((self.distance[far], kind))
+        order = np.lexsort((self.order[far], kind))
         far, kind = far[order], kind[order]
         begins = np.diff(kind, prepend=-1) != 0
         length = math.ceil(far.size / max(quota - int(begins.sum()), 1))
@@ -98,28 +127,25 @@ class Groups:
         shape = heads.size, self.n
         members = sp.csr_array((self.weights[far], (group, far)), shape)
         total = members.sum(axis=1)
-        scale = 1.0 / np.where(total > 0, total, 1.0)
-        labels = self.labels
-        if labels is not None:
-            renamed = np.empty(self.n, dtype=np.int32)
-            renamed[near], renamed[far] = np.arange(near.size), near.size + group
-            labels = renamed[labels]
+        scale = sp.diags_array(1.0 / np.where(total > 0, total, 1.0), format="csr")
+        renamed = np.empty(self.n, dtype=np.int32)
+        renamed[near], renamed[far] = np.arange(near.size), near.size + group
 
         def joined(values, merged):
-            return np.concatenate((values[near], merged))
+            return concat([values[near], merged])
 
         def mean(values):
-            return (members @ values).T * scale
+            return scale @ (members @ values)
 
         return Groups(
-            joined(self.X, mean(self.X).T),
+            joined(self.X, mean(self.X)),
             joined(self.y, self.y[heads]),
             joined(self.weights, total),
             joined(self.radii, mean(self.radii)),
-            joined(self.distance, np.maximum(mean(self.distance), most)),
+            joined(self.order, np.maximum(mean(self.order), last)),
             joined(self.single, np.zeros(heads.size, dtype=bool)),
             joined(self.kind, self.kind[heads]),
-            labels,
+            renamed[self.labels],
             self._merged(far, length),
             self.rows,
         )
@@ -143,17 +169,15 @@ class Groups:
         return replace(merged, chain=self.merged.chain + length + 8)
 
     @staticmethod
-    def problem(parts: list[Groups], terms) -> Problem:
-        """One problem of the groups of all chunks."""
+    def problem(parts: list[Groups], noise, intercept) -> Problem:
+        """One problem of the groups of all batches."""
         columns = zip(*((p.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-        X, y, weights, radii = (np.concatenate(column) for column in columns)
+        X, y, weights, radii = (concat(list(column)) for column in columns)
         merged = sum((part.merged for part in parts[1:]), parts[0].merged)
         # A sum over groups goes on where the sums within them ended.
         merged = replace(
             merged,
-            rounding=merged.rounding + terms.noise.rotation_error * merged.mass,
+            rounding=merged.rounding + noise.rotation_error * merged.mass,
             chain=merged.chain + len(y),
         )
-        return Problem(
-            as_rows(X, y), weights, radii, terms.noise, terms.intercept, merged
-        )
+        return Problem(as_rows(X, y), weights, radii, noise, intercept, merged)

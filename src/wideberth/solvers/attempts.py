@@ -27,21 +27,20 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM, TINY
+from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
 from wideberth.problem.noise import L2
 from wideberth.problem.presolve import cap_weights, centre_columns, span_of_rows
 from wideberth.screening import Partition, Screener, null_point, screen_points
 from wideberth.screening.bounds import quick_test
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.interior import EvenBarrier
 from wideberth.solvers.polish import best_of, polished
 
 __all__ = [
     "CONIC_PUSH",
     "LARGEST_PUSH",
     "Attempt",
-    "EvenBarrier",
     "affordable",
     "prove",
     "proven",
@@ -148,28 +147,6 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
 
 
 # -- second attempts -----------------------------------------------------------------
-
-
-class EvenBarrier(InteriorPoint):
-    """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
-
-    @property
-    def _relative(self) -> np.ndarray:
-        return self.c / float(self.c.mean())
-
-    @property
-    def mu(self):
-        product = float(np.vdot(self.room * self._relative, self.force))
-        return max(product, TINY) / max(2 * self.problem.n, 1)
-
-    def _aims(self, target):
-        return target / self._relative
-
-    def _centering(self, move, length, mu):
-        _, d_room, d_force, _ = move
-        room, force = self.room + length * d_room, self.force + length * d_force
-        ahead = float(np.vdot(room * self._relative, force))
-        return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
 
 
 def _by_even_barrier(problem: Problem, control: Control) -> Outcome:

@@ -77,7 +77,7 @@ class Control:
     def rougher(self, tol: float) -> Control:
         """The same limits for a helper problem, which is silent and not screened."""
         helper = Control(tol, self.max_iter, self.deadline, steps=self.steps)
-        helper.screening, helper.rng = None, self.rng
+        helper.screening, helper.rng, helper.stopped = None, self.rng, self.stopped
         return helper
 
     def exhausted(self) -> bool:

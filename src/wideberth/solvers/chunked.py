@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from wideberth.data.chunks import Classes, DataError, Terms
+from wideberth.data.chunks import Chunk, Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_data
 from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
@@ -16,10 +18,12 @@ from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_number, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
+from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
-from wideberth.solvers.tall import TallOutcome, solve_tall
+from wideberth.solvers.passes import Batches, Sample
+from wideberth.solvers.tall import Search
 
-__all__ = ["solve_data", "solve_source"]
+__all__ = ["Chunks", "solve_data", "solve_source"]
 
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
@@ -90,9 +94,57 @@ def solve_source(
     terms = _terms(source, C, radius, noise, fit_intercept, intercept_penalty, classes)
     watch = _Display(source, callback) if verbose else callback
     control = make_control(float("inf"), tol, max_iter, max_seconds, watch, started)
-    screen = screening is not None
-    found = solve_tall(source, terms, control, screen=screen, random_state=random_state)
-    return _solution(found, terms, control)
+    control.rng = np.random.default_rng(random_state)
+    search = Search(Chunks(source, terms), control)
+    search.run()
+    return _solution(search, screening, terms, control)
+
+
+class Chunks(Batches):
+    """Rows of a source, chunk by chunk."""
+
+    def __init__(self, source: Source, terms: Terms):
+        self.source, self.terms = source, terms
+        self.n, self.d = source.n, source.d
+        self.noise, self.intercept = terms.noise, terms.intercept
+        self.capacity = source.capacity()
+
+    def map(self, question):
+        """Put a question to the problem on the rows of each chunk."""
+        return self.source.map(_Asked(self.terms, question))
+
+    def grouping(self, n):
+        """Half of the room for single rows, a quarter for groups.
+
+        All are in float64, and solved as a whole: two copies do.
+        """
+        wide = self.source.capacity(2, 8 * self.d)
+        capacity = min(wide, self.capacity)
+        return Grouping(capacity // 2, 0.25 * capacity / n)
+
+    def spares(self, size):
+        """Whether the source leaves room for that."""
+        return self.source.spares(size)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question to batches as one to chunks."""
+
+    terms: Terms
+    question: Any
+
+    def __call__(self, chunk: Chunk):
+        """What the chunk answers; its data is checked the first time."""
+        first = isinstance(self.question, Sample)
+        problem = self.terms.problem(chunk, check=first)
+        return self.question(chunk.number, problem)
+
+    def part(self, number: int) -> _Asked:
+        """What of this question concerns one chunk."""
+        if isinstance(self.question, Sample):
+            return self
+        return replace(self, question=self.question.part(number))
 
 
 def _check_possible(solver, init) -> None:
@@ -133,32 +185,35 @@ def _terms(
     )
 
 
-def _solution(found: TallOutcome, terms: Terms, control: Control) -> Solution:
-    certificate, seconds = found.certificate, time.perf_counter() - control.started
+def _solution(search: Search, screening, terms: Terms, control: Control) -> Solution:
+    certificate, point = search.certificate, search.point
+    alpha, known = search.dual_weights(screening)
+    seconds = time.perf_counter() - control.started
     converged = certificate.proves(control.tol)
     classes = np.array([-1, 1])
     if terms.classes is not None and len(terms.classes.labels) == 2:
         classes = terms.classes.labels
     notes = []
     if not converged:
-        remedy = _MORE_MEMORY if found.tight else None
+        remedy = None if search.grouping is None else _MORE_MEMORY
         if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
             remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))
-    elif not found.w.any():
-        notes.append(null_model("at most the one given", found.noisy))
+    elif not point.w.any():
+        noisy = search.proof is not None and search.proof.dual.s > 0
+        notes.append(null_model("at most the one given", noisy))
     return Solution(
-        found.w if terms.turn is None else terms.turn @ found.w,
-        found.b,
-        found.alpha,
+        point.w if terms.turn is None else terms.turn @ point.w,
+        point.b,
+        alpha,
         certificate,
         bool(converged),
         "newton",
         control.steps,
-        float(found.reads),
+        float(search.passes),
         seconds,
-        found.removed,
-        found.saturated,
+        None if known is None else known.removed,
+        None if known is None else known.saturated,
         control.trace,
         tuple(notes),
         classes,

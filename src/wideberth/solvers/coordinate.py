@@ -44,7 +44,7 @@ from wideberth.solvers.face import (
     maximise_block,
     newton_on_face,
 )
-from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.newton_solver import Newton
 
 __all__ = ["Coordinate", "CoordinateSettings"]
 
@@ -112,7 +112,7 @@ class Coordinate(Solver):
         found = ascent.solve(None if start is None else start.dual.alpha)
         if not ascent.gave_up:
             return found
-        return solve_newton(problem, control, None, decided)
+        return Newton().run(problem, control, None, decided)
 
 
 class _Pace:

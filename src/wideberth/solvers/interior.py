@@ -37,7 +37,7 @@ from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Cone, cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
-__all__ = ["InteriorPoint", "Start"]
+__all__ = ["EvenBarrier", "InteriorPoint", "Start"]
 
 
 @dataclass(frozen=True)
@@ -344,6 +344,28 @@ class InteriorPoint:
         self.force = self.force + t * d_force
         self.recent_move = self.xp.abs(change)
         self._measure()
+
+
+class EvenBarrier(InteriorPoint):
+    """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
+
+    @property
+    def _relative(self) -> np.ndarray:
+        return self.c / float(self.c.mean())
+
+    @property
+    def mu(self):
+        product = float(np.vdot(self.room * self._relative, self.force))
+        return max(product, TINY) / max(2 * self.problem.n, 1)
+
+    def _aims(self, target):
+        return target / self._relative
+
+    def _centering(self, move, length, mu):
+        _, d_room, d_force, _ = move
+        room, force = self.room + length * d_room, self.force + length * d_force
+        ahead = float(np.vdot(room * self._relative, force))
+        return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
 
 
 def _inner(a, b):

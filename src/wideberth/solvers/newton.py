@@ -1,23 +1,15 @@
-"""Few passes over tall data: samples, working sets, screening (theory §6.1).
+"""Newton's method kept away from most rows: working sets and screening (theory §6.1).
 
-The engine is the interior-point Newton method of `interior.py`; this file keeps it away
-from most rows.
+The engine is the interior-point Newton method of `interior.py`. A round gathers the
+rows near the margin: others are taken as settled, at α_i = c_i folded into one linear
+and one norm term, at α_i = 0 left out. The engine runs on the few rows left. Its dual
+point is feasible for the whole problem and its value exact there, so one pass over the
+margins gives the whole problem's gap, whatever was assumed; rows that were settled
+wrongly come back into the next working set. From that gap `screening` proves most
+assumptions right; rows so decided are not read again until the final certificate.
 
-1. *Sample.* A random sample of the rows with C scaled up, itself solved in this way
-   and only as exactly as its sampling error deserves, gives a start that is already
-   close on the full data.
-2. *Gather.* Rows that this error cannot carry across the margin are taken as settled:
-   at α_i = c_i folded into one linear and one norm term, at α_i = 0 left out.
-3. *Solve.* The engine runs on the few rows left, the working set.
-4. *Prove.* Its dual point is feasible for the whole problem and its value exact there,
-   so one pass over the margins gives the whole problem's gap, whatever was assumed;
-   rows that were settled wrongly come back into the next working set. From that gap
-   `screening` proves most assumptions right; rows so decided are not read again until
-   the final certificate.
-
-With more features than rows the same runs in the span of the rows. `solve_newton`
-returns points of the original problem, evaluated on all its rows. `tall.py` goes the
-same way over data that cannot be held, and solves what it gathers by `solve_gathered`.
+Rounds start from a point, as along a path, or on few rows from nothing. `tall.py` finds
+a start for many.
 """
 
 from __future__ import annotations
@@ -30,82 +22,47 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.problem.rows import DenseRows
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.base import Best, Control, Outcome
-from wideberth.solvers.interior import InteriorPoint, Start
+from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
 from wideberth.solvers.newton_settings import SETTINGS, NewtonSettings
-from wideberth.solvers.subsample import Sample, SamplingError, sample_size
 
 __all__ = [
     "NewtonSettings",
     "Rounds",
     "nearest_share",
     "rms",
-    "solve_gathered",
-    "solve_newton",
-    "solve_whole",
+    "solve_groups",
+    "solve_near",
 ]
 
 #: Largest number of steps on groups of rows, whose weights differ much: a choice.
 _STEPS_ON_GROUPS = 200
 
 
-def solve_newton(
-    problem: Problem,
-    control: Control,
-    start: Outcome | None = None,
-    decided: Partition | None = None,
+def solve_near(
+    problem: Problem, control: Control, start: PrimalPoint | None
 ) -> Outcome:
-    """Solve to `control.tol`, from the primal point of `start` where there is one.
+    """Solve rows all of which are near the margin at `start`.
 
-    Samples that `decided` settles are not read before the final certificate.
+    Where they live in another array library products are nearly free, and the engine
+    runs alone, on all of them.
     """
-    if problem.n < problem.rows.d and problem.noise.isotropic:
-        return _solve_wide(problem, control, decided)
-    rounds = Rounds(problem, control, decided)
-    if start is not None:
-        return rounds.solve(start.point, nearest_share(start.point.slack))
-    if problem.n <= SETTINGS.direct_rows:
-        return rounds.solve()
-    return rounds.solve(*_sampled_start(problem, control))
-
-
-def solve_gathered(
-    problem: Problem,
-    control: Control,
-    start: tuple[np.ndarray, float] | None = None,
-    random_state=None,
-) -> Outcome:
-    """Solve rows handed over by chunks, all of them near the margin at `start`.
-
-    Without a start nothing is known of them. Where rows live in another array library
-    products are nearly free, and the engine runs alone, on all of them. Nothing is
-    screened; `control` is that of these rows alone.
-    """
-    control.screening, control.rng = None, np.random.default_rng(random_state)
-    if is_foreign(problem.y):
-        return _solve_foreign(problem, control, start)
+    if not is_foreign(problem.y):
+        assert start is not None
+        return Rounds(problem, control).solve(problem.at(start.w, start.b))
     if start is None:
-        return solve_newton(problem, control)
-    return Rounds(problem, control).solve(problem.at(*start))
-
-
-def solve_whole(problem: Problem, control: Control) -> Outcome:
-    """Solve a problem all of whose rows matter, from nothing, by the engine alone."""
-    engine = InteriorPoint(problem)
-    return _engine_alone(engine, control, _STEPS_ON_GROUPS)
-
-
-def _solve_foreign(problem: Problem, control: Control, start) -> Outcome:
-    if start is None:
-        engine = InteriorPoint(problem)
-    else:
-        point = problem.at(*start)
-        spread = max(rms(point.slack), SETTINGS.least_distance)
-        share = 0.5 + point.slack / (3 * spread)
-        engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
+        return _engine_alone(InteriorPoint(problem), control, MOST_STEPS)
+    point = problem.at(start.w, start.b)
+    spread = max(rms(point.slack), SETTINGS.least_distance)
+    share = 0.5 + point.slack / (3 * spread)
+    engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
     return _engine_alone(engine, control, MOST_STEPS)
+
+
+def solve_groups(problem: Problem, control: Control) -> Outcome:
+    """Solve a problem on groups of rows, whose weights differ much."""
+    return _engine_alone(EvenBarrier(problem), control, _STEPS_ON_GROUPS)
 
 
 def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:
@@ -118,42 +75,6 @@ def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome
             break
     problem = engine.problem
     return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
-
-
-def _solve_wide(problem: Problem, control: Control, decided) -> Outcome:
-    """More features than rows: solve in the span of the rows, where w* must lie.
-
-    ‖w‖ and ⟨w,x_i⟩ are all that matters under ℓ2 noise, so an orthonormal basis of the
-    span makes it an n×n problem. Points are evaluated on the original one.
-    """
-    coordinates, expand = problem.rows.rotated()
-    small = replace(problem, rows=DenseRows(coordinates, problem.y))
-    asked, control.tol = control.tol, 0.5 * control.tol
-    found = Rounds(small, control, decided).solve()
-    control.tol = asked
-    point = problem.at(expand(found.point.w), found.point.b)
-    return Outcome(point, problem.dual_at(found.dual.alpha))
-
-
-def _sampled_start(
-    problem: Problem, control: Control
-) -> tuple[PrimalPoint | None, np.ndarray | None]:
-    """The solution of a sample, and how far each margin may be from its value there.
-
-    Two times None where a sample does not pay, or tells nothing.
-    """
-    size = sample_size(problem.n, problem.rows.d)
-    small = problem.n <= SETTINGS.direct_rows
-    if small or size > SETTINGS.copy_share * problem.n:
-        return None, None
-    sample = Sample(problem, size, control.rng)
-    if not sample.usable(problem) or control.exhausted():
-        return None, None
-    part, quiet = sample.of(problem), control.rougher(sample.accuracy)
-    found = Rounds(part, quiet).solve(*_sampled_start(part, quiet))
-    control.steps = quiet.steps
-    error = SamplingError(part, found.point, 1 - sample.chance, control.rng)
-    return problem.at(found.point.w, found.point.b), error(problem)
 
 
 @dataclass

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.rows import DenseRows
+from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
-from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.newton import Rounds, nearest_share
+from wideberth.solvers.tall import solve_from_nothing
 from wideberth.solvers.walk import Walk, without_margins
 
 __all__ = ["Newton"]
@@ -20,7 +21,11 @@ _KEPT_MARGINS = 1 << 24
 
 
 class Newton(Solver):
-    """Interior-point Newton steps on few of the rows (`newton.py`, `walk.py`)."""
+    """Interior-point Newton steps on few of the rows.
+
+    `newton.py` goes on from a point or on few rows, `tall.py` from nothing on many,
+    `walk.py` along paths; with more features than rows all in the span of the rows.
+    """
 
     name = "newton"
 
@@ -33,28 +38,40 @@ class Newton(Solver):
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
 
-    run = staticmethod(solve_newton)
+    def run(self, problem, control, start=None, decided=None):
+        """Start from a sample of the rows, where there is no other start."""
+        spanned = span_of_rows(problem)
+        if spanned.steps:
+            asked, control.tol = control.tol, 0.5 * control.tol
+            found = Rounds(spanned.problem, control, decided).solve()
+            control.tol = asked
+            return _expanded(problem, spanned, found)
+        if start is not None:
+            band = nearest_share(start.point.slack)
+            return Rounds(problem, control, decided).solve(start.point, band)
+        if decided is not None:
+            return Rounds(problem, control, decided).solve()
+        return solve_from_nothing(problem, control)
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""
         return _NewtonPath(self, problem, control)
 
 
-class _NewtonPath(PathSolver):
-    """Predictions from the walk along C and from that under the radius before.
+def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
+    """What was found in the span of the rows, evaluated on the problem as given."""
+    w, b, alpha = spanned.outward(found.point.w, found.point.b, found.dual.alpha)
+    return Outcome(problem.at(w, b), problem.dual_at(alpha))
 
-    Where there are fewer rows than features everything happens in the span of the
-    rows, where w* must lie, as in `solve_newton`.
-    """
+
+class _NewtonPath(PathSolver):
+    """Predictions from the walk along C and from that under the radius before."""
 
     def __init__(self, solver: Newton, problem: Problem, control: Control):
         super().__init__(solver)
-        self.rows, self.expand = problem.rows, None
-        if problem.n < problem.rows.d and problem.noise.isotropic:
-            coordinates, self.expand = problem.rows.rotated()
-            self.rows = DenseRows(coordinates, problem.y, problem.rows.passes)
-        inner = replace(problem, rows=self.rows)
-        self.walk = Walk(inner, control.rng)
+        self.spanned = span_of_rows(problem)
+        self.rows = self.spanned.problem.rows
+        self.walk = Walk(self.spanned.problem, control.rng)
         self.before: list[PrimalPoint | None] = []  # solutions under the radius before
         self.here: list[PrimalPoint | None] = []  # those under this radius, so far
 
@@ -63,7 +80,7 @@ class _NewtonPath(PathSolver):
         self.walk.restart()
 
     def accept(self, outcome, C):
-        if self.expand is not None:  # the solution is not known in the span
+        if self.spanned.steps:  # the solution is not known in the span
             self.here.append(None)
             self.walk.restart()
             return
@@ -73,7 +90,7 @@ class _NewtonPath(PathSolver):
     def solve(self, problem, control, C, start, decided):
         # The way back from the span of the rows takes the other half of the tolerance.
         asked = control.tol
-        control.tol = asked if self.expand is None else 0.5 * asked
+        control.tol = 0.5 * asked if self.spanned.steps else asked
         found = self.walk.step(
             replace(problem, rows=self.rows),
             control,
@@ -83,9 +100,8 @@ class _NewtonPath(PathSolver):
         )
         control.tol = asked
         self._remember()
-        if self.expand is not None:
-            point = problem.at(self.expand(found.point.w), found.point.b)
-            found = Outcome(point, problem.dual_at(found.dual.alpha))
+        if self.spanned.steps:
+            found = _expanded(problem, self.spanned, found)
         return control.judge(found)
 
     def _remember(self) -> None:

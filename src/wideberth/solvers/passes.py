@@ -1,338 +1,390 @@
-"""The two questions put to every chunk: `Look`, and `Settle` at the end.
+"""The questions put to every batch of rows: `Sample`, `Gather`, and `Decide`.
 
-A look evaluates the objective at a point, folds the rows that are settled there and
-hands over those that are not. The chunk is forgotten once it has answered: nothing as
-long as the data is kept, neither here nor with the chunks. At which bound a row was
-settled is computed again, when it is asked for, from the point it was settled at.
+The first pass takes a sample. Gathering evaluates the objective at a point, folds the
+rows that are settled there (theory §3) and hands over those that are not. A batch may
+be forgotten once it has answered: nothing as long as the data is kept. At which bound a
+row was settled is computed again, when it is asked for, from the point it was settled
+at.
+
+`Batches` is what a search needs of the data: all rows in memory are one batch, files
+and clusters have many (`chunked.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from wideberth.data.chunks import Chunk, Terms
-from wideberth.problem import Folded, PrimalPoint, Problem
-from wideberth.problem.arrays import fill, like, namespace, pick, scatter
-from wideberth.problem.limits import TINY
-from wideberth.problem.rows import as_rows
-from wideberth.screening import fold_samples
-from wideberth.screening.bounds import separable
-from wideberth.screening.regions import Region
-from wideberth.solvers.aggregate import Groups
+from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem.arrays import fill, is_foreign, namespace, pick, scatter
+from wideberth.problem.noise import Noise
+from wideberth.problem.rows import Passes, as_rows
+from wideberth.screening import Partition, fold_samples, screen_points
+from wideberth.screening.bounds import quick_test, separable
+from wideberth.screening.partition import decide
+from wideberth.screening.regions import build_region
+from wideberth.solvers.aggregate import Grouping, Groups
+from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.subsample import draw
 
-__all__ = ["Aggregate", "Answer", "Look", "Piece", "Settle", "Settled", "draw"]
+__all__ = [
+    "Answer",
+    "Batches",
+    "Decide",
+    "Decided",
+    "Gather",
+    "InMemory",
+    "Piece",
+    "Proof",
+    "Sample",
+]
 
-
-#: Slack up to which a row is taken to be at the margin rather than beyond it.
-_TOUCHING = 1e-9
-#: How many times the mean pull of a row makes it a heavy one.
-_HEAVY = 8.0
 #: Share of the last move of a margin that its next move may have: a choice.
 _OF_MOVE = 0.5
 #: Least distance from the margin within which rows are handed over, in mean distances
 #: of all rows: a choice.
-_LEAST_REACH = 1e-5
+_LEAST_BAND = 1e-5
+
+
+class Batches(ABC):
+    """The rows of a problem in batches; `map` puts a question to each of them.
+
+    A question is called with the number of the batch and the problem on its rows.
+    """
+
+    #: Rows, where that is known before the first pass, and features.
+    n: int | None
+    d: int
+    noise: Noise
+    intercept: float | None
+    #: Rows that may be handed over at a time.
+    capacity: int
+    #: What products over rows in memory, which are one batch, are counted by.
+    counter: Passes | None = None
+
+    @abstractmethod
+    def map(self, question) -> Iterator:
+        """Answers of all batches; one pass."""
+
+    @abstractmethod
+    def grouping(self, n: int) -> Grouping:
+        """How to group n rows that cannot be held."""
+
+    @abstractmethod
+    def spares(self, size: int) -> bool:
+        """Whether so many bytes may be held for numbers per row."""
+
+
+class InMemory(Batches):
+    """All rows of a problem as one batch; points keep their margins."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.n = self.capacity = problem.n
+        self.d, self.noise = problem.rows.d, problem.noise
+        self.intercept, self.counter = problem.intercept, problem.rows.passes
+
+    def map(self, question):
+        """Ask the one batch."""
+        yield question(0, self.problem)
+
+    def grouping(self, n):
+        """There is room for all rows."""
+        raise NotImplementedError
+
+    def spares(self, size):
+        """There is room for numbers per row, too."""
+        return True
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows of one chunk that are handed over, and the chance each had to be drawn."""
+    """Rows of one batch that are handed over, and the chance each had to be drawn."""
 
     X: Any
     y: Any
     weights: Any
     radii: Any
-    #: Their places in the chunk, and whether they are beyond the margin.
-    indices: Any
-    active: Any
+    indices: Any  # their places in the batch
     chance: Any
 
     @classmethod
-    def of(
-        cls, problem: Problem, near, active, share: float, seed: tuple[int, ...]
-    ) -> Piece:
-        """Copy a share of the rows `near`, a mask, out of a chunk; see `draw`."""
+    def of(cls, problem: Problem, near) -> Piece:
+        """The rows `near`, a mask; no copy is made of all rows."""
         indices = namespace(near).nonzero(near)[0]
-        n = indices.shape[0]
-        chance, k = fill(problem.weights, n, 1.0), math.ceil(share * n)
-        if k < n:
-            pull = problem.weights * problem.rows.norms() ** 2
-            y, pull = pick(problem.y, indices), pick(pull, indices)
-            J, chance = draw(y, pull, k, seed)
-            indices = pick(indices, J)
-        everything = problem.rows.X, problem.y, problem.weights, problem.radii
-        X, y, weights, radii = (pick(part, indices) for part in everything)
-        return cls(X, y, weights, radii, indices, pick(active, indices), chance)
+        parts: Any = (problem.rows.X, problem.y, problem.weights, problem.radii)
+        if indices.shape[0] < problem.n:
+            parts = (pick(part, indices) for part in parts)
+        return cls(*parts, indices, fill(problem.y, indices.shape[0], 1.0))
 
     @property
     def n(self) -> int:
         """Rows."""
         return self.indices.shape[0]
 
-    def thinned(
-        self, share: float, seed: tuple[int, ...], terms: Terms
-    ) -> tuple[Piece, Folded | None]:
-        """A share of these rows (see `draw`), and the others folded."""
+    def sampled(self, share: float, seed: tuple[int, ...], rows=None) -> Piece:
+        """About this share of the rows, which are `rows` where those are at hand."""
         k = math.ceil(share * self.n)
         if k >= self.n:
-            return self, None
-        rows = as_rows(self.X, self.y)
-        J, chance = draw(self.y, self.weights * rows.norms() ** 2, k, seed)
-        own = Problem(rows, self.weights, self.radii, terms.noise, terms.intercept)
-        left = fold_samples(own, _without(self.active, J))
-        everything = self.X, self.y, self.weights, self.radii, self.indices, self.active
-        X, y, weights, radii, indices, active = (pick(part, J) for part in everything)
-        chance = pick(self.chance, J) * chance
-        return Piece(X, y, weights, radii, indices, active, chance), left
+            return self
+        rows = as_rows(self.X, self.y) if rows is None else rows
+        J, chance = draw(rows, self.weights, k, seed)
+        parts: Any = (self.X, self.y, self.weights, self.radii, self.indices)
+        parts = [pick(part, J) for part in parts]
+        return Piece(*parts, pick(self.chance, J) * chance)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a look found in one chunk."""
+    """What one batch holds at a point."""
 
     number: int
     n: int
     hinge: float
     rounding: float
-    #: Rows taken to be at α = c.
-    fold: Folded
-    piece: Piece
-    #: Rows near the margin that were not drawn, taken to be at α = c where they are
-    #: on that side; not at the first look.
-    rest: Folded | None
-    #: All rows folded, by class where there is an intercept, and how many of each class
-    #: there are; the first look only.
-    sides: list[Folded]
-    classes: tuple[int, int]
-    #: All rows in groups, in place of the fold and the piece, where that was asked for.
+    #: The point with its margins, where that was asked for.
+    point: PrimalPoint | None = None
+    #: How many rows are near the margin.
+    near: int = 0
+    #: Rows taken to be at α = c, and those handed over, singly or in groups.
+    fold: Folded | None = None
+    piece: Piece | None = None
     groups: Groups | None = None
-
-
-class Aggregate(NamedTuple):
-    """How rows are grouped: most single rows, groups per row, whether to say which."""
-
-    singles: int
-    share: float
-    labels: bool
+    #: All rows folded, by class where there is an intercept, and how many of each class
+    #: there are; the first pass over many batches only.
+    sides: tuple[Folded, ...] = ()
+    classes: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
-class Look:
-    """Evaluate at (w,b); hand over the rows near the margin, fold the others.
+class Sample:
+    """The first pass, at w = 0: hand over a share of all rows.
 
-    Near are the rows within `caution` times the `band` of the margin, and where a point
-    `before` is given those that crossed it since, or moved far enough to do so soon.
-    Without either all are. `pinned` are rows that are near in any case, by chunk. The
-    share `chance` of them is handed over.
+    `sides` says whether to fold each class, which decides about the null model; it is
+    decided already for rows in memory, which are one batch.
     """
 
-    terms: Terms
     w: np.ndarray
-    b: float
-    band: Callable[[Problem], Any] | None = None
-    before: tuple[np.ndarray, float] | None = None
-    caution: float = 1.0
-    wider: float = 1.0
-    pinned: dict[int, Any] | None = None
-    chance: float = 1.0
-    seed: int = 0
-    first: bool = False
-    aggregate: Aggregate | None = None
+    share: float
+    seed: int
+    sides: bool
 
-    def __call__(self, chunk: Chunk) -> Answer:
-        """Answer for one chunk."""
-        problem = self.terms.problem(chunk, check=self.first)
-        point = problem.at(self.w, self.b)
-        xp = namespace(point.slack)
-        if self.aggregate is not None:
-            return self._grouped(chunk.number, problem, point)
-        near = self._near(problem, point)
-        if self.pinned is not None:
-            scatter(near, self.pinned[chunk.number], True)
-        active = point.slack > _TOUCHING
-        seed = self.seed, chunk.number
-        piece = Piece.of(problem, near, active, self.chance, seed)
-        rest = None
-        if self.chance < 1 and not self.first:
-            rest = fold_samples(problem, _without(near & active, piece.indices))
-        sides, upper = [], problem.y > 0
-        if self.first:
-            groups = (
-                [upper, ~upper] if problem.intercept is not None else [upper | ~upper]
-            )
-            sides = [fold_samples(problem, group) for group in groups]
-        above = int(xp.count_nonzero(upper))
-        return Answer(
-            chunk.number,
-            problem.n,
-            point.hinge,
-            point.rounding,
-            fold_samples(problem, ~near & active),
-            piece,
-            rest,
-            sides,
-            (above, problem.n - above),
-        )
+    b = 0.0
 
-    def _grouped(self, number: int, problem: Problem, point: PrimalPoint) -> Answer:
-        """All rows, those far from the margin in groups."""
-        bounds = self._reach(problem, point)
-        bounds = np.where(np.isfinite(bounds), np.maximum(bounds, TINY), 1.0)
-        distance = np.abs(point.slack) / bounds
-        if self.before is not None:
-            crossed = (problem.slack(*self.before) > 0) != (point.slack > 0)
-            distance = np.where(crossed, 1e-6 * distance, distance)
-        assert self.aggregate is not None
-        singles, share, labels = self.aggregate
-        groups = Groups.of(problem, point.slack, distance, labels)
-        most = np.inf
-        if problem.n > singles:
-            most = float(np.partition(distance, singles)[singles])
-        groups = groups.coarser(most, share)
-        nothing = fold_samples(problem, problem.weights != problem.weights)
-        empty = Piece.of(problem, point.slack != point.slack, point.slack > 0, 1.0, ())
+    def __call__(self, number: int, problem: Problem) -> Answer:
+        """Answer for one batch."""
+        margins, upper = fill(problem.weights, problem.n, 0.0), problem.y > 0
+        point = problem.at(self.w, self.b, margins)
+        every, above = upper | ~upper, int(namespace(upper).count_nonzero(upper))
+        classes = [every] if problem.intercept is None else [upper, ~upper]
+        piece, seed = Piece.of(problem, every), (self.seed, number)
         return Answer(
             number,
             problem.n,
             point.hinge,
             point.rounding,
-            nothing,
-            empty,
-            None,
-            [],
-            (0, 0),
-            groups,
+            None if self.sides else point,
+            piece=piece.sampled(self.share, seed, problem.rows),
+            sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
+            classes=(above, problem.n - above),
         )
-
-    def part(self, number: int) -> Look:
-        """What of this question concerns one chunk."""
-        if self.pinned is None:
-            return self
-        return replace(self, pinned={number: self.pinned[number]})
-
-    def _near(self, problem: Problem, point: PrimalPoint):
-        """Which rows may still cross the margin."""
-        slack, xp = point.slack, namespace(point.slack)
-        if self.before is None and self.band is None:
-            return slack == slack
-        near = xp.abs(slack) <= self._reach(problem, point)
-        if self.before is None:
-            return near
-        return near | ((problem.slack(*self.before) > 0) != (slack > 0))
-
-    def _reach(self, problem: Problem, point: PrimalPoint):
-        """How far each row may still move."""
-        slack, xp = point.slack, namespace(point.slack)
-        typical = float(xp.mean(xp.abs(slack)))
-        reach = self.wider * _LEAST_REACH * (1 + typical)
-        if self.band is not None:
-            reach = reach + self.wider * self.caution * self.band(problem)
-        if self.before is None:
-            return reach
-        move = xp.abs(slack - problem.slack(*self.before))
-        typical = math.sqrt(float(xp.mean(move * move)))
-        return reach + self.wider * _OF_MOVE * (move + 0.5 * typical)
-
-
-def draw(y, pull, k: int, seed: tuple[int, ...]) -> tuple[Any, Any]:
-    """Places of about k rows, and the chance each had.
-
-    Rows that pull much harder than others (`pull`: by weight and length) and those of
-    the rarer class are drawn more often; else few would stand for many.
-    """
-    xp = namespace(y)
-    heavy = pull > _HEAVY * float(xp.mean(pull))
-    strata = [heavy, ~heavy & (y > 0), ~heavy & (y < 0)]
-    parts = [xp.nonzero(stratum)[0] for stratum in strata]
-    sizes = [part.shape[0] for part in parts]
-    wanted = [min(sizes[0], k // 3), 0, 0]
-    left = k - wanted[0]
-    wanted[1] = min(sizes[1], max(left // 2, left - sizes[2]))
-    wanted[2] = min(sizes[2], left - wanted[1])
-    drawn, chances = [], []
-    for number, (part, n, count) in enumerate(zip(parts, sizes, wanted, strict=True)):
-        places = _spread(n, count, (*seed, number))
-        drawn.append(pick(part, like(places, part)))
-        chances.append(fill(y, places.size, places.size / max(n, 1)))
-    return xp.concat(drawn), xp.concat(chances)
-
-
-def _without(mask, J):
-    """The mask but for the places J."""
-    xp = namespace(mask)
-    left = xp.asarray(mask, copy=True)
-    scatter(left, J, False)
-    return left
-
-
-def _spread(n: int, k: int, seed: tuple[int, ...]) -> np.ndarray:
-    """Places of about k of n rows, one from each of equally long stretches.
-
-    Where neighbouring stretches share a row it may be drawn for both, but comes once.
-    """
-    start = np.arange(k) + np.random.default_rng(seed).random(k)
-    places = np.minimum((start * (n / max(k, 1))).astype(np.int64), n - 1)
-    return places[np.diff(places, prepend=-1) > 0]
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What is proven of the rows of a chunk, and their α; arrays where asked for."""
+class Gather:
+    """Evaluate at (w,b); hand over the rows near the margin, fold the others.
 
-    #: How many are saturated, and removed.
-    counts: tuple[int, int]
-    removed: Any = None
-    saturated: Any = None
+    Near are the rows within the `band` of the margin, and where a point `before` is
+    given those that crossed it since, or without a band moved far enough to do so soon.
+    Without either all are. `pinned` are rows that are near in any case, by batch. With
+    a `grouping` all rows are handed over, those far away in groups of the same share
+    α/c: `shares` has them, else rows were settled at `before`.
+    """
+
+    w: np.ndarray
+    b: float
+    band: Callable[[Problem], Any] | None = None
+    before: PrimalPoint | None = None
+    #: Factor on all distances within which rows are near.
+    widening: float = 1.0
+    pinned: Mapping[int, Any] | None = None
+    #: Number of near rows beyond which none is handed over.
+    most: float = math.inf
+    grouping: Grouping | None = None
+    shares: Mapping[int, Any] | None = None
+    #: For one batch of all rows, whose point is kept: whether it is good enough, so
+    #: that nothing need be gathered.
+    good: Callable[[PrimalPoint], bool] | None = None
+
+    def __call__(self, number: int, problem: Problem) -> Answer:
+        """Answer for one batch."""
+        point = problem.at(self.w, self.b)
+        answer = Answer(number, problem.n, point.hinge, point.rounding)
+        if self.good is not None:
+            answer = replace(answer, point=point)
+            if self.good(point):
+                return answer
+        if self.grouping is not None:
+            groups = self._grouped(number, problem, point.slack)
+            return replace(answer, groups=groups)
+        near = self._near(problem, point.slack)
+        if self.pinned is not None:
+            scatter(near, self.pinned[number], True)
+        count = int(namespace(near).count_nonzero(near))
+        if self.good is not None and count > SETTINGS.copy_share * problem.n:
+            near, count = point.slack == point.slack, problem.n  # which takes no copy
+        answer = replace(answer, near=count)
+        if count > self.most:
+            return answer
+        active = point.slack > SETTINGS.least_distance
+        fold = fold_samples(problem, ~near & active)
+        return replace(answer, fold=fold, piece=Piece.of(problem, near))
+
+    def wider(self, wrong: PrimalPoint) -> Gather:
+        """The same with more rows near: those that cross on the way to a wrong point.
+
+        Where rows were near for their last move it is their distances that grow.
+        """
+        if self.band is None:
+            return replace(self, widening=3 * self.widening)
+        return replace(self, before=wrong)
+
+    def part(self, number: int) -> Gather:
+        """What of this question concerns one batch."""
+        return _part(self, number)
+
+    def _near(self, problem: Problem, slack):
+        """Which rows may still cross the margin."""
+        xp = namespace(slack)
+        if self.before is None and self.band is None:
+            return slack == slack
+        near = xp.abs(slack) <= self._distances(problem, slack)
+        if self.before is None:
+            return near
+        return near | ((_slack(problem, self.before) > 0) != (slack > 0))
+
+    def _distances(self, problem: Problem, slack):
+        """How far each row may still move."""
+        xp = namespace(slack)
+        distance = _LEAST_BAND * (1 + float(xp.mean(xp.abs(slack))))
+        if self.band is not None:
+            distance = distance + self.band(problem)
+        elif self.before is not None:
+            move = xp.abs(slack - _slack(problem, self.before))
+            typical = math.sqrt(float(xp.mean(move * move)))
+            distance = distance + _OF_MOVE * (move + 0.5 * typical)
+        return self.widening * distance
+
+    def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
+        """All rows; single ones are those whose share seems to be about to change."""
+        assert self.grouping is not None
+        if self.shares is not None:
+            share = self.shares[number]
+        else:
+            settled = slack if self.before is None else _slack(problem, self.before)
+            share = np.where(settled > 0, 1.0, 0.0)
+        units = self._distances(problem, slack)
+        units = np.where(np.isfinite(units), units, 1.0)
+        return Groups.of(problem, slack, share, np.abs(slack) / units)
+
+
+def _slack(problem: Problem, point: PrimalPoint):
+    """The slack of a batch's rows at a point, computed where it is not known."""
+    if point.slack.shape[0] == problem.n:
+        return point.slack
+    return problem.slack(point.w, point.b)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A dual point of the whole problem, without its α.
+
+    Rows were settled at the point `rule`: above the margin at 0, below it at their
+    weight, or at these shares of it where y > 0 and y < 0. But for `members`, by batch,
+    whose places and α are given, or where all rows have `shares` of their own.
+    """
+
+    dual: DualPoint
+    rule: PrimalPoint
+    members: Mapping[int, tuple[Any, Any]] | None = None
+    shares: Mapping[int, Any] | None = None
+    by_class: tuple[float, float] = (1.0, 1.0)
+
+    def alpha(self, number: int, problem: Problem):
+        """α of the rows of one batch."""
+        if self.shares is not None:
+            return self.shares[number] * problem.weights
+        xp, slack = namespace(problem.y), _slack(problem, self.rule)
+        upper, lower = (share * problem.weights for share in self.by_class)
+        alpha = xp.where(problem.y > 0, upper, lower)
+        alpha = xp.where(slack > SETTINGS.least_distance, alpha, 0.0)
+        if self.members is not None:
+            scatter(alpha, *self.members[number])
+        return alpha
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What is known of the rows of a batch at the end; arrays where there is room."""
+
+    counts: tuple[int, int, int]  # free, saturated, removed
+    known: Partition | None = None
+    y: Any = None
+    weights: Any = None
     alpha: Any = None
 
 
 @dataclass(frozen=True)
-class Settle:
-    """Say what the final certificate proves of every row, and what its α is.
+class Decide:
+    """Say what the certificate proves of every row, and what its α is.
 
-    The optimum lies in a ball; a row is decided if its robust margin keeps to one side
-    of 1 all over it (theory §5, the separable test). Without a ball nothing is decided.
-    Rows were settled at the point `rule`, at these `shares` of their weight where y > 0
-    and y < 0, but for `members`, whose α is given.
+    The optimum lies in the `region` of the `pair` of points; a row is decided if its
+    robust margin keeps to one side of 1 all over it (theory §5). Bounds on it leave out
+    a free b: that takes those of all rows.
     """
 
-    terms: Terms
-    ball: Region | None
-    rule: tuple[np.ndarray, float]
-    shares: tuple[float, float]
-    members: dict[int, tuple[Any, Any]]
+    pair: Pair
+    region: str | None
     arrays: bool
+    proof: Proof
 
-    def __call__(self, chunk: Chunk) -> Settled:
-        """Answer for one chunk."""
-        problem = self.terms.problem(chunk)
-        xp = namespace(problem.weights)
-        removed = saturated = problem.weights != problem.weights  # nothing is proven
-        if self.ball is not None:
-            ball = replace(self.ball, margins=problem.rows.margins(self.ball.w))
-            lower, upper = separable(problem, ball)(slice(None))
-            removed = (lower > 1) | (problem.weights == 0)
-            saturated = (upper < 1) & ~removed
-        counts = int(xp.count_nonzero(saturated)), int(xp.count_nonzero(removed))
+    def __call__(self, number: int, problem: Problem) -> Decided:
+        """Answer for one batch."""
+        known, counts = None, (0, 0, 0)
+        if self.region is not None:
+            known = self._screened(problem, self.region)
+            counts = known.counts
         if not self.arrays:
-            return Settled(counts)
-        slack = problem.slack(*self.rule)
-        upper, lower = (share * problem.weights for share in self.shares)
-        alpha = xp.where(slack > _TOUCHING, xp.where(problem.y > 0, upper, lower), 0.0)
-        if chunk.number in self.members:
-            indices, values = self.members[chunk.number]
-            if indices is None:  # the share of every row
-                alpha = values * problem.weights
-            else:
-                scatter(alpha, indices, values)
-        return Settled(counts, removed, saturated, alpha)
+            return Decided(counts)
+        alpha = self.proof.alpha(number, problem)
+        return Decided(counts, known, problem.y, problem.weights, alpha)
 
-    def part(self, number: int) -> Settle:
-        """What of this question concerns one chunk."""
-        own = {k: pair for k, pair in self.members.items() if k == number}
-        return replace(self, members=own)
+    def _screened(self, problem: Problem, region: str) -> Partition:
+        point = self.pair.point
+        point = replace(point, margins=problem.rows.margins(point.w))
+        pair = Pair(point, self.pair.dual)
+        if problem.intercept == 0:
+            problem = replace(problem, intercept=None)
+        if is_foreign(problem.y):  # one test is for arrays of all libraries
+            where = build_region("midpoint", problem, pair)
+            return decide(problem, *separable(problem, where)(slice(None)))
+        test = quick_test(problem, region)
+        found = screen_points(problem, pair, region=region, test=test)
+        return replace(found, region=None)  # which is as large as the batch
+
+    def part(self, number: int) -> Decide:
+        """What of this question concerns one batch."""
+        return replace(self, proof=_part(self.proof, number))
+
+
+def _part(question, number: int):
+    """A question or a proof with what it holds of one batch alone."""
+    names = {"pinned", "shares", "members"} & vars(question).keys()
+    own = {name: getattr(question, name) for name in names}
+    own = {k: {number: v[number]} for k, v in own.items() if v is not None}
+    return replace(question, **own)

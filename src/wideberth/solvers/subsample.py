@@ -6,17 +6,18 @@ They decide which rows a first working set needs; nothing here bears on correctn
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.arrays import fill, namespace, pick, quantile
-from wideberth.problem.limits import TINY
+from wideberth.problem.arrays import fill, like, namespace, pick, quantile
+from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
-__all__ = ["Sample", "SamplingError", "sample_size"]
+__all__ = ["Sample", "SamplingError", "draw", "sample_accuracy", "sample_size"]
 
 
 def sample_size(n: int, d: int) -> int:
@@ -24,25 +25,44 @@ def sample_size(n: int, d: int) -> int:
     return int((SETTINGS.sample_factor * n * d**0.5) ** (2 / 3))
 
 
-class Sample:
-    """A random part of the rows, for problems that differ in weights and radii alone.
+def sample_accuracy(n: int, d: int) -> float:
+    """Relative gap of a sample of n rows beyond which its error makes more a waste."""
+    return SETTINGS.sample_accuracy * d / max(n, 1)
 
-    Rows of large norm decide directions that few others touch; they are drawn more
-    often, and weigh less in return: the sample's objective stays unbiased.
+
+def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
+    """Places of about k rows, and the chance each had.
+
+    Rows that pull much harder than others, by weight and length, and those of the
+    rarer class are drawn more often; else few would stand for many. In return they
+    weigh less: a sample's objective is unbiased.
     """
+    y, pull, xp = rows.y, weights * rows.norms() ** 2, namespace(rows.y)
+    heavy = pull > SETTINGS.heavy * float(xp.mean(pull))
+    strata = [heavy, ~heavy & (y > 0), ~heavy & (y < 0)]
+    parts = [xp.nonzero(stratum)[0] for stratum in strata]
+    sizes = [part.shape[0] for part in parts]
+    wanted = [min(sizes[0], k // 3), 0, 0]
+    left = k - wanted[0]
+    wanted[1] = min(sizes[1], max(left // 2, left - sizes[2]))
+    wanted[2] = min(sizes[2], left - wanted[1])
+    rng, drawn, chances = np.random.default_rng(seed), [], []
+    for part, n, count in zip(parts, sizes, wanted, strict=True):
+        # One from each of equally long stretches: once, where two share a row.
+        start = (np.arange(count) + rng.random(count)) * (n / max(count, 1))
+        places = np.unique(np.minimum(start.astype(np.int64), n - 1))
+        drawn.append(pick(part, like(places, part)))
+        chances.append(fill(y, places.size, places.size / max(n, 1)))
+    return xp.concat(drawn), xp.concat(chances)
+
+
+class Sample:
+    """A part of the rows, for problems that differ in weights and radii alone."""
 
     def __init__(self, problem: Problem, size: int, rng):
-        squares = problem.rows.norms() ** 2
-        relative = 0.5 + 0.5 * squares / max(float(squares.mean()), TINY)
-        chance = np.minimum(relative * (size / problem.n), 1.0)
-        self.index = np.flatnonzero(rng.random(problem.n) < chance)
-        self.chance = chance[self.index]
+        seed = int(rng.integers(2**31))
+        self.index, self.chance = draw(problem.rows, problem.weights, size, seed)
         self.rows = problem.rows.take(self.index)
-
-    @property
-    def accuracy(self) -> float:
-        """Relative gap below which its sampling error makes more a waste."""
-        return SETTINGS.sample_accuracy * self.rows.d / max(self.rows.n, 1)
 
     def usable(self, problem: Problem) -> bool:
         """Whether both classes and some weight were drawn."""

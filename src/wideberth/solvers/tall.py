@@ -1,282 +1,284 @@
-"""Few reads of data that cannot be held: sample, look, solve what is near, look again.
+"""Few passes over many rows: sample, gather what is near, solve, prove (theory §6.1).
 
-1. The first look takes a sample of all rows. Its solution, with C scaled up, is off by
-   a sampling error that `SamplingError` estimates for every row.
-2. The next look hands over the rows that this error may carry across the margin, and
-   folds the others at the bound they are at (theory §3). The problem on those rows is
-   solved in memory. If they are too many, a sample of them stands for all: the settled
-   rows are summed exactly, so the error shrinks with the band, and so does the band.
-3. The dual point of step 2 is feasible for the whole problem and its value exact, so
-   the look after it, which evaluates the primal, proves the gap. That look hands over
-   the rows that crossed or may still cross: if the gap is not small enough they are
-   the next working set, and no read was wasted.
+1. *Sample.* The first pass takes a sample of all rows. Its solution, with C scaled up,
+   is off by a sampling error that `SamplingError` estimates for every row. A large
+   sample is itself solved in this way.
+2. *Gather.* The next pass hands over the rows that this error may carry across the
+   margin, and folds the others at the bound they are at (theory §3).
+3. *Solve.* The problem on those rows is solved in memory (`newton.py`). If they are too
+   many for that, all rows come in groups instead (`aggregate.py`).
+4. *Prove.* The dual point of step 3 is feasible for the whole problem and its value
+   exact, so the pass after it, which evaluates the primal, proves the gap. That pass
+   hands over the rows that crossed or may still cross: if the gap is not small enough
+   they are the next working set, and no pass was wasted.
 
-Three reads are typical, whatever the number of rows. `Settle` is one more.
+Three passes are typical, whatever the number of rows. Rows in memory are one batch,
+files and clusters have many (`passes.py`).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
-from wideberth.data.chunks import DataError, Terms
-from wideberth.data.sources import Source
-from wideberth.problem import Certificate, DualPoint, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import concat, host, is_foreign, like, namespace
+from wideberth.data.errors import DataError
+from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
+from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.limits import LITTLE, TINY
+from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import as_rows, gamma
-from wideberth.screening import null_point
-from wideberth.screening.regions import Region, build_region
+from wideberth.screening import Partition, null_point
+from wideberth.screening.partition import decide
+from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton import solve_gathered, solve_whole
-from wideberth.solvers.passes import Aggregate, Look, Settle
-from wideberth.solvers.subsample import SamplingError, sample_size
-from wideberth.solvers.work import Work
+from wideberth.solvers.newton import Rounds, solve_groups, solve_near
+from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.passes import (
+    Batches,
+    Decide,
+    Decided,
+    Gather,
+    InMemory,
+    Proof,
+    Sample,
+)
+from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
+from wideberth.solvers.work import PerRow, Work
 
-__all__ = ["TallOutcome", "solve_tall"]
+__all__ = ["Search", "solve_from_nothing"]
 
-#: Widths to choose a band of rows from, as shares of that of `SamplingError`, which is
-#: five standard deviations: a choice, of which the least that costs little is taken.
-_CAUTIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.3)
-#: Number of rows of a sample that tell what a band costs and holds: a choice, by which
-#: both are known to about one in a hundred.
-_POLLED = 20_000
-#: Width of the band where a sample of the rows inside has to do: a choice.
-_MOST_OF_SAMPLE = 0.4
-#: Rows of the data per row of memory up to which groups of rows stand for them well
-#: (`python -m benchmarks.caps`: 5 to 8 reads at 15; Gaussian rows fail at 30).
-_MOST_PER_ROW = 20
-#: Number of rounds without a smaller gap after which a run is given up: a choice.
+#: Number of rounds without a smaller gap after which a search is given up: a choice.
 _PATIENCE = 6
-#: Number of reads after which a run is given up: a choice; those that converge take 4
-#: to 39 (`python -m benchmarks.caps`).
-_MOST_READS = 40
-#: Factor by which a band may be made wider than planned: a choice, beyond any use.
-_WIDEST = 1e9
-#: Number of steps on the rows in memory after which another read says more: a choice.
-_MOST_STEPS = 300
+#: Number of passes after which a search is given up: a choice; those that converge take
+#: 4 to 14 (`python -m benchmarks.caps`).
+_MOST_PASSES = 40
+#: Factor by which bands are widened where they hold too few rows: a choice.
+_WIDER = 30.0
 
 
-@dataclass(frozen=True)
-class TallOutcome:
-    """A point with its proof; per-row arrays where there is memory for them."""
-
-    w: np.ndarray
-    b: float
-    certificate: Certificate
-    reads: int
-    tight: bool
-    noisy: bool  # whether the dual point feels any noise
-    alpha: Any
-    removed: Any
-    saturated: Any
-
-
-@dataclass(frozen=True)
-class _Proof:
-    """A dual point of the whole problem: where rows were settled, and the rest."""
-
-    dual: DualPoint
-    rule: tuple[np.ndarray, float]
-    members: dict[int, tuple[Any, Any]]
-    shares: Any = (1.0, 1.0)  # of the weight, where y > 0 and where y < 0
+def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
+    """Solve a problem in memory; on a sample first, where that pays."""
+    size = sample_size(problem.n, problem.rows.d)
+    small = problem.n <= SETTINGS.direct_rows
+    if small or size > SETTINGS.copy_share * problem.n:
+        return Rounds(problem, control).solve()
+    search = Search(InMemory(problem), control)
+    search.run()
+    if search.proof is None:
+        return Rounds(problem, control).solve(search.point)
+    alpha = search.dual_weights()[0]
+    return Outcome(search.point, replace(search.proof.dual, alpha=alpha))
 
 
-def solve_tall(
-    source: Source,
-    terms: Terms,
-    control: Control,
-    *,
-    screen: bool = True,
-    random_state=None,
-) -> TallOutcome:
-    """Solve to `control.tol` with few reads of the source."""
-    return _Tall(source, terms, control, random_state).solve(screen)
+class Search:
+    """The run: passes over the batches, and solutions of what they hand over."""
 
-
-class _Tall:
-    """The run: looks at the source, and solves on what they hand over."""
-
-    def __init__(self, source: Source, terms: Terms, control: Control, random_state):
-        self.source, self.terms, self.control = source, terms, control
-        self.rng = np.random.default_rng(random_state)
-        self.capacity = source.capacity()
-        self.reads, self.n = 0, 0
+    def __init__(self, batches: Batches, control: Control):
+        self.batches, self.control = batches, control
+        self.passes, self.n = 0, batches.n or 0
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
-        self.null: PrimalPoint = None  # type: ignore[assignment]  # w = 0, best b
-        self.proof: _Proof | None = None
-        self.tight = False  # given up for want of memory
-        self.groups_help = True
-        self.aggregate: Aggregate | None = None  # once rows near the margin do not fit
+        self.null: PrimalPoint | None = None  # w = 0 and the best b
+        self.proof: Proof | None = None
+        self.grouping: Grouping | None = None  # once rows near the margin do not fit
 
-    def solve(self, screen: bool) -> TallOutcome:
-        """Solve, then say what is proven of the rows."""
-        self._search()
-        return self._finish(screen)
+    # -- rounds --------------------------------------------------------------------
 
-    def _search(self) -> None:
+    def run(self) -> None:
         """Rounds until the gap of the whole problem meets the tolerance."""
-        w, b = np.zeros(self.terms.d), 0.0
-        chance = 1.0
-        if self.source.n:
-            chance = min(1.0, self._sample_size(self.source.n) / self.source.n)
-        work = self._look(Look(self.terms, w, b, chance=chance, first=True))
+        share, n, d = 1.0, self.batches.n, self.batches.d
+        if n:
+            size = max(sample_size(n, d), SETTINGS.direct_rows)
+            share = min(1.0, self.batches.capacity / n, size / n)
+        seed = int(self.control.rng.integers(2**31))
+        sample = Sample(np.zeros(d), share, seed, self.batches.counter is None)
+        work = self._pass(sample)
         self.n = work.n
-        _check_classes(work)
-        if self._is_null(work):
+        if work.sides and self._is_null(work):
             return
-        self._note(work, w, b)
-        smallest, idle, narrow, exact = np.inf, 0, 1.0, False
+        here = self._note(work, sample)
+        smallest, idle, again = np.inf, 0, False
+        question = None
         while True:
-            solved = work.exact
-            found, look = self._round(work, w, b, narrow * 3.0**idle, exact)
-            work = self._look(look)
-            w, b = found.point.w, found.point.b
-            exact, full = look.band is None, not work.exact and look.chance == 1.0
-            narrow = 0.3 * narrow if full else 1.0
-            self._note(work, w, b)
-            proof = self._certificate()
-            if proof.meets(self.control.tol) or self.control.exhausted():
+            solved, before = work.exact, question
+            question = self._round(work, here, 3.0**idle, again)
+            again = solved and self.grouping is None
+            work, question = self._gather(question, before)
+            here = self._note(work, question)
+            certificate = self.certificate
+            if certificate.meets(self.control.target) or self.control.exhausted():
                 return
-            gap = proof.gap
             if solved:
-                idle = 0 if gap < (1 - LITTLE) * smallest else idle + 1
-                smallest = min(smallest, gap)
-            if idle and self.aggregate is not None:
-                # Groups are too coarse here: back to samples.
-                self.groups_help, self.aggregate, idle = False, None, 0
-            if idle > _PATIENCE or self.reads > _MOST_READS:
-                self.tight = not work.exact
+                better = certificate.gap < (1 - LITTLE) * smallest
+                idle = 0 if better else idle + 1
+                smallest = min(smallest, certificate.gap)
+            if idle > _PATIENCE or self.passes > _MOST_PASSES:
                 return
-            work = self._enough(work, look)
 
-    def _sample_size(self, n: int) -> int:
-        """As many rows as their sampling error will leave near the margin, roughly."""
-        balanced = sample_size(n, self.terms.d)
-        return min(self.capacity, max(balanced, 50 * self.terms.d, 2000))
+    @property
+    def certificate(self) -> Certificate:
+        """The best primal and the best dual value; α = 0 has the value 0."""
+        point = self.point
+        if self.proof is None:
+            return Certificate(point.value, 0.0, point.rounding)
+        return Certificate.of(point, self.proof.dual)
 
-    def _look(self, look: Look) -> Work:
-        """One read of everything."""
-        self.reads += 1
-        work = Work(self.terms, self.capacity, look.seed, look.aggregate)
-        for answer in self.source.map(look):
+    def _pass(self, question) -> Work:
+        """Ask all batches."""
+        self.passes += 1
+        work = Work(self.batches, question, self._per_row())
+        for answer in self.batches.map(question):
             work.add(answer)
         return work
 
-    def _enough(self, work: Work, look: Look) -> Work:
-        """Look again, wider, while too few rows are handed over to go on with."""
-        least = min(work.n, 2 * self.terms.d + 50)
+    def _per_row(self) -> PerRow:
+        """Room for numbers per row: labels of groups and shares, while both change."""
+        return PerRow(self.batches.spares(20 * self.n))
 
-        def few() -> bool:
-            return (work.exact and work.rows < least) or not work.balances()
+    def _gather(self, question: Gather, before: Gather | None) -> tuple[Work, Gather]:
+        """Gather as asked, or otherwise where that hands over too much or too little.
 
-        while few() and look.wider < _WIDEST:
-            look = replace(look, wider=30 * look.wider)
-            work = self._look(look)
-        return work
+        A point that is worse than the one before, with many more rows near the margin,
+        tells that too few rows were gathered `before`. Where rows do not fit all of
+        them come in groups, now and from now on.
+        """
+        work = self._pass(question)
+        point = self._point(work, question)
+        if self._good(point):
+            return work, question
+        if work.overfull and before is not None:
+            if point.value > self.point.value:
+                question = before.wider(point)
+            question = replace(question, most=self.batches.capacity)
+            work = self._pass(question)
+        while self._too_few(work):
+            question = replace(question, widening=_WIDER * question.widening)
+            work = self._pass(question)
+        if work.overfull:
+            self.grouping = self.batches.grouping(self.n)
+            question = replace(question, pinned=None, grouping=self.grouping)
+            work = self._pass(question)
+        return work, question
+
+    def _too_few(self, work: Work) -> bool:
+        """Whether the rows handed over, not all there are, say too little."""
+        if self.grouping is not None or work.overfull or work.near == work.n:
+            return False
+        return work.near < 2 * self.batches.d + 50 or not work.balances()
+
+    def _good(self, point: PrimalPoint) -> bool:
+        """Whether a point and the best dual one meet the tolerance."""
+        if self.proof is None:
+            return False
+        found = Certificate.of(point, self.proof.dual)
+        return found.meets(self.control.target)
 
     def _round(
-        self, work: Work, w, b, wider: float, again: bool
-    ) -> tuple[Outcome, Look]:
-        """Solve what a look handed over; say what to look at next."""
-        problem, exact, first = work.problem(), work.exact, self.reads == 1
-        tol = 0.15 * self.control.tol
-        if first and not exact:  # as exact as the sampling error deserves
-            tol = 0.02 * self.terms.d / problem.n
-        if work.grouped:  # as exact as the groups deserve
-            tol = max(tol, min(0.05 * self._certificate().relative_gap, 1e-3))
-        most = min(self.control.steps + _MOST_STEPS, self.control.max_iter)
-        inner = replace(self.control, tol=tol, max_iter=most, callback=None, trace=[])
-        if work.grouped:
-            found = solve_whole(problem, inner)
-        else:
-            start = None if first else (w, b)
-            seed = int(self.rng.integers(2**31)) if first else None
-            found = solve_gathered(problem, inner, start, seed)
-        if exact or not found.meets(LITTLE):
-            inner.max_iter = self.control.max_iter
-            found = _solve_again(problem, inner, found)
-        self.control.steps = inner.steps
-        look = Look(
-            self.terms,
+        self, work: Work, here: PrimalPoint, widening: float, again: bool
+    ) -> Gather:
+        """Solve what was handed over at a point; say what to gather next."""
+        problem, first = work.problem(), self.passes == 1
+        found = self._solve(work, problem, None if first else here)
+        most = self.batches.capacity
+        if work.exact and not first:
+            many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
+            most = min(most, max(min(many), SETTINGS.direct_rows))
+        question = Gather(
             found.point.w,
             found.point.b,
-            before=None if first else (w, b),
-            wider=wider,
-            seed=self.reads,
-            aggregate=self.aggregate,
+            before=here,
+            widening=widening,
+            most=most,
+            grouping=self.grouping,
+            good=None if self.batches.counter is None else self._good,
         )
-        if exact:
-            self._prove(work, found.dual, (w, b))
-            if first:  # everything was solved at once: it is there, or nearly
-                look = replace(look, before=(look.w, look.b))
-            again = again and not work.grouped
-            return found, replace(look, pinned=work.members if again else None)
-        settled = work.settled(problem)
-        if settled is not None:  # a point, if not a good one
-            xp = namespace(settled.weights)
-            alpha = xp.minimum(found.dual.alpha, settled.weights)
-            self._prove(work, settled.dual_at(alpha), (w, b))
-        points = 16 if is_foreign(problem.y) else 6
-        error = SamplingError(problem, found.point, 1 - work.chance, self.rng, points)
-        poll = _Poll(problem, found.point, error, work.chance)
-        tolerable = LITTLE * self.control.tol * found.point.value
-        caution, near = poll.caution(tolerable)
-        if near > (1 - LITTLE) * self.capacity:
-            # Another sample: the narrower the band, the smaller the next error.
-            look = replace(look, before=None)
-            dense = isinstance(problem.rows.X, np.ndarray)
-            if dense and self.groups_help and self.n <= _MOST_PER_ROW * self.capacity:
-                self.aggregate = self._aggregate()
-                return found, replace(look, band=error, aggregate=self.aggregate)
-            caution, near = poll.caution(np.inf, _MOST_OF_SAMPLE)
-        chance = min(1.0, (1 - LITTLE) * self.capacity / max(near, 1.0))
-        return found, replace(look, band=error, caution=caution, chance=chance)
+        if not work.exact:  # a sample
+            return self._beyond_sample(work, problem, found, question)
+        dual = found.dual
+        best = 0.0 if self.proof is None else self.proof.dual.value
+        if dual.value > best:  # that of α = 0 at first
+            if self.grouping is None:
+                self.proof = Proof(dual, here, work.split(dual.alpha))
+            else:
+                shares = self._per_row()
+                work.share_out(dual.alpha, problem.weights, shares)
+                self.proof = Proof(dual, here, shares=shares)
+        if self.grouping is not None:
+            known = None if self.proof is None else self.proof.shares
+            return replace(question, shares=known)
+        if first:  # everything was solved at once: it is there, or nearly
+            question = replace(
+                question, before=replace(here, w=question.w, b=question.b)
+            )
+        return replace(question, pinned=work.members if again else None)
 
-    def _aggregate(self) -> Aggregate:
-        """Half of the room for single rows, a quarter for groups.
+    def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
+        """Gather the rows that the error of a sample may carry across the margin."""
+        projections = 16 if is_foreign(problem.y) else 6
+        doubt, rng = 1 - work.chance, self.control.rng
+        error = SamplingError(problem, found.point, doubt, rng, projections)
+        question = replace(question, before=None, band=error)
+        if self.batches.counter is None:
+            near = np.abs(host(found.point.slack)) <= host(error(problem))
+            if (near / host(work.chance)).sum() > (1 - LITTLE) * self.batches.capacity:
+                self.grouping = self.batches.grouping(self.n)
+        return replace(question, grouping=self.grouping)
 
-        All are in float64, and solved as a whole: two copies do.
-        """
-        labels = self.source.spares(14 * self.n)
-        capacity = min(self.source.capacity(2, 8 * self.terms.d), self.capacity)
-        return Aggregate(capacity // 2, 0.25 * capacity / self.n, labels)
+    def _solve(self, work: Work, problem: Problem, here) -> Outcome:
+        """Solve what was handed over, as exactly as it deserves."""
+        tol = LITTLE * self.control.target
+        if not work.exact:
+            tol = sample_accuracy(problem.n, problem.rows.d)
+        elif self.grouping is not None:
+            tol = max(tol, LITTLE * min(self.certificate.relative_gap, 0.01))
+        inner = self.control.rougher(tol)
+        if self.grouping is not None:
+            found = solve_groups(problem, inner)
+        elif here is None and not is_foreign(problem.y):
+            found = solve_from_nothing(problem, inner)
+        else:
+            found = solve_near(problem, inner, here)
+        if work.exact or not found.meets(LITTLE):
+            found = _solve_again(problem, inner, found)
+        self.control.steps = inner.steps
+        return found
 
-    def _prove(self, work: Work, dual: DualPoint, rule) -> None:
-        """Keep a dual point of the whole problem if it is the best, and above α = 0."""
-        if dual.value > (0.0 if self.proof is None else self.proof.dual.value):
-            self.proof = _Proof(dual, rule, work.split(dual.alpha))
+    def _point(self, work: Work, question) -> PrimalPoint:
+        """Where a pass evaluated the objective; with its margins, if they are known."""
+        if work.point is not None:
+            return work.point
+        w, b, none = question.w, question.b, np.empty(0)
+        (hinge, rounding), penalty = work.loss(), self.batches.intercept or 0.0
+        value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
+        omega = self.batches.noise.support(w)
+        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
 
-    def _note(self, work: Work, w, b) -> None:
-        """Keep the point of a look if it is the best, and report."""
-        hinge, rounding = work.loss()
-        quadratic = 0.5 * float(w @ w) + 0.5 * (self.terms.intercept or 0.0) * b * b
-        none = np.empty(0)
-        omega, value = self.terms.noise.support(w), hinge + quadratic
-        point = PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
+    def _note(self, work: Work, question) -> PrimalPoint:
+        """The point of a pass; it is kept if it is the best, and reported."""
+        point = self._point(work, question)
         if self.point is None or point.value < self.point.value:
             self.point = point
-        if self._null_is_optimal():
+        if self.null is not None and self._null_is_optimal(self.null):
             self.point = self.null
         saturated = 0 if work.fold is None else work.fold.n
         counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
-        self.control.record(float(self.reads), self._certificate(), counts)
+        passes = self.batches.counter
+        spent = float(self.passes) if passes is None else passes.count
+        self.control.record(spent, self.certificate, counts)
+        return point
 
-    def _certificate(self) -> Certificate:
-        """The best primal and the best dual value; α = 0 has the value 0."""
-        dual = None if self.proof is None else self.proof.dual
-        value, rounding = (0.0, 0.0) if dual is None else (dual.value, dual.rounding)
-        point = self.point
-        return Certificate(point.value, value, point.rounding + rounding)
+    # -- the null model --------------------------------------------------------------
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
+        for count, label in zip(work.classes, ("+1", "−1"), strict=True):
+            if count == 0:
+                raise DataError(
+                    f"No row of the data has the label {label}; a classifier needs "
+                    "both −1 and +1."
+                )
         problem, none = work.classes_as_rows(), np.empty(0)
         point = null_point(problem)
         assert problem.folded is not None
@@ -288,105 +290,62 @@ class _Tall:
         if not alpha.any():  # nothing is summed
             problem = replace(problem, folded=None)
         share = alpha / np.where(problem.weights > 0, problem.weights, 1.0)
-        rule, shares = (point.w, 0.0), np.broadcast_to(share, 2)
-        self.point = self.null
-        self.proof = _Proof(problem.dual_at(alpha), rule, {}, shares)
-        proof = self._certificate()
-        if not proof.meets(self.control.tol):
-            self.point, self.proof = None, None  # type: ignore[assignment]
+        rule, dual = replace(self.null, b=0.0), problem.dual_at(alpha)
+        upper, lower = np.broadcast_to(share, 2).tolist()
+        if not Certificate.of(self.null, dual).meets(self.control.tol):
             return False
-        self.control.record(float(self.reads), proof, (0, self.n, 0))
+        self.point = self.null
+        self.proof = Proof(dual, rule, by_class=(upper, lower))
+        self.control.record(float(self.passes), self.certificate, (0, self.n, 0))
         return True
 
-    def _null_is_optimal(self) -> bool:
+    def _null_is_optimal(self, null: PrimalPoint) -> bool:
         """Whether the dual point has w(α) = 0 and proves the null model (theory §2)."""
         if self.proof is None or self.proof.dual.w.any():
             return False
-        null, dual = self.null, self.proof.dual
-        rounding = null.rounding + dual.rounding
-        return Certificate(null.value, dual.value, rounding).meets(self.control.tol)
+        return Certificate.of(null, self.proof.dual).meets(self.control.tol)
 
-    def _finish(self, screen: bool) -> TallOutcome:
-        """Say what the certificate proves of the rows, where there is room for it."""
-        arrays, proof, parts = self.source.spares(10 * self.n), self.proof, []
-        if proof is not None and (screen or arrays):
-            settle = Settle(
-                self.terms,
-                self._ball(proof.dual) if screen else None,
-                proof.rule,
-                proof.shares,
-                proof.members,
-                arrays,
-            )
-            self.reads += 1
-            parts = list(self.source.map(settle))
-            counts = [sum(part.counts[k] for part in parts) for k in range(2)]
-            counts = [self.n - sum(counts), *counts]
-            self.control.record(float(self.reads), self._certificate(), counts)
-        alpha, removed, saturated = (
-            concat([getattr(part, name) for part in parts])
-            if parts and arrays
-            else None
-            for name in ("alpha", "removed", "saturated")
-        )
-        return TallOutcome(
-            self.point.w,
-            self.point.b,
-            self._certificate(),
-            self.reads,
-            self.tight,
-            proof is not None and proof.dual.s > 0,
-            alpha,
-            removed,
-            saturated,
-        )
+    # -- the end ---------------------------------------------------------------------
 
-    def _ball(self, dual: DualPoint) -> Region | None:
-        """Where the optimum lies; None with a free b, which no ball bounds (§4.4)."""
-        if self.terms.intercept == 0:
-            return None
-        none, noise = np.empty(0), self.terms.noise
-        rows = as_rows(np.empty((0, self.terms.d)), none)
-        empty = Problem(rows, none, none, noise, self.terms.intercept)
-        return build_region("midpoint", empty, Pair(self.point, dual))
+    def dual_weights(self, region: str | None = None) -> tuple[Any, Partition | None]:
+        """α of all rows and what is proven of them; None where there is no room.
+
+        With a free b decisions take bounds on all margins at once (theory §4.4).
+        """
+        n, proof, free = self.n, self.proof, self.batches.intercept == 0
+        arrays = self.batches.spares(10 * n)
+        if free and not self.batches.spares(80 * n):
+            region = None
+        if proof is None or not (region or arrays):
+            return None, None
+        pair = Pair(self.point, proof.dual)
+        self.passes += 1
+        question = Decide(pair, region, arrays, proof)
+        parts = list(self.batches.map(question))
+        known = None
+        if region is not None:
+            counts = tuple(sum(part.counts[k] for part in parts) for k in range(3))
+            if arrays:
+                known = _with_intercept(parts, self.batches)
+                counts = known.counts
+            self.control.record(float(self.passes), self.certificate, counts)
+        return concat([part.alpha for part in parts]) if arrays else None, known
 
 
-class _Poll:
-    """What some rows of a sample say about how wide the next look must be.
-
-    A row outside whose slack u turns out to be u + σZ of the other sign, Z normal,
-    costs c_i σ E[(Z − |u|/σ)_+] of the gap; all of them together must not matter.
-    """
-
-    def __init__(self, problem: Problem, point: PrimalPoint, error, chance):
-        step = max(problem.n // _POLLED, 1)
-        part = problem
-        if step > 1:
-            polled = problem.rows.take(like(np.arange(0, problem.n, step), problem.y))
-            part = replace(problem, rows=polled, weights=problem.weights[::step])
-        self.band, self.slack = host(error(part)), np.abs(host(point.slack[::step]))
-        self.each = step / host(chance[::step])  # how many rows each stands for
-        sigma = np.maximum(self.band / 5, TINY)
-        x = np.minimum(self.slack / sigma, 40.0)
-        excess = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi) - x * ndtr(-x)
-        self.cost = step * host(part.weights) * sigma * excess
-
-    def caution(self, tolerable: float, least: float = 0.0) -> tuple[float, float]:
-        """How much of the error to allow for, and how many rows are within that."""
-        for caution in _CAUTIONS:
-            outside = self.slack > caution * self.band
-            if caution >= least and self.cost[outside].sum() <= tolerable:
-                break
-        return caution, float(self.each[~outside].sum())
-
-
-def _check_classes(work: Work) -> None:
-    for count, label in zip(work.classes, ("+1", "−1"), strict=True):
-        if count == 0:
-            raise DataError(
-                f"No row of the data has the label {label}; a classifier needs both "
-                "−1 and +1."
-            )
+def _with_intercept(parts: list[Decided], batches: Batches) -> Partition:
+    """What is proven of the rows of all batches, a free intercept included."""
+    known = [part.known for part in parts if part.known is not None]
+    names = "removed", "saturated", "lower", "upper"
+    whole = Partition(*(concat([getattr(k, name) for k in known]) for name in names))
+    if batches.intercept != 0:
+        return whole
+    y = concat([part.y for part in parts])
+    rows = as_rows(np.empty((y.shape[0], 0)), host(y))
+    weights = host(concat([part.weights for part in parts]))
+    problem = Problem(rows, weights, weights, batches.noise, 0.0)
+    found = decide(problem, host(whole.lower), host(whole.upper))
+    masks = like(found.removed, y), like(found.saturated, y)
+    return replace(whole, removed=masks[0], saturated=masks[1])
 
 
 def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:

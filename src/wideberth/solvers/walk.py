@@ -24,7 +24,12 @@ from wideberth.screening import Partition
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import Rounds, nearest_share, rms
 from wideberth.solvers.newton_settings import SETTINGS
-from wideberth.solvers.subsample import Sample, SamplingError, sample_size
+from wideberth.solvers.subsample import (
+    Sample,
+    SamplingError,
+    sample_accuracy,
+    sample_size,
+)
 
 __all__ = ["Walk", "without_margins"]
 
@@ -100,7 +105,8 @@ class Walk:
     ) -> dict[str, PrimalPoint]:
         """The move of the walk over the sample; at first, where that walk is."""
         before = helper.past[-1:]
-        quiet = control.rougher(max(self.sample.accuracy, 2 * control.tol))
+        accuracy = sample_accuracy(self.sample.rows.n, self.sample.rows.d)
+        quiet = control.rougher(max(accuracy, 2 * control.tol))
         part = self.sample.of(problem)
         found = helper.step(part, quiet, at).point
         control.steps = quiet.steps

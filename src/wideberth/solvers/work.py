@@ -1,131 +1,181 @@
-"""What the chunks hand over at one look, put together as one problem in memory."""
+"""What the batches hand over in one pass, put together as one problem in memory."""
 
 from __future__ import annotations
 
 import functools
 import math
 import operator
+import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wideberth.data.chunks import Terms
-from wideberth.problem import Folded, Problem
+from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import Passes, as_rows, gamma
 from wideberth.solvers.aggregate import Groups
-from wideberth.solvers.passes import Answer, Piece
+from wideberth.solvers.passes import Answer, Batches, Piece
 
-__all__ = ["Work"]
+__all__ = ["PerRow", "Work"]
+
+
+class PerRow(Mapping):
+    """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
+
+    def __init__(self, in_memory: bool):
+        self._kept: dict[int, Any] = {}
+        self._folder = None
+        if not in_memory:
+            self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
+
+    def __setitem__(self, number: int, values: np.ndarray) -> None:
+        self._kept[number] = values
+        if self._folder is not None:
+            self._kept[number] = Path(self._folder.name) / f"{number}.npy"
+            np.save(self._kept[number], values)
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        kept = self._kept[number]
+        return kept if self._folder is None else np.load(kept)
+
+    def __iter__(self):
+        return iter(self._kept)
+
+    def __len__(self):
+        return len(self._kept)
 
 
 class Work:
-    """The sum of all answers, with at most `capacity` rows.
+    """The sum of all answers, with at most as many rows as there is room for.
 
-    If more rows than that are near the margin a sample of them stands for all, weighted
-    up. Then `exact` is False, and no dual point of the whole problem comes of it.
-    `problem` leaves behind the `members` of each chunk, the `weights` c of its rows and
-    the `chance` each had; c/chance·chance would not be c to the last bit.
+    Of a first pass that finds more a sample is kept, weighted up. Of others nothing is,
+    if more than `most` rows are near the margin. `exact` says whether dual points of
+    this work are points of the whole problem.
     """
 
-    def __init__(self, terms: Terms, capacity: int, seed: int, aggregate=None):
-        self.aggregate = aggregate
-        self.terms, self.capacity, self.seed = terms, capacity, seed
-        self.n, self.exact = 0, True
-        self.grouped = aggregate is not None
-        self._share = 1.0
-        self._rest: Folded | None = None
+    def __init__(self, batches: Batches, question, labels: PerRow):
+        self.batches, self.labels = batches, labels
+        self.grouping = getattr(question, "grouping", None)
+        self.most = getattr(question, "most", np.inf)
+        self.n, self.near, self.exact = 0, 0, True
+        self.point: PrimalPoint | None = None
         self.fold: Folded | None = None
-        self.sides: list[Folded] = []
+        self.sides: tuple[Folded, ...] = ()
         self.classes: tuple[int, ...] = (0, 0)
+        self._share = 1.0  # of the rows of a first pass that is kept
         self._hinges: list[float] = []
         self._rounding = 0.0
         self._pieces: dict[int, Piece] = {}
         self._groups: dict[int, Groups] = {}
-        self.members: dict[int, Any] = {}
-        self._most = np.inf  # distance beyond which rows are merged
+        self._last = np.inf  # place in the order of groups beyond which rows are merged
 
     def add(self, answer: Answer) -> None:
-        """Take in what one chunk answered."""
+        """Take in what one batch answered."""
         self.n += answer.n
+        self.near += answer.near
+        self.point = answer.point
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
-        self.fold = _plus(self.fold, answer.fold)
-        if answer.rest is not None:
-            self._rest = _plus(self._rest, answer.rest)
-        before: list = self.sides or [None] * len(answer.sides)
-        self.sides = [_plus(*pair) for pair in zip(before, answer.sides, strict=True)]
-        self.classes = tuple(map(operator.add, self.classes, answer.classes))
+        if answer.fold is not None:
+            self.fold = answer.fold if self.fold is None else self.fold + answer.fold
+        if answer.sides:
+            before = self.sides or (None,) * len(answer.sides)
+            pairs = zip(before, answer.sides, strict=True)
+            self.sides = tuple(new if old is None else old + new for old, new in pairs)
+            self.classes = tuple(map(operator.add, self.classes, answer.classes))
         if answer.groups is not None:
-            self._group(answer.number, answer.groups)
-            return
-        self._pieces[answer.number] = self._thinned(answer.number, answer.piece)
-        while self.rows > max(self.capacity, len(self._pieces)):
-            share = 0.9 * self.capacity / self.rows
-            self._share, self.exact = self._share * share, False
-            for number, piece in self._pieces.items():
-                self._pieces[number] = self._thin(number, piece, share)
+            self._add_groups(answer.number, answer.groups)
+        elif answer.piece is not None:
+            self._add_piece(answer.number, answer.piece)
 
     @property
     def rows(self) -> int:
-        """Rows held."""
+        """Rows held, and groups."""
         pieces = sum(piece.n for piece in self._pieces.values())
         return pieces + sum(groups.n for groups in self._groups.values())
 
-    def _group(self, number: int, groups: Groups) -> None:
-        """Take in the groups of a chunk; keep the single rows nearest of all."""
-        singles, share, _ = self.aggregate
-        self._groups[number] = groups.coarser(self._most, share)
-        distances = [part.distance[part.single] for part in self._groups.values()]
-        if sum(map(len, distances)) > singles:
-            # A fifth fewer than may be, so that not every chunk asks for it again.
+    @property
+    def overfull(self) -> bool:
+        """Whether nothing is kept, since too much was to be."""
+        return self.near > self.most
+
+    def _add_piece(self, number: int, piece: Piece) -> None:
+        if self.overfull:
+            self._pieces = {}
+            return
+        capacity = self.batches.capacity
+        piece = piece.sampled(self._share, (number,))
+        self._pieces[number] = piece
+        if piece.n:
+            self.exact &= bool(namespace(piece.chance).all(piece.chance == 1))
+        if self.fold is not None or self.rows <= max(capacity, len(self._pieces)):
+            return
+        share = 0.9 * capacity / self.rows
+        self._share, self.exact = self._share * share, False
+        for name, part in self._pieces.items():
+            self._pieces[name] = part.sampled(share, (name, self.n))
+
+    def _add_groups(self, number: int, groups: Groups) -> None:
+        """Take in the groups of a batch; keep those single rows that come first."""
+        assert self.grouping is not None
+        groups = groups.within(self.grouping).coarser(self._last, self.grouping.share)
+        self.labels[number] = groups.labels
+        own = np.arange(groups.n, dtype=np.int32)
+        self._groups[number] = replace(groups, labels=own)
+        orders = [part.order[part.single] for part in self._groups.values()]
+        singles = self.grouping.singles
+        if sum(map(len, orders)) > singles:
+            # A fifth fewer than may be, so that not every batch asks for it again.
             k = int(0.8 * singles)
-            self._most = float(np.partition(np.concatenate(distances), k)[k])
+            self._last = float(np.partition(np.concatenate(orders), k)[k])
             for name, part in self._groups.items():
-                self._groups[name] = part.coarser(self._most, share)
+                self._groups[name] = part.coarser(self._last, self.grouping.share)
 
     def balances(self) -> bool:
         """Whether the rows held can balance the folded ones, as a free b demands."""
-        if self.terms.intercept != 0 or self.fold is None:
+        if self.batches.intercept != 0 or self.fold is None:
             return True
         need, mass = self.fold.balance, 0.0
         for piece in self._pieces.values():
-            xp, weights = namespace(piece.weights), piece.weights / piece.chance
             other = piece.y < 0 if need > 0 else piece.y > 0
-            mass += float(xp.sum(xp.where(other, weights, 0.0)))
+            xp = namespace(piece.y)
+            mass += float(xp.sum(xp.where(other, piece.weights, 0.0)))
         return abs(need) < (1 - LITTLE) * mass or need == 0
 
     def loss(self) -> tuple[float, float]:
-        """Σ c_i [u_i]_+ over all rows at the point of the look, and its rounding."""
+        """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
         hinge = math.fsum(self._hinges)
         return hinge, self._rounding + gamma(4) * hinge
 
     def problem(self) -> Problem:
-        """The rows held, the settled ones folded. The pieces are given up for it."""
+        """The rows held, the settled ones folded. The parts are given up for it.
+
+        It leaves behind the `members` of each batch, the places of its rows or its
+        groups, and of a sample the `chance` of each row.
+        """
+        noise, intercept = self.batches.noise, self.batches.intercept
         if self._groups:
-            parts = list(self._groups.values())
-            self.members = {
-                k: (part.labels, part.n) for k, part in self._groups.items()
-            }
-            problem = Groups.problem(parts, self.terms)
-            problem.rows.passes = Passes(self.n)
-            self._shared, self._groups = problem.weights, {}
-            return problem
-        pieces = list(self._pieces.values())
-        self.members = {k: piece.indices for k, piece in self._pieces.items()}
-        self._pieces = {}
-        X, y = concat([piece.X for piece in pieces]), concat([p.y for p in pieces])
-        weights = concat([piece.weights / piece.chance for piece in pieces])
-        radii = concat([piece.radii for piece in pieces])
-        self.chance = concat([piece.chance for piece in pieces])
-        self.weights = concat([piece.weights for piece in pieces])
-        rows = as_rows(X, y)
-        rows.passes = Passes(self.n)
-        noise, intercept = self.terms.noise, self.terms.intercept
-        fold = self.fold if self.fold is not None and self.fold.n else None
-        return Problem(rows, weights, radii, noise, intercept, fold)
+            groups, self._groups = self._groups, {}
+            self.members = {k: part.labels for k, part in groups.items()}
+            self._sizes = {k: part.n for k, part in groups.items()}
+            problem = Groups.problem(list(groups.values()), noise, intercept)
+        else:
+            pieces = list(self._pieces.values())
+            self.members = {k: piece.indices for k, piece in self._pieces.items()}
+            self._pieces = {}
+            X, y = concat([p.X for p in pieces]), concat([p.y for p in pieces])
+            weights = concat([piece.weights / piece.chance for piece in pieces])
+            radii = concat([piece.radii for piece in pieces])
+            self.chance = concat([piece.chance for piece in pieces])
+            fold = self.fold if self.fold is not None and self.fold.n else None
+            rows = as_rows(X, y)
+            problem = Problem(rows, weights, radii, noise, intercept, fold)
+        problem.rows.passes = self.batches.counter or Passes(self.n)
+        return problem
 
     def classes_as_rows(self) -> Problem:
         """Each class, or all rows where there is no b, as one group of rows.
@@ -141,57 +191,29 @@ class Work:
         known = functools.reduce(operator.add, sides)
         known = replace(
             known,
-            d=np.zeros(self.terms.d),
+            d=np.zeros(self.batches.d),
             s=0.0,
             total=0.0,
             balance=0.0,
             rounding=known.rounding + gamma(4) * known.mass,
             chain=known.chain + 8,
         )
-        noise, intercept = self.terms.noise, self.terms.intercept
+        noise, intercept = self.batches.noise, self.batches.intercept
         return Problem(as_rows(X, y), total, radii, noise, intercept, known)
 
-    def settled(self, problem: Problem) -> Problem | None:
-        """The problem with the rows that were not drawn settled, like those far away.
-
-        Its dual points are points of the whole problem. None at the first look, where
-        all rows are near and nothing is known of them.
-        """
-        if self.sides or self._rest is None:
-            return None
-        folded = _plus(self.fold, self._rest)
-        return replace(problem, weights=self.weights, folded=folded)
-
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
-        """Places and values of α, chunk by chunk."""
+        """Places and values of α, batch by batch."""
         parts, start = {}, 0
-        if self.grouped:
-            used = self._shared > 0
-            share = np.divide(alpha, self._shared, out=np.zeros(alpha.size), where=used)
-            for number, (labels, n) in self.members.items():
-                if labels is not None:
-                    own = np.minimum(share[start : start + n], 1.0)
-                    parts[number] = None, own[labels]
-                start += n
-            return parts
         for number, indices in self.members.items():
             stop = start + indices.shape[0]
             parts[number] = indices, alpha[start:stop]
             start = stop
         return parts
 
-    def _thinned(self, number: int, piece: Piece) -> Piece:
-        """The piece as it would be had it been there when others were thinned out."""
-        whole = piece.n == 0 or float(namespace(piece.chance).min(piece.chance)) == 1
-        self.exact = self.exact and whole and self._share == 1
-        return piece if self._share == 1 else self._thin(number, piece, self._share)
-
-    def _thin(self, number: int, piece: Piece, share: float) -> Piece:
-        kept, left = piece.thinned(share, (self.seed, number), self.terms)
-        if left is not None:
-            self._rest = _plus(self._rest, left)
-        return kept
-
-
-def _plus(a: Folded | None, b: Folded) -> Folded:
-    return b if a is None else a + b
+    def share_out(self, alpha, weights, shares: PerRow) -> None:
+        """Give every row the share α/c of its group."""
+        share = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
+        share, start = np.minimum(share, 1.0), 0
+        for number, labels in self.members.items():
+            shares[number] = share[start + labels[self.labels[number]]]
+            start += self._sizes[number]
