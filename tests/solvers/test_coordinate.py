@@ -18,7 +18,7 @@ from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.face import DualIterate, maximise_block, newton_on_face
-from wideberth.solvers.newton import solve_newton
+from wideberth.solvers.newton_solver import Newton
 from wideberth.solvers.sweep import Sweeper, _best_step
 
 TOL = 1e-7
@@ -72,7 +72,7 @@ def test_agrees_with_the_oracle(problem):
 @settings(max_examples=40)
 def test_agrees_with_newton(problem):
     found, _ = run(problem, 1e-8)
-    other = solve_newton(problem, Control(1e-8))
+    other = Newton().run(problem, Control(1e-8))
     assert found.point.value == pytest.approx(other.point.value, rel=1e-7)
 
 
@@ -211,7 +211,7 @@ def test_passes_of_other_problems_do_not_count_against_the_sweeps(monkeypatch):
     def refuse(*args, **options):
         raise AssertionError("handed over to Newton's method")
 
-    monkeypatch.setattr(coordinate, "solve_newton", refuse)
+    monkeypatch.setattr(coordinate.Newton, "run", refuse)
     problem = text_problem(n=300, d=900, C=0.01)
     problem.rows.passes.add(10**6 * problem.n)  # as along a path
     assert certified(problem, run(problem)[0])

@@ -60,24 +60,16 @@ MUTANTS = [
         "solvers/test_chunks.py::test_a_map_that_was_written_to_is_used_as_it_is",
     ),
     Mutant(
-        "weights divided by a chance and multiplied by it again",
-        "solvers/work.py",
-        "        return replace(problem, weights=self.weights, folded=folded)\n",
-        "        weights = problem.weights * self.chance\n"
-        "        return replace(problem, weights=weights, folded=folded)\n",
-        "solvers/test_chunks.py::test_dual_weights_never_exceed_the_weights",
-    ),
-    Mutant(
         "no second attempt out of core",
         "solvers/tall.py",
-        "        if exact or not found.meets(LITTLE):\n",
+        "        if work.exact or not found.meets(LITTLE):\n",
         "        if False:\n",
         "problem/test_ends.py::test_chunks_with_weights_over_six_orders_are_solved",
     ),
     Mutant(
         "the null model beside a free intercept missed out of core",
         "solvers/tall.py",
-        "        if self._null_is_optimal():\n",
+        "        if self.null is not None and self._null_is_optimal(self.null):\n",
         "        if False:\n",
         "problem/test_ends.py::test_chunks_know_the_null_model_that_memory_knows",
     ),

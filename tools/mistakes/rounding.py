@@ -167,7 +167,8 @@ MUTANTS = [
     Mutant(
         "rounding of the dual value forgotten out of core",
         "solvers/tall.py",
-        "        return Certificate(point.value, value, point.rounding + rounding)\n",
+        "        return Certificate.of(point, self.proof.dual)\n",
+        "        value = self.proof.dual.value\n"
         "        return Certificate(point.value, value, point.rounding)\n",
         "problem/test_rounding.py::test_out_of_core_both_values_bring_their_rounding",
     ),

@@ -403,7 +403,8 @@ class SparseRows(Rows):
     @cached_property
     def _pairs(self) -> float:
         """Mean number of pairs of entries of a row."""
-        return 0.5 * float(np.mean(np.diff(self.X.indptr).astype(np.float64) ** 2))
+        lengths = np.diff(self.X.indptr).astype(np.float64)
+        return 0.5 * float(lengths @ lengths) / max(self.n, 1)
 
     @property
     def _as_dense(self) -> bool:

@@ -117,10 +117,11 @@ class Piece:
     def of(cls, problem: Problem, near) -> Piece:
         """The rows `near`, a mask; no copy is made of all rows."""
         indices = namespace(near).nonzero(near)[0]
-        parts: Any = (problem.rows.X, problem.y, problem.weights, problem.radii)
+        parts = [problem.rows.X, problem.y, problem.weights, problem.radii]
         if indices.shape[0] < problem.n:
-            parts = (pick(part, indices) for part in parts)
-        return cls(*parts, indices, fill(problem.y, indices.shape[0], 1.0))
+            parts = [pick(part, indices) for part in parts]
+        X, y, weights, radii = parts
+        return cls(X, y, weights, radii, indices, fill(y, indices.shape[0], 1.0))
 
     @property
     def n(self) -> int:
@@ -134,9 +135,9 @@ class Piece:
             return self
         rows = as_rows(self.X, self.y) if rows is None else rows
         J, chance = draw(rows, self.weights, k, seed)
-        parts: Any = (self.X, self.y, self.weights, self.radii, self.indices)
-        parts = [pick(part, J) for part in parts]
-        return Piece(*parts, pick(self.chance, J) * chance)
+        parts = self.X, self.y, self.weights, self.radii, self.indices, self.chance
+        X, y, weights, radii, indices, before = (pick(part, J) for part in parts)
+        return Piece(X, y, weights, radii, indices, before * chance)
 
 
 @dataclass(frozen=True)
@@ -386,5 +387,9 @@ def _part(question, number: int):
     """A question or a proof with what it holds of one batch alone."""
     names = {"pinned", "shares", "members"} & vars(question).keys()
     own = {name: getattr(question, name) for name in names}
-    own = {k: {number: v[number]} for k, v in own.items() if v is not None}
+    own = {
+        k: {number: v[number]} if number in v else {}  # an empty batch is no member
+        for k, v in own.items()
+        if v is not None
+    }
     return replace(question, **own)

@@ -181,7 +181,7 @@ class Search:
         """Solve what was handed over at a point; say what to gather next."""
         problem, first = work.problem(), self.passes == 1
         found = self._solve(work, problem, None if first else here)
-        most = self.batches.capacity
+        most: float = self.batches.capacity
         if work.exact and not first:
             many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
             most = min(most, max(min(many), SETTINGS.direct_rows))
