@@ -12,8 +12,10 @@ from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Request, Table, as_text, check_names
 
-__all__ = ["ColumnarReader", "require_pyarrow", "texts_of"]
+__all__ = ["ColumnarReader", "require_pyarrow", "table_of", "texts_of"]
 
+#: Makes an array of a column, given its name and the column.
+_Make = Callable[[str, Any], np.ndarray]
 _NAMES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
@@ -72,8 +74,8 @@ class ColumnarReader(Reader):
         return plan
 
     def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
-        row_bytes = 8 * max(len(plan.features), 1)
-        rows = max(size // row_bytes, 1)
+        rows = max(size // (8 * max(len(plan.features), 1)), 1)
+        texts = None if native else lambda _, column: texts_of(column, as_text)
         for fragment in self.fragments:
             origin = self._origin(fragment)
             with explained(origin, self._form):
@@ -84,27 +86,27 @@ class ColumnarReader(Reader):
                     batch_readahead=1,
                     fragment_readahead=1,
                 ):
-                    yield _table(batch, plan, native, origin)
+                    # Arrow files are used as they are, damaged or not.
+                    batch.validate(full=True)
+                    yield table_of(batch, plan, origin, _floats, texts)
 
     def _origin(self, fragment) -> str:
         """The file of a folder that a fragment is."""
         return str(fragment.path) if self.is_folder else self.name
 
 
-def _table(batch, plan: Plan, native: bool, origin: str) -> Table:
-    batch.validate(full=True)  # Arrow files are used as they are, damaged or not
+def table_of(batch, plan: Plan, origin: str, floats: _Make, texts: _Make | None):
+    """Columns of an Arrow batch: numbers made by `floats`, texts by `texts` if given.
+
+    Both are called with the name of a column and the column.
+    """
     X = np.empty((batch.num_rows, len(plan.features)))
     for k, name in enumerate(plan.features):
-        X[:, k] = _as_floats(batch.column(name))
-    numbers = {name: _as_floats(batch.column(name)) for name in plan.numbers}
-    texts = {name: batch.column(name) for name in plan.texts}
-    if native:
-        texts = {
-            n: column.to_numpy(zero_copy_only=False) for n, column in texts.items()
-        }
-    else:
-        texts = {n: texts_of(column, as_text) for n, column in texts.items()}
-    return Table(plan.features, X, texts, numbers, origin=origin)
+        X[:, k] = floats(name, batch.column(name))
+    numbers = {name: floats(name, batch.column(name)) for name in plan.numbers}
+    make = texts or (lambda _, column: column.to_numpy(zero_copy_only=False))
+    labels = {name: make(name, batch.column(name)) for name in plan.texts}
+    return Table(plan.features, X, labels, numbers, origin=origin)
 
 
 def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
@@ -135,6 +137,6 @@ def _is_number(kind) -> bool:
     )
 
 
-def _as_floats(column) -> np.ndarray:
+def _floats(_: str, column) -> np.ndarray:
     """A column of Arrow as float64, null as NaN; refused if that would round it."""
     return column.cast("float64").to_numpy(zero_copy_only=False)
