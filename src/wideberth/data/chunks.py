@@ -1,4 +1,4 @@
-"""A chunk of rows, and what turns it into a problem.
+"""A chunk of rows, how it is recognised, and what turns it into a problem.
 
 Chunks come from files and clusters, so everything about them is checked the first time
 they are read; an error says which chunk of which file, and which row of it.
@@ -7,7 +7,9 @@ they are read; an error says which chunk of which file, and which row of it.
 from __future__ import annotations
 
 import functools
+import math
 import operator
+import zlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +20,16 @@ from wideberth.data.errors import DataError
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
+from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
-__all__ = ["Chunk", "Classes", "DataError", "Terms"]
+__all__ = ["Checksum", "Chunk", "Classes", "DataError", "Terms", "checksum"]
+
+Checksum = tuple[Any, ...]
+#: Columns that the table of a checksum may have: primes, so that one of them fits.
+_WIDTHS = (1021, 1019, 1013)
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,52 @@ class Chunk:
     def error(self, message: str) -> DataError:
         """An error about this chunk."""
         return DataError(f"{self.origin}, chunk {self.number}: {message}")
+
+
+def checksum(chunk: Chunk) -> Checksum:
+    """Shapes, types and CRCs of all that a chunk holds: a later read recognises it.
+
+    The bits of an array are taken as 64-bit whole numbers and laid out in a table,
+    whose rows and columns are summed modulo 2⁶⁴; the CRC-32 of these sums is the
+    checksum. Any change of one value shows in a row, and any exchange of two in a row
+    or in a column, but for the one case in 2³² in which two CRCs coincide. An even
+    number of signs that change in a row would cancel out, 2·2⁶³ being 2⁶⁴; the width of
+    the table is prime and no divisor of the length of a sample, so that features whose
+    signs change do not meet in the same columns from row to row.
+
+    Whole numbers add up to the same in any order, so a checksum is the same on every
+    processor. It is taken by the thread that reads ahead: 6 ms for 64 MB, which take
+    10 ms to read from a page cache and 30 ms or more to look at.
+    """
+    return tuple(
+        None if part is None else _checksum(part)
+        for part in (chunk.X, chunk.y, chunk.weight, chunk.radius)
+    )
+
+
+def _checksum(part) -> Checksum:
+    if sp.issparse(part):
+        part = part.tocsr()
+        return tuple(_checksum(own) for own in (part.data, part.indices, part.indptr))
+    part = host(part) if is_foreign(part) else np.asarray(part)
+    return part.shape, str(part.dtype), _crc(part)
+
+
+def _crc(part: np.ndarray) -> int:
+    if part.dtype.hasobject:  # text, as a rule; addresses would tell nothing
+        return zlib.crc32("\0".join(map(str, part.ravel())).encode())
+    flat = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+    words = math.prod(part.shape[1:]) * part.itemsize // 8  # of a sample
+    width = next((width for width in _WIDTHS if words % width), _WIDTHS[0])
+    whole = flat.size - flat.size % (8 * width)
+    table = flat[:whole].view(np.uint64).reshape(-1, width)
+    columns, crc = np.zeros(width, dtype=np.uint64), 0
+    step = CACHED_ENTRIES // width  # both sums find them in a cache
+    for start in range(0, len(table), step):
+        piece = table[start : start + step]
+        columns += piece.sum(axis=0)
+        crc = zlib.crc32(piece.sum(axis=1).data, crc)
+    return zlib.crc32(flat[whole:].data, zlib.crc32(columns.data, crc))
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 
 from wideberth.data.errors import DataError, listed
-from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.streams import explained
-from wideberth.data.table import Plan, Request, Table, as_text, check_names
+from wideberth.data.table import (
+    AT_ONCE,
+    Plan,
+    Reader,
+    Request,
+    Table,
+    as_text,
+    check_names,
+)
 
 __all__ = ["ColumnarReader", "require_pyarrow", "table_of", "texts_of"]
 
 #: Makes an array of a column, given its name and the column.
 _Make = Callable[[str, Any], np.ndarray]
-_NAMES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
 def require_pyarrow(where: str) -> None:
@@ -34,7 +40,7 @@ class ColumnarReader(Reader):
 
     def __init__(self, path, kind: str):
         super().__init__(path, kind)
-        self._form = f"a readable {_NAMES[kind]} file"
+        self._form = f"a readable {kind.title()} file"
         require_pyarrow(self.name)
         with explained(self.name, self._form):
             self.fragments, self.schema = self._opened()
@@ -62,9 +68,19 @@ class ColumnarReader(Reader):
         return [only], only.physical_schema
 
     def plan(self, request: Request) -> Plan:
+        import pyarrow.types as types
+
         plan = super().plan(request)
         wanted = (*plan.features, *plan.numbers)
-        text = [n for n in wanted if not _is_number(self.schema.field(n).type)]
+        tests = (  # truth values are 0 and 1
+            types.is_integer,
+            types.is_floating,
+            types.is_boolean,
+            types.is_decimal,
+            types.is_null,
+        )
+        kinds = {name: self.schema.field(name).type for name in wanted}
+        text = [n for n in wanted if not any(is_a(kinds[n]) for is_a in tests)]
         if text:
             raise DataError(
                 f"{self.name}: {listed(text)} hold no numbers, and features must be "
@@ -122,19 +138,6 @@ def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
     texts = np.empty(len(values) + 1, dtype=object)
     texts[:-1] = [None if value is None else as_text(value) for value in values]
     return texts[places]
-
-
-def _is_number(kind) -> bool:
-    """Whether a type of Arrow is one of numbers; truth values are 0 and 1."""
-    import pyarrow.types as types
-
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-        or types.is_null(kind)
-    )
 
 
 def _floats(_: str, column) -> np.ndarray:

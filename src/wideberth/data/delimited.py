@@ -22,9 +22,8 @@ import numpy as np
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.numbers import NULLS, Numbers, looks_like_number
-from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.streams import HEAD, LONGEST_LINE, File, explained
-from wideberth.data.table import Format, Plan, Request, Table
+from wideberth.data.table import AT_ONCE, Format, Plan, Reader, Request, Table
 
 __all__ = ["DelimitedReader"]
 
@@ -111,11 +110,12 @@ class DelimitedReader(Reader):
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        stream: _Watched | _Rewritten = _Rewritten(self._rows(file))
+        suspects: list[int] = []
+        pieces = _rewritten(self._rows(file))
         if header.plain:
-            stream = _Watched(file.open(), header.delimiter)
+            pieces = _watched(file.open(), header.delimiter, block, suspects)
         with pc.open_csv(
-            io.BufferedReader(stream, block),
+            io.BufferedReader(_Stream(pieces), block),
             pc.ReadOptions(  # columns go by their numbers, as names may be there twice
                 column_names=list(map(str, range(len(self.names)))),
                 skip_rows=header.line if form.header and header.plain else 0,
@@ -140,7 +140,7 @@ class DelimitedReader(Reader):
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
                 yield from whole.rename_columns(names).to_batches()
-        if stream.suspect:
+        if suspects:
             for _ in self._rows(file):
                 pass  # Python's reader refuses text after a closing quote
 
@@ -197,48 +197,41 @@ class DelimitedReader(Reader):
         return _begin(file, self.kind, self.form)[1]
 
 
-class _Watched(io.RawIOBase):
-    """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
+class _Stream(io.RawIOBase):
+    """What an iterator of bytes yields, as a stream."""
 
-    def __init__(self, stream, delimiter: str):
-        self.stream, self.suspect = stream, False
-        self.inside = np.ones(256, dtype=bool)
-        self.inside[list(f'{delimiter}\r\n"'.encode())] = False
+    def __init__(self, pieces: Iterator[bytes]):
+        self.pieces, self.rest = pieces, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        data = self.stream.read(len(buffer))
-        if b'"' in data and not self.suspect:
-            letters = np.frombuffer(data, np.uint8)
-            quotes = np.flatnonzero(letters[1:-1] == ord('"'))
-            around = self.inside[letters[quotes]] & self.inside[letters[quotes + 2]]
-            self.suspect = bool(around.any())
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _Rewritten(io.RawIOBase):
-    """Rows of cells as UTF-8 text with commas between them."""
-
-    suspect = False
-
-    def __init__(self, rows: Iterator[_Row]):
-        self.rows, self.rest = rows, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        if not self.rest:
-            text = io.StringIO()
-            some = itertools.islice(self.rows, 1000)
-            csv.writer(text, lineterminator="\n").writerows(row for _, row in some)
-            self.rest = text.getvalue().encode("utf-8", "surrogateescape")
+        self.rest = self.rest or next(self.pieces, b"")
         size = min(len(buffer), len(self.rest))
         buffer[:size], self.rest = self.rest[:size], self.rest[size:]
         return size
+
+
+def _watched(stream, delimiter: str, size: int, suspects: list) -> Iterator[bytes]:
+    """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
+    inside = np.ones(256, dtype=bool)
+    inside[list(f'{delimiter}\r\n"'.encode())] = False
+    while data := stream.read(size):
+        if b'"' in data and not suspects:
+            letters = np.frombuffer(data, np.uint8)
+            quotes = np.flatnonzero(letters[1:-1] == ord('"'))
+            around = inside[letters[quotes]] & inside[letters[quotes + 2]]
+            suspects += quotes[around].tolist()
+        yield data
+
+
+def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
+    """Rows of cells as UTF-8 text with commas between them."""
+    while some := [row for _, row in itertools.islice(rows, 1000)]:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(some)
+        yield text.getvalue().encode("utf-8", "surrogateescape")
 
 
 # -- how a file is written -------------------------------------------------------------
