@@ -23,23 +23,15 @@ import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
 from wideberth.data.streams import File, check_room, explained
-from wideberth.data.table import (
-    AT_ONCE,
-    Plan,
-    Reader,
-    Request,
-    Table,
-    as_texts,
-    check_names,
-)
+from wideberth.data.table import Plan, Reader, Request, Table, as_texts, check_names
 
 __all__ = [
     "ArrayReader",
     "MappedRows",
     "MatrixReader",
+    "StoredRows",
     "check_length",
     "load_npy",
-    "open_npy",
     "open_npz",
 ]
 
@@ -74,13 +66,13 @@ class MatrixReader(Reader):
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
         for name in (*plan.texts, *plan.features):
             if (name in self.columns) != (name in plan.texts):
-                what = "is a feature, and those hold numbers; it can be no class"
+                what = "hold numbers; a class must be a column or array of its own"
                 if name in self.columns:
-                    what = "stands beside the features; it can be none of them"
-                raise DataError(f"{self.name}: {quoted(name)} {what}.")
+                    what = "are columns of X, and it stands beside that"
+                raise DataError(f"{self.name}: {quoted(name)}: features {what}.")
         return plan
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
+    def tables(self, plan, size, native=False):
         at, d = {name: k for k, name in enumerate(self.features)}, len(self.features)
         taken = [at.get(name, d) for name in plan.features]
         matrix = bool(taken) or any(name in at for name in plan.numbers)
@@ -168,11 +160,6 @@ def check_length(values, n: int | None, name: str, where: str = "X") -> None:
             f"{name} has shape {tuple(values.shape)}; it must hold one value per row "
             f"of {where}, shape ({n},)."
         )
-
-
-def open_npy(path, whole: bool) -> ArrayReader:
-    """Read a .npy file, either whole or a few rows at a time."""
-    return ArrayReader(path, "npy", load_npy(path) if whole else StoredRows(path))
 
 
 def load_npy(path, *, mapped: bool = False) -> np.ndarray:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wideberth.data.errors import DataError, listed
 from wideberth.data.streams import explained
-from wideberth.data.table import (
-    AT_ONCE,
-    Plan,
-    Reader,
-    Request,
-    Table,
-    as_text,
-    check_names,
-)
+from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
 __all__ = ["ColumnarReader", "require_pyarrow", "table_of", "texts_of"]
 
@@ -47,25 +39,26 @@ class ColumnarReader(Reader):
             self.names = list(self.schema.names)
         check_names(self.names, self.name, ())
         self.n = 0
-        for fragment in self.fragments:
-            with explained(self._origin(fragment), self._form):
+        for origin, fragment in self.fragments:
+            with explained(origin, self._form):
                 self.n += fragment.count_rows()
         if not self.names:
             raise DataError(f"{self.name} has no columns.")
 
-    def _opened(self):
+    def _opened(self) -> tuple[list[tuple[str, Any]], Any]:
+        """The files with their names, and the schema."""
         import pyarrow.dataset as ds
         from pyarrow.fs import LocalFileSystem
 
         form = {"parquet": ds.ParquetFileFormat, "arrow": ds.IpcFileFormat}[self.kind]()
         if self.is_folder:
             found = ds.dataset(self.path, format=form)
-            return list(found.get_fragments()), found.schema
+            return [(str(f.path), f) for f in found.get_fragments()], found.schema
         if self.path == "-":
             only = form.make_fragment(self.seekable())
         else:
             only = form.make_fragment(self.path, LocalFileSystem())
-        return [only], only.physical_schema
+        return [(self.name, only)], only.physical_schema
 
     def plan(self, request: Request) -> Plan:
         import pyarrow.types as types
@@ -89,11 +82,10 @@ class ColumnarReader(Reader):
             )
         return plan
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
+    def tables(self, plan, size, native=False):
         rows = max(size // (8 * max(len(plan.features), 1)), 1)
         texts = None if native else lambda _, column: texts_of(column, as_text)
-        for fragment in self.fragments:
-            origin = self._origin(fragment)
+        for origin, fragment in self.fragments:
             with explained(origin, self._form):
                 for batch in fragment.to_batches(
                     schema=self.schema,
@@ -105,10 +97,6 @@ class ColumnarReader(Reader):
                     # Arrow files are used as they are, damaged or not.
                     batch.validate(full=True)
                     yield table_of(batch, plan, origin, _floats, texts)
-
-    def _origin(self, fragment) -> str:
-        """The file of a folder that a fragment is."""
-        return str(fragment.path) if self.is_folder else self.name
 
 
 def table_of(batch, plan: Plan, origin: str, floats: _Make, texts: _Make | None):

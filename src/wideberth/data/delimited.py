@@ -23,7 +23,7 @@ from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.numbers import NULLS, Numbers, looks_like_number
 from wideberth.data.streams import HEAD, LONGEST_LINE, File, explained
-from wideberth.data.table import AT_ONCE, Format, Plan, Reader, Request, Table
+from wideberth.data.table import Format, Plan, Reader, Request, Table
 
 __all__ = ["DelimitedReader"]
 
@@ -78,7 +78,7 @@ class DelimitedReader(Reader):
             plan = Plan(plan.texts, plan.numbers, features)
         return plan
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
+    def tables(self, plan, size, native=False):
         import pyarrow as pa
 
         n = 0
@@ -152,9 +152,13 @@ class DelimitedReader(Reader):
         def floats(name: str, column) -> np.ndarray:
             return numbers.read(name, column, row)
 
+        def text(cell: bytes) -> str | None:
+            stripped = cell.decode().strip()
+            return None if self.form.is_missing(stripped) else stripped
+
         def texts(name: str, column) -> np.ndarray:
             try:
-                return texts_of(column, self._text)
+                return texts_of(column, text)
             except UnicodeDecodeError:
                 bad = (_UNDECODED.search(_decoded(c)) for c in column.to_pylist())
                 k = row + next(k for k, found in enumerate(bad) if found)
@@ -173,10 +177,6 @@ class DelimitedReader(Reader):
         if len(self.files) == 1:
             table.find_lines = partial(self._lines, file)
         return table
-
-    def _text(self, cell: bytes) -> str | None:
-        stripped = cell.decode().strip()
-        return None if self.form.is_missing(stripped) else stripped
 
     def _explanation(self, file: File, error: Exception) -> DataError:
         """Say which row pyarrow stumbled over."""

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.memory import chunk_bytes
-from wideberth.data.streams import LONGEST_LINE, check_room, explained
+from wideberth.data.streams import LONGEST_LINE, check_room
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
 __all__ = ["LABEL", "LibsvmReader"]
@@ -59,7 +59,7 @@ class LibsvmReader(MatrixReader):
         if memory is not None:
             self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
         try:
-            with explained(self.name), self.open() as stream:
+            with self.open() as stream:
                 self.indices = self._parse(stream, memory)
         except BaseException:
             if self._folder is not None:

@@ -21,6 +21,9 @@ __all__ = ["NULLS", "Numbers", "looks_like_number"]
 
 #: Missing values as Arrow compares them; `Numbers` knows other cases of letters.
 NULLS = [*MISSING, *map(str.upper, MISSING), "NaN"]
+#: Cells that are tried before all are, as Arrow is slow where many cells are no numbers
+#: (a choice): 200 000 × 20 decimal commas took 5.4 s without and 1.7 s with it.
+_PROBE = 100
 _WITH_COMMA = re.compile(r"[-+]?\d*,\d*(?:[eE][-+]?\d+)?")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
@@ -187,6 +190,7 @@ def _finite(cells: Any) -> np.ndarray | None:
     import pyarrow as pa
 
     try:
+        cells[:_PROBE].cast("float64")
         values = cells.cast("float64").to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return None

@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.arrays import ArrayReader, MappedRows, open_npy, open_npz
+from wideberth.data.arrays import (
+    ArrayReader,
+    MappedRows,
+    StoredRows,
+    load_npy,
+    open_npz,
+)
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
@@ -159,7 +165,10 @@ def open_reader(path, form: Format, memory: int | None = None) -> Reader:
             return ColumnarReader(path, kind)
         if kind == "libsvm":
             return LibsvmReader(path, memory)
-        return open_npz(path) if kind == "npz" else open_npy(path, memory is None)
+        if kind == "npz":
+            return open_npz(path)
+        rows = load_npy(path) if memory is None else StoredRows(path)
+        return ArrayReader(path, kind, rows)
 
 
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:

@@ -288,21 +288,18 @@ class TableSource(Source):
     def chunks(self, plan: Plan | None = None) -> Iterator[Chunk]:
         """All chunks, with the features of this plan if not of all."""
         start, number, plan = 0, 0, plan or self.plan
-        native = not self.texts
-        for table in self.reader.tables(plan, self.chunk_bytes, native=native):
+        for table in self.reader.tables(plan, self.chunk_bytes, not self.texts):
             if not table.n:
                 continue
             rows = slice(start, start + table.n)
             columns = table.texts | table.numbers
-            parts = [
-                columns.get(part)
-                if isinstance(part, str)
-                else None
-                if part is None
-                else np.array(part[rows])
-                for part in self.beside.values()
-            ]
-            chunk = Chunk.of(table.X, parts, number, table.origin)
+            vectors = []
+            for part in self.beside.values():
+                if isinstance(part, str):
+                    vectors.append(columns.get(part))
+                else:
+                    vectors.append(None if part is None else np.array(part[rows]))
+            chunk = Chunk.of(table.X, vectors, number, table.origin)
             self._check_complete(chunk, plan)
             yield self._with_values(chunk) if self.texts else chunk
             start, number = rows.stop, number + 1

@@ -169,9 +169,7 @@ class Reader(File, ABC):
         return 8 * len(plan.features)
 
     @abstractmethod
-    def tables(
-        self, plan: Plan, size: int = AT_ONCE, *, native: bool = False
-    ) -> Iterator[Table]:
+    def tables(self, plan: Plan, size: int, native: bool = False) -> Iterator[Table]:
         """All rows in order, about `size` bytes at a time.
 
         Columns of text are given as text, or with `native` in the type that they have.
@@ -183,7 +181,7 @@ class Reader(File, ABC):
         if self.n is not None and not self.sparse:
             check_room(8 * self.n * columns, self.name)
         parts, size = [], 0
-        for part in self.tables(plan):
+        for part in self.tables(plan, AT_ONCE):
             size += part.nbytes
             check_room(size, self.name)
             parts.append(part)
@@ -199,13 +197,10 @@ def _joined(parts: list[Table]) -> Table:
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
-    texts, numbers = (
-        {
-            name: np.concatenate([getattr(part, kind)[name] for part in parts])
-            for name in getattr(first, kind)
-        }
-        for kind in ("texts", "numbers")
-    )
+    texts = {n: np.concatenate([part.texts[n] for part in parts]) for n in first.texts}
+    numbers = {
+        n: np.concatenate([part.numbers[n] for part in parts]) for n in first.numbers
+    }
     if sp.issparse(first.X):
         X = sp.csr_array(sp.vstack([part.X for part in parts], format="csr"))
     else:
