@@ -29,10 +29,9 @@ __all__ = [
     "ArrayReader",
     "MappedRows",
     "MatrixReader",
-    "StoredRows",
     "check_length",
     "load_npy",
-    "open_npz",
+    "open_arrays",
 ]
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
@@ -66,10 +65,11 @@ class MatrixReader(Reader):
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
         for name in (*plan.texts, *plan.features):
             if (name in self.columns) != (name in plan.texts):
-                what = "hold numbers; a class must be a column or array of its own"
-                if name in self.columns:
-                    what = "are columns of X, and it stands beside that"
-                raise DataError(f"{self.name}: {quoted(name)}: features {what}.")
+                what = "is no column of X; features must be"
+                if name not in self.columns:
+                    what = "is a feature, and those hold numbers; it must be an array "
+                    what += "or a column of its own to be a class"
+                raise DataError(f"{self.name}: {quoted(name)} {what}.")
         return plan
 
     def tables(self, plan, size, native=False):
@@ -174,7 +174,7 @@ def load_npy(path, *, mapped: bool = False) -> np.ndarray:
         return np.load(stream, allow_pickle=False)
 
 
-class StoredRows:
+class _StoredRows:
     """Rows of a .npy file, read when they are asked for; nothing is mapped."""
 
     def __init__(self, path):
@@ -231,8 +231,10 @@ def _header(stream: BinaryIO, where: str):
     return shape, fortran, kind, start
 
 
-def open_npz(path) -> ArrayReader:
-    """Read an .npz archive."""
+def open_arrays(path, kind: str, *, whole: bool) -> ArrayReader:
+    """Read an .npz archive, or a .npy file whole or a few rows at a time."""
+    if kind == "npy":
+        return ArrayReader(path, kind, load_npy(path) if whole else _StoredRows(path))
     file = File(path)
     arrays = _load(file)
     X = _matrix(arrays, file.name)

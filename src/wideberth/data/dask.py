@@ -46,20 +46,14 @@ class DaskSource(Source):
                 )
             self.vectors.append(parts)
 
-    def tasks(self, question) -> list:
-        """One delayed answer per partition."""
+    def map(self, question):
         import dask
 
-        ask = dask.delayed(_answer, pure=False)
-        out = []
+        ask, tasks = dask.delayed(_answer, pure=False), []
         for number, X in enumerate(self.blocks):
             rest = [None if part is None else part[number] for part in self.vectors]
             own = question.part(number) if hasattr(question, "part") else question
-            out.append(ask(own, number, X, *rest))
-        return out
-
-    def map(self, question):
-        tasks = self.tasks(question)
+            tasks.append(ask(own, number, X, *rest))
         for number, (answer, found) in enumerate(_as_they_come(tasks)):
             self._recognise(number, found, _ORIGIN)
             if answer is not None:  # an empty partition

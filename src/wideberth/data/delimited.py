@@ -12,7 +12,6 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,7 +21,7 @@ import numpy as np
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.numbers import NULLS, Numbers, looks_like_number
-from wideberth.data.streams import HEAD, LONGEST_LINE, File, explained
+from wideberth.data.streams import HEAD, File, explained, lines_of
 from wideberth.data.table import Format, Plan, Reader, Request, Table
 
 __all__ = ["DelimitedReader"]
@@ -36,6 +35,8 @@ _SIGNS = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blank
 _UNNAMED = "#"
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _Row = tuple[int, list[str]]
+#: Names, the line they end in, the delimiter, and whether pyarrow can read the file.
+_Header = tuple[list[str], int, str, bool]
 
 
 class DelimitedReader(Reader):
@@ -61,9 +62,8 @@ class DelimitedReader(Reader):
                     f"{self.files[0].name}; files of one table must have the same "
                     "first line."
                 )
-        self.header, self.names = headers[0], headers[0].names
-        sign = self.header.delimiter
-        self.details = {"delimiter": _SIGNS.get(sign, sign)}
+        self.names, self.line, self.delimiter, self.plain = headers[0]
+        self.details = {"delimiter": _SIGNS.get(self.delimiter, self.delimiter)}
         self._unnamed: list[str] = []
         self._types: dict[str, Any] = {}
 
@@ -103,7 +103,7 @@ class DelimitedReader(Reader):
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        header, form = self.header, self.form
+        form = self.form
         at = {name: str(k) for k, name in enumerate(self.names)}
         labels = [at[n] for n in plan.texts]
         cells = [at[n] for n in (*plan.features, *plan.numbers, *self._unnamed)]
@@ -112,17 +112,17 @@ class DelimitedReader(Reader):
         block = _BLOCK + 16 * sum(map(len, self.names))
         suspects: list[int] = []
         pieces = _rewritten(self._rows(file))
-        if header.plain:
-            pieces = _watched(file.open(), header.delimiter, block, suspects)
+        if self.plain:
+            pieces = _watched(file, self.delimiter, block, suspects)
         with pc.open_csv(
             io.BufferedReader(_Stream(pieces), block),
             pc.ReadOptions(  # columns go by their numbers, as names may be there twice
                 column_names=list(map(str, range(len(self.names)))),
-                skip_rows=header.line if form.header and header.plain else 0,
+                skip_rows=self.line if form.header and self.plain else 0,
                 block_size=block,
             ),
             pc.ParseOptions(
-                delimiter=header.delimiter if header.plain else ",",
+                delimiter=self.delimiter if self.plain else ",",
                 newlines_in_values=True,
                 invalid_row_handler=lambda r: "error" if r.text.strip() else "skip",
             ),
@@ -213,17 +213,18 @@ class _Stream(io.RawIOBase):
         return size
 
 
-def _watched(stream, delimiter: str, size: int, suspects: list) -> Iterator[bytes]:
+def _watched(file: File, delimiter: str, size: int, suspects: list) -> Iterator[bytes]:
     """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
     inside = np.ones(256, dtype=bool)
     inside[list(f'{delimiter}\r\n"'.encode())] = False
-    while data := stream.read(size):
-        if b'"' in data and not suspects:
-            letters = np.frombuffer(data, np.uint8)
-            quotes = np.flatnonzero(letters[1:-1] == ord('"'))
-            around = inside[letters[quotes]] & inside[letters[quotes + 2]]
-            suspects += quotes[around].tolist()
-        yield data
+    with file.open() as stream:
+        while data := stream.read(size):
+            if b'"' in data and not suspects:
+                letters = np.frombuffer(data, np.uint8)
+                quotes = np.flatnonzero(letters[1:-1] == ord('"'))
+                around = inside[letters[quotes]] & inside[letters[quotes + 2]]
+                suspects += quotes[around].tolist()
+            yield data
 
 
 def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
@@ -237,21 +238,10 @@ def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
 # -- how a file is written -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Header:
-    """The names of the columns, the line they end in, and how the file is written."""
-
-    names: list[str]
-    line: int
-    delimiter: str
-    #: Whether pyarrow can read the file as it is.
-    plain: bool
-
-
 def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]]:
     """The header, and the rows below it, each with the line that it ends in."""
     stream = _opened(file, form)
-    lines, head = _lines(stream, file.name), []
+    lines, head = lines_of(stream, file.name), []
     for line in itertools.islice(lines, 50):
         head.append(line)
         if sum(map(len, head)) > HEAD and len(head) > 2:
@@ -269,7 +259,7 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]
     utf8 = stream.encoding.lower().replace("_", "-").startswith("utf-8")
     plain = utf8 and delimiter != " " and delimiter.isascii()
     rows = rows if form.header else itertools.chain([first], rows)
-    return _Header(names, first[0], delimiter, plain), rows
+    return (names, first[0], delimiter, plain), rows
 
 
 def _opened(file: File, form: Format) -> TextIO:
@@ -288,16 +278,6 @@ def _opened(file: File, form: Format) -> TextIO:
             f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
             "are common."
         ) from None
-
-
-def _lines(stream: TextIO, where: str) -> Iterator[str]:
-    while line := stream.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
-            raise DataError(
-                f"{where} has a line of more than {LONGEST_LINE} characters; it does "
-                "not seem to be a table of text."
-            )
-        yield line
 
 
 def _find_delimiter(head: list[str]) -> str:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.memory import chunk_bytes
-from wideberth.data.streams import LONGEST_LINE, check_room
+from wideberth.data.streams import check_room, lines_of
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
 __all__ = ["LABEL", "LibsvmReader"]
@@ -136,14 +136,11 @@ class LibsvmReader(MatrixReader):
 def _batches(stream: BinaryIO, where: str, size: int) -> Iterator[list[_Line]]:
     """Lines that hold something, without comments, so many bytes of them at a time."""
     batch: list[_Line] = []
-    number = length = 0
-    while line := stream.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE:
-            raise DataError(f"{where}, line {number} does not end.")
-        if line := line.partition(b"#")[0].strip():
-            batch.append((number, line))
-            length += len(line)
+    length = 0
+    for number, line in enumerate(lines_of(stream, where), 1):
+        if text := line.partition(b"#")[0].strip():
+            batch.append((number, text))
+            length += len(text)
         if length >= size:
             yield batch
             batch, length = [], 0

@@ -8,13 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.arrays import (
-    ArrayReader,
-    MappedRows,
-    StoredRows,
-    load_npy,
-    open_npz,
-)
+from wideberth.data.arrays import ArrayReader, MappedRows, open_arrays
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
@@ -165,10 +159,7 @@ def open_reader(path, form: Format, memory: int | None = None) -> Reader:
             return ColumnarReader(path, kind)
         if kind == "libsvm":
             return LibsvmReader(path, memory)
-        if kind == "npz":
-            return open_npz(path)
-        rows = load_npy(path) if memory is None else StoredRows(path)
-        return ArrayReader(path, kind, rows)
+        return open_arrays(path, kind, whole=memory is None)
 
 
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:

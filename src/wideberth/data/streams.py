@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from wideberth.data.errors import DataError
 from wideberth.data.memory import physical_memory
@@ -22,18 +22,18 @@ from wideberth.data.memory import physical_memory
 __all__ = [
     "HEAD",
     "KINDS",
-    "LONGEST_LINE",
     "File",
     "check_room",
     "explained",
     "kind_of",
+    "lines_of",
 ]
 
 #: Number of bytes of the start of a text file that tell how it is written: a choice.
 HEAD = 1 << 16
 #: Bytes of the longest line that is taken for a line of a table; a file without line
 #: ends would fill the memory (a choice: a row of 64 MB has millions of columns).
-LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 26
 _OPENERS: dict[bytes, Callable] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
@@ -162,6 +162,19 @@ def _is_libsvm(path: str | os.PathLike) -> bool:
     lines = list(filter(None, bare))
     pairs = any(re.search(rb"\s\d+:", line) for line in lines)
     return pairs and all(_SPARSE_LINE.fullmatch(line) for line in lines)
+
+
+def lines_of(stream: IO, where: str) -> Iterator:
+    """Lines of text or bytes, none of them endless."""
+    number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            raise DataError(
+                f"{where}, line {number} has {_LONGEST_LINE} characters or more; it "
+                "does not seem to be a table of text."
+            )
+        yield line
 
 
 @contextmanager
