@@ -59,9 +59,9 @@ class MatrixReader(Reader):
         """Rows of the matrix, if that is needed, and of the columns beside it."""
 
     def plan(self, request: Request) -> Plan:
-        """Columns beside the matrix are no features, whether asked for or not."""
+        """Columns beside the matrix are no features; further arrays are left out."""
         asked = {*request.texts, *request.numbers, *request.dropped}
-        others = tuple(name for name in self.columns if name not in asked)
+        others = () if self.sparse else tuple(n for n in self.columns if n not in asked)
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
         for name in (*plan.texts, *plan.features):
             if (name in self.columns) != (name in plan.texts):
