@@ -19,7 +19,7 @@ from wideberth.cli import main
 from wideberth.cli.advice import advise
 from wideberth.cli.model import load_model
 from wideberth.data import DataError, open_data
-from wideberth.data.kinds import guess_kind, kind_of
+from wideberth.data.streams import kind_of
 
 NAMES = ("x1", "x2", "x3")
 CLASS = np.random.default_rng(3).integers(0, 2, 80)
@@ -434,7 +434,8 @@ def test_text_is_told_from_libsvm_by_its_content(here):
                 assert kind_of(path) == kind, text
     assert kind_of("a.svm") == "libsvm"
     assert kind_of("a.CSV.gz") == "csv"
-    assert guess_kind("a.xlsx") is None
+    with pytest.raises(DataError, match=r"a\.xlsx: cannot tell the format"):
+        kind_of("a.xlsx")
     (here / "a.txt").write_text("1 1:2\n-1 1:3\n")
     assert open_data("a.txt").d == 1
     (here / "a.txt").write_text("u,y\n1,2\n3,4\n")

@@ -216,6 +216,28 @@ def test_signs_of_missing_values_can_be_added(tmp_path):
     np.testing.assert_array_equal(table.X, [[1], [np.nan]])
 
 
+@pytest.mark.parametrize("row", [0, 250])
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        (" 7 ", 7),
+        ("Na", np.nan),
+        ("", np.nan),
+        ("\u22125", -5),
+        ('"3"', 3),
+        ("2,5", 2.5),
+    ],
+)
+def test_odd_cells_are_read_wherever_they_stand(tmp_path, row, cell, value):
+    cells = ["1"] * 300
+    cells[row] = cell
+    lines = [f"{cell};p" for cell in cells]
+    (tmp_path / "a.csv").write_text("\n".join(["a;y", *lines]), encoding="utf-8")
+    expected = np.ones((300, 1))
+    expected[row] = value
+    np.testing.assert_array_equal(read(tmp_path / "a.csv").X, expected)
+
+
 def test_a_file_is_known_by_its_sha256(tmp_path):
     content = as_csv(X, Y, NAMES, "y").encode()
     for name in ("a.csv", "a.csv.gz"):

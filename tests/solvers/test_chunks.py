@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from wideberth import RobustLinearSVC, solve
 from wideberth.data import DataError, open_data
-from wideberth.data.checksums import checksum
-from wideberth.data.chunks import Chunk
+from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.sources import ChunkSource
 from wideberth.solvers.registry import get_solver
 

@@ -82,7 +82,7 @@ MUTANTS = [
     ),
     Mutant(
         "text files are always CSV",
-        "data/kinds.py",
+        "data/streams.py",
         """"libsvm" if os.path.isfile(path) and _is_libsvm(path) else "csv"\n""",
         """"csv"\n""",
         "cli/test_cli_roads.py::test_text_is_told_from_libsvm_by_its_content",
@@ -104,7 +104,7 @@ MUTANTS = [
     Mutant(
         "text after a closing quote taken in",
         "data/delimited.py",
-        "        if stream.suspect:\n",
+        "        if suspects:\n",
         "        if False:\n",
         "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),

@@ -17,7 +17,7 @@ from wideberth.cli.parser import (
     UsageError,
 )
 from wideberth.data import FORMATS, Format, kind_of
-from wideberth.data.kinds import LABEL
+from wideberth.data.libsvm import LABEL
 
 __all__ = ["TableOptions", "TrainingOptions"]
 

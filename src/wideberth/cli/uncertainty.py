@@ -172,14 +172,16 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
 
     Categories are exact unless the file says otherwise.
     """
+    import pyarrow as pa
+
     request = Request(texts=("1", "2"), features=(), optional=frozenset("2"))
     table, source = open_table(path, request, Format("csv", header=False))
     named, column = "2" in table.texts, table.texts.get("2", table.texts["1"])
     first = int(not looks_like_number(column[0] or ""))  # a header
     cells = ["" if cell is None else cell for cell in column[first:]]
-    assert table.lines is not None
-    numbers = Numbers(Format())
-    scales = numbers.read("scale", cells, first, table.lines[first:])
+    assert table.find_lines is not None
+    numbers = Numbers(Format(), table.find_lines)
+    scales = numbers.read("scale", pa.array(cells, pa.binary()), first)
     numbers.finish(source.name)
     bad = np.flatnonzero(~(scales >= 0))
     if bad.size:

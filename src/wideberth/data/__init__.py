@@ -1,7 +1,7 @@
 """The one way in: whatever holds rows, and what reads it (docs/scaling.md).
 
 Each format has one reader (`delimited.py`, `columnar.py`, `libsvm.py`, `arrays.py`),
-which says what columns there are and yields their rows, some at a time (`reader.py`).
+which says what columns there are and yields their rows, some at a time (`table.py`).
 `open_table` puts all rows together. `open_data` gives a `Source`, whose chunks of rows
 are read again and again: of a file, of a cluster (`dask.py`), of an array on a GPU, or
 of whatever else yields them (`sources.py`).
@@ -9,12 +9,11 @@ of whatever else yields them (`sources.py`).
 
 from wideberth.data.chunks import Chunk
 from wideberth.data.errors import DataError
-from wideberth.data.kinds import KINDS as FORMATS
-from wideberth.data.kinds import kind_of
 from wideberth.data.opening import open_data, open_reader, open_table
-from wideberth.data.reader import Reader
 from wideberth.data.sources import Source, TableSource
-from wideberth.data.table import Format, Request, Table
+from wideberth.data.streams import KINDS as FORMATS
+from wideberth.data.streams import kind_of
+from wideberth.data.table import Format, Reader, Request, Table
 
 __all__ = [
     "FORMATS",

@@ -13,37 +13,99 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
-from wideberth.data.kinds import feature_names
-from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.streams import File, check_room, explained
-from wideberth.data.table import (
-    Plan,
-    Request,
-    Table,
-    as_numbers,
-    as_texts,
-    check_names,
-)
+from wideberth.data.table import Plan, Reader, Request, Table, as_texts, check_names
 
-__all__ = ["ArrayReader", "MappedRows", "load_npy", "open_npy", "open_npz"]
+__all__ = [
+    "ArrayReader",
+    "MappedRows",
+    "MatrixReader",
+    "check_length",
+    "load_npy",
+    "open_arrays",
+]
 
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
-_NAMES = "feature_names"
 _NPY = "a .npy file of one plain array"
 #: Most rows or columns of a sparse matrix in an archive: each takes memory even if it
 #: is empty, so that a file of some bytes could ask for any amount (a choice; 128 MB).
 _LARGEST = 1 << 24
 
 
-class ArrayReader(Reader):
+class MatrixReader(Reader):
+    """A matrix, whose columns are `features`, and `columns` of values beside it."""
+
+    features: list[str]
+    columns: dict[str, Any]
+    #: What finds the line that each row ends in, where the file is text.
+    find_lines: Callable[[], np.ndarray] | None = None
+
+    @property
+    def names(self) -> list[str]:  # type: ignore[override]
+        """The columns beside the matrix, and its own."""
+        return [*self.columns, *self.features]
+
+    @abstractmethod
+    def pieces(self, plan: Plan, size: int, matrix: bool) -> Iterator[tuple[Any, dict]]:
+        """Rows of the matrix, if that is needed, and of the columns beside it."""
+
+    def plan(self, request: Request) -> Plan:
+        """Columns beside the matrix are no features; further arrays are left out."""
+        asked = {*request.texts, *request.numbers, *request.dropped}
+        others = () if self.sparse else tuple(n for n in self.columns if n not in asked)
+        plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
+        for name in (*plan.texts, *plan.features):
+            if (name in self.columns) != (name in plan.texts):
+                what = "is no column of X; features must be"
+                if name not in self.columns:
+                    what = "is a feature, and those hold numbers; it must be an array "
+                    what += "or a column of its own to be a class"
+                raise DataError(f"{self.name}: {quoted(name)} {what}.")
+        return plan
+
+    def tables(self, plan, size, native=False):
+        at, d = {name: k for k, name in enumerate(self.features)}, len(self.features)
+        taken = [at.get(name, d) for name in plan.features]
+        matrix = bool(taken) or any(name in at for name in plan.numbers)
+        start = 0
+        for X, columns in self.pieces(plan, size, matrix):
+            beside = columns | {
+                name: X[:, [at[name]]] for name in plan.numbers if name in at
+            }
+            n = X.shape[0]
+            if d in taken:  # features that do not occur here: a column of zeros
+                X = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, d + 1))
+            texts = {name: beside[name] for name in plan.texts}
+            yield Table(
+                plan.features,
+                X if taken == list(range(X.shape[1])) else X[:, taken],
+                texts if native else {n: as_texts(v) for n, v in texts.items()},
+                {name: self._numbers(name, beside[name]) for name in plan.numbers},
+                self.find_lines,
+                f"{self.name} (from row {start})",
+            )
+            start += n
+
+    def _numbers(self, name: str, values) -> np.ndarray:
+        if values.dtype.kind not in "biuf":
+            raise DataError(
+                f"{self.name}: column {quoted(name)} is of type {values.dtype}; it "
+                "must hold numbers."
+            )
+        values = values.toarray() if sp.issparse(values) else values
+        return values.ravel().astype(np.float64)
+
+
+class ArrayReader(MatrixReader):
     """Rows that can be sliced, and columns of one value per row.
 
     `rows` is an array, a CSR matrix, or whatever gives the rows from start to stop as
@@ -64,13 +126,8 @@ class ArrayReader(Reader):
             raise DataError(
                 f"{self.name} holds {rows.dtype}; its entries must be real numbers."
             )
-        self.n, self.d = rows.shape
-        self.features = feature_names(range(1, self.d + 1)) if names is None else names
-
-    @property
-    def names(self) -> list[str]:  # type: ignore[override]
-        """The columns beside the matrix, and its own."""
-        return [*self.columns, *self.features]
+        self.n, d = rows.shape
+        self.features = _numbered(d) if names is None else names
 
     def plan(self, request: Request) -> Plan:
         """A .npy file beside this one is a column, if the request names it."""
@@ -78,60 +135,31 @@ class ArrayReader(Reader):
             for name in (*request.texts, *request.numbers):
                 there = os.path.isfile(name) or name not in request.optional
                 if name.endswith(".npy") and there:
-                    self.columns[name] = self._beside(name)
-        asked = {*request.texts, *request.numbers, *request.dropped}
-        others = tuple(name for name in self.columns if name not in asked)
-        plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
-        for name in (*plan.texts, *plan.features):
-            if (name in self.columns) != (name in plan.texts):
-                what = (
-                    "a column of X" if name in self.columns else "an array of its own"
-                )
-                raise DataError(f"{self.name}: {quoted(name)} must be {what}.")
-        return plan
-
-    def _beside(self, name: str) -> np.ndarray:
-        values = load_npy(name)
-        if values.shape != (self.n,):
-            raise DataError(
-                f"{name} has shape {values.shape}; it must hold one value per row of "
-                f"{self.name}, shape {(self.n,)}."
-            )
-        return values
+                    self.columns[name] = load_npy(name)
+                    check_length(self.columns[name], self.n, name, self.name)
+        return super().plan(request)
 
     def row_bytes(self, plan: Plan) -> float:
         return len(plan.features) * self.rows.dtype.itemsize
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
-        at = {name: k for k, name in enumerate(self.features)}
-        taken = [at[name] for name in plan.features]
+    def pieces(self, plan, size, matrix):
         step = max(int(size / max(self.row_bytes(plan), 1)), 1)
         for start in range(0, self.n, step):
-            stop = min(start + step, self.n)
-            if taken or any(name in at for name in plan.numbers):
-                rows = _as_floats(self.rows[start:stop])
-            else:
-                rows = np.empty((stop - start, 0))
-
-            def column(name: str, rows=rows, span=slice(start, stop)) -> np.ndarray:
-                if name in self.columns:
-                    return self.columns[name][span]
-                own = rows[:, [at[name]]]
-                return np.ravel(own.toarray() if sp.issparse(own) else own)
-
-            texts = {name: column(name) for name in plan.texts}
-            yield Table(
-                plan.features,
-                rows if taken == list(range(rows.shape[1])) else rows[:, taken],
-                texts if native else {n: as_texts(v) for n, v in texts.items()},
-                {n: as_numbers(column(n), n, self.name) for n in plan.numbers},
-                origin=f"{self.name} (from row {start})",
-            )
+            span = slice(start, min(start + step, self.n))
+            X = np.empty((span.stop - start, 0))
+            if matrix:
+                X = self.rows[span]
+                X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+            yield X, {name: values[span] for name, values in self.columns.items()}
 
 
-def open_npy(path, whole: bool) -> ArrayReader:
-    """Read a .npy file, either whole or a few rows at a time."""
-    return ArrayReader(path, "npy", load_npy(path) if whole else StoredRows(path))
+def check_length(values, n: int | None, name: str, where: str = "X") -> None:
+    """Refuse what is not one value per row."""
+    if tuple(values.shape) != (n,):
+        raise DataError(
+            f"{name} has shape {tuple(values.shape)}; it must hold one value per row "
+            f"of {where}, shape ({n},)."
+        )
 
 
 def load_npy(path, *, mapped: bool = False) -> np.ndarray:
@@ -146,7 +174,7 @@ def load_npy(path, *, mapped: bool = False) -> np.ndarray:
         return np.load(stream, allow_pickle=False)
 
 
-class StoredRows:
+class _StoredRows:
     """Rows of a .npy file, read when they are asked for; nothing is mapped."""
 
     def __init__(self, path):
@@ -203,12 +231,22 @@ def _header(stream: BinaryIO, where: str):
     return shape, fortran, kind, start
 
 
-def open_npz(path) -> ArrayReader:
-    """Read an .npz archive."""
+def open_arrays(path, kind: str, *, whole: bool) -> ArrayReader:
+    """Read an .npz archive, or a .npy file whole or a few rows at a time."""
+    if kind == "npy":
+        return ArrayReader(path, kind, load_npy(path) if whole else _StoredRows(path))
     file = File(path)
     arrays = _load(file)
     X = _matrix(arrays, file.name)
-    names = _feature_names(arrays, X.shape[1], file.name)
+    names, given = _numbered(X.shape[1]), arrays.get("feature_names")
+    if given is not None:
+        names = [str(name) for name in given.ravel()]
+        if len(names) != X.shape[1]:
+            raise DataError(
+                f"{file.name}: feature_names holds {len(names)} names for "
+                f"{X.shape[1]} features; give one for each."
+            )
+        check_names(names, file.name, ())
     columns = {
         name: array
         for name, array in arrays.items()
@@ -217,9 +255,8 @@ def open_npz(path) -> ArrayReader:
     return ArrayReader(path, "npz", X, columns, names)
 
 
-def _as_floats(X):
-    """Numbers as float64, float32 as it is."""
-    return X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+def _numbered(d: int) -> list[str]:
+    return [f"x{k}" for k in range(1, d + 1)]
 
 
 def _load(file: File) -> dict:
@@ -261,16 +298,3 @@ def _matrix(arrays: dict, where: str):
             "features must be real numbers."
         )
     return arrays[name]
-
-
-def _feature_names(arrays: dict, d: int, where: str) -> list[str]:
-    if _NAMES not in arrays:
-        return feature_names(range(1, d + 1))
-    names = [str(name) for name in arrays[_NAMES].ravel()]
-    if len(names) != d:
-        raise DataError(
-            f"{where}: {_NAMES} holds {len(names)} names for {d} features; give one "
-            "for each."
-        )
-    check_names(names, where, ())
-    return names

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wideberth.data.errors import DataError, listed
-from wideberth.data.reader import AT_ONCE, Reader
 from wideberth.data.streams import explained
-from wideberth.data.table import Plan, Request, Table, as_text, check_names
+from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
-__all__ = ["ColumnarReader", "require_pyarrow", "texts_of"]
+__all__ = ["ColumnarReader", "require_pyarrow", "table_of", "texts_of"]
 
-_NAMES = {"parquet": "Parquet", "arrow": "Arrow"}
+#: Makes an array of a column, given its name and the column.
+_Make = Callable[[str, Any], np.ndarray]
 
 
 def require_pyarrow(where: str) -> None:
@@ -32,37 +32,48 @@ class ColumnarReader(Reader):
 
     def __init__(self, path, kind: str):
         super().__init__(path, kind)
-        self._form = f"a readable {_NAMES[kind]} file"
+        self._form = f"a readable {kind.title()} file"
         require_pyarrow(self.name)
         with explained(self.name, self._form):
             self.fragments, self.schema = self._opened()
             self.names = list(self.schema.names)
         check_names(self.names, self.name, ())
         self.n = 0
-        for fragment in self.fragments:
-            with explained(self._origin(fragment), self._form):
+        for origin, fragment in self.fragments:
+            with explained(origin, self._form):
                 self.n += fragment.count_rows()
         if not self.names:
             raise DataError(f"{self.name} has no columns.")
 
-    def _opened(self):
+    def _opened(self) -> tuple[list[tuple[str, Any]], Any]:
+        """The files with their names, and the schema."""
         import pyarrow.dataset as ds
         from pyarrow.fs import LocalFileSystem
 
         form = {"parquet": ds.ParquetFileFormat, "arrow": ds.IpcFileFormat}[self.kind]()
         if self.is_folder:
             found = ds.dataset(self.path, format=form)
-            return list(found.get_fragments()), found.schema
+            return [(str(f.path), f) for f in found.get_fragments()], found.schema
         if self.path == "-":
             only = form.make_fragment(self.seekable())
         else:
             only = form.make_fragment(self.path, LocalFileSystem())
-        return [only], only.physical_schema
+        return [(self.name, only)], only.physical_schema
 
     def plan(self, request: Request) -> Plan:
+        import pyarrow.types as types
+
         plan = super().plan(request)
         wanted = (*plan.features, *plan.numbers)
-        text = [n for n in wanted if not _is_number(self.schema.field(n).type)]
+        tests = (  # truth values are 0 and 1
+            types.is_integer,
+            types.is_floating,
+            types.is_boolean,
+            types.is_decimal,
+            types.is_null,
+        )
+        kinds = {name: self.schema.field(name).type for name in wanted}
+        text = [n for n in wanted if not any(is_a(kinds[n]) for is_a in tests)]
         if text:
             raise DataError(
                 f"{self.name}: {listed(text)} hold no numbers, and features must be "
@@ -71,11 +82,10 @@ class ColumnarReader(Reader):
             )
         return plan
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
-        row_bytes = 8 * max(len(plan.features), 1)
-        rows = max(size // row_bytes, 1)
-        for fragment in self.fragments:
-            origin = self._origin(fragment)
+    def tables(self, plan, size, native=False):
+        rows = max(size // (8 * max(len(plan.features), 1)), 1)
+        texts = None if native else lambda _, column: texts_of(column, as_text)
+        for origin, fragment in self.fragments:
             with explained(origin, self._form):
                 for batch in fragment.to_batches(
                     schema=self.schema,
@@ -84,27 +94,23 @@ class ColumnarReader(Reader):
                     batch_readahead=1,
                     fragment_readahead=1,
                 ):
-                    yield _table(batch, plan, native, origin)
-
-    def _origin(self, fragment) -> str:
-        """The file of a folder that a fragment is."""
-        return str(fragment.path) if self.is_folder else self.name
+                    # Arrow files are used as they are, damaged or not.
+                    batch.validate(full=True)
+                    yield table_of(batch, plan, origin, _floats, texts)
 
 
-def _table(batch, plan: Plan, native: bool, origin: str) -> Table:
-    batch.validate(full=True)  # Arrow files are used as they are, damaged or not
+def table_of(batch, plan: Plan, origin: str, floats: _Make, texts: _Make | None):
+    """Columns of an Arrow batch: numbers made by `floats`, texts by `texts` if given.
+
+    Both are called with the name of a column and the column.
+    """
     X = np.empty((batch.num_rows, len(plan.features)))
     for k, name in enumerate(plan.features):
-        X[:, k] = _as_floats(batch.column(name))
-    numbers = {name: _as_floats(batch.column(name)) for name in plan.numbers}
-    texts = {name: batch.column(name) for name in plan.texts}
-    if native:
-        texts = {
-            n: column.to_numpy(zero_copy_only=False) for n, column in texts.items()
-        }
-    else:
-        texts = {n: texts_of(column, as_text) for n, column in texts.items()}
-    return Table(plan.features, X, texts, numbers, origin=origin)
+        X[:, k] = floats(name, batch.column(name))
+    numbers = {name: floats(name, batch.column(name)) for name in plan.numbers}
+    make = texts or (lambda _, column: column.to_numpy(zero_copy_only=False))
+    labels = {name: make(name, batch.column(name)) for name in plan.texts}
+    return Table(plan.features, X, labels, numbers, origin=origin)
 
 
 def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
@@ -122,19 +128,6 @@ def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
     return texts[places]
 
 
-def _is_number(kind) -> bool:
-    """Whether a type of Arrow is one of numbers; truth values are 0 and 1."""
-    import pyarrow.types as types
-
-    return (
-        types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-        or types.is_null(kind)
-    )
-
-
-def _as_floats(column) -> np.ndarray:
+def _floats(_: str, column) -> np.ndarray:
     """A column of Arrow as float64, null as NaN; refused if that would round it."""
     return column.cast("float64").to_numpy(zero_copy_only=False)

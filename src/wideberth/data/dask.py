@@ -13,10 +13,9 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.checksums import checksum
-from wideberth.data.chunks import Chunk
+from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.errors import DataError
-from wideberth.data.sources import Source
+from wideberth.data.sources import ROLES, Source
 
 __all__ = ["DaskSource"]
 
@@ -33,12 +32,12 @@ class DaskSource(Source):
         self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
         self.names = list(X.columns) if hasattr(X, "columns") else None
         self.row_bytes = 8 * self.d
-        self.n = _length(X)
+        n = sum(X.chunks[0]) if hasattr(X, "chunks") else math.nan
+        self.n = None if math.isnan(n) else int(n)
         self.brings_radii = radius is not None
-        named = (("y", y), ("sample_weight", weight), ("radius", radius))
         self.blocks = _partitions(X, "X")
         self.vectors: list[list | None] = []
-        for name, value in named:
+        for name, value in zip(ROLES.values(), (y, weight, radius), strict=True):
             parts = None if value is None else _partitions(value, name)
             if parts is not None and len(parts) != len(self.blocks):
                 raise DataError(
@@ -47,20 +46,14 @@ class DaskSource(Source):
                 )
             self.vectors.append(parts)
 
-    def tasks(self, question) -> list:
-        """One delayed answer per partition."""
+    def map(self, question):
         import dask
 
-        ask = dask.delayed(_answer, pure=False)
-        out = []
+        ask, tasks = dask.delayed(_answer, pure=False), []
         for number, X in enumerate(self.blocks):
             rest = [None if part is None else part[number] for part in self.vectors]
             own = question.part(number) if hasattr(question, "part") else question
-            out.append(ask(own, number, X, *rest))
-        return out
-
-    def map(self, question):
-        tasks = self.tasks(question)
+            tasks.append(ask(own, number, X, *rest))
         for number, (answer, found) in enumerate(_as_they_come(tasks)):
             self._recognise(number, found, _ORIGIN)
             if answer is not None:  # an empty partition
@@ -69,10 +62,10 @@ class DaskSource(Source):
                 self.watch(number + 1)
 
     def chunks(self):
-        yield from self.map(_whole)
+        yield from self.map(lambda chunk: chunk)
 
     def labels(self):
-        yield from self.map(_labels)
+        yield from self.map(lambda chunk: (chunk.y, chunk.weight))
 
     def some_labels(self):
         for part in self.vectors[0] or ():  # one by one: the first often does
@@ -109,14 +102,6 @@ def _answer(question, number: int, X, y, weight, radius):
     return question(chunk) if chunk.n else None, checksum(chunk)
 
 
-def _whole(chunk: Chunk) -> Chunk:
-    return chunk
-
-
-def _labels(chunk: Chunk):
-    return chunk.y, chunk.weight
-
-
 def _plain(part):
     """A NumPy array or CSR matrix from what a partition holds."""
     if sp.issparse(part):
@@ -136,10 +121,3 @@ def _partitions(data, name: str) -> list:
     if data.ndim == 2 and data.numblocks[1] > 1:
         data = data.rechunk({1: -1})
     return data.to_delayed().ravel().tolist()
-
-
-def _length(X) -> int | None:
-    if not hasattr(X, "chunks"):
-        return None
-    n = sum(X.chunks[0])
-    return None if math.isnan(n) else int(n)

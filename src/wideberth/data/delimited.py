@@ -1,8 +1,8 @@
-"""CSV and its relatives: any delimiter, decimal point or comma.
+"""CSV and its relatives: any encoding, any delimiter, decimal point or comma.
 
-pyarrow cuts the text into cells and reads plain numbers. What it lacks is done here:
-finding out how a file is written, and telling the row, the line and the column of what
-is wrong with it. Columns whose cells are no plain numbers are read by `Numbers`.
+pyarrow cuts the text into cells, of which `Numbers` makes numbers. What it lacks is
+done here: finding out how a file is written, and telling the row, the line and the
+column of what is wrong with it; for the line Python's reader cuts the text again.
 """
 
 from __future__ import annotations
@@ -10,28 +10,33 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator
-from functools import cached_property, partial
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from wideberth.data.columnar import require_pyarrow, texts_of
-from wideberth.data.dialect import SIGNS, UNDECODED, UNNAMED, Row, begin, not_utf8
+from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.errors import DataError, quoted
-from wideberth.data.numbers import Numbers
-from wideberth.data.reader import AT_ONCE, Reader
-from wideberth.data.streams import File, explained
-from wideberth.data.table import MISSING, Format, Plan, Request, Table
+from wideberth.data.numbers import NULLS, Numbers, looks_like_number
+from wideberth.data.streams import HEAD, File, explained, lines_of
+from wideberth.data.table import Format, Plan, Reader, Request, Table
 
 __all__ = ["DelimitedReader"]
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
 _BLOCK = 1 << 20
-#: Missing values as pyarrow compares them; `Numbers` knows other cases of letters.
-_NULLS = [*MISSING, *map(str.upper, MISSING), "NaN"]
+_CANDIDATES = "\t;,|"
+_SIGNS = {",": "comma", ";": "semicolon", ".": "point", "\t": "tab", " ": "blanks"}
+#: Stands before the number of a column that the header gives no name.
+_UNNAMED = "#"
+_UNDECODED = re.compile("[\udc80-\udcff]")
+_Row = tuple[int, list[str]]
+#: Names, the line they end in, the delimiter, and whether pyarrow can read the file.
+_Header = tuple[list[str], int, str, bool]
 
 
 class DelimitedReader(Reader):
@@ -50,16 +55,15 @@ class DelimitedReader(Reader):
         headers = []
         for own in self.files:
             with explained(own.name):
-                headers.append(begin(own, kind, form)[0])
+                headers.append(_begin(own, kind, form)[0])
             if headers[-1] != headers[0]:
                 raise DataError(
                     f"{own.name} has other columns, or another sign between them, than "
                     f"{self.files[0].name}; files of one table must have the same "
                     "first line."
                 )
-        self.header, self.names = headers[0], headers[0].names
-        sign = self.header.delimiter
-        self.details = {"delimiter": SIGNS.get(sign, sign)}
+        self.names, self.line, self.delimiter, self.plain = headers[0]
+        self.details = {"delimiter": _SIGNS.get(self.delimiter, self.delimiter)}
         self._unnamed: list[str] = []
         self._types: dict[str, Any] = {}
 
@@ -67,155 +71,112 @@ class DelimitedReader(Reader):
         """Columns without a name are no features; they must be empty, see `_table`."""
         plan = super().plan(request)
         if self.form.header and request.features is None:
-            at = self._at
-            unnamed = [n for n in plan.features if n == f"{UNNAMED}{at[n] + 1}"]
-            features = tuple(n for n in plan.features if n not in unnamed)
-            self._unnamed, plan = unnamed, Plan(plan.texts, plan.numbers, features)
+            named = enumerate(self.names, 1)
+            found = [name for k, name in named if name == f"{_UNNAMED}{k}"]
+            self._unnamed = [name for name in found if name in plan.features]
+            features = tuple(n for n in plan.features if n not in self._unnamed)
+            plan = Plan(plan.texts, plan.numbers, features)
         return plan
 
-    @cached_property
-    def _at(self) -> dict[str, int]:
-        return {name: k for k, name in enumerate(self.names)}
+    def tables(self, plan, size, native=False):
+        import pyarrow as pa
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
         n = 0
         for file in self.files:
+            numbers, row = Numbers(self.form, partial(self._lines, file)), 0
             with explained(file.name):
-                for table in self._tables_of(file, plan, size, native):
-                    n += table.n
-                    yield table
+                try:
+                    for batch in self._batches(file, plan, size, native):
+                        table = self._table(batch, plan, file, row, native, numbers)
+                        row += table.n
+                        if not numbers.troubles:
+                            yield table
+                except pa.ArrowInvalid as error:
+                    raise self._explanation(file, error) from None
+                self.details["decimal sign"] = _SIGNS[numbers.finish(file.name)]
+            n += row
         if n == 0:
             raise DataError(f"{self.name} has a header but no rows below it.")
 
-    def _tables_of(self, file: File, plan: Plan, size: int, native: bool):
-        """Rows of one file: as pyarrow reads them, for as long as it can."""
-        import pyarrow as pa
-
-        done = row = 0
-        try:
-            for batch in self._batches(file, plan, size, native, pa.float64()):
-                table = self._table(batch, plan, file, row, native)
-                if table is None:
-                    break
-                yield table
-                done, row = done + 1, row + table.n
-            else:
-                self.details["decimal sign"] = SIGNS[self.form.decimal or "."]
-                return
-        except pa.ArrowInvalid:
-            pass
-        numbers, row = Numbers(self.form), 0
-        try:
-            batches = self._batches(file, plan, size, native, pa.binary())
-            for k, batch in enumerate(batches):
-                table = self._table(batch, plan, file, row, native, numbers)
-                row += batch.num_rows
-                if k >= done and not numbers.troubles:
-                    yield table
-        except pa.ArrowInvalid as error:
-            raise self._explanation(file, error) from None
-        self.details["decimal sign"] = SIGNS[numbers.finish(file.name)]
-
-    def _batches(self, file: File, plan: Plan, size: int, native: bool, number):
-        """Batches of pyarrow; columns go by their numbers."""
+    def _batches(self, file: File, plan: Plan, size: int, native: bool):
+        """Batches of pyarrow: cells as bytes, or with `native` labels in their type."""
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        header, form, at = self.header, self.form, self._at
-        types = {str(at[n]): number for n in (*plan.features, *plan.numbers)}
-        types |= {str(at[n]): pa.binary() for n in self._unnamed}
-        labels = [str(at[n]) for n in plan.texts]
+        form = self.form
+        at = {name: str(k) for k, name in enumerate(self.names)}
+        labels = [at[n] for n in plan.texts]
+        cells = [at[n] for n in (*plan.features, *plan.numbers, *self._unnamed)]
+        types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        stream: _Watched | _Rewritten = _Rewritten(self._rows(file))
-        if header.plain:
-            stream = _Watched(file.open(), header.delimiter)
+        suspects: list[int] = []
+        pieces = _rewritten(self._rows(file))
+        if self.plain:
+            pieces = _watched(file, self.delimiter, block, suspects)
         with pc.open_csv(
-            io.BufferedReader(stream, block),
-            pc.ReadOptions(
+            io.BufferedReader(_Stream(pieces), block),
+            pc.ReadOptions(  # columns go by their numbers, as names may be there twice
                 column_names=list(map(str, range(len(self.names)))),
-                skip_rows=header.line if form.header and header.plain else 0,
+                skip_rows=self.line if form.header and self.plain else 0,
                 block_size=block,
             ),
             pc.ParseOptions(
-                delimiter=header.delimiter if header.plain else ",",
+                delimiter=self.delimiter if self.plain else ",",
                 newlines_in_values=True,
-                invalid_row_handler=_skip_blank,
+                invalid_row_handler=lambda r: "error" if r.text.strip() else "skip",
             ),
             pc.ConvertOptions(
                 column_types=types,
                 include_columns=list(dict.fromkeys([*types, *labels])),
-                null_values=[*_NULLS, *form.missing],
+                null_values=[*NULLS, *form.missing],
                 decimal_point=form.decimal or ".",
             ),
         ) as blocks:
             while some := list(itertools.islice(blocks, max(size // block, 1))):
+                schema = some[0].schema
                 if native:  # as the first rows have it
-                    self._types = {n: some[0].schema.field(n).type for n in labels}
+                    self._types = {n: schema.field(n).type for n in labels}
                 whole = pa.Table.from_batches(some).combine_chunks()
-                yield from whole.to_batches()
-        if stream.suspect:
+                names = [self.names[int(n)] for n in schema.names]
+                yield from whole.rename_columns(names).to_batches()
+        if suspects:
             for _ in self._rows(file):
                 pass  # Python's reader refuses text after a closing quote
 
     def _table(
-        self,
-        batch,
-        plan: Plan,
-        file: File,
-        row: int,
-        native: bool,
-        careful: Numbers | None = None,
-    ) -> Table | None:
-        """Columns of a batch; None if a number is not plain and nobody is careful."""
-        lines = _LineNumbers(partial(self._lines, file), row)
+        self, batch, plan: Plan, file: File, row: int, native: bool, numbers: Numbers
+    ) -> Table:
+        """Columns of a batch that starts in this row."""
 
-        def column(name: str):
-            return batch.column(str(self._at[name]))
+        def floats(name: str, column) -> np.ndarray:
+            return numbers.read(name, column, row)
 
-        def numbers(name: str) -> np.ndarray | None:
-            if careful is None:
-                return _plain_numbers(column(name))
-            return careful.read(name, _cells(column(name)), row, lines)
+        def text(cell: bytes) -> str | None:
+            stripped = cell.decode().strip()
+            return None if self.form.is_missing(stripped) else stripped
+
+        def texts(name: str, column) -> np.ndarray:
+            try:
+                return texts_of(column, text)
+            except UnicodeDecodeError:
+                bad = (_UNDECODED.search(_decoded(c)) for c in column.to_pylist())
+                k = row + next(k for k, found in enumerate(bad) if found)
+                line = self._lines(file)[k]
+                place = f"row {k + 1} (line {line}), column {quoted(name)}"
+                raise _not_utf8(file.name, place) from None
 
         for name in self._unnamed:
-            if "".join(_cells(column(name))).strip():
+            if any(_decoded(cell).strip() for cell in batch.column(name).to_pylist()):
                 raise DataError(
                     f"{file.name}: column {name[1:]} has no name in the header; if it "
                     f"numbers the rows leave it out with --drop '{name}', else give it "
                     "a name."
                 )
-        X = np.empty((batch.num_rows, len(plan.features)))
-        beside: dict[str, np.ndarray] = {}
-        for k, name in enumerate((*plan.features, *plan.numbers)):
-            values = numbers(name)
-            if values is None:
-                return None
-            if k < len(plan.features):
-                X[:, k] = values
-            else:
-                beside[name] = values
-        texts = {}
-        for name in plan.texts:
-            if native:
-                texts[name] = column(name).to_numpy(zero_copy_only=False)
-            else:
-                texts[name] = self._texts(column(name), name, file, row, lines)
-        find = partial(self._lines, file) if len(self.files) == 1 else None
-        return Table(plan.features, X, texts, beside, find, file.name)
-
-    def _texts(self, column, name: str, file: File, row: int, lines) -> np.ndarray:
-        def text(cell: bytes) -> str | None:
-            stripped = cell.decode().strip()
-            return None if self.form.is_missing(stripped) else stripped
-
-        try:
-            return texts_of(column, text)
-        except UnicodeDecodeError:
-            bad = map(UNDECODED.search, _cells(column))
-            k = next(k for k, found in enumerate(bad) if found)
-            place = f"row {row + k + 1} (line {lines[k]}), column {quoted(name)}"
-            raise DataError(not_utf8(file.name, place)) from None
+        table = table_of(batch, plan, file.name, floats, None if native else texts)
+        if len(self.files) == 1:
+            table.find_lines = partial(self._lines, file)
+        return table
 
     def _explanation(self, file: File, error: Exception) -> DataError:
         """Say which row pyarrow stumbled over."""
@@ -230,79 +191,154 @@ class DelimitedReader(Reader):
         return DataError(f"{file.name} cannot be read: {error}")
 
     def _lines(self, file: File) -> np.ndarray:
-        """The line that each row ends in."""
         return np.array([line for line, _ in self._rows(file)])
 
-    def _rows(self, file: File) -> Iterator[Row]:
-        """The rows below the header, and the line that each ends in."""
-        return begin(file, self.kind, self.form)[1]
+    def _rows(self, file: File) -> Iterator[_Row]:
+        return _begin(file, self.kind, self.form)[1]
 
 
-class _LineNumbers:
-    """Lines of the rows of a batch, found out when one is asked for."""
+class _Stream(io.RawIOBase):
+    """What an iterator of bytes yields, as a stream."""
 
-    def __init__(self, find, start: int):
-        self.find, self.start = find, start
-
-    def __getitem__(self, k: int) -> int:
-        return int(self.find()[self.start + k])
-
-
-class _Watched(io.RawIOBase):
-    """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
-
-    def __init__(self, stream, delimiter: str):
-        self.stream, self.suspect = stream, False
-        self.inside = np.ones(256, dtype=bool)
-        self.inside[list(f'{delimiter}\r\n"'.encode())] = False
+    def __init__(self, pieces: Iterator[bytes]):
+        self.pieces, self.rest = pieces, b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        data = self.stream.read(len(buffer))
-        if b'"' in data and not self.suspect:
-            letters = np.frombuffer(data, np.uint8)
-            quotes = np.flatnonzero(letters[1:-1] == ord('"'))
-            around = self.inside[letters[quotes]] & self.inside[letters[quotes + 2]]
-            self.suspect = bool(around.any())
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _Rewritten(io.RawIOBase):
-    """Rows of cells as UTF-8 text with commas between them."""
-
-    suspect = False
-
-    def __init__(self, rows: Iterator[Row]):
-        self.rows, self.rest = rows, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        if not self.rest:
-            text = io.StringIO()
-            some = itertools.islice(self.rows, 1000)
-            csv.writer(text, lineterminator="\n").writerows(row for _, row in some)
-            self.rest = text.getvalue().encode("utf-8", "surrogateescape")
+        self.rest = self.rest or next(self.pieces, b"")
         size = min(len(buffer), len(self.rest))
         buffer[:size], self.rest = self.rest[:size], self.rest[size:]
         return size
 
 
-def _skip_blank(row) -> str:
-    return "error" if row.text.strip() else "skip"
+def _watched(file: File, delimiter: str, size: int, suspects: list) -> Iterator[bytes]:
+    """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
+    inside = np.ones(256, dtype=bool)
+    inside[list(f'{delimiter}\r\n"'.encode())] = False
+    with file.open() as stream:
+        while data := stream.read(size):
+            if b'"' in data and not suspects:
+                letters = np.frombuffer(data, np.uint8)
+                quotes = np.flatnonzero(letters[1:-1] == ord('"'))
+                around = inside[letters[quotes]] & inside[letters[quotes + 2]]
+                suspects += quotes[around].tolist()
+            yield data
 
 
-def _plain_numbers(column) -> np.ndarray | None:
-    """A column as pyarrow read it, missing values as NaN; None if one is infinite."""
-    values = column.to_numpy(zero_copy_only=False)
-    there = len(values) - column.null_count
-    return values if np.isfinite(values).sum() == there else None
+def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
+    """Rows of cells as UTF-8 text with commas between them."""
+    while some := [row for _, row in itertools.islice(rows, 1000)]:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(some)
+        yield text.getvalue().encode("utf-8", "surrogateescape")
 
 
-def _cells(column) -> list[str]:
-    """Cells as text; what is not UTF-8 becomes what `UNDECODED` finds."""
-    return [cell.decode("utf-8", "surrogateescape") for cell in column.to_pylist()]
+# -- how a file is written -------------------------------------------------------------
+
+
+def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]]:
+    """The header, and the rows below it, each with the line that it ends in."""
+    stream = _opened(file, form)
+    lines, head = lines_of(stream, file.name), []
+    for line in itertools.islice(lines, 50):
+        head.append(line)
+        if sum(map(len, head)) > HEAD and len(head) > 2:
+            break
+    if any("\0" in line for line in head):
+        raise DataError(
+            f"{file.name} is not a table of text; say what it is with --format."
+        )
+    delimiter = form.delimiter or ("\t" if kind == "tsv" else _find_delimiter(head))
+    rows = _split(itertools.chain(head, lines), delimiter, file.name)
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{file.name} is empty.")
+    names = _names(*first, file.name, form.header)
+    utf8 = stream.encoding.lower().replace("_", "-").startswith("utf-8")
+    plain = utf8 and delimiter != " " and delimiter.isascii()
+    rows = rows if form.header else itertools.chain([first], rows)
+    return (names, first[0], delimiter, plain), rows
+
+
+def _opened(file: File, form: Format) -> TextIO:
+    stream = file.open()
+    encoding = form.encoding
+    if encoding is None:
+        start = stream.peek(4)[:4]  # type: ignore[attr-defined]
+        utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+        encoding = "utf-16" if utf16 else "utf-8-sig"
+    # What cannot be decoded travels along until its row and column are known.
+    errors = "surrogateescape" if encoding.startswith("utf-8") else "strict"
+    try:
+        return io.TextIOWrapper(stream, encoding, errors, newline="")
+    except LookupError:
+        raise DataError(
+            f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
+            "are common."
+        ) from None
+
+
+def _find_delimiter(head: list[str]) -> str:
+    """The one that cuts the first lines into the most cells, equally many in each."""
+    best, most = ",", 1
+    for candidate in (*_CANDIDATES, " "):
+        try:
+            counts = [len(row) for row in _cut(head, candidate) if row]
+        except csv.Error:
+            continue
+        # The last line may be cut short by a quoted line break.
+        even = len(set(counts[:-1] or counts)) == 1
+        if even and counts[0] > most and (candidate != " " or most == 1):
+            best, most = candidate, counts[0]
+    if most == 1 and head:  # uneven: the header decides, and the rows are complained of
+        best = max(_CANDIDATES, key=head[0].count)
+    return best
+
+
+def _cut(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    if delimiter == " ":
+        return (line.split() for line in lines)
+    return csv.reader(lines, delimiter=delimiter, strict=True)
+
+
+def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
+    """Rows that are not blank, each with the number of its last line."""
+    reader = _cut(lines, delimiter)
+    number = 0
+    try:
+        for number, row in enumerate(reader, 1):
+            if row and not (len(row) == 1 and not row[0].strip()):
+                yield getattr(reader, "line_num", number), row
+    except csv.Error as error:
+        line = getattr(reader, "line_num", number)
+        raise DataError(f"{where}, line {line}: {error}.") from None
+
+
+def _names(line: int, first: list[str], where: str, header: bool) -> list[str]:
+    """Names from the first row, or numbers of columns where there is no header."""
+    if not header:
+        return [str(k) for k in range(1, len(first) + 1)]
+    names = [name.strip() for name in first]
+    if _UNDECODED.search("".join(names)):
+        raise _not_utf8(where, f"line {line}")
+    if all(map(looks_like_number, names)):
+        raise DataError(
+            f"{where}: line {line} holds only numbers where the names of the columns "
+            "should be; give them names, or say --no-header and name columns by "
+            "number, such as --target 1."
+        )
+    return [name or f"{_UNNAMED}{k}" for k, name in enumerate(names, 1)]
+
+
+def _decoded(cell: bytes) -> str:
+    """A cell as text; what is not UTF-8 becomes what `_UNDECODED` finds."""
+    return cell.decode("utf-8", "surrogateescape")
+
+
+def _not_utf8(where: str, place: str) -> DataError:
+    return DataError(
+        f"{where}, {place} is not UTF-8 text; say what it is, for example --encoding "
+        "latin-1."
+    )

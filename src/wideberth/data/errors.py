@@ -16,7 +16,8 @@ class DataError(ValueError):
 
 def quoted(text: object) -> str:
     """Repeat a piece of the data in a message: on one line, and not too long."""
-    shown = repr(str(text))
+    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    shown = repr(decoded)
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…{shown[0]}"
 
 

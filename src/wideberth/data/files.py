@@ -13,18 +13,17 @@ from pathlib import Path
 __all__ = ["Staged", "uninterrupted", "write_atomically"]
 
 
-def write_atomically(path: Path, content: str | bytes, *, replace: bool = True) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that no reader ever sees half of it.
 
     The content goes to a temporary file beside the target, to disk, and then takes the
     target's name. Whatever happens before that leaves the target as it was and nothing
-    else behind. `replace=False` raises FileExistsError rather than take a name that is
-    taken, without a moment in which someone else could have taken it.
+    else behind.
     """
     staged = Staged(path)
     try:
         staged.write(content)
-        staged.take_name(replace)
+        staged.take_name(replace=True)
     finally:
         staged.discard()
 
@@ -49,7 +48,11 @@ class Staged:
             os.chmod(self.temporary, self.path.stat().st_mode & 0o777)
 
     def take_name(self, replace: bool) -> None:
-        """Become the target."""
+        """Become the target.
+
+        Without `replace` that is an error if something has the name, and there is no
+        moment in which someone else could take it.
+        """
         if replace:
             os.replace(self.temporary, self.path)
             return

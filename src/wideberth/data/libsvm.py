@@ -17,15 +17,16 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
-from wideberth.data.kinds import LABEL, feature_names
 from wideberth.data.memory import chunk_bytes
-from wideberth.data.reader import AT_ONCE, Reader
-from wideberth.data.streams import LONGEST_LINE, check_room, explained
-from wideberth.data.table import Plan, Request, Table, as_texts
+from wideberth.data.streams import check_room, lines_of
+from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
-__all__ = ["LibsvmReader"]
+__all__ = ["LABEL", "LibsvmReader"]
 
+#: The column of the labels, which has no name in such a file.
+LABEL = "label"
 #: Highest index of a feature; scikit-learn counts in 32 bits.
 _LARGEST = int(np.iinfo(np.int32).max)
 #: Features of a table in memory up to which those that no row has get a name, too; a
@@ -38,7 +39,7 @@ _DIGITS = re.compile(rb"\d{1,18}")
 _Line = tuple[int, bytes]
 
 
-class LibsvmReader(Reader):
+class LibsvmReader(MatrixReader):
     """Sparse rows; features are called x1, x2, … after their indices.
 
     The text is parsed once. What comes of it is kept in memory or, where `memory` is
@@ -51,29 +52,32 @@ class LibsvmReader(Reader):
 
     def __init__(self, path, memory: int | None = None):
         super().__init__(path, "libsvm")
-        self._pieces: list = []
+        self._kept: list = []
         self._folder = None
         self.n = self.entries = 0
-        self._numbers = True  # whether all labels are
+        self._numeric = True  # whether all labels are numbers
         if memory is not None:
             self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
         try:
-            with explained(self.name), self.open() as stream:
-                self.kept = self._parse(stream, memory)
+            with self.open() as stream:
+                self.indices = self._parse(stream, memory)
         except BaseException:
             if self._folder is not None:
                 self._folder.cleanup()
             raise
-        self.names = [LABEL, *feature_names(self.kept)]
+        self.columns = {LABEL: None}
+        self.features = [f"x{k}" for k in self.indices]
 
     def _parse(self, stream: BinaryIO, memory: int | None) -> list[int] | range:
         """Parse everything; return the indices of the features."""
         size = AT_ONCE if memory is None else chunk_bytes(memory)
         indices = np.empty(0, dtype=np.int64)
-        for batch in _batches(_lines(stream, self.name), size):
+        for batch in _batches(stream, self.name, size):
             X, labels = _parsed(batch, self.n, self.name)
             indices = np.union1d(indices, X.indices)
-            self._keep(X, labels)
+            self.n, self.entries = self.n + X.shape[0], self.entries + X.nnz
+            self._numeric &= labels.dtype.kind == "f"
+            self._kept.append(self._keep(X, labels))
         if not self.n:
             raise DataError(f"{self.name} holds no rows; there is nothing to read.")
         lowest = 0 if 0 in indices[:1] else 1
@@ -88,105 +92,55 @@ class LibsvmReader(Reader):
             return indices.tolist()
         return range(lowest, highest + 1)
 
-    def _keep(self, X: sp.csr_array, labels: np.ndarray) -> None:
-        self.n, self.entries = self.n + X.shape[0], self.entries + X.nnz
-        self._numbers &= labels.dtype.kind == "f"
+    def _keep(self, X: sp.csr_array, labels: np.ndarray):
+        """Rows and labels themselves, or the names of the files that hold them."""
         if self._folder is None:
             check_room(16 * self.entries, self.name)
-            self._pieces.append((X, labels))
-            return
-        path = Path(self._folder.name) / str(len(self._pieces))
-        sp.save_npz(path.with_suffix(".npz"), X, compressed=False)
-        np.save(path.with_suffix(".npy"), labels)
-        self._pieces.append(path)
-
-    def _kept_pieces(self, features: bool) -> Iterator[tuple]:
-        for piece in self._pieces:
-            if isinstance(piece, tuple):
-                yield piece
-                continue
-            labels = np.load(piece.with_suffix(".npy"))
-            path = piece.with_suffix(".npz")
-            yield sp.load_npz(path) if features else np.empty(len(labels)), labels
-
-    def plan(self, request: Request) -> Plan:
-        plan = super().plan(request)
-        if any(name != LABEL for name in plan.texts) or LABEL in plan.features:
-            raise DataError(f"{self.name}: columns of a LIBSVM file hold numbers.")
-        return plan
+            return X, labels
+        path = Path(self._folder.name) / str(len(self._kept))
+        files = path.with_suffix(".npz"), path.with_suffix(".npy")
+        sp.save_npz(files[0], X, compressed=False)
+        np.save(files[1], labels)
+        return files
 
     def row_bytes(self, plan: Plan) -> float:
         return 12 * self.entries / self.n + 8
 
-    def tables(self, plan, size=AT_ONCE, *, native=False) -> Iterator[Table]:
-        start, at = 0, {name: k for k, name in enumerate(self.names[1:])}
-        everything = list(plan.features) == self.names[1:]
-        needed = bool(plan.features or plan.numbers)
-        for X, labels in self._kept_pieces(needed):
-            n, numbers = len(labels), {}
-            if needed and not (everything and not plan.numbers):
-                # One column more, of zeros, for features that do not occur here.
-                X = sp.csc_array(self._numbered(X, len(self.kept) + 1))
-                numbers = {m: X[:, [at[m]]].toarray()[:, 0] for m in plan.numbers}
-                taken = [at.get(name, len(self.kept)) for name in plan.features]
-                X = sp.csr_array(X[:, taken])
-            elif needed:
-                X = self._numbered(X, len(self.kept))
+    def pieces(self, plan, size, matrix):
+        for X, labels in self._kept:
+            labels = np.load(labels) if isinstance(labels, Path) else labels
+            if not matrix:
+                X = sp.csr_array((len(labels), 0))
             else:
-                X = sp.csr_array((n, 0))
-            texts = {LABEL: self._labels(labels, native)} if plan.texts else {}
-            yield Table(
-                plan.features,
-                X,
-                texts,
-                numbers,
-                self._line_numbers,
-                f"{self.name} (from row {start})",
-            )
-            start += n
+                X = self._numbered(sp.load_npz(X) if isinstance(X, Path) else X)
+            if not self._numeric:
+                labels = as_texts(labels)
+                labels[labels == ""] = None
+            yield X, {LABEL: labels}
 
-    def _numbered(self, X, width: int) -> sp.csr_array:
-        """The same rows, with columns in the order of `kept`."""
-        if isinstance(self.kept, range):
-            places = X.indices - self.kept.start
+    def _numbered(self, X) -> sp.csr_array:
+        """The same rows, with a column for each feature."""
+        if isinstance(self.indices, range):
+            places = X.indices - self.indices.start
         else:
-            places = np.searchsorted(self.kept, X.indices)
-        return sp.csr_array((X.data, places, X.indptr), shape=(X.shape[0], width))
+            places = np.searchsorted(self.indices, X.indices)
+        shape = X.shape[0], len(self.indices)
+        return sp.csr_array((X.data, places, X.indptr), shape=shape)
 
-    def _labels(self, labels: np.ndarray, native: bool) -> np.ndarray:
-        """Labels are numbers first of all: +1, 1 and 1.0 are the same."""
-        if native and self._numbers:
-            return labels
-        if labels.dtype.kind == "f":
-            return as_texts(labels)
-        texts = np.empty(len(labels), dtype=object)
-        texts[:] = [_label(token) for token in labels.tolist()]
-        return texts
-
-    def _line_numbers(self) -> np.ndarray:
+    def find_lines(self) -> np.ndarray:
         with self.open() as stream:
-            return np.array([number for number, _ in _lines(stream, self.name)])
+            batches = _batches(stream, self.name, AT_ONCE)
+            return np.array([number for batch in batches for number, _ in batch])
 
 
-def _lines(stream: BinaryIO, where: str) -> Iterator[_Line]:
-    """Lines that hold something, without comments, and their numbers."""
-    number = 0
-    while line := stream.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE:
-            raise DataError(f"{where}, line {number} does not end.")
-        line = line.partition(b"#")[0].strip()
-        if line:
-            yield number, line
-
-
-def _batches(lines: Iterator[_Line], size: int) -> Iterator[list[_Line]]:
-    """Lines that take so many bytes together."""
+def _batches(stream: BinaryIO, where: str, size: int) -> Iterator[list[_Line]]:
+    """Lines that hold something, without comments, so many bytes of them at a time."""
     batch: list[_Line] = []
     length = 0
-    for line in lines:
-        batch.append(line)
-        length += len(line[1])
+    for number, line in enumerate(lines_of(stream, where), 1):
+        if text := line.partition(b"#")[0].strip():
+            batch.append((number, text))
+            length += len(text)
         if length >= size:
             yield batch
             batch, length = [], 0
@@ -219,7 +173,7 @@ def _parsed(batch: list[_Line], start: int, where: str):
     try:
         values = np.array([float(token or b"nan") for token in labels])
     except ValueError:
-        values = np.array(labels, dtype=np.bytes_)
+        values = np.array(list(map(_label, labels)))
     return sp.csr_array(X), values
 
 
@@ -232,7 +186,7 @@ def _check(row: str, pairs: list[bytes]) -> None:
         index = int(digits) if _DIGITS.fullmatch(digits) else _LARGEST + 1
         if index > _LARGEST:
             raise DataError(
-                f"{row} holds {_quoted(pair)}, which is not index:value with a whole "
+                f"{row} holds {quoted(pair)}, which is not index:value with a whole "
                 f"index from 0 to {_LARGEST}."
             )
         if index <= last:
@@ -241,22 +195,19 @@ def _check(row: str, pairs: list[bytes]) -> None:
             )
         if not _is_finite(value):
             raise DataError(
-                f"{row}, column x{index} holds {_quoted(value)}, which is not a finite "
+                f"{row}, column x{index} holds {quoted(value)}, which is not a finite "
                 "number."
             )
         last = index
 
 
-def _label(token: bytes) -> str | None:
+def _label(token: bytes) -> str:
+    """Labels are numbers first of all: +1, 1 and 1.0 are the same."""
     text = token.decode("utf-8", "replace")
     try:
-        return as_texts(np.array([float(text)]))[0]
+        return as_text(float(text)) or ""
     except ValueError:
-        return text or None
-
-
-def _quoted(token: bytes) -> str:
-    return quoted(token.decode("utf-8", "replace"))
+        return text
 
 
 def _is_finite(token: bytes) -> bool:

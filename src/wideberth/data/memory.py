@@ -9,17 +9,10 @@ import sys
 
 from wideberth.data.errors import DataError
 
-__all__ = [
-    "chunk_bytes",
-    "default_memory",
-    "parse_bytes",
-    "physical_memory",
-    "resident",
-    "room",
-]
+__all__ = ["chunk_bytes", "parse_bytes", "physical_memory", "resident", "room"]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 #: Bytes of memory that a machine is taken to have where the system does not say.
 _SOME = 16 * 2**30
 #: What the interpreter and its libraries take, where the system does not say.
@@ -30,15 +23,18 @@ _LEAST_CHUNKS = 8
 
 
 def parse_bytes(value) -> int:
-    """Read a number of bytes, or text such as "2GB" or "500 MiB"."""
+    """Read a number of bytes, or text such as "2GB" or "500 MiB".
+
+    None is a quarter of the machine's memory.
+    """
     if value is None:
-        return default_memory()
+        return physical_memory() // 4
     if isinstance(value, int | float) and not isinstance(value, bool):
         size = float(value)
     else:
         match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(value).upper())
         try:
-            size = float(match[1]) * (_UNITS | _BINARY)[match[2]]  # type: ignore[index]
+            size = float(match[1]) * _UNITS[match[2]]  # type: ignore[index]
         except (TypeError, ValueError, KeyError):
             size = 0.0
     if not 1 <= size <= sys.maxsize:
@@ -47,11 +43,6 @@ def parse_bytes(value) -> int:
             "text such as '2GB' or '500 MiB'."
         )
     return int(size)
-
-
-def default_memory() -> int:
-    """A quarter of the machine's memory."""
-    return physical_memory() // 4
 
 
 def physical_memory() -> int:

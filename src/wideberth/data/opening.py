@@ -8,31 +8,19 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.arrays import ArrayReader, MappedRows, open_npy, open_npz
+from wideberth.data.arrays import ArrayReader, MappedRows, open_arrays
+from wideberth.data.columnar import ColumnarReader
+from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
-from wideberth.data.kinds import LABEL, kind_of
+from wideberth.data.libsvm import LABEL, LibsvmReader
 from wideberth.data.memory import parse_bytes, room
-from wideberth.data.reader import Reader
 from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
-from wideberth.data.streams import File, explained
-from wideberth.data.table import Format, Request, Table
+from wideberth.data.streams import File, explained, kind_of
+from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.validation import refuse_masked
 
-__all__ = [
-    "is_scaled",
-    "is_small",
-    "names_values",
-    "open_data",
-    "open_reader",
-    "open_table",
-]
-
-
-def is_small(X) -> bool:
-    """Whether an array of another library is solved as a NumPy copy of it."""
-    return is_foreign(X) and (X.ndim != 2 or X.shape[0] * X.shape[1] <= CACHED_ENTRIES)
+__all__ = ["is_scaled", "names_values", "open_data", "open_reader", "open_table"]
 
 
 def is_scaled(X, y=None, memory=None) -> bool:
@@ -43,8 +31,8 @@ def is_scaled(X, y=None, memory=None) -> bool:
         return False
     if isinstance(X, str | PathLike | Source) or is_dask(X):
         return True
-    if is_foreign(X):
-        return not is_small(X)
+    if is_foreign(X):  # a small one is solved as a NumPy copy of it
+        return X.ndim == 2 and X.shape[0] * X.shape[1] > CACHED_ENTRIES
     if y is not None or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
         return False  # rows; without y that will be an error
     return callable(X) or hasattr(X, "__iter__")
@@ -91,9 +79,9 @@ def open_data(
                 "open_data with it."
             )
         return X
+    if y is None and (isinstance(X, np.memmap) or is_foreign(X)):
+        raise DataError("y is missing; give one label per row of X.")
     if isinstance(X, np.memmap):
-        if y is None:
-            raise DataError("y is missing; give one label per row of X.")
         reader = ArrayReader("X, a memory map", "npy", MappedRows(X))
         return TableSource(reader, reader.plan(Request()), beside, memory)
     if isinstance(X, str | PathLike):
@@ -103,9 +91,7 @@ def open_data(
 
         return DaskSource(X, **beside, memory=memory)
     if is_foreign(X):
-        if y is None:
-            raise DataError("y is missing; give one label per row of X.")
-        return ArraySource(X, **{k: _beside(v, k) for k, v in beside.items()})
+        return ArraySource(X, **beside)
     if given:
         raise DataError(
             f"X yields chunks, so {' and '.join(given)} must come with them: "
@@ -119,29 +105,29 @@ def _open_path(path: Path, beside: dict, memory, columns) -> Source:
         raise FileNotFoundError(f"There is no file or folder {path}.")
     room(memory)  # some readers read all of a file
     reader = open_reader(path, Format(), parse_bytes(memory))
-    y, weight, radius = beside.values()
+    y, request = beside["y"], Request()
     if reader.kind == "npy":
         if y is None:
             raise DataError(f"y is missing; give the labels that go with {path}.")
-        return TableSource(reader, reader.plan(Request()), beside, memory)
-    if reader.kind == "libsvm":
+    elif reader.kind == "libsvm":
         if y not in (None, LABEL):
             raise DataError(
                 f"y={y!r} is not a column of {path}; its labels are called {LABEL!r}. "
                 "Leave y out."
             )
-        plan = reader.plan(Request(texts=(LABEL,)))
-        return TableSource(reader, plan, beside | {"y": LABEL}, memory)
-    if not isinstance(y, str):
-        raise DataError(
-            f"y={y!r} must be the name of the column of {path} that holds the labels; "
-            f"there are {listed(reader.names, 8)}."
+        request, beside["y"] = Request(texts=(LABEL,)), LABEL
+    else:
+        if not isinstance(y, str):
+            raise DataError(
+                f"y={y!r} must be the name of the column of {path} that holds the "
+                f"labels; there are {listed(reader.names, 8)}."
+            )
+        numbers = (beside["weight"], beside["radius"])
+        request = Request(
+            texts=(y,),
+            numbers=tuple(name for name in numbers if name is not None),
+            features=None if columns is None else tuple(columns),
         )
-    request = Request(
-        texts=(y,),
-        numbers=tuple(name for name in (weight, radius) if name is not None),
-        features=None if columns is None else tuple(columns),
-    )
     return TableSource(reader, reader.plan(request), beside, memory)
 
 
@@ -168,18 +154,12 @@ def open_reader(path, form: Format, memory: int | None = None) -> Reader:
         )
     with explained(file.name):
         if kind in ("csv", "tsv"):
-            from wideberth.data.delimited import DelimitedReader
-
             return DelimitedReader(path, kind, form)
         if kind in ("parquet", "arrow"):
-            from wideberth.data.columnar import ColumnarReader
-
             return ColumnarReader(path, kind)
         if kind == "libsvm":
-            from wideberth.data.libsvm import LibsvmReader
-
             return LibsvmReader(path, memory)
-        return open_npz(path) if kind == "npz" else open_npy(path, memory is None)
+        return open_arrays(path, kind, whole=memory is None)
 
 
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:
@@ -187,11 +167,3 @@ def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader
     reader = open_reader(path, form)
     with explained(reader.name):
         return reader.read(reader.plan(request)), reader
-
-
-def _beside(values, name: str):
-    """Values per row beside an array: an array too, of whatever library."""
-    if values is None or is_foreign(values):
-        return values
-    refuse_masked(values, name)
-    return np.asarray(values)

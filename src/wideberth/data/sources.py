@@ -11,20 +11,20 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.arrays import load_npy
-from wideberth.data.checksums import Checksum, checksum
-from wideberth.data.chunks import Chunk
+from wideberth.data.arrays import check_length, load_npy
+from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
-from wideberth.data.reader import Reader
-from wideberth.data.table import Plan
+from wideberth.data.table import Plan, Reader
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
-__all__ = ["ArraySource", "ChunkSource", "Source", "TableSource"]
+__all__ = ["ROLES", "ArraySource", "ChunkSource", "Source", "TableSource"]
 
 T = TypeVar("T")
+#: What vectors beside the rows are called in a chunk, and by users.
+ROLES = {"y": "y", "weight": "sample_weight", "radius": "radius"}
 #: Copies of the rows in memory at a time: those handed over, a working set of them, and
 #: one under way (with 2, 150 000 × 200 float32 in a room of 60 MB take 78 MB).
 _COPIES = 3.0
@@ -59,6 +59,8 @@ class Source(ABC):
     stays = False
     #: Told how many chunks of a read are done.
     watch: Callable[[int], None] | None = None
+    #: The kind of the data and where it is, for who prints it.
+    _what = ""
 
     def __init__(self, memory=None):
         self.memory, self.room = parse_bytes(memory), room(memory)
@@ -76,7 +78,13 @@ class Source(ABC):
             yield question(chunk)
             if self.watch is not None:
                 self.watch(count)
-        self._check_count(count)
+        if self._chunks is None:
+            self._chunks = count
+        if count != self._chunks:
+            raise DataError(
+                f"The data changed while it was read: it came in {count} chunks, and "
+                f"in {self._chunks} at the first read."
+            )
 
     def labels(self) -> Iterator[tuple[Any, Any]]:
         """Labels and weights of all chunks, read without the features if possible."""
@@ -101,16 +109,6 @@ class Source(ABC):
                 "chunk is not what it was at the first read. Give data that yields "
                 "the same values in the same order each time: no shuffling, no random "
                 "augmentation, no file that is being written."
-            )
-
-    def _check_count(self, chunks: int) -> None:
-        """Note how many chunks a whole read found; all must find as many."""
-        if self._chunks is None:
-            self._chunks = chunks
-        if chunks != self._chunks:
-            raise DataError(
-                f"The data changed while it was read: it came in {chunks} chunks, and "
-                f"in {self._chunks} at the first read."
             )
 
     def capacity(self, copies: float = _COPIES, item: float | None = None) -> int:
@@ -138,13 +136,9 @@ class Source(ABC):
         return size <= self.room // 4
 
     def __repr__(self):
-        return self._shown("")
-
-    def _shown(self, what: str) -> str:
-        """The kind of the data, its shape and its columns."""
         n = "?" if self.n is None else self.n
         columns = "" if self.names is None else f"columns {listed(self.names)}"
-        parts = [what, f"{n} rows × {self.d} features", columns]
+        parts = [self._what, f"{n} rows × {self.d} features", columns]
         return f"<{type(self).__name__}: {', '.join(filter(None, parts))}>"
 
 
@@ -171,23 +165,17 @@ class ArraySource(Source):
 
     def __init__(self, X, y, weight=None, radius=None):
         super().__init__()
-        self.columns = X, y, weight, radius
-        self.brings_radii = radius is not None
+        self.X, self.brings_radii = X, radius is not None
         self.n, self.d = X.shape
         self.row_bytes = 8 * self.d
-        for name, part in (("y", y), ("sample_weight", weight), ("radius", radius)):
-            if part is not None and tuple(part.shape) != (self.n,):
-                raise DataError(
-                    f"{name} has shape {tuple(part.shape)}; it must be one number per "
-                    f"row of X, shape ({self.n},)."
-                )
+        given = zip(ROLES.values(), (y, weight, radius), strict=True)
+        self.vectors = [_per_row(part, self.n, name) for name, part in given]
 
     def chunks(self):
         for number, start in enumerate(range(0, self.n, self.chunk_rows)):
             rows = slice(start, min(start + self.chunk_rows, self.n))
-            X, *vectors = self.columns
-            parts = [None if part is None else part[rows] for part in vectors]
-            yield Chunk.of(X[rows, :], parts, number, "X")
+            parts = [None if part is None else part[rows] for part in self.vectors]
+            yield Chunk.of(self.X[rows, :], parts, number, "X")
 
     def map(self, question):
         for chunk in self.chunks():
@@ -213,20 +201,26 @@ class ChunkSource(Source):
     def __init__(self, data: Iterable | Callable[[], Iterable], memory=None):
         super().__init__(memory)
         self._start = data if callable(data) else lambda: iter(data)
-        if not callable(data) and _iterator(data) is data:
+        try:
+            once = not callable(data) and iter(data) is data
+        except (TypeError, NotImplementedError) as error:
+            raise DataError(
+                f"X is a {type(data).__name__}, which yields no chunks ({error}); give "
+                "an array with y beside it, or what yields (X, y)."
+            ) from None
+        if once:
             raise DataError(
                 "X is an iterator, which can be read only once; give the function that "
                 "makes it, or an object that starts anew each time it is iterated."
             )
-        for chunk in self.chunks():
-            self.d = chunk.X.shape[1]
-            self.row_bytes = 8 * self.d
-            if not is_foreign(chunk.X):
-                held = chunk.X.data if sp.issparse(chunk.X) else chunk.X
-                self.row_bytes = held.nbytes / max(chunk.n, 1)
-            break
-        else:
+        first = next(self.chunks(), None)
+        if first is None:
             raise DataError("X yields no chunk; at least one is needed.")
+        self.d = first.X.shape[1]
+        self.row_bytes = 8 * self.d
+        if not is_foreign(first.X):
+            held = first.X.data if sp.issparse(first.X) else first.X
+            self.row_bytes = held.nbytes / max(first.n, 1)
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
@@ -254,16 +248,6 @@ class ChunkSource(Source):
                 yield chunk
 
 
-def _iterator(data: Iterable) -> Iterator:
-    try:
-        return iter(data)
-    except (TypeError, NotImplementedError) as error:
-        raise DataError(
-            f"X is a {type(data).__name__}, which yields no chunks ({error}); give an "
-            "array with y beside it, or what yields (X, y)."
-        ) from None
-
-
 class TableSource(Source):
     """Rows of a file, or of a memory map: features in columns, the rest beside them.
 
@@ -277,36 +261,20 @@ class TableSource(Source):
     ):
         super().__init__(memory)
         self.reader, self.plan, self.texts = reader, plan, texts
+        self._what = f"{reader.kind}, {reader.name}"
         self.values: dict[str, Any] = {}
         self.n, self.d = reader.n, len(plan.features)
         self.row_bytes = reader.row_bytes(plan)
         named = reader.kind not in ("npy", "libsvm")
         self.names = list(plan.features) if named and not texts else None
-        roles = {"y": "y", "weight": "sample_weight", "radius": "radius"}
-        self.beside = {
-            role: value if is_column(value, plan) else self._vector(value, name)
-            for role, name in roles.items()
-            for value in [beside.get(role)]
-        }
+        aside = (*plan.texts, *plan.numbers)
+        self.beside = {}
+        for role, name in ROLES.items():
+            value = beside.get(role)
+            if not (isinstance(value, str) and value in aside):  # a column
+                value = _per_row(value, self.n, name)
+            self.beside[role] = value
         self.brings_radii = self.beside["radius"] is not None
-
-    def _vector(self, value, name: str):
-        """One number per row, from an array or a .npy file; None if there is none."""
-        if value is None:
-            return None
-        refuse_masked(value, name)
-        if isinstance(value, str | PathLike):
-            value = load_npy(value, mapped=True)
-        value = value if isinstance(value, np.ndarray) else np.asarray(value)
-        if value.shape != (self.n,):
-            raise DataError(
-                f"{name} has shape {value.shape}; it must be one number per row of X, "
-                f"shape ({self.n},)."
-            )
-        return value
-
-    def chunks(self):
-        yield from self._chunks_of(self.plan)
 
     def labels(self):
         y, weight = self.beside["y"], self.beside["weight"]
@@ -314,27 +282,24 @@ class TableSource(Source):
             yield y, weight
             return
         numbers = tuple(n for n in self.plan.numbers if n == weight)
-        for chunk in self._chunks_of(Plan(self.plan.texts, numbers, ())):
+        for chunk in self.chunks(Plan(self.plan.texts, numbers, ())):
             yield chunk.y, chunk.weight
 
-    def _chunks_of(self, plan: Plan) -> Iterator[Chunk]:
-        """All chunks, with the features of this plan."""
-        start = number = 0
-        size = self.chunk_bytes
-        for table in self.reader.tables(plan, size, native=not self.texts):
+    def chunks(self, plan: Plan | None = None) -> Iterator[Chunk]:
+        """All chunks, with the features of this plan if not of all."""
+        start, number, plan = 0, 0, plan or self.plan
+        for table in self.reader.tables(plan, self.chunk_bytes, not self.texts):
             if not table.n:
                 continue
             rows = slice(start, start + table.n)
             columns = table.texts | table.numbers
-            parts = [
-                columns.get(part)
-                if isinstance(part, str)
-                else None
-                if part is None
-                else np.array(part[rows])
-                for part in self.beside.values()
-            ]
-            chunk = Chunk.of(table.X, parts, number, table.origin)
+            vectors = []
+            for part in self.beside.values():
+                if isinstance(part, str):
+                    vectors.append(columns.get(part))
+                else:
+                    vectors.append(None if part is None else np.array(part[rows]))
+            chunk = Chunk.of(table.X, vectors, number, table.origin)
             self._check_complete(chunk, plan)
             yield self._with_values(chunk) if self.texts else chunk
             start, number = rows.stop, number + 1
@@ -366,10 +331,15 @@ class TableSource(Source):
             raise chunk.error("its labels changed since they were first read.")
         return replace(chunk, y=np.array([self.values[text] for text in texts]))
 
-    def __repr__(self):
-        return self._shown(f"{self.reader.kind}, {self.reader.name}")
 
-
-def is_column(value, plan: Plan) -> bool:
-    """Whether a value beside the data is the name of one of its columns."""
-    return isinstance(value, str) and value in (*plan.texts, *plan.numbers)
+def _per_row(value, n: int | None, name: str):
+    """One value per row, from an array or a .npy file; None if there is none."""
+    if value is None:
+        return None
+    refuse_masked(value, name)
+    if isinstance(value, str | PathLike):
+        value = load_npy(value, mapped=True)
+    elif not isinstance(value, np.ndarray) and not is_foreign(value):
+        value = np.asarray(value)
+    check_length(value, n, name)
+    return value

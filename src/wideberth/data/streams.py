@@ -1,4 +1,4 @@
-"""The bytes of a file, a folder or standard input, as often as they are asked for."""
+"""Files, folders and standard input: what kind of table they hold, and their bytes."""
 
 from __future__ import annotations
 
@@ -8,29 +8,58 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from wideberth.data.errors import DataError
 from wideberth.data.memory import physical_memory
 
-__all__ = ["HEAD", "LONGEST_LINE", "File", "check_room", "explained"]
+__all__ = [
+    "HEAD",
+    "KINDS",
+    "File",
+    "check_room",
+    "explained",
+    "kind_of",
+    "lines_of",
+]
 
 #: Number of bytes of the start of a text file that tell how it is written: a choice.
 HEAD = 1 << 16
 #: Bytes of the longest line that is taken for a line of a table; a file without line
 #: ends would fill the memory (a choice: a row of 64 MB has millions of columns).
-LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 26
 _OPENERS: dict[bytes, Callable] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
 _UNPACKING = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+#: What endings of names stand for; "arrow" includes Feather, which is the same, and
+#: "text" is a table of text or LIBSVM, which only the content tells.
+_NAMED = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "text": (".txt", ".dat"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".ipc", ".feather"),
+    "libsvm": (".libsvm", ".svm", ".svmlight"),
+    "npz": (".npz",),
+    "npy": (".npy",),
+}
+_ENDINGS = {ending: kind for kind, endings in _NAMED.items() for ending in endings}
+#: The kinds of files that hold tables.
+KINDS = tuple(kind for kind in _NAMED if kind != "text")
+#: Kinds of which a folder of files is one table.
+_IN_FOLDERS = ("parquet", "arrow", "csv", "tsv")
+_COMPRESSED = (".gz", ".bz2", ".xz")
+#: A line of a LIBSVM file: a label, which may be missing, and pairs of index:value.
+_SPARSE_LINE = re.compile(rb"(?:[^\s:]+|\d+:\S+)(?:\s+\d+:\S+)*")
 
 
 class File:
@@ -57,8 +86,7 @@ class File:
 
     def open(self) -> BinaryIO:
         """All bytes in order, decompressed."""
-        opener = self._opener()
-        raw = self.stored()
+        opener, raw = self._opener(), self.stored()
         return raw if opener is None else io.BufferedReader(opener(raw), 1 << 20)
 
     def stored(self) -> Any:
@@ -78,8 +106,8 @@ class File:
     def _opener(self) -> Callable | None:
         with self.stored() as stream:
             start = stream.read(8)
-        found = [o for magic, o in _OPENERS.items() if start.startswith(magic)]
-        return found[0] if found else None
+        known = (o for magic, o in _OPENERS.items() if start.startswith(magic))
+        return next(known, None)
 
     def digest(self) -> str:
         """SHA-256 of the bytes as stored, as `sha256sum` prints it for a file.
@@ -93,6 +121,60 @@ class File:
         files = sorted(file for file in Path(self.path).iterdir() if file.is_file())
         lines = [f"{File(file).digest()}  {file.name}\n" for file in files]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def kind_of(path: str | os.PathLike) -> str:
+    """The kind of a file or folder, one of `KINDS`; standard input (-) is CSV.
+
+    Everything that opens a file asks here. The ending of the name decides; where text
+    of several kinds goes by the same ending (.txt, .dat) the first lines do. A folder
+    is of the kind of its files, the first in `_IN_FOLDERS` where there are several.
+    """
+    if str(path) == "-":
+        return "csv"
+    if os.path.isdir(path):
+        found = {_ENDINGS.get(file.suffix.lower()) for file in Path(path).rglob("*")}
+        return next((kind for kind in _IN_FOLDERS if kind in found), "parquet")
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    kind = _ENDINGS.get(suffixes[-1] if suffixes else "")
+    if kind is None:
+        raise DataError(
+            f"{path}: cannot tell the format from this name; known are the endings "
+            f"{', '.join(_ENDINGS)}. On the command line say which it is with --format "
+            f"{'|'.join(KINDS)}."
+        )
+    if kind != "text":
+        return kind
+    return "libsvm" if os.path.isfile(path) and _is_libsvm(path) else "csv"
+
+
+def _is_libsvm(path: str | os.PathLike) -> bool:
+    """Whether the first lines all are `label index:value …`, and some has a pair."""
+    try:
+        with explained(str(path)), File(path).open() as stream:
+            start = stream.read(HEAD)
+    except DataError:
+        return False  # whoever reads the file will say what is wrong with it
+    whole = start[: start.rfind(b"\n") + 1] if len(start) == HEAD else start
+    bare = (line.partition(b"#")[0].strip() for line in whole.splitlines())
+    lines = list(filter(None, bare))
+    pairs = any(re.search(rb"\s\d+:", line) for line in lines)
+    return pairs and all(_SPARSE_LINE.fullmatch(line) for line in lines)
+
+
+def lines_of(stream: IO, where: str) -> Iterator:
+    """Lines of text or bytes, none of them endless."""
+    number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            raise DataError(
+                f"{where}, line {number} has {_LONGEST_LINE} characters or more; it "
+                "does not seem to be a table of text."
+            )
+        yield line
 
 
 @contextmanager
@@ -109,25 +191,20 @@ def explained(name: str, form: str = "") -> Iterator[None]:
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file.") from None
     except Exception as error:
-        told = _told(error, form)
-        if told is None:
+        why = " ".join(str(error).split()).rstrip(".")
+        if form:
+            told = f"is not {form} ({why})"
+        elif isinstance(error, _UNPACKING):
+            told = f"cannot be decompressed: {why}"
+        elif isinstance(error, UnicodeError):
+            encoding = getattr(error, "encoding", None)
+            what = f"is not {encoding} text" if encoding else "cannot be decoded"
+            told = f"{what} ({why}); say what it is, for example --encoding latin-1"
+        elif isinstance(error, OSError):
+            told = f"cannot be read: {error.strerror or why}"
+        else:
             raise
         raise DataError(f"{name} {told}.") from None
-
-
-def _told(error: Exception, form: str) -> str | None:
-    why = " ".join(str(error).split()).rstrip(".")
-    if form:
-        return f"is not {form} ({why})"
-    if isinstance(error, _UNPACKING):
-        return f"cannot be decompressed: {why}"
-    if isinstance(error, UnicodeError):
-        known = isinstance(error, UnicodeDecodeError)
-        what = f"is not {error.encoding} text" if known else "cannot be decoded"  # type: ignore[attr-defined]
-        return f"{what} ({why}); say what it is, for example --encoding latin-1"
-    if isinstance(error, OSError):
-        return f"cannot be read: {error.strerror or why}"
-    return None
 
 
 def check_room(size: int, where: str) -> None:

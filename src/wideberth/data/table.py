@@ -1,8 +1,14 @@
-"""What is asked of a data source, and what it gives."""
+"""What is asked of a file, what reads it, and what comes of it.
+
+A `Reader` knows one format. It says which columns there are, and yields the rows of
+those that a `Request` wants as `Table`s of some rows each. A table in memory is all of
+them together; data that outgrows memory is one at a time (`sources.TableSource`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,22 +16,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.streams import File, check_room
 
 __all__ = [
+    "AT_ONCE",
     "MISSING",
     "Format",
     "Plan",
+    "Reader",
     "Request",
     "Table",
-    "as_numbers",
     "as_text",
     "as_texts",
     "check_names",
-    "refuse_infinite",
 ]
 
 #: Cells that mean "no value", in any case of letters.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
+#: Bytes that are read at a time where all rows are put together in the end (a choice).
+AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -58,33 +67,6 @@ class Request:
     dropped: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
     optional: frozenset[str] = frozenset()
-
-    def plan(self, names: list[str], where: str, *, sparse: bool = False) -> Plan:
-        """Find the columns in a table that has these names.
-
-        In sparse data a feature without a column is zero everywhere.
-        """
-        known, aside = set(names), (*self.texts, *self.numbers)
-        wanted = [*aside, *self.dropped, *(() if sparse else self.features or ())]
-        optional = self.optional.difference(self.features or ())
-        absent = [n for n in wanted if n not in known and n not in optional]
-        if absent:
-            raise DataError(
-                f"{where} has no column {listed(dict.fromkeys(absent))}; its columns "
-                f"are {listed(names, 12)}."
-            )
-        if self.features is None:
-            others = {*aside, *self.dropped}
-            features = [name for name in names if name not in others]
-            if not features:
-                raise DataError(f"{where} has no column left to be a feature.")
-        else:
-            features = list(self.features)
-        return Plan(
-            tuple(n for n in dict.fromkeys(self.texts) if n in known),
-            tuple(n for n in dict.fromkeys(self.numbers) if n in known),
-            tuple(features),
-        )
 
 
 @dataclass(frozen=True)
@@ -134,6 +116,120 @@ class Table:
         return f"row {row + 1}{line}"
 
 
+class Reader(File, ABC):
+    """One file or folder of a known format.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of all columns.
+    kind : str
+        The format, one of `streams.KINDS`.
+    n : int or None
+        Rows, where that is known before they are read.
+    details : dict
+        How the file turned out to be written, for a report.
+    """
+
+    names: list[str]
+    details: dict[str, str]
+    n: int | None = None
+    #: Whether features without a column are zero, rather than an error.
+    sparse = False
+
+    def __init__(self, path, kind: str):
+        super().__init__(path)
+        self.kind, self.details = kind, {}
+
+    def plan(self, request: Request) -> Plan:
+        """The columns to read for a request."""
+        names, given = self.names, request.features
+        check_names(names, self.name, request.dropped)
+        aside = (*request.texts, *request.numbers, *request.dropped)
+        wanted = [*aside, *(() if self.sparse else given or ())]
+        known, optional = set(names), request.optional.difference(given or ())
+        absent = [n for n in wanted if n not in known and n not in optional]
+        if absent:
+            raise DataError(
+                f"{self.name} has no column {listed(dict.fromkeys(absent))}; its "
+                f"columns are {listed(names, 12)}."
+            )
+        if given is None:
+            given = tuple(name for name in names if name not in set(aside))
+            if not given:
+                raise DataError(f"{self.name} has no column left to be a feature.")
+        return Plan(
+            tuple(n for n in dict.fromkeys(request.texts) if n in known),
+            tuple(n for n in dict.fromkeys(request.numbers) if n in known),
+            tuple(given),
+        )
+
+    def row_bytes(self, plan: Plan) -> float:
+        """Bytes that the features of a row take in memory."""
+        return 8 * len(plan.features)
+
+    @abstractmethod
+    def tables(self, plan: Plan, size: int, native: bool = False) -> Iterator[Table]:
+        """All rows in order, about `size` bytes at a time.
+
+        Columns of text are given as text, or with `native` in the type that they have.
+        """
+
+    def read(self, plan: Plan) -> Table:
+        """All rows at once."""
+        columns = len((*plan.features, *plan.texts, *plan.numbers))
+        if self.n is not None and not self.sparse:
+            check_room(8 * self.n * columns, self.name)
+        parts, size = [], 0
+        for part in self.tables(plan, AT_ONCE):
+            size += part.nbytes
+            check_room(size, self.name)
+            parts.append(part)
+        if not sum(part.n for part in parts):
+            raise DataError(f"{self.name} holds no rows; there is nothing to work on.")
+        table = _joined(parts)
+        _refuse_infinite(table, self.name)
+        return table
+
+
+def _joined(parts: list[Table]) -> Table:
+    """One table of all rows; `parts` is emptied, so that they are not held twice."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    texts = {n: np.concatenate([part.texts[n] for part in parts]) for n in first.texts}
+    numbers = {
+        n: np.concatenate([part.numbers[n] for part in parts]) for n in first.numbers
+    }
+    if sp.issparse(first.X):
+        X = sp.csr_array(sp.vstack([part.X for part in parts], format="csr"))
+    else:
+        X = np.empty((sum(part.n for part in parts), first.X.shape[1]), first.X.dtype)
+        start = len(X)
+        while parts:
+            part = parts.pop()
+            start -= part.n
+            X[start : start + part.n] = part.X
+    return Table(first.names, X, texts, numbers, first.find_lines, first.origin)
+
+
+def _refuse_infinite(table: Table, where: str) -> None:
+    """Name the first infinite number, if there is one."""
+    if sp.issparse(table.X):
+        entries = sp.coo_array(table.X)
+        rows, columns = (part[np.isinf(entries.data)] for part in entries.coords)
+    else:
+        rows, columns = np.nonzero(np.isinf(table.X))
+    found = [(table.names[column], rows) for column in columns[:1]]
+    found += [(n, np.flatnonzero(np.isinf(own))) for n, own in table.numbers.items()]
+    for name, places in found:
+        if places.size:
+            raise DataError(
+                f"{where}, {table.where(int(places[0]))}, column {quoted(name)} is "
+                "infinite; mend it, or leave it empty if it is missing."
+            )
+
+
 def check_names(names: Iterable[str], where: str, dropped: Collection[str]) -> None:
     """Refuse names that do not tell columns apart."""
     seen: set[str] = set()
@@ -164,34 +260,3 @@ def as_text(value) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def as_numbers(values: np.ndarray, name: str, where: str) -> np.ndarray:
-    """A column of numbers as float64."""
-    if values.dtype.kind not in "biuf":
-        raise DataError(
-            f"{where}: column {quoted(name)} is of type {values.dtype}; it must hold "
-            "numbers."
-        )
-    return values.astype(np.float64)
-
-
-def refuse_infinite(table: Table, where: str) -> None:
-    """Name the first infinite number, if there is one."""
-    if sp.issparse(table.X):
-        entries = sp.coo_array(table.X)
-        rows, columns = (part[np.isinf(entries.data)] for part in entries.coords)
-    else:
-        rows, columns = np.nonzero(np.isinf(table.X))
-    if rows.size:
-        _refuse(table, where, int(rows[0]), table.names[columns[0]])
-    for name, values in table.numbers.items():
-        for row in np.flatnonzero(np.isinf(values))[:1].tolist():
-            _refuse(table, where, row, name)
-
-
-def _refuse(table: Table, where: str, row: int, name: str) -> None:
-    raise DataError(
-        f"{where}, {table.where(row)}, column {quoted(name)} is infinite; mend it, or "
-        "leave it empty if it is missing."
-    )
