@@ -29,7 +29,7 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
     columns = columns[columns > 0]
     spread = float(columns.max() / columns.min()) if columns.size else 1.0
     span = float(weights.max() / weights.min()) if weights.size else 1.0
-    largest = float(columns.max(initial=0.0)) * presolved.units.sigma
+    largest = float(columns.max(initial=0.0)) * presolved.sigma
     widest = float(problem.radii.max()) if presolved.cut is None else np.inf
     radius = presolved.cut or presolved.radius(widest)
     faint = float(weights.sum()) / problem.intercept if problem.intercept else 0.0
