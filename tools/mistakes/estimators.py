@@ -111,7 +111,7 @@ MUTANTS = [
     Mutant(
         "a start of any length taken",
         "problem/validation.py",
-        "    if array.shape != (length,):\n",
+        "    if value.shape != (length,):\n",
         "    if False:\n",
         "test_arguments.py::test_a_start_from_another_problem_fits_or_is_refused",
     ),

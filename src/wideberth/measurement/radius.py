@@ -34,9 +34,9 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
-from wideberth.problem.feature_names import feature_names, float_array, own_names
+from wideberth.problem.feature_names import feature_names, own_names
 from wideberth.problem.noise import Noise, as_shape
-from wideberth.problem.validation import check_number, check_per_sample
+from wideberth.problem.validation import check_number, check_per_sample, float_array
 
 __all__ = [
     "radius_from_imputations",

@@ -27,7 +27,7 @@ class Ellipsoid(Noise):
     name = "ellipsoid"
     smooth = True
 
-    def __init__(self, scales: np.ndarray, *, rotation_error=0.0, support_error=0.0):
+    def __init__(self, scales: np.ndarray, rotation_error=0.0, support_error=0.0):
         names, values = labelled_rows(scales)
         if names is not None:
             raise ValueError(
@@ -82,15 +82,11 @@ class Ellipsoid(Noise):
 
     @property
     def magnitude(self):
-        exponent = np.frexp(self.lipschitz(self.scales.size))[1]
-        return power_of_two(exponent)
+        return power_of_two(np.frexp(self.lipschitz(self.scales.size))[1])
 
     def divided(self, factor):
-        errors = {
-            "rotation_error": self.rotation_error,
-            "support_error": self.support_error / factor,
-        }
-        return Ellipsoid(self.scales / factor, **errors)
+        errors = self.rotation_error, self.support_error / factor
+        return Ellipsoid(self.scales / factor, *errors)
 
     def degrees(self, n_features):
         return int(np.count_nonzero(self.scales))
@@ -173,15 +169,10 @@ class Correlated(Noise):
         return shape
 
     def _set(self, factor: np.ndarray, error: float, names) -> None:
-        axes = principal_axes(factor, error)
-        self.factor, self.axes, self.feature_names = factor, axes.directions, names
-        errors = {
-            "rotation_error": axes.rotation_error,
-            "support_error": axes.support_error,
-        }
-        self._principal = Ellipsoid(axes.scales, **errors)
-        self.rotation_error = axes.rotation_error
-        self.support_error = axes.support_error
+        self.axes, scales, *errors = principal_axes(factor, error)
+        self.rotation_error, self.support_error = errors
+        self.factor, self.feature_names = factor, names
+        self._principal = Ellipsoid(scales, *errors)
 
     def reordered(self, order: np.ndarray) -> Correlated:
         """The same noise with its features in another order, and without names."""

@@ -22,6 +22,7 @@ __all__ = [
     "check_number",
     "check_per_sample",
     "check_vector",
+    "float_array",
     "is_missing",
     "measured_data",
     "read_intercept",
@@ -55,6 +56,11 @@ def real_array(values, name: str) -> np.ndarray:
         return _unboxed(array, name, getattr(values, "columns", None))
     _refuse_kind(array.dtype, name)
     return array
+
+
+def float_array(values, name: str) -> np.ndarray:
+    """Real numbers as a float64 array."""
+    return real_array(values, name).astype(np.float64, copy=False)
 
 
 def as_array(values, name: str) -> np.ndarray:
@@ -295,16 +301,17 @@ def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
     )
 
 
-def check_vector(value, length: int, name: str) -> np.ndarray:
-    """Return a finite float64 vector of this length."""
-    array = real_array(value, name).astype(np.float64, copy=False)
+def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarray:
+    """Return a float64 vector of this length, as it is where it is one already."""
+    if type(value) is not np.ndarray or value.dtype != np.float64:
+        value = float_array(value, name)
     wanted = f"{name} must be a finite array of shape ({length},)"
-    if array.shape != (length,):
-        raise ValueError(f"{wanted}; received shape {array.shape}.")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise ValueError(f"{wanted}; entry {bad[0]} is {array[bad[0]]}.")
-    return array
+    if value.shape != (length,):
+        raise ValueError(f"{wanted}; received shape {value.shape}.")
+    if finite and not np.isfinite(value).all():
+        bad = np.flatnonzero(~np.isfinite(value))
+        raise ValueError(f"{wanted}; entry {bad[0]} is {value[bad[0]]}.")
+    return value
 
 
 def check_number(
