@@ -16,7 +16,7 @@ from wideberth.estimators.one_vs_rest import (
     scaled_radius,
 )
 from wideberth.estimators.training_data import InMemory
-from wideberth.path import Path, follow, prepare_path
+from wideberth.path import Path, follow
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 
@@ -118,7 +118,7 @@ def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
 
 def _path(search, part: InMemory, weights, signs: np.ndarray, seed: int) -> Path:
     """The path of one binary problem."""
-    found, sequence, units = prepare_path(
+    return follow(
         part.X,
         signs,
         Cs=search.Cs_,
@@ -134,8 +134,6 @@ def _path(search, part: InMemory, weights, signs: np.ndarray, seed: int) -> Path
         intercept_penalty=search.intercept_penalty,
         sample_weight=weights,
     )
-    follow(found, sequence, units)
-    return found
 
 
 def _tell(search, number: int, text: str) -> None:
