@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -96,7 +96,7 @@ def run_algorithm1(
         free = np.flatnonzero(~(removed | saturated))
         training = _training_problem(problem, variant, free, saturated)
         result = solver(training, max(1e-2 * 0.1**k, 1e-6), 2000)
-        gap = _gap(problem, variant, training, result, free, saturated)
+        gap = _gap(problem, variant, result, free, saturated)
         if k == 0:
             gap = max(gap, _SMALL_GAP)
         radius = float(np.sqrt(2 * max(gap, 0.0)))
@@ -111,25 +111,16 @@ def run_algorithm1(
     kept = np.flatnonzero(~removed)
     rough = variant == "as_published"
     end = (1e-2, 500) if rough else (1e-6, 100_000)
-    final = solver(_subset(problem, kept), *end)
+    final = solver(problem.take(kept), *end)
     alpha = np.zeros(problem.n)
     alpha[kept] = final.alpha
     return Fit(final.w, alpha, now, reads_saturated=True, steps=steps)
 
 
-def _subset(problem: Problem, rows: np.ndarray) -> Problem:
-    return replace(
-        problem,
-        rows=problem.rows.take(rows),
-        weights=problem.weights[rows],
-        radii=problem.radii[rows],
-    )
-
-
 def _training_problem(problem, variant, free, saturated) -> Problem:
     """What a round trains on: F alone, or F with S folded in."""
     if variant != "repaired":
-        return _subset(problem, free)
+        return problem.take(free)
     gone = np.ones(problem.n, dtype=bool)
     gone[free] = False
     bounds = np.zeros(problem.n)
@@ -137,7 +128,7 @@ def _training_problem(problem, variant, free, saturated) -> Problem:
     return Reduction.of(problem).shrink(decisions).problem
 
 
-def _gap(problem, variant, training, result, free, saturated) -> float:
+def _gap(problem, variant, result, free, saturated) -> float:
     if variant != "as_printed":
         return result.certificate.gap
     alpha = np.where(saturated, problem.weights, 0.0)

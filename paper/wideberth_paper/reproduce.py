@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from wideberth.problem.validation import check_number
 from wideberth.report.environment import cores
-from wideberth_paper.environment import describe
 
 __all__ = ["main", "reproduce"]
 
@@ -54,15 +54,15 @@ def reproduce(
     from wideberth_paper.report.page import page
     from wideberth_paper.report.summary import Results
     from wideberth_paper.report.tables import write_tables
-    from wideberth_paper.store import Store
+    from wideberth_paper.store import Store, describe
 
     make = quick_plan if quick else full_plan
-    plan = make() if repeats is None else make(_check_count(repeats, "repeats"))
+    plan = make() if repeats is None else make(_count(repeats, "repeats"))
     folder, environment = Path(out), describe()
     store = Store(folder, environment)
     cells = [c for c in plan.timed + plan.untimed if c.key not in store.results]
     with (watch or _silent)(store, cells) as (started, finished):
-        failures = run(plan, store, _check_count(jobs, "jobs"), started, finished)
+        failures = run(plan, store, _count(jobs, "jobs"), started, finished)
     results = Results.of(plan, environment, store.results, failures)
     write_tables(results, folder)
     write_atomically(folder / "report.html", page(results, draw_all(results)))
@@ -91,12 +91,10 @@ def main(
     return 0 if all(check.holds for check in results.checks()) else 1
 
 
+def _count(value, name: str) -> int:
+    return int(check_number(value, name, whole=True))
+
+
 @contextmanager
 def _silent(store, cells) -> Iterator[tuple[Callable, Callable]]:
     yield (lambda cell: None), (lambda cell: None)
-
-
-def _check_count(value, name: str) -> int:
-    if not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number ≥ 1.")
-    return value
