@@ -298,11 +298,9 @@ class Path:
 
 
 def convergence_warning(text: str) -> Warning:
-    """scikit-learn's warning where it is there; the core runs without."""
-    try:
-        from sklearn.exceptions import ConvergenceWarning
-    except ImportError:
-        ConvergenceWarning = UserWarning
+    """scikit-learn's warning, loaded where it is needed."""
+    from sklearn.exceptions import ConvergenceWarning
+
     return ConvergenceWarning(text)
 
 
