@@ -49,8 +49,7 @@ class Reference:
     @property
     def error(self) -> float:
         """Proven bound on ‖w − w*‖."""
-        doubt = max(self.certificate.gap, 0.0) + self.certificate.rounding
-        return float(np.sqrt(2 * doubt))
+        return float(np.sqrt(2 * self.certificate.bound))
 
     def summary(self) -> dict:
         """Objective, optimal partition sizes, and how exact all that is."""
@@ -156,9 +155,8 @@ def wrong_decisions(
     """
     matters = alpha > _CLEARLY * weights
     idle = alpha < (1 - _CLEARLY) * weights
-    return int((partition.removed & matters).sum()), int(
-        (partition.saturated & idle).sum()
-    )
+    wrong = partition.removed & matters, partition.saturated & idle
+    return int(wrong[0].sum()), int(wrong[1].sum())
 
 
 def accuracies(X, y, w: np.ndarray, radius) -> tuple[float, float]:

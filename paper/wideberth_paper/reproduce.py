@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from wideberth.problem.validation import check_number
@@ -41,7 +41,8 @@ def reproduce(
     jobs : int
         How many processes share what is not timed.
     watch : context manager function, optional
-        Given the cells to run, enters with the two callbacks (started, finished).
+        Given the store and the cells to run, enters with two callbacks or none: what
+        is told of every cell that is (started, finished).
 
     Returns
     -------
@@ -61,8 +62,8 @@ def reproduce(
     folder, environment = Path(out), describe()
     store = Store(folder, environment)
     cells = [c for c in plan.timed + plan.untimed if c.key not in store.results]
-    with (watch or _silent)(store, cells) as (started, finished):
-        failures = run(plan, store, _count(jobs, "jobs"), started, finished)
+    with watch(store, cells) if watch else nullcontext(()) as told:
+        failures = run(plan, store, _count(jobs, "jobs"), *told)
     results = Results.of(plan, environment, store.results, failures)
     write_tables(results, folder)
     write_atomically(folder / "report.html", page(results, draw_all(results)))
@@ -93,8 +94,3 @@ def main(
 
 def _count(value, name: str) -> int:
     return int(check_number(value, name, whole=True))
-
-
-@contextmanager
-def _silent(store, cells) -> Iterator[tuple[Callable, Callable]]:
-    yield (lambda cell: None), (lambda cell: None)

@@ -39,13 +39,13 @@ def watching(console: Console) -> Callable[..., AbstractContextManager]:
     """Return a `watch` that shows a bar, what is running, and the time left."""
 
     @contextmanager
-    def watch(store: Store, cells: list[Cell]) -> Iterator[tuple[Callable, Callable]]:
+    def watch(store: Store, cells: list[Cell]) -> Iterator[tuple[Callable, ...]]:
         if store.results:
             console.print(f"{len(store.results)} finished cells found in {store.path}.")
         for other in store.others():
             console.print(f"{other}: other versions, machine or code; not used.")
         if not cells:
-            yield (lambda cell: None), (lambda cell: None)
+            yield ()
             return
         columns = (
             BarColumn(bar_width=20),
