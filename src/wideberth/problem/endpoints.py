@@ -151,13 +151,9 @@ def saturation_scale(problem: Problem) -> float:
     0 otherwise (a path then starts by a rule of its own).
     """
     push = float((problem.weights * problem.rows.norms() ** 2).max())
-    if 0 < push < np.inf:  # margins of about 1 lose no digits beside 1
-        unit = 2.0 ** -np.frexp(push)[1]
-        return unit * _saturation(problem.with_weights(unit * problem.weights))
-    return _saturation(problem)
-
-
-def _saturation(problem: Problem) -> float:
+    # Margins of about 1 lose no digits beside 1.
+    unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
+    problem = problem.with_weights(unit * problem.weights)
     full = problem.dual_at(problem.weights)
     used = problem.weights > 0
     margins = problem.robust_margins(full.w, full.b)
@@ -169,7 +165,7 @@ def _saturation(problem: Problem) -> float:
         largest = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
     else:
         largest = margins[used].max(initial=-np.inf)
-    return float(1 / largest) if largest > 0 else float("inf")
+    return float(unit / largest) if largest > 0 else float("inf")
 
 
 def critical_scale(

@@ -247,16 +247,16 @@ def _as_matrix(X, name):
 
 
 def _where_not_finite(X, name):
-    coo = X.tocoo() if sp.issparse(X) else None
-    if coo is not None:
-        k = np.flatnonzero(~np.isfinite(coo.data))[0]
-        row, column, value = coo.row[k], coo.col[k], coo.data[k]
+    if sp.issparse(X):
+        X = X.tocoo()
+        k = np.flatnonzero(~np.isfinite(X.data))[0]
+        place, value = (X.row[k], X.col[k]), X.data[k]
     else:
-        row, column = np.argwhere(~np.isfinite(X))[0]
-        value = X[row, column]
+        place = tuple(np.argwhere(~np.isfinite(X))[0])
+        value = X[place]
     return (
-        f"{name} contains {value} at row {row}, column {column}; every entry must be "
-        "finite. Impute or drop such rows first."
+        f"{name} contains {value} {_where(place)}; every entry must be finite. Impute "
+        "or drop such rows first."
     )
 
 
