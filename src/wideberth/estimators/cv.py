@@ -24,7 +24,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from wideberth.estimators.folds import Fold, robust_accuracy, run_fold
+from wideberth.estimators.folds import robust_accuracy, run_fold
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import OneVsRest, scaled_radius, unknown_classes
 from wideberth.estimators.svc import RobustLinearSVC
@@ -195,7 +195,7 @@ class RobustLinearSVCCV(LinearClassifier):
                 f"selection={self.selection!r} is not known; choose one of "
                 f"{_SELECTIONS}."
             )
-        problems = OneVsRest.of(data.labels, data.totals, self.class_weight)
+        problems = OneVsRest.of(data, self.class_weight)
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
         self.radii_ = read_radii(self.radii, data.radii)
@@ -230,25 +230,21 @@ class RobustLinearSVCCV(LinearClassifier):
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
         unit = 1.0 if data.radii is None else data.radii
+        least = {"C": 1.0, "radius": self.radii_.min() * unit, "factor": None}
         stated = [
-            build_problem(
-                data.X,
-                signs,
-                C=1.0,
-                radius=self.radii_.min() * unit,
-                noise=self.noise_,
-                sample_weight=problems.weights(data.numbers, data.weights),
-                fit_intercept=self.fit_intercept,
-                intercept_penalty=self.intercept_penalty,
-                factor=None,
-            )
-            for signs in problems.signs(data.numbers)
+            build_problem(data.X, **problems.stated(data, k) | self._stated() | least)
+            for k in problems.positives
         ]
         return read_Cs(self.Cs, stated)
 
-    def _choose(self, folds: list[Fold]) -> None:
+    def _stated(self) -> dict:
+        """What all problems share, as `solve` takes it."""
+        names = ("fit_intercept", "intercept_penalty")
+        return {name: getattr(self, name) for name in names} | {"noise": self.noise_}
+
+    def _choose(self, folds: list[dict]) -> None:
         """Set the results and the choice."""
-        self.scores_ = np.stack([fold.scores for fold in folds], axis=-1)
+        self.scores_ = np.stack([fold["scores"] for fold in folds], axis=-1)
         candidates = list(product(self.Cs_.tolist(), self.radii_.tolist()))
         scores = self.scores_.transpose(1, 0, 2).reshape(len(candidates), -1)
         self.cv_results_ = _results(candidates, scores, folds)
@@ -284,9 +280,6 @@ class RobustLinearSVCCV(LinearClassifier):
         shared = {name: getattr(self, name) for name in names}
         return RobustLinearSVC(**shared | {"noise": self.noise_, "verbose": 0})
 
-    def _trained_radius(self):
-        return self.best_estimator_._trained_radius()
-
     def _route(self, sample_weight, radius, params):
         """Metadata for splitter and scorer, as a `Bunch` of dicts."""
         if get_config()["enable_metadata_routing"]:
@@ -319,12 +312,11 @@ class RobustLinearSVCCV(LinearClassifier):
         return router
 
 
-def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:
+def _results(candidates: list, scores: np.ndarray, folds: list[dict]) -> dict:
     """`cv_results_` as `GridSearchCV` has it."""
     table: dict = {}
-    kinds = {"fit_time": "fit_seconds", "score_time": "score_seconds"}
-    for name, attribute in kinds.items():
-        seconds = np.stack([getattr(fold, attribute).T.ravel() for fold in folds])
+    for name in ("fit_time", "score_time"):
+        seconds = np.stack([fold[name].T.ravel() for fold in folds])
         table[f"mean_{name}"] = seconds.mean(axis=0)
         table[f"std_{name}"] = seconds.std(axis=0)
     for name, values in zip(("C", "radius"), np.array(candidates).T, strict=True):
@@ -339,12 +331,12 @@ def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:
     return table
 
 
-def _open_points(folds: list[Fold], tol: float) -> list[Warning]:
+def _open_points(folds: list[dict], tol: float) -> list[Warning]:
     """One warning for all models of which the tolerance was not proven."""
-    left = np.array([~fold.converged for fold in folds])
+    left = np.array([~fold["converged"] for fold in folds])
     if not left.any():
         return []
-    worst = np.array([fold.gaps for fold in folds])[left].max()
+    worst = np.array([fold["gaps"] for fold in folds])[left].max()
     return [
         convergence_warning(
             f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of "

@@ -32,8 +32,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from wideberth.data.opening import is_scaled
 from wideberth.estimators.affine import linear_map
-from wideberth.estimators.certified import CertifiedMixin
-from wideberth.estimators.linear import LinearClassifier
+from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import align_noise, as_shape, is_covariance

@@ -206,14 +206,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
                 setattr(self, name, like(value, X))
         return notes
 
-    def _trained_radius(self):
-        if not hasattr(self, "radius_"):
-            raise ValueError(
-                "radius must be given: this model was saved by a version that did not "
-                "keep the radius it was trained with. Give radius=... ."
-            )
-        return self.radius_
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.array_api_support = _DISPATCHES

@@ -91,20 +91,12 @@ class InMemory:
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
-        return solve(
-            self.X,
-            self._beside(np.where(self.numbers == positive, 1.0, -1.0)),
-            sample_weight=self._beside(problems.weights(self.numbers, self.weights)),
-            radius=self._beside(radii_of(self.radius, self.y)),
-            quiet=True,
-            **options,
-        )
-
-    def _beside(self, values):
-        """Values per sample where the rows are; other values as they are."""
-        if not is_foreign(self.X) or np.ndim(values) == 0:
-            return values
-        return like(np.ascontiguousarray(values), self.X)
+        stated = problems.stated(self, positive)
+        if is_foreign(self.X):  # what is per sample goes where the rows are
+            for name, values in stated.items():
+                if np.ndim(values) > 0:
+                    stated[name] = like(np.ascontiguousarray(values), self.X)
+        return solve(self.X, **stated, **options, quiet=True)
 
 
 def binary_problems(model, data: InMemory) -> list[Problem]:
@@ -112,18 +104,12 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
 
     In the order of `coef_`; with the noise trained against, and the radius of `data`.
     """
-    problems = OneVsRest.of(data.labels, data.totals, model.class_weight)
+    problems = OneVsRest.of(data, model.class_weight)
+    intercept = model.intercept_penalty if model.fit_intercept else None
+    options = {"C": model.C, "noise": model.noise_, "intercept": intercept}
     return [
-        Problem.from_data(
-            data.X,
-            signs,
-            C=model.C,
-            radius=radii_of(data.radius, data.y),
-            noise=model.noise_,
-            sample_weight=problems.weights(data.numbers, data.weights),
-            intercept=model.intercept_penalty if model.fit_intercept else None,
-        )
-        for signs in problems.signs(data.numbers)
+        Problem.from_data(data.X, **problems.stated(data, k), **options)
+        for k in problems.positives
     ]
 
 
