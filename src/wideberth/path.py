@@ -15,7 +15,13 @@ import numpy as np
 
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.presolve import Presolved, build_problem, check_radii
-from wideberth.solution import NullModelWarning, Path, PathPoint, convergence_warning
+from wideberth.solution import (
+    NullModelWarning,
+    Path,
+    PathPoint,
+    convergence_warning,
+    not_proven,
+)
 from wideberth.solvers.base import make_control
 from wideberth.solvers.grids import read_Cs, read_radii
 from wideberth.solvers.registry import check_choices, choose_solver
@@ -243,17 +249,9 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
                 "were reached; `done` tells which."
             )
         )
-    open_ones = found.done & ~found.converged
-    if open_ones.any():
-        worst = found.relative_gaps[open_ones].max()
-        notes.append(
-            convergence_warning(
-                f"Not converged: tol={tol:.2e} is not proven of {open_ones.sum()} of "
-                f"{len(found)} points, relative gaps up to {worst:.2e} without their "
-                "rounding; `converged` tells which. Raise max_iter; if that does not "
-                f"help, {remedy}."
-            )
-        )
+    left, of = found.done & ~found.converged, f"{len(found)} points"
+    advice = "`converged` tells which. Raise max_iter; if that does not help, "
+    notes += not_proven(left, found.relative_gaps, tol, of, advice + remedy)
     if found.null.any():
         least = found.radii[found.null.any(axis=1)].min()
         why = "the noise covers what separates the classes"

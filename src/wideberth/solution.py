@@ -19,6 +19,7 @@ __all__ = [
     "Solution",
     "convergence_warning",
     "not_converged",
+    "not_proven",
     "null_model",
     "shortfall",
     "who_is_to_blame",
@@ -302,6 +303,17 @@ def convergence_warning(text: str) -> Warning:
     from sklearn.exceptions import ConvergenceWarning
 
     return ConvergenceWarning(text)
+
+
+def not_proven(left, gaps, tol: float, of: str, remedy: str) -> list[Warning]:
+    """One warning for all models whose tolerance is `left` open; none without any."""
+    if not left.any():
+        return []
+    said = (
+        f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of {of}, relative "
+        f"gaps up to {gaps[left].max():.2e} without their rounding; {remedy}."
+    )
+    return [convergence_warning(said)]
 
 
 #: What to do about a run that was cut short, by its status.

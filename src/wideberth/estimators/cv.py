@@ -31,7 +31,7 @@ from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_data
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_number
-from wideberth.solution import convergence_warning
+from wideberth.solution import not_proven
 from wideberth.solvers.grids import read_Cs, read_radii
 
 __all__ = ["RobustLinearSVCCV"]
@@ -209,7 +209,10 @@ class RobustLinearSVCCV(LinearClassifier):
             for k, split in enumerate(splits)
         )
         self._choose(folds)
-        notes += _open_points(folds, self.tol)
+        left = np.array([~fold["converged"] for fold in folds])
+        gaps, of = np.array([fold["gaps"] for fold in folds]), f"{left.size} models"
+        advice = "raise max_iter, or tol where rounding forbids more"
+        notes += not_proven(left, gaps, self.tol, of, advice)
         if self.refit:
             notes += self._train(data)
         return list({str(note): note for note in notes}.values())
@@ -329,18 +332,3 @@ def _results(candidates: list, scores: np.ndarray, folds: list[dict]) -> dict:
     worst = np.where(np.isnan(means), np.nanmin(means, initial=0.0) - 1, means)
     table["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
     return table
-
-
-def _open_points(folds: list[dict], tol: float) -> list[Warning]:
-    """One warning for all models of which the tolerance was not proven."""
-    left = np.array([~fold["converged"] for fold in folds])
-    if not left.any():
-        return []
-    worst = np.array([fold["gaps"] for fold in folds])[left].max()
-    return [
-        convergence_warning(
-            f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of "
-            f"{left.size} models, relative gaps up to {worst:.2e} without their "
-            "rounding; raise max_iter, or tol where rounding forbids more."
-        )
-    ]

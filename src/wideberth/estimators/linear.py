@@ -15,11 +15,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.estimators.training_data import dispatched
+from wideberth.estimators.training_data import dispatched, read_rows
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
-from wideberth.problem.validation import check_per_sample, refuse_chunks, refuse_text
+from wideberth.problem.validation import check_per_sample
 
 __all__ = ["CertifiedMixin", "LinearClassifier"]
 
@@ -132,7 +132,8 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:
-            X, dtypes = _read_rows(X), [np.float64, np.float32]
+            X = X if is_dask(X) else read_rows(X, "prediction")
+            dtypes = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
@@ -246,13 +247,3 @@ def _check_same_place(X, model, method: str) -> None:
         except ImportError:  # scikit-learn before 1.8
             return
         check_same_namespace(X, model, attribute="coef_", method=method)
-
-
-def _read_rows(X):
-    """Rows to predict, less what scikit-learn would misread: paths, masks, text."""
-    if is_dask(X):
-        return X
-    refuse_chunks(X, "prediction")
-    X = host(X) if is_foreign(X) else X
-    refuse_text(X)
-    return X

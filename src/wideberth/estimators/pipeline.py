@@ -18,8 +18,6 @@ stays missing when noise moves the others, so such a row moves in fewer directio
 U treats features apart (every shape but a covariance), Ω of the weights that are left
 is at most Ω of all of them, and what is certified for a complete row holds for it.
 With correlated noise it need not: there, missing cells are refused.
-
-Public: `RobustPipeline`, `make_robust_pipeline`, and `carry_noise` beneath them.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ __all__ = [
     "binary_problems",
     "dispatched",
     "read_data",
+    "read_rows",
     "training_data",
 ]
 
@@ -179,6 +180,14 @@ def dispatched(X) -> bool:
     return get_config()["array_api_dispatch"] and is_foreign(X)
 
 
+def read_rows(X, who: str):
+    """Rows in memory, less what scikit-learn would misread: paths, masks, text."""
+    refuse_chunks(X, who)
+    X = host(X) if is_foreign(X) else X
+    refuse_text(X)
+    return X
+
+
 def read_data(model, X, y, stay: bool = False) -> tuple:
     """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
 
@@ -186,12 +195,8 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
     objects become what they are, and an array of another library that does not `stay`
     there becomes one of NumPy.
     """
-    refuse_chunks(X, type(model).__name__)
-    if stay:
-        dtypes = [namespace(X).float64, namespace(X).float32]
-    else:
-        X, dtypes = host(X) if is_foreign(X) else X, [np.float64, np.float32]
-        refuse_text(X)
+    xp = namespace(X) if stay else np
+    X = X if stay else read_rows(X, type(model).__name__)
     if y is not None:
         labels, n = as_array(y, "y"), _num_samples(X)
         if labels.shape[:1] != (n,):
@@ -201,6 +206,8 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
             )
         y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
         y = labels if is_foreign(y) else y
-    X, y = validate_data(model, X, y, accept_sparse="csr", dtype=dtypes)
+    X, y = validate_data(
+        model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
+    )
     check_classification_targets(y)
     return X, y

@@ -11,8 +11,6 @@ One point in A: closed form. Otherwise t* is bracketed: any α ∈ A bounds it f
 and any direction w from below (the t at which min_{α∈A} ⟨w,d(α)⟩ − tΩ(w)s(α) vanishes,
 a knapsack solved by one sort). The pairs come from accelerated projected gradient
 descent on ½dist(d(α), tsU)² over A, t following the lower bound.
-
-Public: `critical_scale`, `critical_radius`, `is_null`, `saturation_scale`, `Bracket`.
 """
 
 from __future__ import annotations

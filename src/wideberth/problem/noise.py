@@ -1,9 +1,4 @@
-"""Shapes of feature noise, what users may give for them, and noise of all samples.
-
-Public: the shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`, and `Noise`,
-the base of all; `as_noise` for the shapes a `Problem` can hold, `as_shape` for all of
-them; `align_noise` and `is_covariance` for what users give; `SharedNoise`.
-"""
+"""Shapes of feature noise, what users may give for them, and noise of all samples."""
 
 from __future__ import annotations
 
