@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -54,7 +57,6 @@ def reproduce(
     from wideberth_paper.report.figures import draw_all
     from wideberth_paper.report.page import page
     from wideberth_paper.report.summary import Results
-    from wideberth_paper.report.tables import write_tables
     from wideberth_paper.store import Store, describe
 
     make = quick_plan if quick else full_plan
@@ -65,8 +67,9 @@ def reproduce(
     with watch(store, cells) if watch else nullcontext(()) as told:
         failures = run(plan, store, _count(jobs, "jobs"), *told)
     results = Results.of(plan, environment, store.results, failures)
-    write_tables(results, folder)
-    write_atomically(folder / "report.html", page(results, draw_all(results)))
+    files = _tables(results) | {"report.html": page(results, draw_all(results))}
+    for name, text in files.items():
+        write_atomically(folder / name, text)
     return results
 
 
@@ -94,3 +97,47 @@ def main(
 
 def _count(value, name: str) -> int:
     return int(check_number(value, name, whole=True))
+
+
+def _tables(results) -> dict[str, str]:
+    """`results.json` with everything, and one CSV per table.
+
+    Each row of a CSV names the versions and the machine.
+    """
+    from wideberth_paper.report.summary import COLUMNS
+
+    document = {
+        "plan": results.plan.name,
+        "repeats": results.plan.repeats,
+        "environment": results.environment,
+        "checks": [vars(check) for check in results.checks()],
+        "failures": results.failures,
+        "columns": {name: meaning for name, (_, meaning) in COLUMNS.items()},
+        "results": results.rows,
+        "references": results.references,
+        "iterations": results.steps,
+        "regions": results.regions,
+    }
+    files = {"results.json": json.dumps(document, indent=1, allow_nan=False) + "\n"}
+    provenance = {
+        kind: "; ".join(f"{name} {value}" for name, value in results.environment[kind]
+                        .items())
+        for kind in ("versions", "machine")
+    }  # fmt: skip
+    for name, rows in (
+        ("results", [{key: row.get(key) for key in COLUMNS} for row in results.rows]),
+        ("references", results.references),
+        ("iterations", results.steps),
+        ("regions", results.regions),
+    ):
+        files[f"{name}.csv"] = _csv([row | provenance for row in rows])
+    return files
+
+
+def _csv(rows: list[dict]) -> str:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -136,14 +136,14 @@ def _where(place: tuple, columns=None) -> str:
     return ", ".join(words)
 
 
-def refuse_text(X, name: str = "X") -> None:
+def refuse_text(X) -> None:
     """Refuse what scikit-learn would turn into numbers silently: text, dates, masks.
 
     Complex numbers too; gaps are left to scikit-learn.
     """
-    refuse_masked(X, name)
+    refuse_masked(X, "X")
     if sp.issparse(X):
-        _refuse_kind(X.dtype, name)
+        _refuse_kind(X.dtype, "X")
         return
     parts = [("", X)]
     if hasattr(X, "columns"):
@@ -151,13 +151,13 @@ def refuse_text(X, name: str = "X") -> None:
         odd = [column for column, dtype in named if not _plain(dtype)]
         parts = [(f" in column {column!r}", X[column]) for column in odd]
     for where, part in parts:
-        array = part if isinstance(part, np.ndarray) else as_array(part, name)
+        array = part if isinstance(part, np.ndarray) else as_array(part, "X")
         if array.dtype.kind != "O":
-            _refuse_kind(array.dtype, name, where)
+            _refuse_kind(array.dtype, "X", where)
             continue
         for value in array.flat:
             if isinstance(value, str | bytes) or hasattr(value, "toordinal"):
-                raise _not_real(name, f"holds {value!r}{where}", _kind(value))
+                raise _not_real("X", f"holds {value!r}{where}", _kind(value))
 
 
 def _plain(dtype) -> bool:
@@ -197,22 +197,22 @@ def _are_chunks(X) -> bool:
 # -- X -------------------------------------------------------------------------------
 
 
-def check_data(X, name: str = "X"):
+def check_data(X):
     """Return X as a 2-D float32/float64 NumPy array or canonical CSR, all finite."""
-    return measured_data(X, name)[0]
+    return measured_data(X)[0]
 
 
-def measured_data(X, name: str = "X"):
+def measured_data(X):
     """`check_data`, with ‖X‖ (Frobenius; infinite where its square overflows)."""
     if type(X) is not np.ndarray or X.dtype not in (np.float32, np.float64):
-        X = _as_matrix(X, name)
+        X = _as_matrix(X)
     if X.ndim != 2:
         raise ValueError(
-            f"{name} has {X.ndim} dimension(s); it must have two: samples × features."
+            f"X has {X.ndim} dimension(s); it must have two: samples × features."
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(
-            f"{name} has shape {X.shape}; it needs at least one row and one column."
+            f"X has shape {X.shape}; it needs at least one row and one column."
         )
     values = X.data if sp.issparse(X) else X
     # A sum of squares is finite unless an entry is not (or it overflows), and takes
@@ -226,27 +226,27 @@ def measured_data(X, name: str = "X"):
             square = float(np.einsum("ij,ij->", values, values))
     if not np.isfinite(square):
         if not np.isfinite(values).all():
-            raise ValueError(_where_not_finite(X, name))
+            raise ValueError(_where_not_finite(X))
         square = np.inf
     return X, square**0.5
 
 
-def _as_matrix(X, name):
+def _as_matrix(X):
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        _refuse_kind(X.dtype, name)
+        _refuse_kind(X.dtype, "X")
     else:
         refuse_chunks(X, "this function")
-        X = real_array(X, name)
+        X = real_array(X, "X")
     if X.dtype in (np.float32, np.float64):
         return X
     return X.astype(np.float64)
 
 
-def _where_not_finite(X, name):
+def _where_not_finite(X):
     if sp.issparse(X):
         X = X.tocoo()
         k = np.flatnonzero(~np.isfinite(X.data))[0]
@@ -255,7 +255,7 @@ def _where_not_finite(X, name):
         place = tuple(np.argwhere(~np.isfinite(X))[0])
         value = X[place]
     return (
-        f"{name} contains {value} {_where(place)}; every entry must be finite. Impute "
+        f"X contains {value} {_where(place)}; every entry must be finite. Impute "
         "or drop such rows first."
     )
 
