@@ -34,7 +34,7 @@ from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.conic import PAPER_OPTIONS, ConicResult, solve_conic
 
-__all__ = ["VARIANTS", "Fit", "RoundSolver", "Step", "run_algorithm1"]
+__all__ = ["VARIANTS", "Fit", "RoundSolver", "run_algorithm1"]
 
 VARIANTS = ("as_published", "as_printed", "repaired")
 
@@ -48,23 +48,6 @@ RoundSolver = Callable[[Problem, float, int], ConicResult]
 
 
 @dataclass(frozen=True)
-class Step:
-    """One iteration of a method that screens.
-
-    Of Algorithm 1 the ball about `w` that it screened with is known, and the
-    `partition` after it.
-    """
-
-    iteration: int
-    seconds: float
-    gap: float
-    counts: tuple[int, int, int]  # |F|, |S|, |R|
-    partition: Partition | None = None
-    w: np.ndarray | None = None
-    radius: float | None = None
-
-
-@dataclass(frozen=True)
 class Fit:
     """What a method returned: a primal and a dual point, and how it screened."""
 
@@ -73,7 +56,9 @@ class Fit:
     partition: Partition | None = None
     #: Whether the last training still read the samples found saturated.
     reads_saturated: bool = False
-    steps: list[Step] = field(default_factory=list)
+    #: A trace as that of a `Solution`. Of Algorithm 1 besides: the ball about `w` of
+    #: `radius` that it screened with, and the `partition` after it.
+    steps: list[dict] = field(default_factory=list)
 
 
 def run_algorithm1(
@@ -104,8 +89,10 @@ def run_algorithm1(
         removed[free[low > 1]] = True
         saturated[free[high < 1]] = True
         now = Partition(removed.copy(), saturated.copy(), nothing, nothing)
+        counts = dict(zip(("free", "saturated", "removed"), now.counts, strict=True))
         seconds = time.perf_counter() - started
-        steps.append(Step(k + 1, seconds, gap, now.counts, now, result.w, radius))
+        line = {"iteration": k + 1, "seconds": seconds, "gap": gap} | counts
+        steps.append(line | {"partition": now, "w": result.w, "radius": radius})
         if now.counts[0] <= _FEW or gap < _SMALL_GAP:
             break
     kept = np.flatnonzero(~removed)
