@@ -182,7 +182,6 @@ class RobustLinearSVCCV(LinearClassifier):
         return self._fit_or_stay(X, y, sample_weight, radius, params)
 
     def _fit(self, X, y, sample_weight, radius, params) -> list[Warning]:
-        """Fit in place; return the warnings to issue."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # without `refit` no model of an earlier fit is left
         X, y = read_data(self, X, y)

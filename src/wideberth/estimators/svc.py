@@ -198,7 +198,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     @with_callbacks
     def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
-        """Fit in place; return the warnings to issue."""
         notes = fit_one_vs_rest(self, training_data(self, X, y, sample_weight, radius))
         for name, value in vars(self).items() if dispatched(X) else ():
             fitted = name.endswith("_") and isinstance(value, np.ndarray)

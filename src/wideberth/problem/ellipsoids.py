@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from wideberth.problem.covariance import factor_of, principal_axes
 from wideberth.problem.feature_names import (
     check_covariance,
-    check_scales,
     labelled_covariance,
     labelled_rows,
 )
@@ -28,13 +27,18 @@ class Ellipsoid(Noise):
     smooth = True
 
     def __init__(self, scales: np.ndarray, rotation_error=0.0, support_error=0.0):
-        names, values = labelled_rows(scales)
+        names, self.scales = labelled_rows(scales)
         if names is not None:
             raise ValueError(
                 "scales are labelled by feature names, which an Ellipsoid does not "
                 "know; give them as noise= itself, where X has these columns."
             )
-        self.scales = check_scales(values)
+        bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
+        if bad.size:
+            raise ValueError(
+                f"noise scales must be finite and non-negative; scale {bad[0]} is "
+                f"{self.scales.flat[bad[0]]}."
+            )
         self._squares = self.scales**2
         self.rotation_error, self.support_error = rotation_error, support_error
 

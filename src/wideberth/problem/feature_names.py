@@ -17,7 +17,6 @@ from wideberth.problem.validation import float_array
 __all__ = [
     "aligned",
     "check_covariance",
-    "check_scales",
     "feature_names",
     "labelled_covariance",
     "labelled_rows",
@@ -106,18 +105,6 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
         twice = [label for place, label in enumerate(labels) if places[label] != place]
         raise ValueError(f"noise names {_listed(twice)} more than once; give one each.")
     return np.array([places[name] for name in names], dtype=np.intp)
-
-
-def check_scales(noise) -> np.ndarray:
-    """Noise scales: finite and non-negative."""
-    scales = float_array(noise, "noise")
-    bad = np.flatnonzero(~(np.isfinite(scales) & (scales >= 0)))
-    if bad.size:
-        raise ValueError(
-            f"noise scales must be finite and non-negative; scale {bad[0]} is "
-            f"{scales.flat[bad[0]]}."
-        )
-    return scales
 
 
 def check_covariance(noise: np.ndarray) -> np.ndarray:
