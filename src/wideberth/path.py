@@ -5,6 +5,7 @@ The work is done by `sequence.py`; here are the arguments, the answer is a `Path
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -169,16 +170,16 @@ def follow(
         values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
     shape, told = (problem.n, problem.rows.d), units.callback(callback)
-    entries = problem.n * problem.rows.d
-    control = make_control(entries, tol, max_iter, max_seconds, told, started)
+    control = make_control(math.prod(shape), tol, max_iter, max_seconds, told, started)
     control.screening, control.rng = screening, np.random.default_rng(random_state)
     solver = choose_solver(problem, solver, along_path=True)
     sequence = Sequence(problem, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:
         with np.errstate(all="ignore"):
-            for where, point in _points(sequence, values, factors, units, keep_alphas):
-                points[where] = point
+            for where, result in _results(sequence, values, factors):
+                C, radius = float(values[where[1]]), float(factors[where[0]])
+                points[where] = _point(C, radius, result, units, keep_alphas)
         if len(points) < values.size * factors.size:
             reason = "stopped by max_seconds or the callback"
     except until:
@@ -195,21 +196,16 @@ def follow(
     return found
 
 
-def _points(
-    sequence: Sequence,
-    values: np.ndarray,
-    factors: np.ndarray,
-    units: Presolved,
-    alphas,
-) -> Iterator[tuple[tuple[int, int], PathPoint]]:
+def _results(
+    sequence: Sequence, values: np.ndarray, factors: np.ndarray
+) -> Iterator[tuple[tuple[int, int], Found]]:
     """Every point, solved once and in ascending order, wherever it is asked for."""
     Cs, which_C = np.unique(values, return_inverse=True)
     radii, which_radius = np.unique(factors, return_inverse=True)
     for k, j, result in sequence.points(Cs, radii):
-        point = _point(float(Cs[j]), float(radii[k]), result, units, alphas)
         rows, columns = np.flatnonzero(which_radius == k), np.flatnonzero(which_C == j)
         for where in product(rows.tolist(), columns.tolist()):
-            yield where, point
+            yield where, result
 
 
 def _point(
