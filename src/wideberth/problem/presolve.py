@@ -96,6 +96,11 @@ class Presolved:
     turned_back: Callable[[np.ndarray], np.ndarray] = _unchanged
     cut: float | None = None
 
+    @property
+    def same(self) -> bool:
+        """Whether points and values are those of the problem as given."""
+        return self.turned_back is _unchanged and self.sigma == self.stretch == 1.0
+
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""
         scale = self.sigma
@@ -170,7 +175,7 @@ class Presolved:
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
-        if self.turned is _unchanged and self.sigma == self.stretch == 1.0:
+        if self.same:
             return solution
         w, b, alpha = self.outward(solution.w, solution.b, solution.alpha)
         trace = [self.entry(entry) for entry in solution.trace]
