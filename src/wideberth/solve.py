@@ -152,7 +152,7 @@ def solve(
     else:
         presolved = cut_radii(build_problem(X, y, **stated))
         problem = presolved.problem
-        limits["callback"] = presolved.callback(callback)
+        limits["callback"] = callback and presolved.callback(callback)
         control = make_control(problem.n * problem.rows.d, **limits, started=started)
         control.screening, control.rng = screening, np.random.default_rng(random_state)
         with np.errstate(all="ignore"):  # what overflows is certified, or not
