@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.conic import PAPER_OPTIONS, ConicResult, solve_conic
 
-__all__ = ["VARIANTS", "Fit", "RoundSolver", "Step", "run_algorithm1"]
+__all__ = ["VARIANTS", "Fit", "RoundSolver", "run_algorithm1"]
 
 VARIANTS = ("as_published", "as_printed", "repaired")
 
@@ -48,23 +48,6 @@ RoundSolver = Callable[[Problem, float, int], ConicResult]
 
 
 @dataclass(frozen=True)
-class Step:
-    """One iteration of a method that screens.
-
-    Of Algorithm 1 the ball about `w` that it screened with is known, and the
-    `partition` after it.
-    """
-
-    iteration: int
-    seconds: float
-    gap: float
-    counts: tuple[int, int, int]  # |F|, |S|, |R|
-    partition: Partition | None = None
-    w: np.ndarray | None = None
-    radius: float | None = None
-
-
-@dataclass(frozen=True)
 class Fit:
     """What a method returned: a primal and a dual point, and how it screened."""
 
@@ -73,7 +56,9 @@ class Fit:
     partition: Partition | None = None
     #: Whether the last training still read the samples found saturated.
     reads_saturated: bool = False
-    steps: list[Step] = field(default_factory=list)
+    #: A trace as that of a `Solution`. Of Algorithm 1 besides: the ball about `w` of
+    #: `radius` that it screened with, and the `partition` after it.
+    steps: list[dict] = field(default_factory=list)
 
 
 def run_algorithm1(
@@ -96,7 +81,7 @@ def run_algorithm1(
         free = np.flatnonzero(~(removed | saturated))
         training = _training_problem(problem, variant, free, saturated)
         result = solver(training, max(1e-2 * 0.1**k, 1e-6), 2000)
-        gap = _gap(problem, variant, training, result, free, saturated)
+        gap = _gap(problem, variant, result, free, saturated)
         if k == 0:
             gap = max(gap, _SMALL_GAP)
         radius = float(np.sqrt(2 * max(gap, 0.0)))
@@ -104,32 +89,25 @@ def run_algorithm1(
         removed[free[low > 1]] = True
         saturated[free[high < 1]] = True
         now = Partition(removed.copy(), saturated.copy(), nothing, nothing)
+        counts = dict(zip(("free", "saturated", "removed"), now.counts, strict=True))
         seconds = time.perf_counter() - started
-        steps.append(Step(k + 1, seconds, gap, now.counts, now, result.w, radius))
+        line = {"iteration": k + 1, "seconds": seconds, "gap": gap} | counts
+        steps.append(line | {"partition": now, "w": result.w, "radius": radius})
         if now.counts[0] <= _FEW or gap < _SMALL_GAP:
             break
     kept = np.flatnonzero(~removed)
     rough = variant == "as_published"
     end = (1e-2, 500) if rough else (1e-6, 100_000)
-    final = solver(_subset(problem, kept), *end)
+    final = solver(problem.take(kept), *end)
     alpha = np.zeros(problem.n)
     alpha[kept] = final.alpha
     return Fit(final.w, alpha, now, reads_saturated=True, steps=steps)
 
 
-def _subset(problem: Problem, rows: np.ndarray) -> Problem:
-    return replace(
-        problem,
-        rows=problem.rows.take(rows),
-        weights=problem.weights[rows],
-        radii=problem.radii[rows],
-    )
-
-
 def _training_problem(problem, variant, free, saturated) -> Problem:
     """What a round trains on: F alone, or F with S folded in."""
     if variant != "repaired":
-        return _subset(problem, free)
+        return problem.take(free)
     gone = np.ones(problem.n, dtype=bool)
     gone[free] = False
     bounds = np.zeros(problem.n)
@@ -137,7 +115,7 @@ def _training_problem(problem, variant, free, saturated) -> Problem:
     return Reduction.of(problem).shrink(decisions).problem
 
 
-def _gap(problem, variant, training, result, free, saturated) -> float:
+def _gap(problem, variant, result, free, saturated) -> float:
     if variant != "as_printed":
         return result.certificate.gap
     alpha = np.where(saturated, problem.weights, 0.0)

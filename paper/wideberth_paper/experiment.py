@@ -148,18 +148,14 @@ def run(
     `finished` are told of every cell that is run.
     """
     failures: dict[str, str] = {}
-
-    def keep(cell: Cell, result: dict) -> None:
-        if "failure" in result:
-            failures[cell.key] = result["failure"]
-        else:
-            store.add(cell.key, result)
-        finished(cell)
-
     for cells, workers in ((plan.timed, 1), (plan.untimed, jobs)):
         missing = [cell for cell in cells if cell.key not in store.results]
         for cell, result in _measured(missing, workers, started):
-            keep(cell, result)
+            if "failure" in result:
+                failures[cell.key] = result["failure"]
+            else:
+                store.add(cell.key, result)
+            finished(cell)
     return failures
 
 
@@ -190,7 +186,10 @@ def _prepare_worker() -> None:
     """Warm up, and end without a word on Ctrl-C or when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _warm_up()
+    X, y = _load("breast_cancer")
+    with threadpool_limits(1):  # every method imports and compiles what it needs
+        for method in METHODS.values():
+            method.run(X[:100], y[:100], 1.0, 0.01)
 
 
 def _end_with_parent() -> None:
@@ -240,14 +239,6 @@ def _measure_regions(cell: Cell) -> dict:
             for gap, decided in shares(problem)
         ]
     }
-
-
-def _warm_up() -> None:
-    """Let every method import and compile what it needs before the clock starts."""
-    X, y = _load("breast_cancer")
-    with threadpool_limits(1):
-        for method in METHODS.values():
-            method.run(X[:100], y[:100], 1.0, 0.01)
 
 
 _load = cache(load)

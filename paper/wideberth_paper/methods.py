@@ -15,7 +15,7 @@ from wideberth.problem import Problem
 from wideberth.screening import Partition
 from wideberth.solve import solve
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
-from wideberth_paper.algorithm1 import Fit, Step, run_algorithm1
+from wideberth_paper.algorithm1 import Fit, run_algorithm1
 
 __all__ = ["BASELINE", "METHODS", "OURS", "TOLERANCE", "Method"]
 
@@ -74,16 +74,7 @@ def _wideberth(region: str | None):
             return Fit(found.w, found.alpha)
         unknown = np.full(found.alpha.size, np.nan)
         partition = Partition(found.removed, found.saturated, unknown, unknown)
-        steps = [
-            Step(
-                line["iteration"],
-                line["seconds"],
-                line["gap"],
-                (line["free"], line["saturated"], line["removed"]),
-            )
-            for line in found.trace
-        ]
-        return Fit(found.w, found.alpha, partition, False, steps)
+        return Fit(found.w, found.alpha, partition, False, found.trace)
 
     return run
 

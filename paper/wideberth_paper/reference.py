@@ -16,7 +16,7 @@ import numpy as np
 from wideberth.problem import Certificate, Problem
 from wideberth.screening.partition import Partition, ideal_partition
 from wideberth.solve import Solution, solve
-from wideberth_paper.algorithm1 import Fit, Step
+from wideberth_paper.algorithm1 import Fit
 
 __all__ = ["TARGET", "Reference", "accuracies", "wrong_decisions"]
 
@@ -28,6 +28,9 @@ _ASKED = 1e-15
 _ON_THE_MARGIN = 1e-6
 #: Share of C by which a dual weight must differ from 0 or C to contradict a decision.
 _CLEARLY = 1e-6
+
+#: What is kept of an entry of a trace.
+_STEP = ("iteration", "seconds", "gap", "free", "saturated", "removed")
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,7 @@ class Reference:
     @property
     def error(self) -> float:
         """Proven bound on ‖w − w*‖."""
-        doubt = max(self.certificate.gap, 0.0) + self.certificate.rounding
-        return float(np.sqrt(2 * doubt))
+        return float(np.sqrt(2 * self.certificate.bound))
 
     def summary(self) -> dict:
         """Objective, optimal partition sizes, and how exact all that is."""
@@ -120,22 +122,13 @@ class Reference:
         value = self.certificate.primal
         return max(problem.at(found.w).value - value, 0.0) / value
 
-    def _step(self, step: Step) -> dict:
-        free, saturated, removed = step.counts
-        line = {
-            "iteration": step.iteration,
-            "seconds": step.seconds,
-            "gap": step.gap,
-            "free": free,
-            "saturated": saturated,
-            "removed": removed,
-        }
-        if step.partition is not None:
-            wrong = wrong_decisions(step.partition, self.alpha, self.problem.weights)
+    def _step(self, step: dict) -> dict:
+        line = {name: step[name] for name in _STEP}
+        if "partition" in step:
+            wrong = wrong_decisions(step["partition"], self.alpha, self.problem.weights)
             line |= {"wrong_removals": wrong[0], "wrong_saturations": wrong[1]}
-        if step.w is not None and step.radius is not None:
-            distance = float(np.linalg.norm(step.w - self.w))
-            line["ball_misses"] = distance > step.radius + self.error
+            distance = float(np.linalg.norm(step["w"] - self.w))
+            line["ball_misses"] = distance > step["radius"] + self.error
         return line
 
 
@@ -156,9 +149,8 @@ def wrong_decisions(
     """
     matters = alpha > _CLEARLY * weights
     idle = alpha < (1 - _CLEARLY) * weights
-    return int((partition.removed & matters).sum()), int(
-        (partition.saturated & idle).sum()
-    )
+    wrong = partition.removed & matters, partition.saturated & idle
+    return int(wrong[0].sum()), int(wrong[1].sum())
 
 
 def accuracies(X, y, w: np.ndarray, radius) -> tuple[float, float]:

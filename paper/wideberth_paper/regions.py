@@ -32,18 +32,15 @@ def shares(problem: Problem) -> Iterator[tuple[float, list[float]]]:
     for level in LEVELS:
         while True:
             point, dual = problem.at(engine.w, engine.b), problem.dual_at(engine.alpha)
-            gap = problem.certificate(point, dual).relative_gap
+            pair = Pair(point, dual)
+            gap = pair.certificate.relative_gap
             if gap <= level or not engine.step():
                 break
-        yield (
-            gap,
-            [
-                screen_points(
-                    problem, Pair(point, dual), region=region, test=test
-                ).share
-                for _, region, test in RULES
-            ],
+        found = (
+            screen_points(problem, pair, region=region, test=test)
+            for _, region, test in RULES
         )
+        yield gap, [partition.share for partition in found]
 
 
 def main() -> int:

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import csv
+import io
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
+from wideberth.problem.validation import check_number
 from wideberth.report.environment import cores
-from wideberth_paper.environment import describe
 
 __all__ = ["main", "reproduce"]
 
@@ -41,7 +44,8 @@ def reproduce(
     jobs : int
         How many processes share what is not timed.
     watch : context manager function, optional
-        Given the cells to run, enters with the two callbacks (started, finished).
+        Given the store and the cells to run, enters with two callbacks or none: what
+        is told of every cell that is (started, finished).
 
     Returns
     -------
@@ -53,19 +57,19 @@ def reproduce(
     from wideberth_paper.report.figures import draw_all
     from wideberth_paper.report.page import page
     from wideberth_paper.report.summary import Results
-    from wideberth_paper.report.tables import write_tables
-    from wideberth_paper.store import Store
+    from wideberth_paper.store import Store, describe
 
     make = quick_plan if quick else full_plan
-    plan = make() if repeats is None else make(_check_count(repeats, "repeats"))
+    plan = make() if repeats is None else make(_count(repeats, "repeats"))
     folder, environment = Path(out), describe()
     store = Store(folder, environment)
     cells = [c for c in plan.timed + plan.untimed if c.key not in store.results]
-    with (watch or _silent)(store, cells) as (started, finished):
-        failures = run(plan, store, _check_count(jobs, "jobs"), started, finished)
+    with watch(store, cells) if watch else nullcontext(()) as told:
+        failures = run(plan, store, _count(jobs, "jobs"), *told)
     results = Results.of(plan, environment, store.results, failures)
-    write_tables(results, folder)
-    write_atomically(folder / "report.html", page(results, draw_all(results)))
+    files = _tables(results) | {"report.html": page(results, draw_all(results))}
+    for name, text in files.items():
+        write_atomically(folder / name, text)
     return results
 
 
@@ -91,12 +95,49 @@ def main(
     return 0 if all(check.holds for check in results.checks()) else 1
 
 
-@contextmanager
-def _silent(store, cells) -> Iterator[tuple[Callable, Callable]]:
-    yield (lambda cell: None), (lambda cell: None)
+def _count(value, name: str) -> int:
+    return int(check_number(value, name, whole=True))
 
 
-def _check_count(value, name: str) -> int:
-    if not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number ≥ 1.")
-    return value
+def _tables(results) -> dict[str, str]:
+    """`results.json` with everything, and one CSV per table.
+
+    Each row of a CSV names the versions and the machine.
+    """
+    from wideberth_paper.report.summary import COLUMNS
+
+    document = {
+        "plan": results.plan.name,
+        "repeats": results.plan.repeats,
+        "environment": results.environment,
+        "checks": [vars(check) for check in results.checks()],
+        "failures": results.failures,
+        "columns": {name: meaning for name, (_, meaning) in COLUMNS.items()},
+        "results": results.rows,
+        "references": results.references,
+        "iterations": results.steps,
+        "regions": results.regions,
+    }
+    files = {"results.json": json.dumps(document, indent=1, allow_nan=False) + "\n"}
+    provenance = {
+        kind: "; ".join(f"{name} {value}" for name, value in results.environment[kind]
+                        .items())
+        for kind in ("versions", "machine")
+    }  # fmt: skip
+    for name, rows in (
+        ("results", [{key: row.get(key) for key in COLUMNS} for row in results.rows]),
+        ("references", results.references),
+        ("iterations", results.steps),
+        ("regions", results.regions),
+    ):
+        files[f"{name}.csv"] = _csv([row | provenance for row in rows])
+    return files
+
+
+def _csv(rows: list[dict]) -> str:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

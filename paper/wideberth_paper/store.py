@@ -7,22 +7,55 @@ line cut short by a crash is dropped when the file is opened again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
 
-from wideberth_paper.environment import fingerprint
+import wideberth
+from wideberth.report.environment import machine, versions
 
-__all__ = ["Store"]
+__all__ = ["Store", "describe"]
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "scs", "clarabel")
+#: Files that show results but cannot change one.
+_PRESENTATION = (
+    "wideberth/cli/",
+    "wideberth/report/",
+    "wideberth_paper/reproduce.py",
+    "wideberth_paper/report/",
+)
+
+
+def describe() -> dict:
+    """Versions and machine, as the report prints them."""
+    return {"versions": versions(_PACKAGES), "machine": machine(), "code": _digest()}
+
+
+def _digest() -> str:
+    """Hash of the code of both packages, less what only shows results."""
+    digest = hashlib.sha256()
+    for root in (Path(wideberth.__file__).parent, Path(__file__).parent):
+        for source in sorted(root.rglob("*.py")):
+            name = f"{root.name}/{source.relative_to(root).as_posix()}"
+            if not name.startswith(_PRESENTATION):
+                digest.update(name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 class Store:
-    """Append-only results of one environment, kept in a folder."""
+    """Append-only results of one environment, kept in a folder.
+
+    Any other version, machine or line of code has another file, so stale results are
+    never taken for fresh ones.
+    """
 
     def __init__(self, folder: Path, environment: dict):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / f"cells-{fingerprint(environment)}.jsonl"
+        text = json.dumps(environment, sort_keys=True)
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()[:12]
+        self.path = folder / f"cells-{fingerprint}.jsonl"
         self.results: dict[str, dict] = {}
         self._drop_torn_line()
         if self.path.exists():

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem.arrays import float64, is_foreign, like, namespace
+from wideberth.problem.arrays import concat, float64, is_foreign, like
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
 from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_per_sample
@@ -32,29 +32,21 @@ def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
 
     float32 data is read in blocks and never copied whole.
     """
-    if is_foreign(X):
-        values = _values_elsewhere(X, coef, intercept)
-    elif X.dtype == np.float64:
+    foreign, n = is_foreign(X), X.shape[0]
+    if not foreign and X.dtype == np.float64:
         values = np.asarray(X @ coef.T) + intercept
     else:
-        values = np.empty((X.shape[0], coef.shape[0]))
-        step = max(CACHED_ENTRIES // X.shape[1], 1)
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            values[rows] = X[rows].astype(np.float64) @ coef.T + intercept
+        step = max((DEVICE_ENTRIES if foreign else CACHED_ENTRIES) // X.shape[1], 1)
+        weights, shift = coef.T, intercept
+        if foreign:  # the result is where X is
+            weights, shift = like(coef.T.copy(), X), like(intercept, X)
+        blocks = []
+        for start in range(0, n, step):
+            block = X[start : min(start + step, n), :]
+            block = float64(block) if foreign else block.astype(np.float64)
+            blocks.append(block @ weights + shift)
+        values = concat(blocks)
     return values[:, 0] if len(coef) == 1 else values
-
-
-def _values_elsewhere(X, coef: np.ndarray, intercept: np.ndarray):
-    """The same where X is an array of another library, which holds the result too."""
-    xp, step = namespace(X), max(DEVICE_ENTRIES // X.shape[1], 1)
-    weights, shift = like(coef.T.copy(), X), like(intercept, X)
-    blocks = [
-        float64(X[start:end, :]) @ weights + shift
-        for start in range(0, X.shape[0], step)
-        for end in [min(start + step, X.shape[0])]
-    ]
-    return xp.concat(blocks)
 
 
 def certified_radius(values, coef, noise="l2") -> np.ndarray:

@@ -1,222 +1,34 @@
 """`path`: the robust SVM along C and radius, every point with its certificate.
 
-The work is done by `sequence.py`; here are the arguments, and `Path`, the answer.
+The work is done by `sequence.py`; here are the arguments, the answer is a `Path`.
 """
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.presolve import Presolved, build_problem, check_radii
-from wideberth.solution import convergence_warning
-from wideberth.solve import NullModelWarning
+from wideberth.solution import (
+    NullModelWarning,
+    Path,
+    PathPoint,
+    convergence_warning,
+    not_proven,
+)
 from wideberth.solvers.base import make_control
 from wideberth.solvers.grids import read_Cs, read_radii
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.sequence import Found, Sequence
 
 __all__ = ["Path", "PathPoint", "path"]
-
-
-@dataclass(frozen=True)
-class PathPoint:
-    """One model of a path, with its proof and its cost.
-
-    `undecided` samples were left to the solver by what the point before proves;
-    `removed` and `saturated` are how many the final certificate proves to have α_i = 0
-    and α_i = c_i. `passes`, `seconds` and `n_iter` are those of this point alone.
-    """
-
-    C: float
-    radius: float
-    w: np.ndarray = field(repr=False)
-    b: float
-    objective: float
-    gap: float
-    relative_gap: float
-    converged: bool
-    null: bool
-    n_iter: int
-    passes: float
-    seconds: float
-    undecided: int
-    removed: int
-    saturated: int
-    trace: list[dict] = field(repr=False)
-    alpha: np.ndarray | None = field(repr=False, default=None)
-
-
-#: Arrays of a path, the number of each point that they hold, and what stands for none.
-_ARRAYS: dict[str, tuple[str, Any]] = {
-    "intercepts": ("b", np.nan),
-    "objectives": ("objective", np.nan),
-    "gaps": ("gap", np.nan),
-    "relative_gaps": ("relative_gap", np.nan),
-    "passes": ("passes", np.nan),
-    "seconds": ("seconds", np.nan),
-    "n_iters": ("n_iter", 0),
-    "undecided": ("undecided", 0),
-    "removed": ("removed", 0),
-    "saturated": ("saturated", 0),
-    "null": ("null", False),
-    "converged": ("converged", False),
-}
-
-
-class Path:
-    """Models over a grid of radii and Cs, in the order in which they were asked for.
-
-    Arrays have the shape (n_radii, n_Cs); where a point was not reached they hold NaN,
-    0 or False. Iterating gives the points reached, radius by radius; `path[k, j]` is
-    that of radius k and C j.
-
-    Attributes
-    ----------
-    Cs : array of shape (n_Cs,)
-    radii : array of shape (n_radii,)
-    coefs : array of shape (n_radii, n_Cs, n_features)
-    intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
-        Gaps are certified on all samples. Passes are reads of the data in
-        equivalents of whole ones; they and the seconds are of each point alone.
-    n_iters : int array
-    undecided, removed, saturated : int arrays
-        Samples left to the solver by the solution before (sequential screening), and
-        those that the final certificate proves to have α_i = 0 and α_i = c_i.
-    null, converged, done : bool arrays
-        Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
-    traces : list of list of list of dict
-        The certified points of every solve, as in `Solution.trace`.
-    alphas : array of shape (n_radii, n_Cs, n_samples) or None
-    n_samples : int
-    classes : array of shape (2,)
-        The labels of y, sorted; positive decision values speak for the second.
-    solver : str
-    notes : tuple of Warning
-    """
-
-    intercepts: np.ndarray
-    objectives: np.ndarray
-    gaps: np.ndarray
-    relative_gaps: np.ndarray
-    passes: np.ndarray
-    seconds: np.ndarray
-    n_iters: np.ndarray
-    undecided: np.ndarray
-    removed: np.ndarray
-    saturated: np.ndarray
-    null: np.ndarray
-    converged: np.ndarray
-
-    def __init__(
-        self,
-        Cs,
-        radii,
-        n_samples: int,
-        n_features: int,
-        solver: str,
-        alphas=False,
-        classes=(-1, 1),
-    ):
-        self.Cs, self.radii, self.classes = Cs, radii, np.asarray(classes)
-        self.n_samples, self.solver = n_samples, solver
-        self.notes: tuple[Warning, ...] = ()
-        grid = len(radii), len(Cs)
-        self.done = np.zeros(grid, dtype=bool)
-        self.coefs = np.full((*grid, n_features), np.nan)
-        self.alphas = np.full((*grid, n_samples), np.nan) if alphas else None
-        self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in radii]
-        for name, (_, nothing) in _ARRAYS.items():
-            setattr(self, name, np.full(grid, nothing))
-
-    def _store(self, k: int, j: int, point: PathPoint) -> None:
-        self.coefs[k, j], self.done[k, j] = point.w, True
-        self.traces[k][j] = point.trace
-        if self.alphas is not None:
-            self.alphas[k, j] = point.alpha
-        for name, (number, _) in _ARRAYS.items():
-            getattr(self, name)[k, j] = getattr(point, number)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every point was reached."""
-        return bool(self.done.all())
-
-    def __len__(self):
-        return int(self.done.sum())
-
-    def __iter__(self) -> Iterator[PathPoint]:
-        return (self[k, j] for k, j in np.argwhere(self.done))
-
-    def __getitem__(self, where) -> PathPoint:
-        k, j = where
-        if not self.done[k, j]:
-            raise KeyError(
-                f"C={self.Cs[j]:g} at radius {self.radii[k]:g} was not reached: the "
-                "path was stopped before. `done` tells which points there are."
-            )
-        numbers = {
-            number: getattr(self, name)[k, j].item()
-            for name, (number, _) in _ARRAYS.items()
-        }
-        return PathPoint(
-            C=float(self.Cs[j]),
-            radius=float(self.radii[k]),
-            w=self.coefs[k, j],
-            trace=self.traces[k][j],
-            alpha=None if self.alphas is None else self.alphas[k, j],
-            **numbers,
-        )
-
-    def __repr__(self):
-        def ends(values):
-            return f"{values.min():.3g} to {values.max():.3g}"
-
-        spread = [len(values) for values in (self.radii, self.Cs)]
-        worst = self.relative_gaps[self.done].max(initial=0.0)
-        return (
-            f"Path({len(self)} of {self.done.size} points: {spread[1]} Cs from "
-            f"{ends(self.Cs)}, {spread[0]} radii from {ends(self.radii)}; relative "
-            f"gaps ≤ {worst:.1e}, {self.null.sum()} null models, {self.solver}, "
-            f"{np.nansum(self.passes):.1f} passes)"
-        )
-
-    def to_frame(self):
-        """Return the points as a pandas DataFrame, one row each, without the arrays."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "Path.to_frame needs pandas: pip install pandas."
-            ) from error
-        points = [vars(point) for point in self]
-        kept = ["C", "radius", *(number for number, _ in _ARRAYS.values())]
-        return pandas.DataFrame(points, columns=kept)
-
-    def plot(self, *, k=0, feature_names=None, ax=None):
-        """Draw coefficients, and the share of samples read, over C.
-
-        Parameters
-        ----------
-        k : int, default=0
-            Number of the radius.
-        feature_names : sequence of str, optional
-            Names for the legend, which shows the eight largest coefficients.
-        ax : pair of matplotlib Axes, optional
-
-        Returns
-        -------
-        wideberth.plotting.PathDisplay
-        """
-        from wideberth.plotting import PathDisplay
-
-        return PathDisplay.from_path(self, k=k, feature_names=feature_names, ax=ax)
 
 
 def path(
@@ -303,7 +115,7 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
     """
-    found, sequence, units = prepare_path(
+    found = follow(
         X,
         y,
         Cs=Cs,
@@ -318,24 +130,14 @@ def path(
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
+        until=KeyboardInterrupt,
     )
-    reason = ""
-    try:
-        follow(found, sequence, units)
-        if not found.complete:
-            reason = "stopped by max_seconds or the callback"
-    except KeyboardInterrupt:
-        reason = "interrupted"
-    remedy = ""
-    if not found.converged[found.done].all():
-        remedy = _out_of_range(found, sequence, units)
-    found.notes = tuple(_notes(found, reason, tol, remedy))
     for note in () if quiet else found.notes:
         warnings.warn(note, stacklevel=2)
     return found
 
 
-def prepare_path(
+def follow(
     X,
     y,
     *,
@@ -348,9 +150,14 @@ def prepare_path(
     random_state=None,
     keep_alphas=False,
     proofs=True,
+    until=(),
     **options,
-) -> tuple[Path, Sequence, Presolved]:
-    """Check arguments; an empty path, what fills it, and the units it is stated in."""
+) -> Path:
+    """`path` without a word: warnings stay in `Path.notes`.
+
+    `until` are exceptions that end the path where it is; without `proofs` it is not
+    asked which samples final certificates decide.
+    """
     started = time.perf_counter()
     check_choices(solver, screening)
     factors, unit = read_radii(radii, radius), 1.0 if radius is None else radius
@@ -362,29 +169,48 @@ def prepare_path(
         least = problem.with_radii(factors.min() * problem.radii)
         values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
-    entries, told = problem.n * problem.rows.d, units.callback(callback)
-    control = make_control(entries, tol, max_iter, max_seconds, told, started)
+    shape, told = (problem.n, problem.rows.d), units.callback(callback)
+    control = make_control(math.prod(shape), tol, max_iter, max_seconds, told, started)
     control.screening, control.rng = screening, np.random.default_rng(random_state)
     solver = choose_solver(problem, solver, along_path=True)
-    shape = problem.n, problem.rows.d
-    found = Path(values, factors, *shape, solver.name, keep_alphas, problem.classes)
     sequence = Sequence(problem, control, solver, proofs)
-    return found, sequence, units
+    points, reason = dict[tuple[int, int], PathPoint](), ""
+    try:
+        with np.errstate(all="ignore"):
+            for where, result in _results(sequence, values, factors):
+                C, radius = float(values[where[1]]), float(factors[where[0]])
+                points[where] = _point(C, radius, result, units, keep_alphas)
+        if len(points) < values.size * factors.size:
+            reason = "stopped by max_seconds or the callback"
+    except until:
+        reason = "interrupted"
+    grid = values, factors, points
+    found = Path(*grid, *shape, solver.name, keep_alphas, problem.classes)
+    remedy = ""
+    if not found.converged[found.done].all():
+        with np.errstate(all="ignore"):  # at the far end of the grid
+            problem = problem.with_radii(factors.max() * problem.radii)
+            problem = problem.with_weights(values.max() * problem.weights)
+            remedy = out_of_range(problem, units)
+    found.notes = tuple(_notes(found, reason, tol, remedy))
+    return found
 
 
-def follow(found: Path, sequence: Sequence, units: Presolved) -> None:
-    """Solve every point once, in ascending order, and store it wherever it is asked."""
-    Cs, which_C = np.unique(found.Cs, return_inverse=True)
-    radii, which_radius = np.unique(found.radii, return_inverse=True)
-    with np.errstate(all="ignore"):
-        for k, j, result in sequence.points(Cs, radii):
-            point = _point(float(Cs[j]), float(radii[k]), result, units)
-            for row in np.flatnonzero(which_radius == k).tolist():
-                for column in np.flatnonzero(which_C == j).tolist():
-                    found._store(row, column, point)
+def _results(
+    sequence: Sequence, values: np.ndarray, factors: np.ndarray
+) -> Iterator[tuple[tuple[int, int], Found]]:
+    """Every point, solved once and in ascending order, wherever it is asked for."""
+    Cs, which_C = np.unique(values, return_inverse=True)
+    radii, which_radius = np.unique(factors, return_inverse=True)
+    for k, j, result in sequence.points(Cs, radii):
+        rows, columns = np.flatnonzero(which_radius == k), np.flatnonzero(which_C == j)
+        for where in product(rows.tolist(), columns.tolist()):
+            yield where, result
 
 
-def _point(C: float, radius: float, found: Found, units: Presolved) -> PathPoint:
+def _point(
+    C: float, radius: float, found: Found, units: Presolved, alphas: bool
+) -> PathPoint:
     outcome, control = found.outcome, found.control
     point, certificate = outcome.point, units.certificate(outcome.certificate)
     converged, n = outcome.status == "solved", point.margins.size
@@ -406,17 +232,8 @@ def _point(C: float, radius: float, found: Found, units: Presolved) -> PathPoint
         removed=removed,
         saturated=saturated,
         trace=[units.entry(entry) for entry in control.trace],
-        alpha=units.value(outcome.dual.alpha),
+        alpha=units.value(outcome.dual.alpha) if alphas else None,
     )
-
-
-def _out_of_range(found: Path, sequence: Sequence, units: Presolved) -> str:
-    """Which quantity is to blame at the far end of the grid."""
-    problem = sequence.problem
-    with np.errstate(all="ignore"):
-        problem = problem.with_radii(found.radii.max() * problem.radii)
-        problem = problem.with_weights(found.Cs.max() * problem.weights)
-        return out_of_range(problem, units)
 
 
 def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
@@ -428,17 +245,9 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
                 "were reached; `done` tells which."
             )
         )
-    open_ones = found.done & ~found.converged
-    if open_ones.any():
-        worst = found.relative_gaps[open_ones].max()
-        notes.append(
-            convergence_warning(
-                f"Not converged: tol={tol:.2e} is not proven of {open_ones.sum()} of "
-                f"{len(found)} points, relative gaps up to {worst:.2e} without their "
-                "rounding; `converged` tells which. Raise max_iter; if that does not "
-                f"help, {remedy}."
-            )
-        )
+    left, of = found.done & ~found.converged, f"{len(found)} points"
+    advice = "`converged` tells which. Raise max_iter; if that does not help, "
+    notes += not_proven(left, found.relative_gaps, tol, of, advice + remedy)
     if found.null.any():
         least = found.radii[found.null.any(axis=1)].min()
         why = "the noise covers what separates the classes"

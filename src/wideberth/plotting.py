@@ -11,7 +11,6 @@ Each has `from_estimator(...)` (`from_path(...)`), which computes and draws, and
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,7 +30,7 @@ _BESIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "smal
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
 
 
-class _Display(ABC):
+class _Display:
     """What the displays share: axes to draw on, one below the other."""
 
     _n_axes = 1
@@ -39,24 +38,20 @@ class _Display(ABC):
     def plot(self, *, ax=None):
         """Draw on `ax`, or on new axes (an array of them where there are more)."""
         if ax is None:
-            ax = self._new_axes()
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError(
+                    "The displays need matplotlib: pip install 'wideberth[plots]'."
+                ) from error
+            _, ax = pyplot.subplots(self._n_axes, sharex=True, layout="constrained")
         self.ax_ = ax if self._n_axes == 1 else np.asarray(ax)
         self.figure_ = np.ravel(self.ax_)[0].figure
         self._draw(self.ax_)
         return self
 
-    def _new_axes(self):
-        try:
-            from matplotlib import pyplot
-        except ImportError as error:
-            raise ImportError(
-                "The displays need matplotlib: pip install 'wideberth[plots]'."
-            ) from error
-        return pyplot.subplots(self._n_axes, sharex=True, layout="constrained")[1]
-
-    @abstractmethod
     def _draw(self, ax) -> None:
-        """Draw on these axes."""
+        raise NotImplementedError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -92,7 +87,12 @@ class ScreeningDisplay(_Display):
         ScreeningDisplay
         """
         model = _last_step(estimator)
-        k, title = _problem_number(model, label)
+        known, k, title = model.classes_.tolist(), 0, ""
+        if len(model.screening_) > 1:
+            if label is not None and label not in known:
+                raise ValueError(f"label={label!r} is not one of the classes {known}.")
+            k = 0 if label is None else known.index(label)
+            title = f"{model.classes_[k]} against the rest"
         report = model.screening_[k]
         trace = report["trace"]
         if not trace:
@@ -176,14 +176,12 @@ class CertifiedAccuracyDisplay(_Display):
         radii = np.asarray(radii, dtype=float)
         accuracy = np.array([estimator.robust_score(X, y, radius) for radius in radii])
         trained = _last_step(estimator)._trained_radius()
-        if trained is None or isinstance(trained, dict) or not trained > 0:
-            trained = None
+        trained = None if isinstance(trained, dict) else trained or None
         if name is None:
             name = type(_last_step(estimator)).__name__
             name += f", radius {trained:g}" if trained else ""
-        return cls(
-            radii=radii, accuracy=accuracy, trained_radius=trained, name=name
-        ).plot(ax=ax)
+        shown = {"accuracy": accuracy, "trained_radius": trained, "name": name}
+        return cls(radii=radii, **shown).plot(ax=ax)
 
     def _draw(self, ax):
         (line,) = ax.plot(self.radii, self.accuracy, label=self.name)
@@ -263,17 +261,18 @@ class MarginDisplay(_Display):
         for k, label in enumerate(self.classes):
             rows, color = self.y == label, f"C{k}"
             sets = self.X[rows, None] + self.radii[rows, None, None] * self.outline
-            drawn = PolyCollection(sets, color=color, alpha=0.2, zorder=1)
-            ax.add_collection(drawn)
+            ax.add_collection(PolyCollection(sets, color=color, alpha=0.2, zorder=1))
             ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
         ax.set_aspect("equal", adjustable="box")
         ax.autoscale_view()
-        limits = ax.get_xlim(), ax.get_ylim()
+        limits = {"xlim": ax.get_xlim(), "ylim": ax.get_ylim()}
         for k, (w, b) in enumerate(zip(self.coef, self.intercept, strict=True)):
             color = "k" if len(self.coef) == 1 else f"C{k}"
-            for level, style in ((-1, "--"), (0, "-"), (1, "--")):
-                _draw_line(ax, w, b - level, color=color, ls=style, lw=1, zorder=3)
-        ax.set(xlim=limits[0], ylim=limits[1])
+            for level in (-1, 0, 1) if w @ w > 0 else ():  # {x : ⟨w,x⟩ + b = level}
+                foot = (level - b) * w / (w @ w)
+                style = {"color": color, "ls": "--" if level else "-", "lw": 1}
+                ax.axline(foot, foot + np.array([-w[1], w[0]]), zorder=3, **style)
+        ax.set(**limits)
         ax.legend(title="class")
 
 
@@ -351,24 +350,5 @@ def _draw_shares(ax, x, removed, saturated, **style) -> None:
     ax.set_ylabel("share of samples")
 
 
-def _draw_line(ax, w, b, **style) -> None:
-    """Draw {x : ⟨w,x⟩ + b = 0}; nothing where w = 0."""
-    norm = float(w @ w)
-    if norm > 0:
-        foot = -b * w / norm
-        ax.axline(foot, foot + np.array([-w[1], w[0]]), **style)
-
-
 def _last_step(estimator):
     return estimator[-1] if hasattr(estimator, "steps") else estimator
-
-
-def _problem_number(model, label) -> tuple[int, str]:
-    """Which binary problem a label stands for, and a title for it."""
-    if len(model.screening_) == 1:
-        return 0, ""
-    known = model.classes_.tolist()
-    k = 0 if label is None else known.index(label) if label in known else -1
-    if k < 0:
-        raise ValueError(f"label={label!r} is not one of the classes {known}.")
-    return k, f"{model.classes_[k]} against the rest"

@@ -1,9 +1,10 @@
-"""What `solve` returns: a model with its proof; and the warnings that come with it."""
+"""What `solve` and `path` return: models with proofs, and the warnings beside them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from wideberth.solvers.base import Control
 
 __all__ = [
     "NullModelWarning",
+    "Path",
+    "PathPoint",
     "Solution",
     "convergence_warning",
     "not_converged",
+    "not_proven",
     "null_model",
     "shortfall",
     "who_is_to_blame",
@@ -120,13 +124,196 @@ class Solution:
         )
 
 
+@dataclass(frozen=True)
+class PathPoint:
+    """One model of a path, with its proof and its cost.
+
+    `undecided` samples were left to the solver by what the point before proves;
+    `removed` and `saturated` are how many the final certificate proves to have α_i = 0
+    and α_i = c_i. `passes`, `seconds` and `n_iter` are those of this point alone.
+    """
+
+    C: float
+    radius: float
+    w: np.ndarray = field(repr=False)
+    b: float
+    objective: float
+    gap: float
+    relative_gap: float
+    converged: bool
+    null: bool
+    n_iter: int
+    passes: float
+    seconds: float
+    undecided: int
+    removed: int
+    saturated: int
+    trace: list[dict] = field(repr=False)
+    alpha: np.ndarray | None = field(repr=False, default=None)
+
+
+#: Arrays of a path, the number of each point that they hold, and what stands for none.
+_ARRAYS: dict[str, tuple[str, Any]] = {
+    "intercepts": ("b", np.nan),
+    "objectives": ("objective", np.nan),
+    "gaps": ("gap", np.nan),
+    "relative_gaps": ("relative_gap", np.nan),
+    "passes": ("passes", np.nan),
+    "seconds": ("seconds", np.nan),
+    "n_iters": ("n_iter", 0),
+    "undecided": ("undecided", 0),
+    "removed": ("removed", 0),
+    "saturated": ("saturated", 0),
+    "null": ("null", False),
+    "converged": ("converged", False),
+}
+
+
+class Path:
+    """Models over a grid of radii and Cs, in the order in which they were asked for.
+
+    Arrays have the shape (n_radii, n_Cs); where a point was not reached they hold NaN,
+    0 or False. Iterating gives the points reached, radius by radius; `path[k, j]` is
+    that of radius k and C j.
+
+    Attributes
+    ----------
+    Cs : array of shape (n_Cs,)
+    radii : array of shape (n_radii,)
+    coefs : array of shape (n_radii, n_Cs, n_features)
+    intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
+        Gaps are certified on all samples. Passes are reads of the data in
+        equivalents of whole ones; they and the seconds are of each point alone.
+    n_iters : int array
+    undecided, removed, saturated : int arrays
+        Samples left to the solver by the solution before (sequential screening), and
+        those that the final certificate proves to have α_i = 0 and α_i = c_i.
+    null, converged, done : bool arrays
+        Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
+    traces : list of list of list of dict
+        The certified points of every solve, as in `Solution.trace`.
+    alphas : array of shape (n_radii, n_Cs, n_samples) or None
+    n_samples : int
+    classes : array of shape (2,)
+        The labels of y, sorted; positive decision values speak for the second.
+    solver : str
+    notes : tuple of Warning
+    """
+
+    def __init__(
+        self,
+        Cs,
+        radii,
+        points: dict[tuple[int, int], PathPoint],
+        n_samples: int,
+        n_features: int,
+        solver: str,
+        alphas=False,
+        classes=(-1, 1),
+    ):
+        def gathered(name, nothing, *shape):
+            values = np.full((len(radii), len(Cs), *shape), nothing)
+            for where, point in points.items():
+                values[where] = getattr(point, name)
+            return values
+
+        self.Cs, self.radii, self.classes = Cs, radii, np.asarray(classes)
+        self.n_samples, self.solver, self._points = n_samples, solver, points
+        self.notes: tuple[Warning, ...] = ()
+        self.done = ~np.isnan(gathered("C", np.nan))
+        self.coefs = gathered("w", np.nan, n_features)
+        self.alphas = gathered("alpha", np.nan, n_samples) if alphas else None
+        self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in radii]
+        for (k, j), point in points.items():
+            self.traces[k][j] = point.trace
+        for name, (number, nothing) in _ARRAYS.items():
+            setattr(self, name, gathered(number, nothing))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> np.ndarray: ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point was reached."""
+        return bool(self.done.all())
+
+    def __len__(self):
+        return len(self._points)
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return (self._points[where] for where in sorted(self._points))
+
+    def __getitem__(self, where) -> PathPoint:
+        k, j = range(len(self.radii))[where[0]], range(len(self.Cs))[where[1]]
+        if (k, j) not in self._points:
+            raise KeyError(
+                f"C={self.Cs[j]:g} at radius {self.radii[k]:g} was not reached: the "
+                "path was stopped before. `done` tells which points there are."
+            )
+        return self._points[k, j]
+
+    def __repr__(self):
+        def ends(values):
+            return f"{values.min():.3g} to {values.max():.3g}"
+
+        spread = [len(values) for values in (self.radii, self.Cs)]
+        worst = self.relative_gaps[self.done].max(initial=0.0)
+        return (
+            f"Path({len(self)} of {self.done.size} points: {spread[1]} Cs from "
+            f"{ends(self.Cs)}, {spread[0]} radii from {ends(self.radii)}; relative "
+            f"gaps ≤ {worst:.1e}, {self.null.sum()} null models, {self.solver}, "
+            f"{np.nansum(self.passes):.1f} passes)"
+        )
+
+    def to_frame(self):
+        """Return the points as a pandas DataFrame, one row each, without the arrays."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "Path.to_frame needs pandas: pip install pandas."
+            ) from error
+        points = [vars(point) for point in self]
+        kept = ["C", "radius", *(number for number, _ in _ARRAYS.values())]
+        return pandas.DataFrame(points, columns=kept)
+
+    def plot(self, *, k=0, feature_names=None, ax=None):
+        """Draw coefficients, and the share of samples read, over C.
+
+        Parameters
+        ----------
+        k : int, default=0
+            Number of the radius.
+        feature_names : sequence of str, optional
+            Names for the legend, which shows the eight largest coefficients.
+        ax : pair of matplotlib Axes, optional
+
+        Returns
+        -------
+        wideberth.plotting.PathDisplay
+        """
+        from wideberth.plotting import PathDisplay
+
+        return PathDisplay.from_path(self, k=k, feature_names=feature_names, ax=ax)
+
+
 def convergence_warning(text: str) -> Warning:
-    """scikit-learn's warning where it is there; the core runs without."""
-    try:
-        from sklearn.exceptions import ConvergenceWarning
-    except ImportError:
-        ConvergenceWarning = UserWarning
+    """scikit-learn's warning, loaded where it is needed."""
+    from sklearn.exceptions import ConvergenceWarning
+
     return ConvergenceWarning(text)
+
+
+def not_proven(left, gaps, tol: float, of: str, remedy: str) -> list[Warning]:
+    """One warning for all models whose tolerance is `left` open; none without any."""
+    if not left.any():
+        return []
+    said = (
+        f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of {of}, relative "
+        f"gaps up to {gaps[left].max():.2e} without their rounding; {remedy}."
+    )
+    return [convergence_warning(said)]
 
 
 #: What to do about a run that was cut short, by its status.

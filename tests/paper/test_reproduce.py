@@ -13,13 +13,13 @@ from reproduction import TINY, stopped_short
 from wideberth import Problem, solve
 from wideberth.cli import main, reproduce
 from wideberth.screening.partition import Partition
-from wideberth_paper import environment, experiment, load
+from wideberth_paper import experiment, load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.experiment import full_plan, quick_plan, run
 from wideberth_paper.methods import METHODS, OURS
 from wideberth_paper.reference import Reference, accuracies, wrong_decisions
 from wideberth_paper.report.summary import COLUMNS
-from wideberth_paper.store import Store
+from wideberth_paper.store import Store, describe
 
 #: |F*|, |S*|, |R*| found by an independent audit of the paper's experiments.
 AUDIT = {
@@ -205,7 +205,7 @@ def test_a_line_cut_short_by_a_crash_is_measured_again(tmp_path):
 
 
 def test_results_of_other_versions_machines_or_code_are_not_reused(tmp_path, counted):
-    here = environment.describe()
+    here = describe()
     run(TINY, Store(tmp_path, here))
     first = len(counted)
     for change in (
@@ -278,7 +278,7 @@ def test_ctrl_c_leaves_a_folder_to_go_on_from(tmp_path):
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "The same command goes on from here" in output
-    store = Store(tmp_path, environment.describe())
+    store = Store(tmp_path, describe())
     assert 3 <= len(store.results) == len(lines_of(tmp_path)) - 1
     assert not (tmp_path / "report.html").exists()
 

@@ -157,17 +157,6 @@ def optimality_residuals(problem, w, b, alpha):
     return moved, np.abs(share - np.clip(share + point.slack, 0.0, 1.0)).max()
 
 
-@given(problem=problems(shapes=("l2", "ellipsoid"), intercepts=(None,)))
-def test_noise_of_all_samples_has_the_gradient_of_its_supports(problem):
-    rng = np.random.default_rng(0)
-    alpha, w, move = random_alpha(problem, rng), *rng.normal(size=(2, problem.rows.d))
-    noise, step = problem.sample_noise, 1e-6
-    ahead, behind = (alpha @ noise.supports(w + t * move) for t in (step, -step))
-    slope = noise.gradient(alpha, w) @ move
-    scale = alpha @ noise.lipschitz(problem.rows.d) * np.linalg.norm(move)
-    assert (ahead - behind) / (2 * step) == pytest.approx(slope, abs=1e-3 * scale)
-
-
 GOOD = {"X": np.array([[1.0, 2.0], [3.0, 4.0]]), "y": [1, -1]}
 
 

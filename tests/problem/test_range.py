@@ -57,9 +57,9 @@ def test_data_of_usual_size_is_used_as_it_is(data):
     tall = np.tile(1e6 * X, (40_000, 1))  # ‖X‖ is large, its entries are not
     presolved = build_problem(tall, np.tile(y, 40_000), **options)
     assert np.shares_memory(presolved.problem.rows.X, tall)
-    assert not presolved.steps
+    assert presolved.sigma == presolved.stretch == 1.0
     presolved = build_problem(1e12 * X, y, **options)
-    problem, sigma = presolved.problem, presolved.units.sigma
+    problem, sigma = presolved.problem, presolved.sigma
     assert np.abs(problem.rows.X).max() <= 1
     np.testing.assert_array_equal(problem.rows.X * sigma, 1e12 * X)
 

@@ -420,7 +420,7 @@ def test_algorithm1_as_published_removes_what_matters_and_the_repair_does_not():
         exact = solve(X, y, C=C, radius=0.01, tol=1e-12, fit_intercept=False)
         for variant in VARIANTS:
             run = run_algorithm1(problem, variant, stopped_short)
-            assert run.steps[0].iteration == 1
+            assert run.steps[0]["iteration"] == 1
             assert sum(run.partition.counts) == problem.n
             wrong = wrong_decisions(run.partition, exact.alpha, problem.weights)
             value = problem.at(run.w).value / exact.primal
@@ -432,9 +432,9 @@ def test_algorithm1_as_published_removes_what_matters_and_the_repair_does_not():
                 assert value < 1.0001
             before = 0
             for line in run.steps:
-                missed = np.linalg.norm(line.w - exact.w) > line.radius
+                missed = np.linalg.norm(line["w"] - exact.w) > line["radius"]
                 assert missed == (variant == "as_published" and before > 0)
-                before = line.counts[1]
+                before = line["saturated"]
     with pytest.raises(ValueError, match="variant='mended'"):
         run_algorithm1(problem, "mended")
     with pytest.raises(ValueError, match="without an intercept"):

@@ -13,15 +13,15 @@ MUTANTS = [
     Mutant(
         "class weights forgotten",
         "estimators/one_vs_rest.py",
-        "        return sample_weight * self.factors[numbers]\n",
-        "        return sample_weight * (self.factors[numbers] > 0)\n",
+        "            weights = weights * self.factors[data.numbers]\n",
+        "            weights = weights * (self.factors[data.numbers] > 0)\n",
         "estimators/test_estimators.py::test_class_weights_are_sample_weights",
     ),
     Mutant(
         "a class whose weight is 0 is a class",
         "estimators/one_vs_rest.py",
-        "        present = totals * factors > 0\n",
-        "        present = totals > 0\n",
+        "        present = data.totals * factors > 0\n",
+        "        present = data.totals > 0\n",
         "estimators/test_estimators.py::test_a_class_without_weight_might_as_well_be_absent",
     ),
     Mutant(
@@ -111,7 +111,7 @@ MUTANTS = [
     Mutant(
         "a start of any length taken",
         "problem/validation.py",
-        "    if array.shape != (length,):\n",
+        "    if value.shape != (length,):\n",
         "    if False:\n",
         "test_arguments.py::test_a_start_from_another_problem_fits_or_is_refused",
     ),

@@ -129,8 +129,8 @@ MUTANTS = [
     Mutant(
         "errors of the axes lost in other units",
         "problem/ellipsoids.py",
-        '"support_error": self.support_error / factor,',
-        '"support_error": 0.0,',
+        "self.rotation_error, self.support_error / factor\n",
+        "self.rotation_error, 0.0\n",
         "problem/test_covariance.py::test_other_units_keep_the_errors_of_the_axes",
     ),
     Mutant(

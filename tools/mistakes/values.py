@@ -68,14 +68,14 @@ MUTANTS = [
     ),
     Mutant(
         "units not undone in w",
-        "problem/units.py",
-        "        return w / self.sigma, b, None if",
-        "        return w, b, None if",
+        "problem/presolve.py",
+        "        return self.turned_back(w / self.sigma)\n",
+        "        return self.turned_back(w)\n",
         "problem/test_range.py::test_units_are_changed_exactly",
     ),
     Mutant(
         "units not undone in the values",
-        "problem/units.py",
+        "problem/presolve.py",
         "        return value / self.sigma / self.sigma\n",
         "        return value\n",
         "problem/test_range.py::test_units_are_changed_exactly",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -44,70 +45,78 @@ def draw_all(results: Results) -> list[Figure]:
     return figures
 
 
-def _radii(lines: Iterable[dict]) -> list[float]:
-    return sorted({line["radius"] for line in lines})
+def _panels(figure: str, lines: Iterable[dict], draw, key="", headings=None):
+    """A panel for each radius, and each value of `key` where one is given."""
+    groups: dict[tuple[str, float], list[dict]] = {}
+    for line in lines:
+        groups.setdefault((line.get(key, ""), line["radius"]), []).append(line)
+    return [
+        draw_panel(
+            "-".join(filter(None, (figure, value, f"{radius:g}"))),
+            (f"{headings[value]}, " if headings else "") + f"ρ = {radius:g}",
+            partial(draw, lines=groups[value, radius]),
+        )
+        for value, radius in sorted(groups)
+    ]
+
+
+def _curve(axes, k: int, x, y) -> None:
+    axes.plot(x, y, color=SERIES[k], marker=MARKERS[k], markersize=4)
 
 
 def _times(results: Results, dataset: str, number: int) -> Figure:
     rows = results.select(*_BARS, dataset=dataset)
-    top = max(row["seconds"] for row in rows) * 2
-    bottom = min(row["seconds"] for row in rows) / 2
+    seconds = [row["seconds"] for row in rows]
 
-    def panel(radius: float) -> str:
-        def draw(axes) -> None:
-            here = [row for row in rows if row["radius"] == radius]
-            Cs = sorted({row["C"] for row in here})
-            width = 0.84 / len(_BARS)
-            for k, method in enumerate(_BARS):
-                times = {r["C"]: r["seconds"] for r in here if r["method"] == method}
-                at = [Cs.index(C) + (k - (len(_BARS) - 1) / 2) * width for C in times]
-                axes.bar(at, list(times.values()), width, color=SERIES[k])
-            axes.set(yscale="log", ylim=(bottom, top), xlabel="C", ylabel="seconds")
-            axes.set_xticks(range(len(Cs)), [f"{C:g}" for C in Cs])
-            axes.grid(axis="x", visible=False)
-            plain_ticks(axes.yaxis)
-
-        return draw_panel(f"f{number}-{radius:g}", f"ρ = {radius:g}", draw)
+    def draw(axes, lines) -> None:
+        Cs = sorted({line["C"] for line in lines})
+        width = 0.84 / len(_BARS)
+        for k, method in enumerate(_BARS):
+            times = {r["C"]: r["seconds"] for r in lines if r["method"] == method}
+            at = [Cs.index(C) + (k - (len(_BARS) - 1) / 2) * width for C in times]
+            axes.bar(at, list(times.values()), width, color=SERIES[k])
+        axes.set(yscale="log", ylim=(min(seconds) / 2, max(seconds) * 2))
+        axes.set(xlabel="C", ylabel="seconds")
+        axes.set_xticks(range(len(Cs)), [f"{C:g}" for C in Cs])
+        axes.grid(axis="x", visible=False)
+        plain_ticks(axes.yaxis)
 
     return Figure(
         f"figure-{number}",
         f"Figure {number}. Training time, {TITLES[dataset]}",
         "Wall clock from the data to w, the same clock for all, median over the "
         "repeats. The paper shows SCS and its own algorithm.",
-        [panel(radius) for radius in _radii(rows)],
+        _panels(f"f{number}", rows, draw),
         [(k, METHODS[method].label) for k, method in enumerate(_BARS, 1)],
     )
 
 
 def _rates(results: Results, dataset: str, number: int) -> Figure:
-    n = {
-        row["dataset"]: row["free"] + row["saturated"] + row["removed"]
+    n = next(
+        row["free"] + row["saturated"] + row["removed"]
         for row in results.references
-    }[dataset]
+        if row["dataset"] == dataset
+    )
+    headings = {"as_published": "Published", "repaired": "Repaired"}
     steps = [step for step in results.steps if step["dataset"] == dataset]
 
-    def value(step: dict) -> float:
-        return 100 * (1 - step["free"] / n)
+    def draw(axes, lines) -> None:
+        _draw_iterations(axes, lines, lambda step: 100 * (1 - step["free"] / n))
+        axes.set(ylabel="samples decided, %", ylim=(0, 103))
 
-    panels = [
-        _per_iteration(
-            f"f{number}-{method}-{radius:g}",
-            f"{heading}, ρ = {radius:g}",
-            [s for s in steps if s["method"] == method and s["radius"] == radius],
-            value,
-            "samples decided, %",
-            top=103,
-        )
-        for method, heading in (("as_published", "Published"), ("repaired", "Repaired"))
-        for radius in _radii(steps)
-    ]
     return Figure(
         f"figure-{number}",
         f"Figure {number}. Screening rate per iteration, {TITLES[dataset]}",
         "The paper's rate, (n − |F|)/n, of Algorithm 1 as published and as "
         "repaired. It counts wrong decisions like right ones; Figure A tells them "
         "apart.",
-        panels,
+        _panels(
+            f"f{number}",
+            [step for step in steps if step["method"] in headings],
+            draw,
+            "method",
+            headings,
+        ),
         _C_LEGEND,
     )
 
@@ -115,91 +124,54 @@ def _rates(results: Results, dataset: str, number: int) -> Figure:
 _C_LEGEND = [(k, f"C = {C:g}") for k, C in enumerate(CS, 1)]
 
 
-def _per_iteration(name, title, steps, value, label, top=None) -> str:
+def _draw_iterations(axes, lines, value: Callable[[dict], float]) -> None:
     """One line per C over the iterations."""
-
-    def draw(axes) -> None:
-        for k, C in enumerate(CS):
-            mine = [step for step in steps if step["C"] == C]
-            axes.plot(
-                [step["iteration"] for step in mine],
-                [value(step) for step in mine],
-                color=SERIES[k],
-                marker=MARKERS[k],
-                markersize=4,
-            )
-        axes.set(xlabel="iteration", ylabel=label, xticks=range(1, 6), xlim=(0.7, 5.3))
-        axes.set_ylim(0, top)
-
-    return draw_panel(name, title, draw)
+    for k, C in enumerate(CS):
+        mine = [step for step in lines if step["C"] == C]
+        _curve(axes, k, [step["iteration"] for step in mine], list(map(value, mine)))
+    axes.set(xlabel="iteration", xticks=range(1, 6), xlim=(0.7, 5.3))
 
 
 def _wrong_removals(results: Results) -> Figure:
     steps = [step for step in results.steps if step["method"] == "as_published"]
-    panels = []
-    for dataset in results.datasets:
-        here = [step for step in steps if step["dataset"] == dataset]
-        panels += [
-            _per_iteration(
-                f"fA-{dataset}-{radius:g}",
-                f"{TITLES[dataset]}, ρ = {radius:g}",
-                [step for step in here if step["radius"] == radius],
-                lambda step: step["wrong_removals"],
-                "wrongly removed so far",
-            )
-            for radius in _radii(here)
-        ]
+
+    def draw(axes, lines) -> None:
+        _draw_iterations(axes, lines, lambda step: step["wrong_removals"])
+        axes.set_ylabel("wrongly removed so far")
+        axes.set_ylim(0, None)
+
     return Figure(
         "figure-a",
         "Figure A. Wrong removals per iteration, Algorithm 1 as published",
         "Samples removed although they carry weight at the optimum (α* > 0). The first "
         "iteration is safe. Later ones train without the samples fixed in S, so the "
         "ball belongs to another problem.",
-        panels,
+        _panels("fA", steps, draw, "dataset", TITLES),
         _C_LEGEND,
     )
 
 
 def _regions(results: Results) -> Figure:
-    panels = []
-    for dataset in results.datasets:
-        here = [line for line in results.regions if line["dataset"] == dataset]
-        panels += [
-            _region_panel(dataset, radius, [r for r in here if r["radius"] == radius])
-            for radius in _radii(here)
-        ]
+    def draw(axes, lines) -> None:
+        for k, (_, region, _) in enumerate(RULES):
+            decided = np.array([line[region] for line in lines])
+            mean = decided.reshape(-1, len(LEVELS)).mean(axis=0)
+            _curve(axes, k, LEVELS, 100 * mean)
+        axes.set(xscale="log", xlabel="relative gap", ylabel="samples decided, %")
+        axes.set(xticks=LEVELS, ylim=(0, 103))
+        axes.invert_xaxis()
+        plain_ticks(axes.xaxis)
+        axes.tick_params(axis="x", labelsize=8)
+
     return Figure(
         "figure-b",
         "Figure B. Share screened against the gap, three regions",
         "Samples decided from the same iterates by the paper's rule and by this "
         "library's two regions, mean over C. All decisions are safe; the smaller the "
         "region, the earlier they come.",
-        panels,
+        _panels("fB", results.regions, draw, "dataset", TITLES),
         [(k, heading) for k, (heading, _, _) in enumerate(RULES, 1)],
     )
-
-
-def _region_panel(dataset: str, radius: float, lines: list[dict]) -> str:
-    def draw(axes) -> None:
-        for k, (_, region, _) in enumerate(RULES):
-            decided = np.array([line[region] for line in lines])
-            mean = decided.reshape(-1, len(LEVELS)).mean(axis=0)
-            axes.plot(
-                LEVELS,
-                100 * mean,
-                color=SERIES[k],
-                marker=MARKERS[k],
-                markersize=4,
-            )
-        axes.set(xscale="log", xlabel="relative gap", ylabel="samples decided, %")
-        axes.set_xticks([1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
-        axes.set_ylim(0, 103)
-        axes.invert_xaxis()
-        plain_ticks(axes.xaxis)
-        axes.tick_params(axis="x", labelsize=8)
-
-    title = f"{TITLES[dataset]}, ρ = {radius:g}"
-    return draw_panel(f"fB-{dataset}-{radius:g}", title, draw)
 
 
 def _geometry() -> Figure:

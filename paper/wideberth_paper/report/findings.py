@@ -79,7 +79,11 @@ def _damage(results: Results) -> str:
     if not rows:
         return "Its answers are optimal on the samples of this run all the same."
     worst = max(rows, key=lambda row: row["excess_kept"])
-    good = _same(results, worst, _DEFAULT)
+    good = next(
+        row
+        for row in results.select(_DEFAULT, dataset=worst["dataset"])
+        if (row["C"], row["radius"]) == (worst["C"], worst["radius"])
+    )
     where = f"{TITLES[worst['dataset']]}, C = {worst['C']:g}, ρ = {worst['radius']:g}"
     return (
         f"At worst ({where}) the model it returns has an objective "
@@ -118,13 +122,4 @@ def _speed(results: Results) -> str:
         f"Against SCS with the paper’s options, on the same clock: {'; '.join(parts)} "
         f"as fast. The paper reports {_REPORTED}. wideberth’s answers carry a "
         f"certified relative gap of at most {worst:.1e} (asked: {TOLERANCE:g})."
-    )
-
-
-def _same(results: Results, row: dict, method: str) -> dict:
-    """The row of another method on the same configuration."""
-    return next(
-        other
-        for other in results.select(method, dataset=row["dataset"])
-        if (other["C"], other["radius"]) == (row["C"], row["radius"])
     )

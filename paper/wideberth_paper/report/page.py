@@ -16,17 +16,9 @@ __all__ = ["page"]
 
 _TITLE = "The robust SVM screening paper, reproduced"
 
-_PERCENT = frozenset(name for name in COLUMNS if name.endswith("accuracy")) | {
-    "rate_paper",
-    "rate_honest",
-}
-_OVERVIEW = tuple(
-    name
-    for name in COLUMNS
-    if name not in ("dataset", "C", "radius", "free", "saturated", "removed", "repeats")
-)
-#: Columns shown first, or in the heading of a table.
-_IN_FRONT = ("dataset", "method")
+_PERCENT = ("accuracy", "rate_paper", "rate_honest")
+#: Columns that the overview leaves out.
+_OF_ONE = ("C", "radius", "free", "saturated", "removed", "repeats")
 _REFERENCE_COLUMNS = {
     "C": "C",
     "radius": "ρ",
@@ -42,17 +34,40 @@ _REFERENCE_COLUMNS = {
 
 def page(results: Results, figures: list[Figure]) -> str:
     """Return the whole document; everything that is not markup is escaped."""
+    titles = {name: TITLES[name] for name in results.datasets}
+    headings = {name: heading for name, (heading, _) in COLUMNS.items()}
+    del headings["dataset"]  # it is in the title of a table
+    columns = {"method": headings["method"]} | headings
+    overview = {name: columns[name] for name in columns if name not in _OF_ONE}
+    failures = definitions(results.failures.items())
     parts = {
         "title": _TITLE,
         "scope": escape(scope(results)),
         "findings": items(findings(results)),
         "checks": "\n".join(map(_check, results.checks())),
-        "failures": _failures(results),
-        "overview": "\n".join(_overview(results, d) for d in results.datasets),
+        "failures": f"<h3>Failed</h3><dl>{failures}</dl>" if failures else "",
+        "overview": "\n".join(
+            f"<h3>{escape(title)}</h3>{_table(title, overview, results.overview(name))}"
+            for name, title in titles.items()
+        ),
         "methods": definitions((m.label, m.about) for m in METHODS.values()),
         "figures": "\n".join(map(figure, figures)),
-        "tables": "\n".join(_configurations(results, d) for d in results.datasets),
-        "references": "\n".join(_references(results, d) for d in results.datasets),
+        "tables": "\n".join(
+            _details(
+                f"{title}, every configuration and method",
+                columns,
+                results.select(dataset=name),
+            )
+            for name, title in titles.items()
+        ),
+        "references": "\n".join(
+            _details(
+                f"{title}, references",
+                _REFERENCE_COLUMNS,
+                [row for row in results.references if row["dataset"] == name],
+            )
+            for name, title in titles.items()
+        ),
         "columns": definitions(COLUMNS.values()),
         "environment": definitions(
             (name, value)
@@ -70,47 +85,21 @@ def _check(check: Check) -> str:
     return f"<li{state}>{claim} <span>({detail})</span></li>"
 
 
-def _failures(results: Results) -> str:
-    if not results.failures:
-        return ""
-    return f"<h3>Failed</h3><dl>{definitions(results.failures.items())}</dl>"
-
-
-def _overview(results: Results, dataset: str) -> str:
-    headings = [(name, COLUMNS[name][0]) for name in _OVERVIEW]
-    lines = [line for line in results.overview() if line["dataset"] == dataset]
-    title = TITLES[dataset]
-    return f"<h3>{escape(title)}</h3>{_table(title, headings, lines)}"
-
-
-def _configurations(results: Results, dataset: str) -> str:
-    order = ("method", *(name for name in COLUMNS if name not in _IN_FRONT))
-    headings = [(name, COLUMNS[name][0]) for name in order]
-    title = f"{TITLES[dataset]}, every configuration and method"
-    return _details(title, headings, results.select(dataset=dataset))
-
-
-def _references(results: Results, dataset: str) -> str:
-    rows = [row for row in results.references if row["dataset"] == dataset]
-    title = f"{TITLES[dataset]}, references"
-    return _details(title, list(_REFERENCE_COLUMNS.items()), rows)
-
-
-def _details(title: str, headings: list[tuple[str, str]], rows: list[dict]) -> str:
-    inside = _table(title, headings, rows)
+def _details(title: str, columns: dict[str, str], rows: list[dict]) -> str:
+    inside = _table(title, columns, rows)
     return f"<details><summary>{escape(title)}</summary>{inside}</details>"
 
 
-def _table(label: str, headings: list[tuple[str, str]], rows: list[dict]) -> str:
-    """A pair of numbers is shown as a range, sorted by its end."""
+def _table(label: str, columns: dict[str, str], rows: list[dict]) -> str:
     return table(
         label,
-        [(heading, name == "method") for name, heading in headings],
-        ([_cell(name, row.get(name)) for name, _ in headings] for row in rows),
+        [(heading, name == "method") for name, heading in columns.items()],
+        ([_cell(name, row.get(name)) for name in columns] for row in rows),
     )
 
 
 def _cell(name: str, value) -> str:
+    """A pair of numbers is shown as a range, sorted by its end."""
     if name == "method":
         return cell(METHODS[value].label, METHODS[value].label, "text")
     if value is None:
@@ -126,7 +115,7 @@ def _shown(name: str, value: float) -> str:
     """Write a number of a column for people."""
     if isinstance(value, int):
         return f"{value:,}".replace(",", " ")
-    if name in _PERCENT:
+    if name.endswith(_PERCENT):
         return f"{100 * value:.1f} %"
     if name == "seconds":
         return f"{value:.3f}"

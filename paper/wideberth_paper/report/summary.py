@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
@@ -89,21 +89,18 @@ class Results:
         rows, references, steps, regions = [], [], [], []
         for configuration in plan.configurations:
             where = dict(zip(("dataset", "C", "radius"), configuration, strict=True))
-            found = {
-                kind: cells[Cell(*configuration, kind).key]
-                for kind in ("reference", "regions")
-            }
-            references.append(where | found["reference"])
-            regions += [where | level for level in found["regions"]["levels"]]
-            for method in METHODS:
-                row = _row(plan, configuration, method, cells)
+            references.append(where | cells[Cell(*configuration, "reference").key])
+            levels = cells[Cell(*configuration, "regions").key]["levels"]
+            regions += [where | level for level in levels]
+            found = {m: _row(plan, configuration, m, cells) for m in METHODS}
+            for method, row in found.items():
                 if row is None:
                     continue
-                steps += [
-                    where | {"method": method} | step for step in row.pop("steps")
-                ]
-                rows.append(where | {"method": method} | row)
-        _add_speedups(rows)
+                here = where | {"method": method}
+                steps += [here | step for step in row.pop("steps")]
+                if (slow := found[BASELINE]) is not None:
+                    row["speedup"] = slow["seconds"] / row["seconds"]
+                rows.append(here | row)
         return cls(plan, environment, rows, references, steps, regions, failures)
 
     def select(self, *methods: str, dataset: str | None = None) -> list[dict]:
@@ -120,15 +117,14 @@ class Results:
         """The data sets of this run, in order."""
         return list(dict.fromkeys(row["dataset"] for row in self.references))
 
-    def overview(self) -> list[dict]:
-        """One line per data set and method, over all its configurations."""
-        lines = []
-        for dataset in self.datasets:
-            for method in METHODS:
-                rows = self.select(method, dataset=dataset)
-                if rows:
-                    lines.append({"dataset": dataset, "method": method} | _over(rows))
-        return lines
+    def overview(self, dataset: str) -> list[dict]:
+        """One line per method, over all configurations of a data set."""
+        rows = {method: self.select(method, dataset=dataset) for method in METHODS}
+        return [
+            {"method": method} | _over(rows[method])
+            for method in METHODS
+            if rows[method]
+        ]
 
     def balls(self, method: str) -> dict[bool, tuple[int, int]]:
         """(balls without w*, balls), by whether S was non-empty as the round began."""
@@ -151,7 +147,8 @@ class Results:
         rounding to decide, and a finding of the run.
         """
         others = [row for row in self.rows if row["method"] != "as_published"]
-        wrong = sum(_wrong(row) for row in others)
+        kinds = ("wrong_removals", "wrong_saturations")
+        wrong = sum(row.get(kind, 0) for row in others for kind in kinds)
         worst_reference = max(row["relative_gap"] for row in self.references)
         ours = self.select(*OURS)
         worst_gap = max((row["relative_gap"] for row in ours), default=0.0)
@@ -206,50 +203,24 @@ def _row(plan: Plan, configuration: Configuration, method: str, cells) -> dict |
     return row
 
 
-def _add_speedups(rows: list[dict]) -> None:
-    slow = {
-        (row["dataset"], row["C"], row["radius"]): row["seconds"]
-        for row in rows
-        if row["method"] == BASELINE
-    }
-    for row in rows:
-        baseline = slow.get((row["dataset"], row["C"], row["radius"]))
-        if baseline is not None:
-            row["speedup"] = baseline / row["seconds"]
-
-
-def _wrong(row: dict) -> int:
-    return row.get("wrong_removals", 0) + row.get("wrong_saturations", 0)
-
-
 def _over(rows: list[dict]) -> dict:
-    """Median times; the range of ratios and rates; the worst errors; all mistakes."""
-
-    def values(name: str) -> list[float]:
-        return [row[name] for row in rows if row.get(name) is not None]
-
-    line: dict = {"configurations": len(rows), "seconds": median(values("seconds"))}
-    for name in ("speedup", "rate_paper", "rate_honest"):
-        if values(name):
-            line[name] = (min(values(name)), max(values(name)))
-    for name in ("relative_gap", "excess", "excess_kept", "w_error"):
-        line[name] = max(values(name), default=None)
-    for name in ("wrong_removals", "wrong_saturations"):
-        if values(name):
-            line[name] = sum(values(name))
-    for name in _ACCURACIES:
-        line[name] = _mean(values(name))
+    line: dict = {"configurations": len(rows)}
+    for name, over in _OVER.items():
+        values = [row[name] for row in rows if row.get(name) is not None]
+        line[name] = over(values) if values else None
     return line
 
 
-_ACCURACIES = (
-    "train_accuracy",
-    "test_accuracy",
-    "robust_train_accuracy",
-    "robust_test_accuracy",
-)
+def _ends(values: list[float]) -> tuple[float, float]:
+    return min(values), max(values)
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    values = list(values)
-    return fmean(values) if values else None
+#: What stands for many rows: median times; the range of ratios and rates; the worst
+#: errors; all mistakes; mean accuracies.
+_OVER: dict[str, Callable] = {
+    "seconds": median,
+    **dict.fromkeys(("speedup", "rate_paper", "rate_honest"), _ends),
+    **dict.fromkeys(("relative_gap", "excess", "excess_kept", "w_error"), max),
+    **dict.fromkeys(("wrong_removals", "wrong_saturations"), sum),
+    **dict.fromkeys((name for name in COLUMNS if name.endswith("accuracy")), fmean),
+}

@@ -39,13 +39,13 @@ def watching(console: Console) -> Callable[..., AbstractContextManager]:
     """Return a `watch` that shows a bar, what is running, and the time left."""
 
     @contextmanager
-    def watch(store: Store, cells: list[Cell]) -> Iterator[tuple[Callable, Callable]]:
+    def watch(store: Store, cells: list[Cell]) -> Iterator[tuple[Callable, ...]]:
         if store.results:
             console.print(f"{len(store.results)} finished cells found in {store.path}.")
         for other in store.others():
             console.print(f"{other}: other versions, machine or code; not used.")
         if not cells:
-            yield (lambda cell: None), (lambda cell: None)
+            yield ()
             return
         columns = (
             BarColumn(bar_width=20),
@@ -69,8 +69,7 @@ def watching(console: Console) -> Callable[..., AbstractContextManager]:
 def show(console: Console, results: Results, report: Path) -> None:
     """Print one line per data set and method, the checks, and where the report is."""
     for dataset in results.datasets:
-        lines = [line for line in results.overview() if line["dataset"] == dataset]
-        console.print(_table(console, TITLES[dataset], lines))
+        console.print(_table(console, TITLES[dataset], results.overview(dataset)))
     for check in results.checks():
         mark = "[green]✓[/]" if check.holds else "[red]✗[/]"
         console.print(f"{mark} {check.claim} ({check.detail})")
@@ -79,18 +78,21 @@ def show(console: Console, results: Results, report: Path) -> None:
     console.print(f"\nReport: {report}", markup=False, soft_wrap=True)
 
 
-#: Columns of the summary, the most telling first: heading, and how a line fills it.
-_COLUMNS: dict[str, Callable[[dict], str]] = {
-    "method": lambda line: METHODS[line["method"]].label,
-    "seconds": lambda line: f"{line['seconds']:.3f}",
-    "× SCS": lambda line: _range(line.get("speedup"), _ratio),
-    "wrong R": lambda line: _wrong(line.get("wrong_removals")),
-    "wrong S": lambda line: _wrong(line.get("wrong_saturations")),
-    "gap": lambda line: f"{line['relative_gap']:.0e}",
-    "w error": lambda line: f"{line['w_error']:.0e}",
-    "rate %": lambda line: _range(line.get("rate_paper"), _whole_percent),
-    "honest %": lambda line: _range(line.get("rate_honest"), _whole_percent),
-    "test %": lambda line: _percent(line["test_accuracy"]),
+#: Columns of the summary, the most telling first: heading, number, how to write it.
+_COLUMNS: dict[str, tuple[str, Callable]] = {
+    "method": ("method", lambda method: METHODS[method].label),
+    "seconds": ("seconds", "{:.3f}".format),
+    "× SCS": (
+        "speedup",
+        lambda ratio: f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}",
+    ),
+    "wrong R": ("wrong_removals", lambda n: f"[red]{n}[/]" if n else "0"),
+    "wrong S": ("wrong_saturations", lambda n: f"[red]{n}[/]" if n else "0"),
+    "gap": ("relative_gap", "{:.0e}".format),
+    "w error": ("w_error", "{:.0e}".format),
+    "rate %": ("rate_paper", lambda share: f"{100 * share:.0f}"),
+    "honest %": ("rate_honest", lambda share: f"{100 * share:.0f}"),
+    "test %": ("test_accuracy", lambda share: f"{100 * share:.1f}"),
 }
 
 
@@ -109,33 +111,18 @@ def _table(console: Console, title: str, lines: list[dict]) -> Table:
             table.add_column(heading, justify="right", no_wrap=True)
         table.columns[0].justify = "left"
         for line in lines:
-            table.add_row(*(_COLUMNS[heading](line) for heading in headings))
+            shown = (_COLUMNS[heading] for heading in headings)
+            table.add_row(*(_written(line[name], write) for name, write in shown))
         wanted = console.measure(table, options=console.options.update(width=1000))
         if wanted.maximum <= console.width or len(headings) == 1:
             return table
         headings.pop()
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
-
-
-def _range(ends: tuple[float, float] | None, write: Callable[[float], str]) -> str:
-    if ends is None:
+def _written(value, write: Callable[..., str]) -> str:
+    if value is None:
         return "–"
-    low, high = map(write, ends)
+    if not isinstance(value, tuple):
+        return write(value)
+    low, high = map(write, value)
     return low if low == high else f"{low}…{high}"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _whole_percent(share: float) -> str:
-    return f"{100 * share:.0f}"
-
-
-def _wrong(count: int | None) -> str:
-    if count is None:
-        return "–"
-    return f"[red]{count}[/]" if count else "0"

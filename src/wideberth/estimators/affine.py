@@ -75,7 +75,7 @@ def linear_map(transformer, X) -> sp.csr_array:
             affine.refuse("it fills in sums of missing values and others")
         lost |= affine.loses_present
         linear = affine.linear @ linear
-        sample = affine.sample_behind()
+        sample = Sample(affine.transform(sample.rows))
     return sp.csr_array(linear)
 
 
@@ -104,10 +104,6 @@ class _AffineStep:
             self._require_affine_at(points)
         for points in sample.with_missing():
             self._require_affine_beside_missing(points)
-
-    def sample_behind(self) -> Sample:
-        """The sample as the next step meets it."""
-        return Sample(self._transform(self.sample.rows))
 
     def _read(self) -> tuple[sp.csr_array, np.ndarray]:
         """A and c from the transforms of 0 and of multiples of unit vectors."""
@@ -139,7 +135,7 @@ class _AffineStep:
     def _require_affine_beside_missing(self, points) -> None:
         """Hold T(x + δ) − T(x) against Aδ, where the same cells of x are missing."""
         try:
-            out = _dense(self._transform(points))
+            out = _dense(self.transform(points))
         except Exception:  # rows that it does not take get no prediction either
             return
         points = _dense(points)
@@ -163,7 +159,7 @@ class _AffineStep:
     def _outputs(self, points):
         """T(points), dense or sparse as the points are; every value a number."""
         try:
-            out = self._transform(points)
+            out = self.transform(points)
         except Exception as error:
             said = textwrap.shorten(f"{type(error).__name__}: {error}", 150)
             self.refuse(f"it does not take rows that moves lead to ({said})")
@@ -174,7 +170,7 @@ class _AffineStep:
             self.refuse("it gives nan or infinity for rows of finite numbers")
         return out
 
-    def _transform(self, points):
+    def transform(self, points):
         with quietly(), np.errstate(all="ignore"):  # points need not look like data
             out = self.transformer.transform(self.sample.given(points))
         if sp.issparse(out):

@@ -24,14 +24,14 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from wideberth.estimators.folds import Fold, robust_accuracy, run_fold
+from wideberth.estimators.folds import robust_accuracy, run_fold
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import OneVsRest, scaled_radius, unknown_classes
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_data
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_number
-from wideberth.solution import convergence_warning
+from wideberth.solution import not_proven
 from wideberth.solvers.grids import read_Cs, read_radii
 
 __all__ = ["RobustLinearSVCCV"]
@@ -182,7 +182,6 @@ class RobustLinearSVCCV(LinearClassifier):
         return self._fit_or_stay(X, y, sample_weight, radius, params)
 
     def _fit(self, X, y, sample_weight, radius, params) -> list[Warning]:
-        """Fit in place; return the warnings to issue."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # without `refit` no model of an earlier fit is left
         X, y = read_data(self, X, y)
@@ -195,7 +194,7 @@ class RobustLinearSVCCV(LinearClassifier):
                 f"selection={self.selection!r} is not known; choose one of "
                 f"{_SELECTIONS}."
             )
-        problems = OneVsRest.of(data.labels, data.totals, self.class_weight)
+        problems = OneVsRest.of(data, self.class_weight)
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
         self.radii_ = read_radii(self.radii, data.radii)
@@ -209,7 +208,10 @@ class RobustLinearSVCCV(LinearClassifier):
             for k, split in enumerate(splits)
         )
         self._choose(folds)
-        notes += _open_points(folds, self.tol)
+        left = np.array([~fold["converged"] for fold in folds])
+        gaps, of = np.array([fold["gaps"] for fold in folds]), f"{left.size} models"
+        advice = "raise max_iter, or tol where rounding forbids more"
+        notes += not_proven(left, gaps, self.tol, of, advice)
         if self.refit:
             notes += self._train(data)
         return list({str(note): note for note in notes}.values())
@@ -230,25 +232,21 @@ class RobustLinearSVCCV(LinearClassifier):
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
         unit = 1.0 if data.radii is None else data.radii
+        least = {"C": 1.0, "radius": self.radii_.min() * unit, "factor": None}
         stated = [
-            build_problem(
-                data.X,
-                signs,
-                C=1.0,
-                radius=self.radii_.min() * unit,
-                noise=self.noise_,
-                sample_weight=problems.weights(data.numbers, data.weights),
-                fit_intercept=self.fit_intercept,
-                intercept_penalty=self.intercept_penalty,
-                factor=None,
-            )
-            for signs in problems.signs(data.numbers)
+            build_problem(data.X, **problems.stated(data, k) | self._stated() | least)
+            for k in problems.positives
         ]
         return read_Cs(self.Cs, stated)
 
-    def _choose(self, folds: list[Fold]) -> None:
+    def _stated(self) -> dict:
+        """What all problems share, as `solve` takes it."""
+        names = ("fit_intercept", "intercept_penalty")
+        return {name: getattr(self, name) for name in names} | {"noise": self.noise_}
+
+    def _choose(self, folds: list[dict]) -> None:
         """Set the results and the choice."""
-        self.scores_ = np.stack([fold.scores for fold in folds], axis=-1)
+        self.scores_ = np.stack([fold["scores"] for fold in folds], axis=-1)
         candidates = list(product(self.Cs_.tolist(), self.radii_.tolist()))
         scores = self.scores_.transpose(1, 0, 2).reshape(len(candidates), -1)
         self.cv_results_ = _results(candidates, scores, folds)
@@ -284,9 +282,6 @@ class RobustLinearSVCCV(LinearClassifier):
         shared = {name: getattr(self, name) for name in names}
         return RobustLinearSVC(**shared | {"noise": self.noise_, "verbose": 0})
 
-    def _trained_radius(self):
-        return self.best_estimator_._trained_radius()
-
     def _route(self, sample_weight, radius, params):
         """Metadata for splitter and scorer, as a `Bunch` of dicts."""
         if get_config()["enable_metadata_routing"]:
@@ -319,12 +314,11 @@ class RobustLinearSVCCV(LinearClassifier):
         return router
 
 
-def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:
+def _results(candidates: list, scores: np.ndarray, folds: list[dict]) -> dict:
     """`cv_results_` as `GridSearchCV` has it."""
     table: dict = {}
-    kinds = {"fit_time": "fit_seconds", "score_time": "score_seconds"}
-    for name, attribute in kinds.items():
-        seconds = np.stack([getattr(fold, attribute).T.ravel() for fold in folds])
+    for name in ("fit_time", "score_time"):
+        seconds = np.stack([fold[name].T.ravel() for fold in folds])
         table[f"mean_{name}"] = seconds.mean(axis=0)
         table[f"std_{name}"] = seconds.std(axis=0)
     for name, values in zip(("C", "radius"), np.array(candidates).T, strict=True):
@@ -337,18 +331,3 @@ def _results(candidates: list, scores: np.ndarray, folds: list[Fold]) -> dict:
     worst = np.where(np.isnan(means), np.nanmin(means, initial=0.0) - 1, means)
     table["rank_test_score"] = rankdata(-worst, method="min").astype(np.int32)
     return table
-
-
-def _open_points(folds: list[Fold], tol: float) -> list[Warning]:
-    """One warning for all models of which the tolerance was not proven."""
-    left = np.array([~fold.converged for fold in folds])
-    if not left.any():
-        return []
-    worst = np.array([fold.gaps for fold in folds])[left].max()
-    return [
-        convergence_warning(
-            f"Not converged: tol={tol:.2e} is not proven of {left.sum()} of "
-            f"{left.size} models, relative gaps up to {worst:.2e} without their "
-            "rounding; raise max_iter, or tol where rounding forbids more."
-        )
-    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -16,22 +15,11 @@ from wideberth.estimators.one_vs_rest import (
     scaled_radius,
 )
 from wideberth.estimators.training_data import InMemory
-from wideberth.path import Path, follow, prepare_path
+from wideberth.path import Path, follow
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 
-__all__ = ["Fold", "robust_accuracy", "run_fold"]
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Scores of every model, and what it took; arrays of shape (n_radii, n_Cs)."""
-
-    scores: np.ndarray
-    fit_seconds: np.ndarray
-    score_seconds: np.ndarray
-    converged: np.ndarray
-    gaps: np.ndarray
+__all__ = ["robust_accuracy", "run_fold"]
 
 
 def robust_accuracy(radius, model, X, y) -> float:
@@ -41,15 +29,28 @@ def robust_accuracy(radius, model, X, y) -> float:
 
 def run_fold(
     search, data: InMemory, number: int, train, test, params: dict, seed: int
-) -> Fold:
-    """Train on `train` along C and radius, score every model on `test`."""
+) -> dict[str, np.ndarray]:
+    """Train on `train` along C and radius, score every model on `test`.
+
+    Returns scores of every model, and what it took; arrays of shape (n_radii, n_Cs).
+    """
     started = time.perf_counter()
     part = data.take(np.asarray(train))
-    problems = OneVsRest.of(part.labels, part.totals, search.class_weight)
-    weights = problems.weights(part.numbers, part.weights)
+    problems = OneVsRest.of(part, search.class_weight)
     paths = [
-        _path(search, part, weights, signs, seed)
-        for signs in problems.signs(part.numbers)
+        follow(
+            part.X,
+            Cs=search.Cs_,
+            radii=search.radii_,
+            solver=search.solver,
+            screening=search.screening,
+            limits=(search.tol, search.max_iter, None, None),
+            random_state=seed,
+            proofs=False,
+            **problems.stated(part, k),
+            **search._stated(),
+        )
+        for k in problems.positives
     ]
     rest = data.take(np.asarray(test))
     params = {
@@ -69,13 +70,13 @@ def run_fold(
         best, taken = np.nanmax(scores), time.perf_counter() - started
         report = f"{scores.size} models, best score {best:.4f}, {taken:.1f} s"
         _tell(search, number, report)
-    return Fold(
-        scores,
-        sum(path.seconds for path in paths),  # type: ignore[arg-type]
-        seconds,
-        np.all([path.converged for path in paths], axis=0),
-        np.max([path.relative_gaps for path in paths], axis=0),
-    )
+    return {
+        "scores": scores,
+        "fit_time": np.sum([path.seconds for path in paths], axis=0),
+        "score_time": seconds,
+        "converged": np.all([path.converged for path in paths], axis=0),
+        "gaps": np.max([path.relative_gaps for path in paths], axis=0),
+    }
 
 
 def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
@@ -114,28 +115,6 @@ def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
         values = decision_values(X, *flat).reshape(X.shape[0], -1, n_problems)
         for j in range(values.shape[1]):
             yield values[:, j, 0] if n_problems == 1 else values[:, j]
-
-
-def _path(search, part: InMemory, weights, signs: np.ndarray, seed: int) -> Path:
-    """The path of one binary problem."""
-    found, sequence, units = prepare_path(
-        part.X,
-        signs,
-        Cs=search.Cs_,
-        radii=search.radii_,
-        radius=part.radii,
-        solver=search.solver,
-        screening=search.screening,
-        limits=(search.tol, search.max_iter, None, None),
-        random_state=seed,
-        proofs=False,
-        noise=search.noise_,
-        fit_intercept=search.fit_intercept,
-        intercept_penalty=search.intercept_penalty,
-        sample_weight=weights,
-    )
-    follow(found, sequence, units)
-    return found
 
 
 def _tell(search, number: int, text: str) -> None:

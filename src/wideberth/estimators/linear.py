@@ -1,4 +1,7 @@
-"""What the linear classifiers of this package share: prediction, radii and noise."""
+"""What the linear classifiers of this package share: prediction, certificates, noise.
+
+`CertifiedMixin` has the certificates of `certify` as methods; pipelines take it too.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,103 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
-from wideberth.estimators.certified import CertifiedMixin
 from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.estimators.training_data import dispatched
+from wideberth.estimators.training_data import dispatched, read_rows
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
-from wideberth.problem.labels import class_labels
+from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
-from wideberth.problem.validation import refuse_chunks, refuse_text
+from wideberth.problem.validation import check_per_sample
 
-__all__ = ["LinearClassifier"]
+__all__ = ["CertifiedMixin", "LinearClassifier"]
+
+
+class CertifiedMixin:
+    """What a fitted model promises about samples that are off; see `certify`."""
+
+    def certified_radius(self, X) -> np.ndarray:
+        """Return how far each sample may move before its prediction can change.
+
+        Exact, in units of the noise shape: with `noise="l2"` a Euclidean distance, with
+        per-feature scales a distance after division by them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Infinite where no noise of this shape can change the prediction.
+        """
+        values, _, coef, noise = self._judge(X)
+        return certify.certified_radius(values, coef, noise)
+
+    def robust_score(self, X, y, radius=None, sample_weight=None) -> float:
+        """Return the accuracy under the worst perturbation of every sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            True labels; those that are not in `classes_` count as wrong.
+        radius : float, dict or array of shape (n_samples,), optional
+            How far samples may be off; by default as far as in training. A model
+            that was trained with one radius per sample asks for them.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            The share of samples that every move within the radius leaves right.
+        """
+        values, classifier, coef, noise = self._judge(X)
+        labels = class_numbers(y, classifier.classes_, len(values))
+        radii = classifier._radii(y, radius)
+        known = np.maximum(labels, 0)
+        right = certify.robust_correct(values, known, coef, radii, noise)
+        weights = None
+        if sample_weight is not None:
+            weights = check_per_sample(sample_weight, len(values), "sample_weight")
+            if not weights.any():
+                raise ValueError("sample_weight is 0 for every sample; give some > 0.")
+        return float(np.average(right & (labels >= 0), weights=weights))
+
+    def worst_case(self, X, y, radius=None) -> np.ndarray:
+        """Return the perturbation of each sample that hurts most.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            True labels, all of them in `classes_`.
+        radius : float, dict or array of shape (n_samples,), optional
+            How far samples may be off; by default as far as in training. A model
+            that was trained with one radius per sample asks for them.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            To be added to X.
+        """
+        values, classifier, coef, noise = self._judge(X)
+        labels = class_numbers(y, classifier.classes_, len(values))
+        if labels.min(initial=0) < 0:
+            unknown = host(y)[labels < 0][0]
+            raise ValueError(
+                f"y holds the label {unknown!s}, unknown to this model; its classes "
+                f"are {classifier.classes_.tolist()}."
+            )
+        radii = classifier._radii(y, radius)
+        return certify.worst_case(values, labels, coef, radii, noise)
+
+    def _judge(self, X) -> tuple:
+        """Decision values of samples, and what `_robust_model` returns."""
+        values = host(self.decision_function(X))  # type: ignore[attr-defined]
+        return values, *self._robust_model()
+
+    def _robust_model(self) -> tuple[LinearClassifier, np.ndarray, object]:
+        """The fitted classifier, and its weights and noise shape in units of X."""
+        raise NotImplementedError
 
 
 class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
@@ -41,7 +132,8 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:
-            X, dtypes = _read_rows(X), [np.float64, np.float32]
+            X = X if is_dask(X) else read_rows(X, "prediction")
+            dtypes = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
@@ -120,7 +212,13 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
     def _trained_radius(self):
         """The number or dict trained with; None where every sample had its own."""
-        raise NotImplementedError
+        model = getattr(self, "best_estimator_", self)
+        if not hasattr(model, "radius_"):
+            raise ValueError(
+                "radius must be given: this model was saved by a version that did not "
+                "keep the radius it was trained with. Give radius=... ."
+            )
+        return model.radius_
 
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""
@@ -149,13 +247,3 @@ def _check_same_place(X, model, method: str) -> None:
         except ImportError:  # scikit-learn before 1.8
             return
         check_same_namespace(X, model, attribute="coef_", method=method)
-
-
-def _read_rows(X):
-    """Rows to predict, less what scikit-learn would misread: paths, masks, text."""
-    if is_dask(X):
-        return X
-    refuse_chunks(X, "prediction")
-    X = host(X) if is_foreign(X) else X
-    refuse_text(X)
-    return X

@@ -60,10 +60,11 @@ class OneVsRest:
     present: np.ndarray
 
     @classmethod
-    def of(cls, labels: np.ndarray, totals: np.ndarray, class_weight) -> OneVsRest:
-        """Problems of labels with these total weights, and a classifier's parameter."""
-        factors = _class_factors(class_weight, labels, totals)
-        present = totals * factors > 0
+    def of(cls, data, class_weight) -> OneVsRest:
+        """Problems of `InMemory` or `InChunks`, under a classifier's parameter."""
+        labels = data.labels
+        factors = _class_factors(class_weight, labels, data.totals)
+        present = data.totals * factors > 0
         if present.sum() < 2:
             shown = ", ".join(map(str, labels[:5].tolist()))
             raise ValueError(
@@ -84,22 +85,26 @@ class OneVsRest:
         places = np.flatnonzero(self.present).tolist()
         return places[1:] if len(places) == 2 else places
 
-    def signs(self, numbers: np.ndarray) -> list[np.ndarray]:
-        """−1 and +1 for each problem, for samples with these places in `labels`."""
-        return [np.where(numbers == k, 1.0, -1.0) for k in self.positives]
+    def stated(self, data, positive: int) -> dict:
+        """What `solve` takes for the label at this place against the rest, in memory.
 
-    def weights(self, numbers: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
-        """Factors on C of samples: their own times that of their class."""
-        if np.all(self.factors == 1):
-            return sample_weight
-        return sample_weight * self.factors[numbers]
+        A weight is the sample's own times the factor of its class.
+        """
+        weights = data.weights
+        if not np.all(self.factors == 1):
+            weights = weights * self.factors[data.numbers]
+        return {
+            "y": np.where(data.numbers == positive, 1.0, -1.0),
+            "sample_weight": weights,
+            "radius": radii_of(data.radius, data.y),
+        }
 
 
 def fit_one_vs_rest(model, data) -> list[Warning]:
     """Fit a `RobustLinearSVC` in place to `InMemory` or `InChunks`; return warnings."""
     check_jobs(model.n_jobs)
     notes = unknown_classes(model.class_weight, data.radius, data.labels)
-    problems = OneVsRest.of(data.labels, data.totals, model.class_weight)
+    problems = OneVsRest.of(data, model.class_weight)
     noise, starts = model._noise(), _starts(model, problems, data)
     seeds = check_random_state(model.random_state).randint(2**31, size=len(data.labels))
     deadline = None
@@ -171,33 +176,28 @@ def _starts(model, problems: OneVsRest, data) -> list:
 
 def _keep(model, solutions: list[Solution], problems: OneVsRest, y) -> None:
     """Set the fitted attributes; those per sample where the labels `y` are at hand."""
-    proofs = [solution.certificate for solution in solutions]
     model.classes_ = problems.classes
     model.coef_ = np.vstack([solution.w for solution in solutions])
     model.intercept_ = np.array([solution.b for solution in solutions])
-    model.objective_ = np.array([proof.primal for proof in proofs])
-    model.dual_gap_ = np.array([proof.gap for proof in proofs])
-    model.relative_gap_ = np.array([proof.relative_gap for proof in proofs])
+    model.objective_ = np.array([solution.primal for solution in solutions])
+    model.dual_gap_ = np.array([solution.gap for solution in solutions])
+    model.relative_gap_ = np.array([solution.relative_gap for solution in solutions])
     model.converged_ = np.array([solution.converged for solution in solutions])
     model.n_iter_ = np.array([solution.n_iter for solution in solutions])
-    model.screening_ = [_screening(solution) for solution in solutions]
+    model.screening_ = [
+        {
+            "removed": solution.counts[2] / sum(solution.counts),
+            "saturated": solution.counts[1] / sum(solution.counts),
+            "trace": solution.trace,
+            "converged": solution.converged,
+        }
+        for solution in solutions
+    ]
     vars(model).pop("support_", None)
     vars(model).pop("dual_coef_", None)
     if y is not None:
         positives = problems.labels[problems.positives].tolist()
         model.support_, model.dual_coef_ = _support(solutions, positives, y)
-
-
-def _screening(solution: Solution) -> dict:
-    """What screening could decide about the samples of one problem."""
-    free, saturated, removed = solution.counts
-    n = free + saturated + removed
-    return {
-        "removed": removed / n,
-        "saturated": saturated / n,
-        "trace": solution.trace,
-        "converged": solution.converged,
-    }
 
 
 def _support(solutions: list[Solution], positives: list, y: np.ndarray) -> tuple:

@@ -18,8 +18,6 @@ stays missing when noise moves the others, so such a row moves in fewer directio
 U treats features apart (every shape but a covariance), Ω of the weights that are left
 is at most Ω of all of them, and what is certified for a complete row holds for it.
 With correlated noise it need not: there, missing cells are refused.
-
-Public: `RobustPipeline`, `make_robust_pipeline`, and `carry_noise` beneath them.
 """
 
 from __future__ import annotations
@@ -32,8 +30,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from wideberth.data.opening import is_scaled
 from wideberth.estimators.affine import linear_map
-from wideberth.estimators.certified import CertifiedMixin
-from wideberth.estimators.linear import LinearClassifier
+from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import align_noise, as_shape, is_covariance

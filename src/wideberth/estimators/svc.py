@@ -198,21 +198,12 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     @with_callbacks
     def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
-        """Fit in place; return the warnings to issue."""
         notes = fit_one_vs_rest(self, training_data(self, X, y, sample_weight, radius))
         for name, value in vars(self).items() if dispatched(X) else ():
             fitted = name.endswith("_") and isinstance(value, np.ndarray)
             if fitted and value.dtype.kind in "biuf":
                 setattr(self, name, like(value, X))
         return notes
-
-    def _trained_radius(self):
-        if not hasattr(self, "radius_"):
-            raise ValueError(
-                "radius must be given: this model was saved by a version that did not "
-                "keep the radius it was trained with. Give radius=... ."
-            )
-        return self.radius_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

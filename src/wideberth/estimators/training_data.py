@@ -42,6 +42,7 @@ __all__ = [
     "binary_problems",
     "dispatched",
     "read_data",
+    "read_rows",
     "training_data",
 ]
 
@@ -91,20 +92,12 @@ class InMemory:
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
-        return solve(
-            self.X,
-            self._beside(np.where(self.numbers == positive, 1.0, -1.0)),
-            sample_weight=self._beside(problems.weights(self.numbers, self.weights)),
-            radius=self._beside(radii_of(self.radius, self.y)),
-            quiet=True,
-            **options,
-        )
-
-    def _beside(self, values):
-        """Values per sample where the rows are; other values as they are."""
-        if not is_foreign(self.X) or np.ndim(values) == 0:
-            return values
-        return like(np.ascontiguousarray(values), self.X)
+        stated = problems.stated(self, positive)
+        if is_foreign(self.X):  # what is per sample goes where the rows are
+            for name, values in stated.items():
+                if np.ndim(values) > 0:
+                    stated[name] = like(np.ascontiguousarray(values), self.X)
+        return solve(self.X, **stated, **options, quiet=True)
 
 
 def binary_problems(model, data: InMemory) -> list[Problem]:
@@ -112,18 +105,12 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
 
     In the order of `coef_`; with the noise trained against, and the radius of `data`.
     """
-    problems = OneVsRest.of(data.labels, data.totals, model.class_weight)
+    problems = OneVsRest.of(data, model.class_weight)
+    intercept = model.intercept_penalty if model.fit_intercept else None
+    options = {"C": model.C, "noise": model.noise_, "intercept": intercept}
     return [
-        Problem.from_data(
-            data.X,
-            signs,
-            C=model.C,
-            radius=radii_of(data.radius, data.y),
-            noise=model.noise_,
-            sample_weight=problems.weights(data.numbers, data.weights),
-            intercept=model.intercept_penalty if model.fit_intercept else None,
-        )
-        for signs in problems.signs(data.numbers)
+        Problem.from_data(data.X, **problems.stated(data, k), **options)
+        for k in problems.positives
     ]
 
 
@@ -193,6 +180,14 @@ def dispatched(X) -> bool:
     return get_config()["array_api_dispatch"] and is_foreign(X)
 
 
+def read_rows(X, who: str):
+    """Rows in memory, less what scikit-learn would misread: paths, masks, text."""
+    refuse_chunks(X, who)
+    X = host(X) if is_foreign(X) else X
+    refuse_text(X)
+    return X
+
+
 def read_data(model, X, y, stay: bool = False) -> tuple:
     """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
 
@@ -200,12 +195,8 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
     objects become what they are, and an array of another library that does not `stay`
     there becomes one of NumPy.
     """
-    refuse_chunks(X, type(model).__name__)
-    if stay:
-        dtypes = [namespace(X).float64, namespace(X).float32]
-    else:
-        X, dtypes = host(X) if is_foreign(X) else X, [np.float64, np.float32]
-        refuse_text(X)
+    xp = namespace(X) if stay else np
+    X = X if stay else read_rows(X, type(model).__name__)
     if y is not None:
         labels, n = as_array(y, "y"), _num_samples(X)
         if labels.shape[:1] != (n,):
@@ -215,6 +206,8 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
             )
         y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
         y = labels if is_foreign(y) else y
-    X, y = validate_data(model, X, y, accept_sparse="csr", dtype=dtypes)
+    X, y = validate_data(
+        model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
+    )
     check_classification_targets(y)
     return X, y

@@ -34,9 +34,9 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
-from wideberth.problem.feature_names import feature_names, float_array, own_names
+from wideberth.problem.feature_names import feature_names, own_names
 from wideberth.problem.noise import Noise, as_shape
-from wideberth.problem.validation import check_number, check_per_sample
+from wideberth.problem.validation import check_number, check_per_sample, float_array
 
 __all__ = [
     "radius_from_imputations",
@@ -89,11 +89,11 @@ def radius_from_std(
     >>> round(radius_from_std(0.1, n_features=30, covers="sample"), 3)
     0.662
     """
-    confidence = _check_confidence(confidence)
+    confidence, covers = _check_confidence(confidence), _check_covers(covers)
     std = check_per_sample(std, np.size(std), "std").reshape(np.shape(std))
     n_features = int(check_number(n_features, "n_features", whole=True))
     shape = as_shape(noise, n_features, own_names(noise))
-    if _check_covers(covers) == "margin":
+    if covers == "margin":
         quantile = max(stats.norm.ppf(confidence), 0.0)
     elif shape.order == np.inf:
         quantile = stats.norm.ppf(0.5 * (1 + confidence ** (1 / n_features)))
@@ -219,7 +219,14 @@ def radius_from_imputations(
     array of shape (n_samples,)
         0 for samples in which nothing was missing.
     """
-    tables, names = _read_imputations(imputations)
+    given, names = _read_tables(imputations, "imputations", "imputation")
+    shapes = sorted({table.shape for table in given})
+    if len(shapes) > 1 or len(shapes[0]) != 2:
+        raise ValueError(
+            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
+            "tables of the same shape (n_samples, n_features)."
+        )
+    tables = np.stack(given)
     m, n, d = tables.shape
     quantile = _check_confidence(quantile, "quantile")
     k = ceil(Fraction(repr(quantile)) * (m + 1))  # of 0.9, not of its nearest double
@@ -257,18 +264,6 @@ def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:
                 "measured once says nothing of its noise."
             )
     return groups, names
-
-
-def _read_imputations(imputations) -> tuple[np.ndarray, list | None]:
-    """Completed tables as one array, and the names of the features, if any."""
-    tables, names = _read_tables(imputations, "imputations", "imputation")
-    shapes = sorted({table.shape for table in tables})
-    if len(shapes) > 1 or len(shapes[0]) != 2:
-        raise ValueError(
-            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
-            "tables of the same shape (n_samples, n_features)."
-        )
-    return np.stack(tables), names
 
 
 def _read_tables(tables, name: str, each: str) -> tuple[list[np.ndarray], list | None]:

@@ -22,14 +22,12 @@ certificate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from wideberth.problem.limits import EPS, MOST_STEPS
 from wideberth.problem.rows import gamma
 
-__all__ = ["INPUT_ROUNDING", "Axes", "factor_of", "principal_axes"]
+__all__ = ["INPUT_ROUNDING", "factor_of", "principal_axes"]
 
 #: Largest eigenvalue that counts as none, in d·ε times the largest one: a choice,
 #: several times what eigh leaves where there should be 0.
@@ -37,18 +35,6 @@ _RANK = 4.0
 #: Largest departure of a matrix from a covariance, as a share of its largest entry or
 #: eigenvalue: a choice, by which one that was printed with eight digits is still one.
 INPUT_ROUNDING = 1e-8
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Principal axes Q and scales τ ≥ 0 of an ellipsoid, and how exact they are."""
-
-    directions: np.ndarray
-    scales: np.ndarray
-    #: Bound T: turning rows to Q and weights back changes ⟨w,x⟩ by at most T‖w‖‖x‖.
-    rotation_error: float
-    #: Bound H: |‖τ∘v‖ − Ω(w)| ≤ H‖v‖ for the weights w that v is turned back to.
-    support_error: float
 
 
 def factor_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
@@ -154,14 +140,18 @@ def _two_sum(a, b) -> tuple[np.ndarray, np.ndarray]:
     return total, (a - (total - other)) + (b - other)
 
 
-def principal_axes(factor: np.ndarray, error: float) -> Axes:
-    """Axes and scales of Ω(w) = ‖Fᵀw‖, itself known up to `error`·‖w‖.
+def principal_axes(
+    factor: np.ndarray, error: float
+) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Axes Q and scales τ of Ω(w) = ‖Fᵀw‖, itself known up to `error`·‖w‖; T and H.
 
-    Singular values at or below max(d,k)·ε times the largest count as none.
+    Turning rows to Q and weights back changes ⟨w,x⟩ by at most T‖w‖‖x‖, and for the
+    weights w that v is turned back to, |‖τ∘v‖ − Ω(w)| ≤ H‖v‖. Singular values at or
+    below max(d,k)·ε times the largest count as none.
     """
     d, k = factor.shape
     if not factor.any():
-        return Axes(np.eye(d), np.zeros(d), 0.0, error)
+        return np.eye(d), np.zeros(d), 0.0, error
     unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max())[1]))
     scaled = factor / unit
     Q, lengths, other = np.linalg.svd(scaled, full_matrices=k < d)
@@ -178,7 +168,7 @@ def principal_axes(factor: np.ndarray, error: float) -> Axes:
     support += once * (float(lengths[0]) + support)
     # Rows and the weights turned back are each off once; half as much again on top
     # leaves room for the second order, and for the rounding of these bounds.
-    return Axes(Q, unit * scales, 2.5 * once, 1.25 * (unit * support + error))
+    return Q, unit * scales, 2.5 * once, 1.25 * (unit * support + error)
 
 
 def _departure(Q: np.ndarray) -> float:

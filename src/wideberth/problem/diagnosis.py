@@ -29,34 +29,23 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
     columns = columns[columns > 0]
     spread = float(columns.max() / columns.min()) if columns.size else 1.0
     span = float(weights.max() / weights.min()) if weights.size else 1.0
-    largest = float(columns.max(initial=0.0)) * presolved.units.sigma
+    largest = float(columns.max(initial=0.0)) * presolved.sigma
     widest = float(problem.radii.max()) if presolved.cut is None else np.inf
     radius = presolved.cut or presolved.radius(widest)
     faint = float(weights.sum()) / problem.intercept if problem.intercept else 0.0
-    factor, words = max(
-        (
-            spread,
-            f"the features of X differ in size by a factor of {spread:.1e}: scale them "
-            "to similar size",
-        ),
-        (
-            span,
-            f"sample_weight spans a factor of {span:.1e}: bring the weights closer "
-            "together",
-        ),
-        (
-            widest,
-            f"radius reaches {radius:.1e} beside entries of X up to {largest:.1e}: "
-            "lower the largest radius",
-        ),
-        (
-            faint,
-            f"intercept_penalty is {faint:.1e} times smaller than the weights: choose "
-            "0, a free intercept",
-        ),
-        (blur(problem.noise), BLURRED),
-        (push, f"C·sample_weight·‖x‖² reaches {push:.1e}: lower C, or scale X down"),
-    )
+    causes = {
+        f"the features of X differ in size by a factor of {spread:.1e}: scale them to "
+        "similar size": spread,
+        f"sample_weight spans a factor of {span:.1e}: bring the weights closer "
+        "together": span,
+        f"radius reaches {radius:.1e} beside entries of X up to {largest:.1e}: lower "
+        "the largest radius": widest,
+        f"intercept_penalty is {faint:.1e} times smaller than the weights: choose 0, a "
+        "free intercept": faint,
+        BLURRED: blur(problem.noise),
+        f"C·sample_weight·‖x‖² reaches {push:.1e}: lower C, or scale X down": push,
+    }
+    factor, words = max((factor, words) for words, factor in causes.items())
     if factor * EPS < PROVABLE:  # of float64's digits it leaves those of a proof
         return "raise tol, or scale the features of X"
     return words

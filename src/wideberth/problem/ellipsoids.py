@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from wideberth.problem.covariance import factor_of, principal_axes
 from wideberth.problem.feature_names import (
     check_covariance,
-    check_scales,
     labelled_covariance,
     labelled_rows,
 )
@@ -27,14 +26,19 @@ class Ellipsoid(Noise):
     name = "ellipsoid"
     smooth = True
 
-    def __init__(self, scales: np.ndarray, *, rotation_error=0.0, support_error=0.0):
-        names, values = labelled_rows(scales)
+    def __init__(self, scales: np.ndarray, rotation_error=0.0, support_error=0.0):
+        names, self.scales = labelled_rows(scales)
         if names is not None:
             raise ValueError(
                 "scales are labelled by feature names, which an Ellipsoid does not "
                 "know; give them as noise= itself, where X has these columns."
             )
-        self.scales = check_scales(values)
+        bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
+        if bad.size:
+            raise ValueError(
+                f"noise scales must be finite and non-negative; scale {bad[0]} is "
+                f"{self.scales.flat[bad[0]]}."
+            )
         self._squares = self.scales**2
         self.rotation_error, self.support_error = rotation_error, support_error
 
@@ -82,15 +86,11 @@ class Ellipsoid(Noise):
 
     @property
     def magnitude(self):
-        exponent = np.frexp(self.lipschitz(self.scales.size))[1]
-        return power_of_two(exponent)
+        return power_of_two(np.frexp(self.lipschitz(self.scales.size))[1])
 
     def divided(self, factor):
-        errors = {
-            "rotation_error": self.rotation_error,
-            "support_error": self.support_error / factor,
-        }
-        return Ellipsoid(self.scales / factor, **errors)
+        errors = self.rotation_error, self.support_error / factor
+        return Ellipsoid(self.scales / factor, *errors)
 
     def degrees(self, n_features):
         return int(np.count_nonzero(self.scales))
@@ -173,15 +173,10 @@ class Correlated(Noise):
         return shape
 
     def _set(self, factor: np.ndarray, error: float, names) -> None:
-        axes = principal_axes(factor, error)
-        self.factor, self.axes, self.feature_names = factor, axes.directions, names
-        errors = {
-            "rotation_error": axes.rotation_error,
-            "support_error": axes.support_error,
-        }
-        self._principal = Ellipsoid(axes.scales, **errors)
-        self.rotation_error = axes.rotation_error
-        self.support_error = axes.support_error
+        self.axes, scales, *errors = principal_axes(factor, error)
+        self.rotation_error, self.support_error = errors
+        self.factor, self.feature_names = factor, names
+        self._principal = Ellipsoid(scales, *errors)
 
     def reordered(self, order: np.ndarray) -> Correlated:
         """The same noise with its features in another order, and without names."""

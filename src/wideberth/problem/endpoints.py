@@ -11,8 +11,6 @@ One point in A: closed form. Otherwise t* is bracketed: any α ∈ A bounds it f
 and any direction w from below (the t at which min_{α∈A} ⟨w,d(α)⟩ − tΩ(w)s(α) vanishes,
 a knapsack solved by one sort). The pairs come from accelerated projected gradient
 descent on ½dist(d(α), tsU)² over A, t following the lower bound.
-
-Public: `critical_scale`, `critical_radius`, `is_null`, `saturation_scale`, `Bracket`.
 """
 
 from __future__ import annotations
@@ -151,13 +149,9 @@ def saturation_scale(problem: Problem) -> float:
     0 otherwise (a path then starts by a rule of its own).
     """
     push = float((problem.weights * problem.rows.norms() ** 2).max())
-    if 0 < push < np.inf:  # margins of about 1 lose no digits beside 1
-        unit = 2.0 ** -np.frexp(push)[1]
-        return unit * _saturation(problem.with_weights(unit * problem.weights))
-    return _saturation(problem)
-
-
-def _saturation(problem: Problem) -> float:
+    # Margins of about 1 lose no digits beside 1.
+    unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
+    problem = problem.with_weights(unit * problem.weights)
     full = problem.dual_at(problem.weights)
     used = problem.weights > 0
     margins = problem.robust_margins(full.w, full.b)
@@ -169,7 +163,7 @@ def _saturation(problem: Problem) -> float:
         largest = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
     else:
         largest = margins[used].max(initial=-np.inf)
-    return float(1 / largest) if largest > 0 else float("inf")
+    return float(unit / largest) if largest > 0 else float("inf")
 
 
 def critical_scale(

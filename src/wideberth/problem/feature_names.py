@@ -12,14 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from wideberth.problem.covariance import INPUT_ROUNDING
-from wideberth.problem.validation import real_array
+from wideberth.problem.validation import float_array
 
 __all__ = [
     "aligned",
     "check_covariance",
-    "check_scales",
     "feature_names",
-    "float_array",
     "labelled_covariance",
     "labelled_rows",
     "matched",
@@ -107,23 +105,6 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
         twice = [label for place, label in enumerate(labels) if places[label] != place]
         raise ValueError(f"noise names {_listed(twice)} more than once; give one each.")
     return np.array([places[name] for name in names], dtype=np.intp)
-
-
-def float_array(values, name: str) -> np.ndarray:
-    """Real numbers as a float64 array."""
-    return real_array(values, name).astype(np.float64, copy=False)
-
-
-def check_scales(noise) -> np.ndarray:
-    """Noise scales: finite and non-negative."""
-    scales = float_array(noise, "noise")
-    bad = np.flatnonzero(~(np.isfinite(scales) & (scales >= 0)))
-    if bad.size:
-        raise ValueError(
-            f"noise scales must be finite and non-negative; scale {bad[0]} is "
-            f"{scales.flat[bad[0]]}."
-        )
-    return scales
 
 
 def check_covariance(noise: np.ndarray) -> np.ndarray:

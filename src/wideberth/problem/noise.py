@@ -1,16 +1,14 @@
-"""Shapes of feature noise, and what users may give for them.
-
-Public: the shapes `L2`, `Linf`, `L1`, `Ellipsoid` and `Correlated`, and `Noise`,
-the base of all; `as_noise` for the shapes a `Problem` can hold, `as_shape` for all of
-them; `align_noise` and `is_covariance` for what users give.
-"""
+"""Shapes of feature noise, what users may give for them, and noise of all samples."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from wideberth.problem.ellipsoids import Correlated, Ellipsoid, ellipsoid_of
 from wideberth.problem.feature_names import aligned, matched
+from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
 __all__ = [
@@ -20,6 +18,7 @@ __all__ = [
     "Ellipsoid",
     "Linf",
     "Noise",
+    "SharedNoise",
     "align_noise",
     "as_noise",
     "as_shape",
@@ -106,6 +105,32 @@ class L1(_NormBall):
         levels = (np.cumsum(descending) - s) / np.arange(1, d.size + 1)
         theta = levels[np.flatnonzero(descending >= levels)[-1]]
         return np.clip(d, -theta, theta)
+
+
+@dataclass(frozen=True)
+class SharedNoise:
+    """How far each sample may move: within ρ_i U, one shape for all (theory §1, §8)."""
+
+    shape: Noise
+    radii: np.ndarray
+
+    def supports(self, w: np.ndarray):
+        """κ_i(w) = ρ_i Ω(w) of every sample: the most that moving it changes ⟨w,x⟩."""
+        return self.radii * self.shape.support(w)
+
+    def lipschitz(self, n_features: int):
+        """L_i of every sample: the largest κ_i(w) over ‖w‖₂ ≤ 1."""
+        return self.radii * self.shape.lipschitz(n_features)
+
+    def total(self, alpha) -> float:
+        """s = Σα_iρ_i, so that Σα_iκ_i(w) = sΩ(w)."""
+        return accurate_sum(alpha * self.radii)
+
+    def select(self, rows) -> SharedNoise:
+        """The noise of some samples; one radius for all stays one number."""
+        radii = self.radii
+        one = isinstance(radii, np.ndarray) and radii.strides == (0,) and radii.size
+        return SharedNoise(self.shape, radii[0] if one else radii[rows])
 
 
 def _norm(v: np.ndarray, order: float) -> float:

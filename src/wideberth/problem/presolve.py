@@ -1,11 +1,19 @@
 """Presolve: an exact change of problem, and the way back for whatever is found.
 
-`presolve` turns what a user states into what solvers are good at, by a chain of steps;
-each knows how points of the one problem are points of the other (`Presolved`):
+`presolve` turns what a user states into what solvers are good at; `Presolved` knows how
+points of the one problem are points of the other:
 
 * *Axes.* Correlated noise is noise of one level per feature in its principal axes. How
   far those are from exact is part of every certificate (`covariance.py`).
-* *Units.* Rows, radii, weights and noise are multiplied by powers of two (`units.py`).
+* *Units.* With x_i = σx_i', ρ_i = σρ_i' and w = w'/σ every robust margin stays what it
+  is, and
+
+      σ²P(w,b) = ½‖w'‖² + ½(σ²λ_b)b² + Σ (σ²c_i) [1 − ψ_i(w,b)]_+
+
+  is the problem of (x', ρ', σ²c, σ²λ_b), with the dual point α' = σ²α and all values σ²
+  times as large (theory §1: Ω is homogeneous). For σ a power of two nothing is rounded
+  on the way there or back, so a certificate of the one is a certificate of the other.
+  Noise scales τ may be divided by a power of two that the radii take on.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
@@ -17,8 +25,10 @@ Data of usual size is left as it is, uncopied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +36,15 @@ import scipy.sparse as sp
 
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
+from wideberth.problem.limits import (
+    CACHED_ENTRIES,
+    FEW_FEATURES,
+    MOSTLY_ZERO,
+    power_of_two,
+)
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
-from wideberth.problem.rows import DenseRows
-from wideberth.problem.units import EXTREME, USUAL, Step, Units, in_units
+from wideberth.problem.rows import DenseRows, as_rows
 from wideberth.problem.validation import measured_data, read_intercept
 
 if TYPE_CHECKING:
@@ -49,71 +63,65 @@ __all__ = [
     "to_csr",
 ]
 
-
-_SAME_UNITS = Units()
-
-
-# -- steps, and the chain of them ----------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Axes(Step):
-    """Rows turned to orthonormal axes."""
-
-    axes: np.ndarray
-
-    def inward(self, w, b, alpha):
-        return self.axes.T @ w, b, alpha
-
-    def outward(self, w, b, alpha):
-        return self.axes @ w, b, alpha
+#: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
+#: proof: sums of fourth powers of such numbers stay within float64.
+USUAL = 2.0**30
+#: Reciprocal of the least weight, and largest radius in units of the largest entry of
+#: X, that are used as they are; proof: w is about as small as c‖x‖, and neither its
+#: square nor that of the radius, times a weight of usual size, leaves float64.
+EXTREME = 2.0**200
+#: Largest Σc_i, largest λ_b and reciprocal of the least λ_b: a hundredth of the largest
+#: float64, since values are sums of a few such terms.
+_LARGEST = float(np.finfo(np.float64).max) / 100
 
 
-@dataclass(frozen=True)
-class Span(Step):
-    """Rows in an orthonormal basis of their span."""
-
-    expand: Callable[[np.ndarray], np.ndarray]
-
-    def outward(self, w, b, alpha):
-        return self.expand(w), b, alpha
+def _unchanged(w: np.ndarray) -> np.ndarray:
+    return w
 
 
 @dataclass(frozen=True)
 class Presolved:
     """A problem to solve, and what brings answers back to the problem as given.
 
-    `cut` is the largest radius given, where it was cut down.
+    Rows were divided by σ and noise scales by `stretch`, both powers of two; before
+    that, `turned` and `turned_back` are weights in the basis that the rows were turned
+    to, and again in that of the features. `cut` is the largest radius given, where it
+    was cut down.
     """
 
     problem: Problem
-    steps: tuple[Step, ...] = ()
-    units: Units = _SAME_UNITS
+    sigma: float = 1.0
+    stretch: float = 1.0
+    turned: Callable[[np.ndarray], np.ndarray] = _unchanged
+    turned_back: Callable[[np.ndarray], np.ndarray] = _unchanged
     cut: float | None = None
+
+    @property
+    def same(self) -> bool:
+        """Whether points and values are those of the problem as given."""
+        return self.turned_back is _unchanged and self.sigma == self.stretch == 1.0
 
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""
-        for step in self.steps:
-            w, b, alpha = step.inward(w, b, alpha)
-        return w, b, alpha
+        scale = self.sigma
+        alpha = None if alpha is None else alpha * scale * scale
+        return self.turned(w) * scale, b, alpha
 
     def outward(self, w, b, alpha):
         """A point of the problem solved, as the user's."""
-        for step in reversed(self.steps):
-            w, b, alpha = step.outward(w, b, alpha)
-        return w, b, alpha
+        return self.weights(w), b, None if alpha is None else self.value(alpha)
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Weights of the features, as the user's."""
-        return self.outward(w, 0.0, None)[0]
+        return self.turned_back(w / self.sigma)
 
     def value(self, value):
         """Dual weights or an objective, in the user's units."""
-        return self.units.value(value)
+        return value / self.sigma / self.sigma
 
     def radius(self, radius: float) -> float:
         """A radius in the user's units."""
-        return radius * self.units.sigma / self.units.stretch
+        return radius * self.sigma / self.stretch
 
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same proof in the user's units."""
@@ -130,11 +138,12 @@ class Presolved:
 
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in the user's units."""
-        return entry | {name: self.value(entry[name]) for name in _VALUES}
+        values = ("primal", "dual", "gap")
+        return entry | {name: self.value(entry[name]) for name in values}
 
     def region(self, region: Region) -> Region:
         """A region of the optimum in the user's units."""
-        sigma, stretch = self.units.sigma, self.units.stretch
+        sigma, stretch = self.sigma, self.stretch
         curvature, anchor = region.curvature, region.anchor
         if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
             curvature = replace(
@@ -166,7 +175,7 @@ class Presolved:
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
-        if not self.steps:
+        if self.same:
             return solution
         w, b, alpha = self.outward(solution.w, solution.b, solution.alpha)
         trace = [self.entry(entry) for entry in solution.trace]
@@ -175,13 +184,9 @@ class Presolved:
 
     def callback(self, callback):
         """A callback that is told the user's units."""
-        if callback is None or self.units.sigma == 1.0:
+        if callback is None or self.sigma == 1.0:
             return callback
         return lambda entry: callback(self.entry(entry))
-
-
-#: What an entry of a trace holds in the units of the objective.
-_VALUES = ("primal", "dual", "gap")
 
 
 # -- from the user's problem to that of the solvers ----------------------------------
@@ -210,12 +215,69 @@ def presolve(
     its rows were turned to; `factor` what its weights will be multiplied by, or None
     where that depends on the units.
     """
-    steps: tuple[Step, ...] = () if axes is None else (Axes(axes),)
     heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
-    changed, units = in_units(problem, size, heaviest)
-    if changed is problem:
-        return Presolved(problem, steps)
-    return Presolved(changed, (*steps, units), units)
+    noise, stretch = problem.noise, problem.noise.magnitude
+    if 1 / USUAL <= stretch <= USUAL:
+        stretch = 1.0
+    entries = problem.n * problem.rows.d  # ‖X‖ may tell already that they are usual
+    usual = math.sqrt(entries) / USUAL <= size <= USUAL
+    usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
+    usual = usual and (heaviest >= 1 / EXTREME or heaviest == 0)
+    sigma = 1.0 if usual else _sigma(problem.rows.X, heaviest)
+    if not heaviest * sigma * sigma * problem.n < _LARGEST:
+        raise ValueError(
+            f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
+            "than float64 can hold. Lower C, or scale X down."
+        )
+    turns = () if axes is None else (partial(np.matmul, Q) for Q in (axes.T, axes))
+    presolved = Presolved(problem, sigma, stretch, *turns)
+    if sigma == stretch == 1.0:
+        return presolved
+    rows = problem.rows
+    if sigma != 1.0:
+        rows = as_rows(rows.X.astype(np.float64) * (1 / sigma), problem.y)
+    with np.errstate(over="ignore", under="ignore"):
+        changed = replace(
+            problem,
+            rows=rows,
+            weights=problem.weights * sigma * sigma,
+            radii=problem.radii / sigma * stretch,
+            noise=noise.divided(stretch),
+            intercept=_penalty(problem.intercept, sigma),
+        )
+    return replace(presolved, problem=changed)
+
+
+def _penalty(penalty: float | None, sigma: float) -> float | None:
+    if not penalty:
+        return penalty
+    scaled = penalty * sigma * sigma
+    if not 1 / _LARGEST <= scaled <= _LARGEST:
+        raise ValueError(
+            f"intercept_penalty={penalty:.3g} beside X of size {sigma:.0e} is out of "
+            "the range of float64: penalty·‖x‖² must lie within 1e±306. Choose 0 (a "
+            "free intercept) or scale X."
+        )
+    return scaled
+
+
+def _sigma(X, heaviest: float) -> float:
+    """The power of two that makes the largest entry at most 1.
+
+    Larger ones where the weights would vanish: then every sample is saturated, and
+    entries far below 1 do no harm.
+    """
+    largest = _largest_entry(X)
+    exponent = math.frexp(largest)[1] if largest > 0 else 0
+    if heaviest > 0:
+        least = math.frexp(1 / EXTREME)[1] - math.frexp(heaviest)[1]
+        exponent = max(exponent, least // 2)
+    return power_of_two(exponent)
+
+
+def _largest_entry(X) -> float:
+    values = X.data if sp.issparse(X) else X
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def to_csr(X):
@@ -226,9 +288,7 @@ def to_csr(X):
     looked_at = X[:: max(X.size // CACHED_ENTRIES, 1)]
     if np.count_nonzero(looked_at) > MOSTLY_ZERO * looked_at.size:
         return X
-    size = max(
-        CACHED_ENTRIES // X.shape[1], 1
-    )  # converted at a time: indices take space
+    size = max(CACHED_ENTRIES // X.shape[1], 1)  # at a time: indices take space
     blocks = [sp.csr_array(X[start : start + size]) for start in range(0, len(X), size)]
     if sum(block.nnz for block in blocks) > MOSTLY_ZERO * X.size:
         return X
@@ -241,7 +301,7 @@ def cut_radii(presolved: Presolved) -> Presolved:
     if widest <= EXTREME:
         return presolved
     radii = np.minimum(problem.radii, EXTREME)
-    cut = presolved.radius(widest) * presolved.units.stretch
+    cut = presolved.radius(widest) * presolved.stretch
     return replace(presolved, problem=replace(problem, radii=radii), cut=cut)
 
 
@@ -271,7 +331,7 @@ def span_of_rows(problem: Problem) -> Presolved:
         return Presolved(problem)
     coordinates, expand = problem.rows.rotated()
     rows = DenseRows(coordinates, problem.y, problem.rows.passes)
-    return Presolved(replace(problem, rows=rows), (Span(expand),))
+    return Presolved(replace(problem, rows=rows), turned_back=expand)
 
 
 def cap_weights(problem: Problem, most: float) -> Problem:

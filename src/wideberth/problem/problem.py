@@ -30,7 +30,7 @@ from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import TINY
-from wideberth.problem.noise import Noise, as_noise
+from wideberth.problem.noise import Noise, SharedNoise, as_noise
 from wideberth.problem.rounding import (
     OFF,
     accurate_sum,
@@ -42,13 +42,11 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.problem.rows import Rows, as_rows, gamma
-from wideberth.problem.sample_noise import SharedNoise
 from wideberth.problem.validation import (
     check_data,
     check_number,
     check_per_sample,
     check_vector,
-    real_array,
 )
 
 __all__ = ["Folded", "Problem"]
@@ -187,7 +185,7 @@ class Problem:
         `sizes`, as of `Rows.magnitudes`, sharpen the bound on the rounding where
         features differ much in size; ‖w‖‖z_i‖ stand in for them.
         """
-        w = self._read(w, self.rows.d, "w")
+        w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
         omega = self.noise.support(w)
         slack = 1.0 - margins
@@ -248,7 +246,7 @@ class Problem:
             fold = self.folded
             d, s, total = d + fold.d, s + fold.s, total + fold.total
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
-        w = self.sample_noise.prox(d, s)
+        w = self.noise.prox(d, s)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
@@ -291,7 +289,7 @@ class Problem:
         and the lighter one up where folded samples leave no other way.
         """
         if not is_foreign(alpha):
-            alpha = self._read(alpha, self.n, "alpha")
+            alpha = check_vector(alpha, self.n, "alpha", finite=False)
         xp = namespace(alpha)
         if not xp.all((alpha >= 0) & (alpha <= self.weights)):
             if not xp.all(xp.isfinite(alpha)):
@@ -337,19 +335,8 @@ class Problem:
 
     def worst_case(self, w: np.ndarray) -> np.ndarray:
         """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
-        moves = self.sample_noise.maximizers(np.asarray(w, dtype=np.float64))
-        return -self.y[:, None] * moves
-
-    @staticmethod
-    def _read(values, length: int, name: str) -> np.ndarray:
-        """A float64 vector of this length, as it is where it is one already."""
-        if type(values) is not np.ndarray or values.dtype != np.float64:
-            values = real_array(values, name).astype(np.float64, copy=False)
-        if values.shape != (length,):
-            raise ValueError(
-                f"{name} has shape {values.shape}; this problem takes ({length},)."
-            )
-        return values
+        move = self.noise.maximizer(np.asarray(w, dtype=np.float64))
+        return -self.y[:, None] * np.outer(self.radii, move)
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)
@@ -362,7 +349,7 @@ class Problem:
         """
         if self.noise.rotation_error == self.noise.support_error == 0.0:
             return 0.0
-        errors = self.sample_noise.select(rows).support_errors()
+        errors = self.sample_noise.select(rows).radii * self.noise.support_error
         return self.noise.rotation_error * self.rows.norms()[rows] + errors
 
     @cached_property

@@ -420,7 +420,7 @@ class SparseRows(Rows):
         if self._as_dense:
             self._gram_dense(a, E, gram, cross)
             return
-        from wideberth.problem.gram import add_gram  # loads numba
+        from wideberth.problem.jit import add_gram  # loads numba
 
         add_gram(self.X, a, gram)
         if E is not None:

@@ -107,8 +107,14 @@ class Noise(ABC):
         return np.array([self.maximizer(normal) for normal in normals])
 
     def carried(self, A: sp.csr_array) -> Noise:
-        """The shape AU of this noise behind the linear map x ↦ Ax."""
-        if not _only_selects(A):
+        """The shape AU of this noise behind the linear map x ↦ Ax.
+
+        This one is kept where A only picks, orders or flips features.
+        """
+        sizes = abs(A)
+        ones = np.all(np.abs(sizes.data - 1) <= ROUNDING)
+        rows, columns = np.rint(sizes.sum(axis=1)), np.rint(sizes.sum(axis=0))
+        if not (ones and np.all(rows > 0) and np.all(columns <= 1)):
             raise ValueError(
                 f"noise={self.name!r} in raw units is no longer of that shape behind "
                 "these steps, which scale or mix features. Give one noise scale per "
@@ -123,14 +129,6 @@ class Noise(ABC):
 
     def __repr__(self):
         return f"{type(self).__name__}()"
-
-
-def _only_selects(A: sp.csr_array) -> bool:
-    """Whether A only picks, orders or flips features."""
-    magnitude = abs(A)
-    ones = np.all(np.abs(magnitude.data - 1) <= ROUNDING)
-    rows, columns = magnitude.sum(axis=1), magnitude.sum(axis=0)
-    return bool(ones and np.all(np.rint(rows) > 0) and np.all(np.rint(columns) <= 1))
 
 
 def safe_norm(v: np.ndarray) -> float:

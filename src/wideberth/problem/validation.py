@@ -22,6 +22,7 @@ __all__ = [
     "check_number",
     "check_per_sample",
     "check_vector",
+    "float_array",
     "is_missing",
     "measured_data",
     "read_intercept",
@@ -55,6 +56,11 @@ def real_array(values, name: str) -> np.ndarray:
         return _unboxed(array, name, getattr(values, "columns", None))
     _refuse_kind(array.dtype, name)
     return array
+
+
+def float_array(values, name: str) -> np.ndarray:
+    """Real numbers as a float64 array."""
+    return real_array(values, name).astype(np.float64, copy=False)
 
 
 def as_array(values, name: str) -> np.ndarray:
@@ -130,14 +136,14 @@ def _where(place: tuple, columns=None) -> str:
     return ", ".join(words)
 
 
-def refuse_text(X, name: str = "X") -> None:
+def refuse_text(X) -> None:
     """Refuse what scikit-learn would turn into numbers silently: text, dates, masks.
 
     Complex numbers too; gaps are left to scikit-learn.
     """
-    refuse_masked(X, name)
+    refuse_masked(X, "X")
     if sp.issparse(X):
-        _refuse_kind(X.dtype, name)
+        _refuse_kind(X.dtype, "X")
         return
     parts = [("", X)]
     if hasattr(X, "columns"):
@@ -145,13 +151,13 @@ def refuse_text(X, name: str = "X") -> None:
         odd = [column for column, dtype in named if not _plain(dtype)]
         parts = [(f" in column {column!r}", X[column]) for column in odd]
     for where, part in parts:
-        array = part if isinstance(part, np.ndarray) else as_array(part, name)
+        array = part if isinstance(part, np.ndarray) else as_array(part, "X")
         if array.dtype.kind != "O":
-            _refuse_kind(array.dtype, name, where)
+            _refuse_kind(array.dtype, "X", where)
             continue
         for value in array.flat:
             if isinstance(value, str | bytes) or hasattr(value, "toordinal"):
-                raise _not_real(name, f"holds {value!r}{where}", _kind(value))
+                raise _not_real("X", f"holds {value!r}{where}", _kind(value))
 
 
 def _plain(dtype) -> bool:
@@ -191,22 +197,22 @@ def _are_chunks(X) -> bool:
 # -- X -------------------------------------------------------------------------------
 
 
-def check_data(X, name: str = "X"):
+def check_data(X):
     """Return X as a 2-D float32/float64 NumPy array or canonical CSR, all finite."""
-    return measured_data(X, name)[0]
+    return measured_data(X)[0]
 
 
-def measured_data(X, name: str = "X"):
+def measured_data(X):
     """`check_data`, with ‖X‖ (Frobenius; infinite where its square overflows)."""
     if type(X) is not np.ndarray or X.dtype not in (np.float32, np.float64):
-        X = _as_matrix(X, name)
+        X = _as_matrix(X)
     if X.ndim != 2:
         raise ValueError(
-            f"{name} has {X.ndim} dimension(s); it must have two: samples × features."
+            f"X has {X.ndim} dimension(s); it must have two: samples × features."
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(
-            f"{name} has shape {X.shape}; it needs at least one row and one column."
+            f"X has shape {X.shape}; it needs at least one row and one column."
         )
     values = X.data if sp.issparse(X) else X
     # A sum of squares is finite unless an entry is not (or it overflows), and takes
@@ -220,37 +226,37 @@ def measured_data(X, name: str = "X"):
             square = float(np.einsum("ij,ij->", values, values))
     if not np.isfinite(square):
         if not np.isfinite(values).all():
-            raise ValueError(_where_not_finite(X, name))
+            raise ValueError(_where_not_finite(X))
         square = np.inf
     return X, square**0.5
 
 
-def _as_matrix(X, name):
+def _as_matrix(X):
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        _refuse_kind(X.dtype, name)
+        _refuse_kind(X.dtype, "X")
     else:
         refuse_chunks(X, "this function")
-        X = real_array(X, name)
+        X = real_array(X, "X")
     if X.dtype in (np.float32, np.float64):
         return X
     return X.astype(np.float64)
 
 
-def _where_not_finite(X, name):
-    coo = X.tocoo() if sp.issparse(X) else None
-    if coo is not None:
-        k = np.flatnonzero(~np.isfinite(coo.data))[0]
-        row, column, value = coo.row[k], coo.col[k], coo.data[k]
+def _where_not_finite(X):
+    if sp.issparse(X):
+        X = X.tocoo()
+        k = np.flatnonzero(~np.isfinite(X.data))[0]
+        place, value = (X.row[k], X.col[k]), X.data[k]
     else:
-        row, column = np.argwhere(~np.isfinite(X))[0]
-        value = X[row, column]
+        place = tuple(np.argwhere(~np.isfinite(X))[0])
+        value = X[place]
     return (
-        f"{name} contains {value} at row {row}, column {column}; every entry must be "
-        "finite. Impute or drop such rows first."
+        f"X contains {value} {_where(place)}; every entry must be finite. Impute "
+        "or drop such rows first."
     )
 
 
@@ -295,16 +301,17 @@ def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
     )
 
 
-def check_vector(value, length: int, name: str) -> np.ndarray:
-    """Return a finite float64 vector of this length."""
-    array = real_array(value, name).astype(np.float64, copy=False)
+def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarray:
+    """Return a float64 vector of this length, as it is where it is one already."""
+    if type(value) is not np.ndarray or value.dtype != np.float64:
+        value = float_array(value, name)
     wanted = f"{name} must be a finite array of shape ({length},)"
-    if array.shape != (length,):
-        raise ValueError(f"{wanted}; received shape {array.shape}.")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise ValueError(f"{wanted}; entry {bad[0]} is {array[bad[0]]}.")
-    return array
+    if value.shape != (length,):
+        raise ValueError(f"{wanted}; received shape {value.shape}.")
+    if finite and not np.isfinite(value).all():
+        bad = np.flatnonzero(~np.isfinite(value))
+        raise ValueError(f"{wanted}; entry {bad[0]} is {value[bad[0]]}.")
+    return value
 
 
 def check_number(

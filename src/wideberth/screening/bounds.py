@@ -35,8 +35,8 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
 from wideberth.problem.limits import EPS, TINY
+from wideberth.problem.noise import SharedNoise
 from wideberth.problem.rows import gamma
-from wideberth.problem.sample_noise import SharedNoise
 from wideberth.screening.regions import Curvature, Region
 
 __all__ = ["TESTS", "Bounds", "joint", "quick_test", "separable"]

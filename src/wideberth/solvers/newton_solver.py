@@ -41,7 +41,7 @@ class Newton(Solver):
     def run(self, problem, control, start=None, decided=None):
         """Start from a sample of the rows, where there is no other start."""
         spanned = span_of_rows(problem)
-        if spanned.steps:
+        if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol
             found = Rounds(spanned.problem, control, decided).solve()
             control.tol = asked
@@ -80,7 +80,7 @@ class _NewtonPath(PathSolver):
         self.walk.restart()
 
     def accept(self, outcome, C):
-        if self.spanned.steps:  # the solution is not known in the span
+        if not self.spanned.same:  # the solution is not known in the span
             self.here.append(None)
             self.walk.restart()
             return
@@ -90,7 +90,7 @@ class _NewtonPath(PathSolver):
     def solve(self, problem, control, C, start, decided):
         # The way back from the span of the rows takes the other half of the tolerance.
         asked = control.tol
-        control.tol = 0.5 * asked if self.spanned.steps else asked
+        control.tol = asked if self.spanned.same else 0.5 * asked
         found = self.walk.step(
             replace(problem, rows=self.rows),
             control,
@@ -100,7 +100,7 @@ class _NewtonPath(PathSolver):
         )
         control.tol = asked
         self._remember()
-        if self.spanned.steps:
+        if not self.spanned.same:
             found = _expanded(problem, self.spanned, found)
         return control.judge(found)
 
