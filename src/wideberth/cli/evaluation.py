@@ -6,14 +6,13 @@ the shape of the noise could change it (`wideberth.certify`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from wideberth.cli.commands import FitOptions
+from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
-from wideberth.cli.recipe import Recipe, fold_count
+from wideberth.cli.training import fit_model, fold_count
 from wideberth.cli.uncertainty import Uncertainty
 
 __all__ = ["certain", "certified_curve", "curve_radii", "evaluate"]
@@ -39,7 +38,7 @@ def certified_curve(
     )
 
 
-def curve_radii(certified_radius: np.ndarray, radius: float) -> np.ndarray:
+def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
     """Radii to draw: from 0 to where hardly a row is certified.
 
     But not so far that this radius, which is marked, could no longer be made out.
@@ -52,38 +51,41 @@ def curve_radii(certified_radius: np.ndarray, radius: float) -> np.ndarray:
 
 
 def evaluate(
-    recipe: Recipe,
+    options: FitOptions,
     rows: Rows,
     given: Uncertainty,
     trained: Uncertainty,
-    tick: Callable[[int, int], None],
+    progress: Progress,
 ) -> dict | None:
     """Cross-validated accuracy of a procedure and of the ordinary SVM beside it.
 
     The procedure starts from the radii `given`, and chooses anew in every fold what it
-    chooses; noise is that which the model was `trained` for. None where some class has
-    too few rows.
+    chooses; noise is that which the model was `trained` for. None where no folds are
+    wanted, or some class has too few rows.
     """
-    y, folds = rows.y, fold_count(rows.y, recipe.options.folds)
+    folds = fold_count(rows.y, options.folds) if options.folds else 0
     if not folds:
         return None
+    X, y = rows.X, rows.y
     robust = np.any(np.asarray(trained.radius) > 0)
-    trials = {"robust": given} if robust else {"ordinary": given}
-    trials.setdefault("ordinary", replace(given, radius=0.0))
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=recipe.options.seed)
+    trials = {"robust" if robust else "ordinary": given.radius}
+    trials.setdefault("ordinary", 0.0)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     splits = list(splitter.split(np.zeros(len(y)), y))
     fold = np.zeros(len(y), dtype=int)
     scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
-    for t, (name, trial) in enumerate(trials.items()):
+    for t, (name, radius) in enumerate(trials.items()):
         right, certified_radius = scores[name]
         for k, (train, test) in enumerate(splits):
-            tick(t * folds + k + 1, folds * len(trials))
-            model = recipe.fit(rows.X[train], y[train], trial.of(train)).model
+            step = f"{t * folds + k + 1} of {folds * len(trials)}"
+            progress.show(f"cross-validating, {step}")
+            own = radius[train] if np.ndim(radius) else radius
+            model, *_ = fit_model(options, given, X[train], y[train], own)
             fold[test] = k
-            right[test] = model.predict(rows.X[test]) == y[test]
-            certified_radius[test] = model.certified_radius(rows.X[test])
+            right[test] = model.predict(X[test]) == y[test]
+            certified_radius[test] = model.certified_radius(X[test])
     radii = curve_radii(
-        np.concatenate([found[1] for found in scores.values()]), trained.median()
+        np.concatenate([found[1] for found in scores.values()]), trained.median
     )
     counts = np.unique(y, return_counts=True)[1]
     return {

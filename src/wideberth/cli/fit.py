@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
 from dataclasses import replace
-
-import numpy as np
 
 from wideberth.cli import output
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
-from wideberth.cli.recipe import Recipe
-from wideberth.cli.result import (
-    describe_data,
-    describe_training,
-    describe_uncertainty,
-    put_together,
-)
-from wideberth.cli.uncertainty import read_training_data
+from wideberth.cli.result import describe
+from wideberth.cli.training import fit_model, open_in_pieces, read_training_data
 
 __all__ = ["run"]
 
@@ -34,7 +24,7 @@ def run(options: FitOptions) -> int:
     if options.report:
         require("matplotlib", "the report")
     with output.Progress(options.json) as progress:
-        model, result = _train(options.with_target(), progress)
+        model, result = _fit(options.with_target(), progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
             files.append((options.out, dump_model(model)))
@@ -54,52 +44,29 @@ def run(options: FitOptions) -> int:
     return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
 
 
-def _train(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
-    command = shlex.join(["wideberth", *sys.argv[1:]])
-    if options.memory is None:
-        return _fit_table(options, command, progress)
-    from wideberth.cli.large import fit_large
-
-    # Rows that lack values are refused in pieces, and no fold is taken out.
-    return fit_large(replace(options, missing="error", folds=0), command, progress)
-
-
-def _fit_table(
-    options: FitOptions, command: str, progress: output.Progress
-) -> tuple[Model, dict]:
+def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     """Train and evaluate; return the model and all there is to say about it."""
-    rows, given, source = read_training_data(options, progress)
-    progress.show(f"training on {len(rows.y)} rows")
-    recipe = Recipe(options, given.noise)
+    in_pieces = options.memory is not None
+    if in_pieces:
+        # Rows that lack values are refused in pieces, and no fold is taken out.
+        options = replace(options, missing="error", folds=0)
+    read = open_in_pieces if in_pieces else read_training_data
+    rows, given, reader = read(options, progress)
+    progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
-    fitted = recipe.fit(rows.X, rows.y, given.radius)
-    seconds = time.perf_counter() - started
-    choice = fitted.choice
-    if choice is not None:
-        choice["unit"] = "radius" if given.unit_radius else "radius ×"
-    trained = given.chosen(fitted.radius, choice)
-    radii = (np.min(trained.radius), trained.median(), np.max(trained.radius))
-    noise = describe_uncertainty(
-        trained.story, radii, trained.noise, rows.columns, options
+    model, choice, notes = fit_model(
+        options, given, rows.X, rows.y, given.radius, in_pieces and progress.on
     )
-    facts = {
-        "data": describe_data(rows, options),
-        "uncertainty": noise
-        | {"per_row": trained.per_row, "factor": fitted.factor}
-        | trained.facts,
-        "choice": choice,
-        "training": describe_training(fitted.model, rows, trained)
-        | {"seconds": seconds},
-        "evaluation": evaluate(
-            recipe,
-            rows,
-            given,
-            trained,
-            lambda k, n: progress.show(f"cross-validating, {k} of {n}"),
-        ),
-        "solver_notes": fitted.notes,
-    }
-    return put_together(fitted.model, rows.columns, source, facts, options, command)
+    seconds = time.perf_counter() - started
+    trained = given.chosen(choice)
+    evaluation = evaluate(options, rows, given, trained, progress)
+    result = describe(
+        options, rows, reader, trained, model, choice, evaluation, notes, seconds
+    )
+    about = result["origin"] | {"data": result["source"]}
+    factor, target = result["uncertainty"]["factor"], str(options.target)
+    radii = options.radius_column
+    return Model(model, rows.columns, target, radii, factor, about), result
 
 
 def _in_words(result: dict, options: FitOptions) -> str:

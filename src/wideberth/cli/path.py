@@ -10,8 +10,8 @@ from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import UserError
 from wideberth.cli.prepare import Rows
-from wideberth.cli.recipe import preparation
-from wideberth.cli.uncertainty import Uncertainty, read_training_data
+from wideberth.cli.training import preparation, read_training_data
+from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.pipeline import carry_noise, linear_map
 from wideberth.path import Path, path
 

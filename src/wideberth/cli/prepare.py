@@ -5,18 +5,20 @@ Nothing is left out in silence: every row and value that is not used is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.labels import as_labels, names_rows
+from wideberth.cli.options import TrainingOptions
 from wideberth.data import Table
 from wideberth.data.table import check_names
 
-__all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
+__all__ = ["Columns", "Rows", "incomplete", "moments", "row_counts", "training_rows"]
 
 
 @dataclass(frozen=True)
@@ -77,34 +79,58 @@ class Columns:
 
 @dataclass
 class Rows:
-    """Labelled rows ready for training, and what became of the others."""
+    """Labelled rows ready for training, and what became of the others.
 
-    X: np.ndarray | sp.csr_array
-    y: np.ndarray
+    Without `y`, X is a file that is read in pieces, each with its labels and radii.
+    """
+
+    X: Any  # an array, a CSR matrix or a `TableSource`
+    y: Any
     columns: Columns
-    kept: np.ndarray  # their numbers in the table
     facts: dict
+    kept: Any = None  # their numbers in the table
+
+    def pieces(self, radius) -> Iterator[tuple]:
+        """Features, labels and radii of as many rows as are held at a time."""
+        if self.y is not None:
+            yield self.X, self.y, radius
+            return
+        for chunk in self.X.chunks():
+            yield chunk.X, chunk.y, radius if chunk.radius is None else chunk.radius
 
 
-def training_rows(
-    table: Table,
-    target: str,
-    one_hot: Iterable[str],
-    missing: str,
-    aside: Iterable[str],
-) -> Rows:
+def row_counts(
+    read: int, unlabelled: int = 0, dropped: int = 0, missing=(), filled: int = 0
+) -> dict:
+    """What became of the rows of a table, and where it lacks values."""
+    return {
+        "rows_read": read,
+        "rows_without_label": unlabelled,
+        "rows_dropped": dropped,
+        "rows_used": read - unlabelled - dropped,
+        "missing_values": dict(missing),
+        "values_filled_in": filled,
+    }
+
+
+def training_rows(table: Table, options: TrainingOptions) -> Rows:
     """Leave out rows without a label, and deal with missing values as asked.
 
-    `missing` is "drop", "median" (numbers stay missing here; the model fills them in)
-    or "error"; `aside` are columns, radii for example, that every row must have.
+    Numbers that the model is to fill in stay missing here.
     """
-    columns = Columns.found_in(table, one_hot)
+    target, missing = str(options.target), options.missing
+    aside = [c for c in (options.replicates, options.radius_column) if c is not None]
+    columns = Columns.found_in(table, options.one_hot)
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
     holes = _feature_holes(table, columns)
     if missing == "error" and holes:
-        _refuse_missing(table, holes)
+        row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
+        raise UserError(
+            f"{table.where(row)}, column {quoted(name)} has no value; --missing drop "
+            "leaves such rows out, --missing median fills them in."
+        )
     for name, hole in holes.items():
         if hole[labelled].all():
             raise _without_values(name)
@@ -116,18 +142,17 @@ def training_rows(
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept = np.flatnonzero(keep)
-    filled = sum(int(hole[keep].sum()) for hole in holes.values())
-    facts = {
-        "rows_read": table.n,
-        "rows_without_label": int((~labelled).sum()),
-        "rows_dropped": int((labelled & ~keep).sum()),
-        "rows_used": len(kept),
-        "missing_values": {n: int(h.sum()) for n, h in (holes | needed).items()},
-        "values_filled_in": filled if missing == "median" else 0,
-    }
     X, _ = columns.encode(table)
+    filled = sum(int(hole[keep].sum()) for hole in holes.values())
+    facts = row_counts(
+        table.n,
+        unlabelled=int((~labelled).sum()),
+        dropped=int((labelled & ~keep).sum()),
+        missing={name: int(hole.sum()) for name, hole in (holes | needed).items()},
+        filled=filled if missing == "median" else 0,
+    )
     y = as_labels(table.texts[target][kept], target)
-    return Rows(X if keep.all() else X[kept], y, columns, kept, facts)
+    return Rows(X if keep.all() else X[kept], y, columns, facts, kept)
 
 
 def _lacking(table: Table, name: str) -> np.ndarray:
@@ -154,13 +179,13 @@ def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
     return found | _holes(table, columns.categories)
 
 
-def _any(table: Table, holes: dict[str, np.ndarray]) -> np.ndarray:
-    return np.any([np.zeros(table.n, dtype=bool), *holes.values()], axis=0)
-
-
 def incomplete(table: Table, columns: Columns) -> np.ndarray:
     """Which rows lack a value that the features need."""
     return _any(table, _feature_holes(table, columns))
+
+
+def _any(table: Table, holes: dict[str, np.ndarray]) -> np.ndarray:
+    return np.any([np.zeros(table.n, dtype=bool), *holes.values()], axis=0)
 
 
 def _without_values(name: str) -> UserError:
@@ -168,25 +193,13 @@ def _without_values(name: str) -> UserError:
     return UserError(f"{about}; leave it out with --drop {name}.")
 
 
-def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:
-    row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
-    raise UserError(
-        f"{table.where(row)}, column {quoted(name)} has no value; --missing drop "
-        "leaves such rows out, --missing median fills them in."
-    )
-
-
-def extremes(X) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest value of every feature, of the values there are."""
-    if sp.issparse(X):
-        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    return np.nanmin(X, axis=0), np.nanmax(X, axis=0)
-
-
-def moments(X) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every feature, over the values there are."""
-    if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        square = np.asarray((X * X).mean(axis=0)).ravel()
-        return mean, np.sqrt(np.maximum(square - mean**2, 0))
-    return np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+def moments(X) -> tuple[np.ndarray, ...]:
+    """Mean, variance, least and largest of the values there are of every feature."""
+    if not sp.issparse(X):
+        return tuple(
+            f(X, axis=0) for f in (np.nanmean, np.nanvar, np.nanmin, np.nanmax)
+        )
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray((X * X).mean(axis=0)).ravel()
+    ends = (find(axis=0).toarray().ravel() for find in (X.min, X.max))
+    return mean, np.maximum(square - mean**2, 0), *ends

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
-from collections.abc import Iterable
+from collections import Counter
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +16,7 @@ import scipy.sparse as sp
 from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.evaluation import certain
-from wideberth.cli.model import Model
-from wideberth.cli.prepare import Columns, Rows, extremes, moments
+from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Reader
 from wideberth.estimators.pipeline import RobustPipeline
@@ -23,17 +24,7 @@ from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.report.environment import machine, versions
 
-__all__ = [
-    "describe_data",
-    "describe_model",
-    "describe_origin",
-    "describe_request",
-    "describe_training",
-    "describe_uncertainty",
-    "feature_scales",
-    "problem_facts",
-    "put_together",
-]
+__all__ = ["describe"]
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
@@ -41,47 +32,52 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 _SEVERAL = 8
 
 
-def put_together(
-    pipeline: RobustPipeline,
-    columns: Columns,
-    reader: Reader,
-    facts: dict,
+def describe(
     options: FitOptions,
-    command: str,
-) -> tuple[Model, dict]:
-    """The model, and all there is to say about it: `facts`, its origin and advice."""
-    origin = describe_origin(command)
-    source = {
-        "name": reader.name,
-        "format": reader.kind,
-        "sha256": reader.digest(),
-        "details": reader.details,
-        "memory": options.memory,
+    rows: Rows,
+    reader: Reader,
+    trained: Uncertainty,
+    model: RobustPipeline,
+    choice: dict | None,
+    evaluation: dict | None,
+    notes: list[str],
+    seconds: float,
+) -> dict:
+    """All there is to say about a fit."""
+    found = _rows(options, rows, trained, model)
+    factor = 1.0 if choice is None else choice["factor"]
+    result = {
+        "request": _request(options),
+        "source": {
+            "name": reader.name,
+            "format": reader.kind,
+            "sha256": reader.digest(),
+            "details": reader.details,
+            "memory": options.memory,
+        },
+        "model": _describe_model(model, rows.columns),
+        "data": found["data"],
+        "uncertainty": found["uncertainty"] | {"factor": factor} | trained.facts,
+        "choice": choice,
+        "training": found["training"] | {"seconds": seconds},
+        "evaluation": evaluation,
+        "solver_notes": notes,
+        "origin": {
+            "command": shlex.join(["wideberth", *sys.argv[1:]]),
+            "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+            "versions": versions(_PACKAGES),
+            "machine": machine(),
+        },
     }
-    request, model = describe_request(options), describe_model(pipeline, columns)
-    result = {"request": request, "source": source, "model": model} | facts
-    result["origin"] = origin
     result["warnings"] = [vars(advice) for advice in advise(result)]
-    target, factor = str(options.target), facts["uncertainty"]["factor"]
-    about = {**origin, "data": source}
-    return (
-        Model(pipeline, columns, target, options.radius_column, factor, about),
-        result,
-    )
+    return result
 
 
-def describe_request(options: FitOptions) -> dict:
-    """What was asked for."""
+def _request(options: FitOptions) -> dict:
     given = "as given" if options.C != 1 else "the default"
     even = "of equal weight together" if options.class_weight else ""
     as_asked = (
-        "target",
-        "standardize",
-        "missing",
-        "folds",
-        "score_radius",
-        "tol",
-        "seed",
+        *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
     )
     return {name: getattr(options, name) for name in as_asked} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
@@ -91,38 +87,74 @@ def describe_request(options: FitOptions) -> dict:
     }
 
 
-def describe_origin(command: str) -> dict:
-    """How a model came about: command, time, versions, machine."""
-    return {
-        "command": command,
-        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
-        "versions": versions(_PACKAGES),
-        "machine": machine(),
-    }
-
-
-def describe_data(rows: Rows, options: FitOptions) -> dict:
-    """Rows, classes and the scale of every feature."""
-    labels, counts = np.unique(rows.y, return_counts=True)
-    scales = (*moments(rows.X), *extremes(rows.X))
-    return {
-        **rows.facts,
-        "target": options.target,
-        "classes": dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True)),
-        "row_counters": _row_counters(rows),
-        "features": feature_scales(rows.columns.features, *scales),
-    }
-
-
-def feature_scales(names: Iterable[str], *scales) -> list[dict]:
-    """Mean, standard deviation, least and largest value of every feature."""
+def _rows(
+    options: FitOptions, rows: Rows, trained: Uncertainty, model: RobustPipeline
+) -> dict:
+    """Data, uncertainty and training, from one pass over the rows trained on."""
+    classes: Counter = Counter()
+    right = certified = 0
+    smallest, largest = np.inf, -np.inf
+    scales: tuple = ()
+    for X, y, radii in rows.pieces(trained.radius):
+        correct = model.predict(X) == y
+        right += int(correct.sum())
+        certified += int(certain(correct, model.certified_radius(X), radii).sum())
+        smallest, largest = min(smallest, np.min(radii)), max(largest, np.max(radii))
+        classes.update(y.tolist())
+        part = (len(y), *moments(X))
+        scales = _together(scales, part) if scales else part
+    n, mean, variance, low, high = scales
+    columns = (rows.columns.features, mean, np.sqrt(variance), low, high)
     keys = ("name", "mean", "std", "min", "max")
-    rows = zip(names, *(np.ravel(values).tolist() for values in scales), strict=True)
-    return [dict(zip(keys, row, strict=True)) for row in rows]
+    svc, limits = model[-1], _noise_limits(model, rows, trained)
+    return {
+        "data": {
+            **rows.facts,
+            "target": options.target,
+            "classes": {str(label): classes[label] for label in sorted(classes)},
+            "row_counters": _row_counters(rows),
+            "features": [
+                dict(zip(keys, values, strict=True))
+                for values in zip(*map(_plain, columns), strict=True)
+            ],
+        },
+        "uncertainty": {
+            "story": trained.story,
+            "column": options.radius_column,
+            "smallest": float(smallest),
+            "median": trained.median,
+            "largest": float(largest),
+            **_shape(options, trained.noise, rows.columns),
+            "per_row": trained.per_row,
+        },
+        "training": {
+            "problems": [_problem(svc, k, limit) for k, limit in enumerate(limits)],
+            "support": None if rows.y is None else len(svc.support_),
+            "training_accuracy": right / n,
+            "training_certified": certified / n,
+            "tol": svc.tol,
+        },
+    }
 
 
-def _row_counters(rows: Rows) -> list[str]:
+def _plain(values) -> list:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _together(one: tuple, other: tuple) -> tuple:
+    """Rows and `moments` of two parts as those of both."""
+    (m, mean, variance, low, high), (n, mean_n, variance_n, low_n, high_n) = one, other
+    shift, share = mean_n - mean, n / (m + n)
+    within = (1 - share) * variance + share * variance_n
+    between = share * (1 - share) * shift**2
+    ends = np.minimum(low, low_n), np.maximum(high, high_n)
+    return m + n, mean + share * shift, within + between, *ends
+
+
+def _row_counters(rows: Rows) -> list[str] | None:
     """Features that go up by one from row to row of the file."""
+    if rows.kept is None:
+        return None  # only rows side by side would tell
     steps = np.diff(rows.kept)
     if sp.issparse(rows.X) or len(steps) < _SEVERAL or not np.all(steps > 0):
         return []
@@ -130,32 +162,25 @@ def _row_counters(rows: Rows) -> list[str]:
     return [name for name, x in columns if np.array_equal(np.diff(x), steps)]
 
 
-def describe_uncertainty(
-    story: str, radii, noise, columns: Columns, options: FitOptions
-) -> dict:
-    """How far rows were taken to be off; `radii` the least, the median, the largest."""
-    smallest, median, largest = (None if r is None else float(r) for r in radii)
-    named = isinstance(noise, str)
-    scales = {} if named else dict(zip(columns.features, noise.tolist(), strict=True))
+def _shape(options: FitOptions, noise: str | np.ndarray, columns: Columns) -> dict:
+    """The shape of the noise, and what radii count."""
+    scales = {}
+    if not isinstance(noise, str):
+        scales = dict(zip(columns.features, noise.tolist(), strict=True))
     unit = "in units of the noise"
     if options.radius_units == "std":
         unit = "in standard deviations"
-    elif named or (options.noise_scales is None and options.replicates is None):
+    elif options.noise_scales is None and options.replicates is None:
         unit = "in the units of the data"
     return {
-        "story": story,
-        "column": options.radius_column,
-        "smallest": smallest,
-        "median": median,
-        "largest": largest,
-        "shape": noise if named else "scales",
+        "shape": noise if isinstance(noise, str) else "scales",
         "isotropic": all(scales.get(name, 1) == 1 for name in columns.numeric),
         "unit": unit,
         "scales": scales,
     }
 
 
-def describe_model(model: RobustPipeline, columns: Columns) -> dict:
+def _describe_model(model: RobustPipeline, columns: Columns) -> dict:
     """The decision functions in raw units."""
     svc, coef, _ = model._robust_model()
     coef = np.asarray(coef)
@@ -170,24 +195,7 @@ def describe_model(model: RobustPipeline, columns: Columns) -> dict:
     }
 
 
-def describe_training(
-    model: RobustPipeline, rows: Rows, uncertainty: Uncertainty
-) -> dict:
-    """Certificate and screening of each binary problem, and how near the end is."""
-    svc = model[-1]
-    limits = _noise_limits(model, rows, uncertainty)
-    right = model.predict(rows.X) == rows.y
-    certified = certain(right, model.certified_radius(rows.X), uncertainty.radius)
-    return {
-        "problems": [problem_facts(svc, k, limit) for k, limit in enumerate(limits)],
-        "support": len(svc.support_),
-        "training_accuracy": float(right.mean()),
-        "training_certified": float(certified.mean()),
-        "tol": svc.tol,
-    }
-
-
-def problem_facts(svc, k: int, limit: dict) -> dict:
+def _problem(svc, k: int, limit: dict) -> dict:
     """Certificate and screening of one binary problem, and its limit of the noise."""
     found = svc.screening_[k]
     trace, factor = found["trace"], limit.get("critical_factor")
@@ -218,6 +226,8 @@ def _noise_limits(
     noise, because features without any tell the classes apart.
     """
     svc = model[-1]
+    if rows.y is None:
+        return [{}] * len(svc.screening_)
     X = model[:-1].transform(rows.X) if len(model.steps) > 1 else rows.X
     some = np.any(np.asarray(uncertainty.radius) > 0)
     data = InMemory(X, rows.y, radius=uncertainty.radius)

@@ -1,0 +1,185 @@
+"""From DATA to rows with radii, and from those to a model: on all rows, in every fold.
+
+With --memory the rows stay in their file and are read in pieces; see `Rows`.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from wideberth.cli.commands import FitOptions
+from wideberth.cli.errors import UserError, blamed_on_data, listed, located
+from wideberth.cli.labels import check_classes, label_values
+from wideberth.cli.options import TrainingOptions
+from wideberth.cli.output import Progress
+from wideberth.cli.prepare import Columns, Rows, row_counts, training_rows
+from wideberth.cli.uncertainty import Uncertainty, averaged, of_rows, tell_radius
+from wideberth.data import Reader, Request, TableSource, open_reader, open_table
+from wideberth.data.memory import parse_bytes, room
+from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
+from wideberth.estimators.pipeline import (
+    RobustPipeline,
+    carry_noise,
+    make_robust_pipeline,
+)
+
+__all__ = [
+    "fit_model",
+    "fold_count",
+    "open_in_pieces",
+    "preparation",
+    "read_training_data",
+]
+
+#: Number of values of C that --cv chooses from.
+_POINTS = 12
+#: Number of folds that --cv chooses by where --folds asks for none.
+_FOLDS = 5
+#: Most different labels that are kept in mind while a column is read; no classifier has
+#: as many classes, and a column of measurements would fill the memory (a choice).
+_TOO_MANY = 100_000
+
+
+def read_training_data(
+    options: TrainingOptions, progress: Progress
+) -> tuple[Rows, Uncertainty, Reader]:
+    """Read DATA as the options ask: rows to train on, and how far they may be off."""
+    progress.show(f"reading {options.data}")
+    table, reader = open_table(options.data, _request(options), options.reading())
+    with located(reader.name):
+        rows = training_rows(table, options)
+        find = of_rows if options.replicates is None else averaged
+        return *find(options, table, rows), reader
+
+
+def open_in_pieces(
+    options: FitOptions, progress: Progress
+) -> tuple[Rows, Uncertainty, Reader]:
+    """The same of a file that is never held whole; only its labels are read here."""
+    if not os.path.exists(options.data):
+        raise UserError(f"{options.data}: there is no such file.")
+    progress.show(f"reading {options.data}")
+    distinct: set[str] = set()
+    n = 0
+    with blamed_on_data():
+        room(options.memory)  # some readers read all of a file
+        limit = parse_bytes(options.memory)
+        reader = open_reader(options.data, options.reading(), limit)
+        plan, target = reader.plan(_request(options)), str(options.target)
+        beside = {"y": target, "radius": options.radius_column}
+        source = TableSource(reader, plan, beside, options.memory, texts=True)
+        for texts, _ in source.labels():
+            distinct.update(texts.tolist())
+            n += len(texts)
+            if len(distinct) > _TOO_MANY:
+                raise UserError(
+                    f"{reader.name}: the target column holds more than {_TOO_MANY} "
+                    f"different values ({listed(distinct, 3)}); it must hold a class."
+                )
+    source.values = label_values(distinct)
+    with located(reader.name):
+        check_classes(source.values, n, target)
+    rows = Rows(source, None, Columns(plan.features), row_counts(n))
+    radius = None if source.brings_radii else options.radius or 0.0
+    return rows, Uncertainty(radius, "l2", tell_radius(options)), reader
+
+
+def _request(options: TrainingOptions) -> Request:
+    groups = () if options.replicates is None else (options.replicates,)
+    return Request(
+        texts=(str(options.target), *groups, *options.one_hot),
+        numbers=() if options.radius_column is None else (options.radius_column,),
+        dropped=options.drop,
+    )
+
+
+def _steps(options: TrainingOptions, X) -> list:
+    """What is done to the rows before they reach the classifier."""
+    sparse = sp.issparse(X)
+    steps: list = []
+    if options.missing == "median" and not sparse:
+        steps.append(SimpleImputer(strategy="median"))
+    if options.standardize:
+        steps.append(StandardScaler(with_mean=not sparse))
+    return steps
+
+
+def preparation(options: TrainingOptions, X) -> Pipeline:
+    """Return the steps before the classifier as one transformer, fitted to the rows."""
+    return make_pipeline(*(_steps(options, X) or [FunctionTransformer()])).fit(X)
+
+
+def fit_model(
+    options: FitOptions, given: Uncertainty, X, y, radius, verbose: bool = False
+) -> tuple[RobustPipeline, dict | None, list[str]]:
+    """Fit to rows with one radius, or one each; data in pieces brings y and radii.
+
+    Returns the model, how it was chosen, and what the solver had to say.
+    """
+    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        choice, C = None, options.C
+        if options.cv:
+            choice = _choose(options, given, X, y, radius)
+            caught.clear()  # of models that are not chosen
+            C, radius = choice["C"], choice["factor"] * radius
+        each = radius is None or np.ndim(radius) > 0
+        classifier = RobustLinearSVC(
+            C=C,
+            radius=0.0 if each else float(radius),
+            noise=given.noise,
+            class_weight=options.class_weight,
+            tol=options.tol,
+            random_state=options.seed,
+            verbose=int(verbose),
+        )
+        if y is None:
+            model = RobustPipeline.around(classifier.fit(X))
+        else:
+            model = make_robust_pipeline(*_steps(options, X), classifier)
+            model.fit(X, y, **{"robustlinearsvc__radius": radius} if each else {})
+    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return model, choice, notes
+
+
+def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
+    """C, and a factor on the radii, by cross-validation within these rows."""
+    prepare, folds = preparation(options, X), fold_count(y, options.folds or _FOLDS)
+    if not folds:
+        raise UserError("--cv needs at least two rows of every class.")
+    search = RobustLinearSVCCV(
+        Cs=_POINTS,
+        radii=options.radii if options.radii and np.any(radius) else [1.0],
+        noise=carry_noise(given.noise, prepare, X),
+        class_weight=options.class_weight,
+        cv=StratifiedKFold(folds, shuffle=True, random_state=options.seed),
+        scoring_radius=options.score_radius,
+        tol=options.tol,
+        random_state=options.seed,
+        refit=False,
+    )
+    search.fit(prepare.transform(X), y, radius=radius)
+    return {
+        "C": float(search.C_),
+        "factor": float(search.radius_),
+        "score": float(search.best_score_),
+        "Cs": search.Cs_.tolist(),
+        "factors": search.radii_.tolist(),
+        "scores": search.scores_.mean(axis=-1).tolist(),
+        "folds": folds,
+        "unit": "radius" if given.unit_radius else "radius ×",
+    }
+
+
+def fold_count(y: np.ndarray, wanted: int) -> int:
+    """As many folds as every class has samples for; 0 where it cannot be done."""
+    folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
+    return folds if folds >= 2 else 0
