@@ -25,20 +25,11 @@ def run(options: CertifyOptions) -> int:
         headings, lines, summary = _certify(options, progress)
     files = []
     if options.curve:
-        curve = summary["curve"]
-        points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
+        curve = summary["curve"].values()
+        points = zip(*curve, strict=True)
         text = output.table_text(["radius", "certified_accuracy"], points)
         files.append((options.curve, text))
-    if options.out or not options.json:
-        files.append((options.out or "-", output.table_text(headings, lines)))
-    # Files first: standard output cannot be taken back.
-    output.write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
-    if options.json:
-        if not options.out:
-            summary["predictions"] = output.records(headings, lines)
-        output.write_json(summary)
-    elif options.out and options.out != "-":
-        output.say(_in_words(summary))
+    output.deliver(options, headings, lines, summary, _in_words(summary), files)
     return 0
 
 

@@ -33,17 +33,12 @@ def run(options: PredictOptions) -> int:
         )
         headings += [f"score {k}" for k in scored]
         columns += zip(*(none if row is None else row for row in scores), strict=True)
-    lines = list(zip(*columns, strict=True))
-    output.write_table(options, headings, lines)
-    if options.json:
-        summary: dict = {
-            "rows": applied.table.n,
-            "predicted": int(applied.usable.sum()),
-            "classes": classes.tolist(),
-        }
-        if not options.out:
-            summary["predictions"] = output.records(headings, lines)
-        output.write_json(summary)
+    summary = {
+        "rows": applied.table.n,
+        "predicted": int(applied.usable.sum()),
+        "classes": classes.tolist(),
+    }
+    output.deliver(options, headings, list(zip(*columns, strict=True)), summary)
     return 0
 
 
