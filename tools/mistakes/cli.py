@@ -48,8 +48,8 @@ MUTANTS = [
     Mutant(
         "median in an old model file taken for its radius",
         "cli/model.py",
-        """    known = svc.radius > 0 and svc.radius == content["radius"]\n""",
-        "    known = True\n",
+        """        known = svc.radius > 0 and svc.radius == content["radius"]\n""",
+        "        known = True\n",
         "cli/test_cli_roads.py::test_models_in_the_first_format_are_read_and_certain_of_no_more",
     ),
     Mutant(
