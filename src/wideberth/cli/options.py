@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.parser import (
@@ -46,7 +47,6 @@ class TableOptions:
     debug: show the traceback of an error
     """
 
-    rivals: ClassVar[tuple[tuple[str, ...], ...]] = ()
     format: Annotated[str, ("choices", FORMATS)] | None = None
     delimiter: Character | None = None
     decimal: Annotated[Literal[".", ","], ("metavar", "SIGN")] | None = None
@@ -56,6 +56,14 @@ class TableOptions:
     force: bool = False
     json: bool = False
     debug: bool = False
+
+    def __post_init__(self) -> None:
+        for sentence in self._mistakes():
+            raise UsageError(sentence)
+
+    def _mistakes(self) -> Iterator[str]:
+        """What is wrong with these options together."""
+        yield from ()
 
     def reading(self) -> Format:
         """How the file is to be read."""
@@ -107,6 +115,7 @@ class TrainingOptions(TableOptions):
     seed: for the folds (default: 0)
     """
 
+    usage = "DATA --target COL"
     rivals = (("radius", "radius_column", "replicates"), ("C", "cv"))
     data: str
     target: Column | None = None
@@ -129,30 +138,7 @@ class TrainingOptions(TableOptions):
     tol: Positive = 1e-4
     seed: Natural = 0
 
-    def __post_init__(self) -> None:
-        self._check_columns()
-        if self.replicates is not None and self.missing == "median":
-            raise UsageError(
-                "--replicates needs measured values: not with --missing median."
-            )
-        if self.noise != "l2" and self.standardize:
-            raise UsageError(
-                f"--noise {self.noise} in the units of the data has no such shape once "
-                "features are standardised; use --noise-scales or --radius-units std."
-            )
-        shapes = {
-            "--noise-scales": self.noise_scales is not None,
-            "--replicates": self.replicates is not None,
-            "--radius-units std": self.radius_units == "std",
-            f"--noise {self.noise}": self.noise != "l2",
-        }
-        given = [name for name, there in shapes.items() if there]
-        if len(given) > 1:
-            both = " and ".join(given)
-            raise UsageError(f"{both} both say what shape the noise has.")
-
-    def _check_columns(self) -> None:
-        """Refuse a column that is named as two things."""
+    def _mistakes(self) -> Iterator[str]:
         named = {
             "--target": [self.target],
             "--radius-column": [self.radius_column],
@@ -164,10 +150,26 @@ class TrainingOptions(TableOptions):
         for name, columns in named.items():
             for column in columns:
                 if column is not None and roles.setdefault(column, name) != name:
-                    raise UsageError(
+                    yield (
                         f"the column {column!r} is named by both {roles[column]} and "
                         f"{name}; it can be one thing only."
                     )
+        if self.replicates is not None and self.missing == "median":
+            yield "--replicates needs measured values: not with --missing median."
+        if self.noise != "l2" and self.standardize:
+            yield (
+                f"--noise {self.noise} in the units of the data has no such shape once "
+                "features are standardised; use --noise-scales or --radius-units std."
+            )
+        shapes = {
+            "--noise-scales": self.noise_scales is not None,
+            "--replicates": self.replicates is not None,
+            "--radius-units std": self.radius_units == "std",
+            f"--noise {self.noise}": self.noise != "l2",
+        }
+        given = [name for name, there in shapes.items() if there]
+        if len(given) > 1:
+            yield f"{' and '.join(given)} both say what shape the noise has."
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""

@@ -14,7 +14,7 @@ import argparse
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -50,46 +50,28 @@ class Commands:
     titles of groups of options, in order, and what the help says about them.
     """
 
-    def __init__(self, program: str, groups: dict[str, str | None], **texts):
-        self.groups = groups
+    def __init__(
+        self, program: str, commands: Iterable, groups: dict[str, str | None], **texts
+    ):
         self.root = argparse.ArgumentParser(
             prog=program, formatter_class=_SHAPE, **texts
         )
-        self._commands = self.root.add_subparsers(required=True, metavar="COMMAND")
+        added = self.root.add_subparsers(required=True, metavar="COMMAND")
         self._parsers: dict[type, argparse.ArgumentParser] = {}
-
-    def add(self, options: Any) -> None:
-        """Add a command."""
-        self._parsers[options] = parser = self._commands.add_parser(
-            options.command,
-            help=options.summary,
-            usage=options.usage,
-            description=_HEADING.split(inspect.getdoc(options) or "")[0],
-            epilog=options.epilog,
-            formatter_class=_SHAPE,
-        )
-        parser.set_defaults(options=options)
-        told = {n: about for part in options.__mro__ for n, *about in _helps(part)}
-        types = get_type_hints(options, include_extras=True)
-        defaults = {one.name: one.default for one in fields(options)}
-        sections: dict[Any, Any] = {}
-        for title in [t for t in self.groups if t in dict(told.values())]:
-            sections[title] = parser.add_argument_group(title, self.groups[title])
-        for name, default in defaults.items():
-            title, about = told.get(name, ("", None))
-            settings = {"help": about, **_settings(types[name])}
-            if default is MISSING:
-                parser.add_argument(name, metavar=name.upper(), **settings)
-                continue
-            section = sections.get(title, parser)
-            for rivals in options.rivals:
-                if name in rivals:
-                    if rivals not in sections:
-                        sections[rivals] = section.add_mutually_exclusive_group()
-                    section = sections[rivals]
-            # What is not given is left out: the dataclass has the default.
-            option = f"--{name.replace('_', '-')}"
-            section.add_argument(option, default=argparse.SUPPRESS, **settings)
+        for options in commands:
+            places = getattr(options, "usage", "")
+            self._parsers[options] = parser = added.add_parser(
+                options.command,
+                help=options.summary,
+                usage=" ".join(
+                    f"{program} {options.command} {places} [options]".split()
+                ),
+                description=_HEADING.split(inspect.getdoc(options) or "")[0],
+                epilog=options.epilog,
+                formatter_class=_SHAPE,
+            )
+            parser.set_defaults(options=options)
+            _add_options(parser, options, groups)
 
     def parse(self, arguments: Sequence[str] | None) -> Any:
         """Read a command line; exits with code 2 where it is wrong."""
@@ -100,6 +82,29 @@ class Commands:
             return options(**given | lists)
         except UsageError as error:
             self._parsers[options].error(str(error))
+
+
+def _add_options(parser, options: Any, groups: dict[str, str | None]) -> None:
+    told = {n: about for part in options.__mro__ for n, *about in _helps(part)}
+    types = get_type_hints(options, include_extras=True)
+    sections: dict[Any, Any] = {}
+    for title in [t for t in groups if t in dict(told.values())]:
+        sections[title] = parser.add_argument_group(title, groups[title])
+    for one in fields(options):
+        title, about = told.get(one.name, ("", None))
+        settings = {"help": about, **_settings(types[one.name])}
+        if one.default is MISSING:
+            parser.add_argument(one.name, metavar=one.name.upper(), **settings)
+            continue
+        section = sections.get(title, parser)
+        for rivals in getattr(options, "rivals", ()):
+            if one.name in rivals:
+                if rivals not in sections:
+                    sections[rivals] = section.add_mutually_exclusive_group()
+                section = sections[rivals]
+        # What is not given is left out: the dataclass has the default.
+        option = f"--{one.name.replace('_', '-')}"
+        section.add_argument(option, default=argparse.SUPPRESS, **settings)
 
 
 def _helps(part: type) -> Iterator[tuple[str, str, str]]:
