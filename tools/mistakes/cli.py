@@ -61,16 +61,16 @@ MUTANTS = [
     ),
     Mutant(
         "labels compared as text",
-        "cli/labels.py",
+        "cli/prepare.py",
         "        label = by_value.get(_value(text))\n",
         "        label = None\n",
         "cli/test_cli_roads.py::test_a_model_recognises_labels_of_files_that_spell_them_otherwise",
     ),
     Mutant(
         "whole numbers as labels left as text",
-        "cli/labels.py",
-        "    for read in (_truth, _whole):\n        values",
-        "    for read in (_truth,):\n        values",
+        "cli/prepare.py",
+        "    for read in (_truth, _whole, str):\n",
+        "    for read in (_truth, str):\n",
         "cli/test_cli_roads.py::test_labels_are_values_however_they_are_spelled",
     ),
     Mutant(
@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "spread between pieces forgotten",
-        "cli/result.py",
+        "cli/fit.py",
         "    between = share * (1 - share) * shift**2\n",
         "    between = 0.0\n",
         "cli/test_cli_roads.py::test_scales_of_features_are_those_of_all_pieces_together",

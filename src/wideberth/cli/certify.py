@@ -10,9 +10,9 @@ from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, quoted
 from wideberth.cli.evaluation import certain, certified_curve, curve_radii
-from wideberth.cli.labels import recognised
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.predict import Applied, apply_model
+from wideberth.cli.prepare import recognised
 from wideberth.cli.uncertainty import row_radii
 
 __all__ = ["run"]

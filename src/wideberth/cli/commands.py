@@ -1,7 +1,7 @@
 """The commands: what each can be told, and what its help says.
 
-Each has one dataclass here, of which `wideberth.cli.parser` makes the parser. What they
-do is in the modules of the same names, which see nothing but the dataclass.
+Each has one dataclass here, of which `options.py` makes the parser. What they do is in
+the modules of the same names, which see nothing but the dataclass.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from wideberth.cli.options import TableOptions, TrainingOptions
-from wideberth.cli.parser import (
+from wideberth.cli.options import (
     Column,
     Commands,
     Count,
@@ -19,6 +18,8 @@ from wideberth.cli.parser import (
     Natural,
     Positive,
     Radius,
+    TableOptions,
+    TrainingOptions,
 )
 
 __all__ = [

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from html import escape
 
-from wideberth.cli.drawing import MODELS, choice_curves, noise_curve
 from wideberth.cli.output import number, percent, small_share, whole
+from wideberth.report.figures import (
+    MARKERS,
+    SERIES,
+    TEXT,
+    Figure,
+    draw_panel,
+    drawing,
+    plain_ticks,
+)
 from wideberth.report.html import bar, cell, definitions, document, figure, table
 
 __all__ = ["fit_page"]
@@ -21,6 +28,18 @@ _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
     "error": "not allowed",
+}
+#: What the models of an evaluation are called.
+_MODELS = {"robust": "this model", "ordinary": "ordinary SVM"}
+#: How values of a column are written, by what they are.
+_WRITTEN: dict[str, Callable[..., str]] = {
+    "text": str,
+    "number": number,
+    "count": whole,
+    "share": percent,
+    "objective": "{:.6g}".format,
+    "gap": small_share,
+    "iterations": str,
 }
 
 
@@ -49,37 +68,24 @@ def fit_page(result: dict) -> str:
 # -- cells and tables ------------------------------------------------------------------
 
 
-def _name(text: str) -> str:
-    return cell(text, text, "text")
+def _cell(kind: str, value) -> str:
+    """A value of a column; a dict is the mean of shares with their spread."""
+    if kind == "bar":
+        return bar(*value)
+    if kind == "limit":
+        return cell(*value)
+    if isinstance(value, dict):
+        shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
+        return cell(shown, value["mean"])
+    return cell(_WRITTEN[kind](value), value, "text" if kind == "text" else "")
 
 
-def _count(value: int) -> str:
-    return cell(whole(value), value)
-
-
-def _value(value: float) -> str:
-    return cell(number(value), value)
-
-
-def _share(value: float | dict) -> str:
-    """A share, or the mean of several with their standard deviation."""
-    if not isinstance(value, dict):
-        return cell(percent(value), value)
-    shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
-    return cell(shown, value["mean"])
-
-
-def _table(
-    label: str, columns: dict[str, Callable[..., str]], lines: Iterable[Sequence]
-) -> str:
-    """A table whose columns have a heading and what makes a cell of a value."""
-    left = (_name, bar)
-    headings = [(name, getattr(f, "func", f) in left) for name, f in columns.items()]
-    rows = (
-        [write(value) for write, value in zip(columns.values(), line, strict=True)]
-        for line in lines
+def _table(label: str, columns: dict[str, str], lines: Iterable[Sequence]) -> str:
+    """A table whose columns have a heading and a kind of values."""
+    headings = [(name, kind in ("text", "bar")) for name, kind in columns.items()]
+    return table(
+        label, headings, (map(_cell, columns.values(), line) for line in lines)
     )
-    return table(label, headings, rows)
 
 
 def _list(pairs: Iterable[tuple[str, object]]) -> str:
@@ -175,7 +181,7 @@ def _data(result: dict) -> str:
     total = sum(data["classes"].values())
     balance = _table(
         "Rows of each class",
-        {"class": _name, "rows": _count, "share": _share},
+        {"class": "text", "rows": "count", "share": "share"},
         ((name, n, n / total) for name, n in data["classes"].items()),
     )
     return f"{_list(pairs)}\n<h3>Classes</h3>\n{balance}\n{_scales(result)}"
@@ -183,9 +189,8 @@ def _data(result: dict) -> str:
 
 def _scales(result: dict) -> str:
     features, noise = result["data"]["features"], result["uncertainty"]["scales"]
-    columns = {"feature": _name, **dict.fromkeys(("mean", "std", "min", "max"), _value)}
-    if noise:
-        columns["noise of size 1"] = _value
+    kinds = ("mean", "std", "min", "max", *(["noise of size 1"] if noise else []))
+    columns = {"feature": "text", **dict.fromkeys(kinds, "number")}
     lines = [
         [*one.values(), *([noise[one["name"]]] if noise else [])]
         for one in features[:_FOLDED]
@@ -201,10 +206,10 @@ def _accuracy(result: dict) -> str:
     noisy = result["uncertainty"]["largest"] > 0
     kinds = ["accuracy", "certified"][: 1 + noisy]
     columns = dict.fromkeys(
-        ["as measured", "under the worst noise"][: 1 + noisy], _share
+        ["as measured", "under the worst noise"][: 1 + noisy], "share"
     )
     lines = [
-        [MODELS[name], *(model[kind] for kind in kinds)]
+        [_MODELS[name], *(model[kind] for kind in kinds)]
         for name, model in found["models"].items()
     ]
     lines.append(["most common class", *[found["majority"]] * len(kinds)])
@@ -221,15 +226,15 @@ def _accuracy(result: dict) -> str:
     within = "Accuracy within each class"
     classes = _table(
         within,
-        {"class": _name, **columns},
+        {"class": "text", **columns},
         (
             [label, *(shares[kind] for kind in kinds)]
             for label, shares in _first_model(result)["classes"].items()
         ),
     )
     return (
-        f"<p>{about}</p>\n{_table('Accuracy', {'model': _name, **columns}, lines)}\n"
-        f"{figure(noise_curve(result))}\n<h3>{within}</h3>\n{classes}"
+        f"<p>{about}</p>\n{_table('Accuracy', {'model': 'text', **columns}, lines)}\n"
+        f"{_noise_curve(result)}\n<h3>{within}</h3>\n{classes}"
     )
 
 
@@ -247,7 +252,7 @@ def _choice(result: dict) -> str:
         f"{choice['folds']} folds. The choice is made anew in every fold of the "
         "accuracies above, so that they do not flatter it."
     )
-    return f"<p>{about}</p>\n{figure(choice_curves(choice))}"
+    return f"<p>{about}</p>\n{_choice_curves(choice)}"
 
 
 def _model(result: dict) -> str:
@@ -280,17 +285,17 @@ def _weights(result: dict) -> str:
     }
     order = sorted(effects, key=lambda name: -max(map(abs, effects[name])))
     largest = max((abs(e) for es in effects.values() for e in es), default=0.0)
-    columns: dict[str, Callable[..., str]] = {"feature": _name}
+    columns = {"feature": "text"}
     for label in scores:
         of = "" if binary else f", {label}"
-        columns |= {f"weight{of}": _value, f"per std{of}": _value}
+        columns |= {f"weight{of}": "number", f"per std{of}": "number"}
     if binary:
-        columns["effect"] = partial(bar, largest=largest)
+        columns["effect"] = "bar"
 
     def line(name: str) -> list:
         pairs = zip(model["coefficients"][name], effects[name], strict=True)
         values = [value for pair in pairs for value in pair]
-        return [name, *values, *(effects[name] if binary else [])]
+        return [name, *values, *([(effects[name][0], largest)] if binary else [])]
 
     parts = [_table("Weights", columns, map(line, order[:_SHOWN]))]
     if not binary:
@@ -307,13 +312,13 @@ def _proof(result: dict) -> str:
     several = len(problems) > 1
     worst = small_share(max(problem["relative_gap"] for problem in problems))
     columns = {
-        "class against the rest" if several else "class": _name,
-        "objective": lambda value: cell(f"{value:.6g}", value),
-        "proven within": lambda gap: cell(small_share(gap), gap),
-        "no influence": _share,
-        "full weight": _share,
-        "iterations": lambda count: cell(str(count), count),
-        "noise limit": lambda limit: cell(*limit),
+        "class against the rest" if several else "class": "text",
+        "objective": "objective",
+        "proven within": "gap",
+        "no influence": "share",
+        "full weight": "share",
+        "iterations": "iterations",
+        "noise limit": "limit",
     }
     keys = ("class", "objective", "relative_gap", "removed", "saturated", "iterations")
     lines = ([*(p[key] for key in keys), _limit(p)] for p in problems)
@@ -358,3 +363,74 @@ def _reproduction(result: dict) -> str:
         "<p>The same command on the same data gives the same model.</p>\n"
         f"<pre>{escape(origin['command'])}</pre>\n{_list(pairs)}"
     )
+
+
+# -- figures ---------------------------------------------------------------------------
+
+
+def _noise_curve(result: dict) -> str:
+    """Certified accuracy as the radius grows."""
+    found, uncertainty = result["evaluation"], result["uncertainty"]
+    radii, names = found["radii"], list(found["models"])
+
+    def draw(axes) -> None:
+        for k, name in enumerate(names):
+            curve, colour = found["models"][name]["curve"], SERIES[(0, 2)[k]]
+            axes.fill_between(
+                radii, curve["low"], curve["high"], color=colour, alpha=0.15, lw=0
+            )
+            axes.plot(radii, curve["mean"], color=colour, ls=("-", "--")[k])
+        axes.axhline(found["majority"], color=TEXT, lw=0.8, ls=":")
+        if uncertainty["median"] > 0:
+            axes.axvline(uncertainty["median"], color=TEXT, lw=0.8)
+        axes.set(
+            xlabel=f"radius of the worst noise, {uncertainty['unit']}",
+            ylabel="certified accuracy",
+            xlim=(0, radii[-1]),
+            ylim=(0, 1.02),
+        )
+
+    upright = "median radius of the rows" if uncertainty["per_row"] else ""
+    upright = f" The upright line is the {upright or 'radius trained with'}, and the"
+    caption = (
+        "The share of unseen rows that stay right under every change of that size; "
+        f"bands span the folds.{upright if uncertainty['median'] > 0 else ' The'} "
+        "dotted line is what always naming the most common class achieves."
+    )
+    told = []
+    for name, model in found["models"].items():
+        pairs = list(zip(model["curve"]["mean"], radii, strict=True))[::15]
+        shares = [f"{percent(share)} at {number(radius)}" for share, radius in pairs]
+        told.append(f"{_MODELS[name]}: {', '.join(shares)}")
+    label = "Certified accuracy as the radius grows. " + "; ".join(told)
+    legend = [((1, 3)[k], _MODELS[name]) for k, name in enumerate(names)]
+    title = "How much noise it withstands"
+    return _figure("certified", title, caption, draw, label, legend)
+
+
+def _choice_curves(choice: dict) -> str:
+    """Cross-validated accuracy over C, for each radius."""
+    chosen = choice["factors"].index(choice["factor"])
+    others = [k for k in range(len(choice["factors"])) if k != chosen]
+    shown = sorted([chosen, *others[: len(SERIES) - 1]])
+
+    def draw(axes) -> None:
+        for colour, marker, k in zip(SERIES, MARKERS, shown, strict=False):
+            line = {"color": colour, "marker": marker, "markersize": 3}
+            axes.plot(choice["Cs"], choice["scores"][k], **line)
+        axes.axvline(choice["C"], color=TEXT, lw=0.8)
+        axes.set(xscale="log", xlabel="C", ylabel="mean accuracy over the folds")
+        plain_ticks(axes.xaxis)
+
+    best = max(choice["scores"][chosen])
+    label = f"Accuracy over C. The best is {percent(best)} at C {number(choice['C'])}."
+    names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
+    legend = list(enumerate(names, 1)) if len(shown) > 1 else []
+    about = "The upright line is the choice."
+    return _figure("choice-of-C", "Accuracy over C", about, draw, label, legend)
+
+
+def _figure(name, title, caption, draw, label, legend) -> str:
+    with drawing():
+        panel = draw_panel(name, "", draw, (4.8, 3.1), label)
+    return figure(Figure(name, title, caption, [panel], legend, wide=True))

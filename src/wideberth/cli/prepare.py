@@ -5,7 +5,8 @@ Nothing is left out in silence: every row and value that is not used is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +14,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
-from wideberth.cli.labels import as_labels, names_rows
 from wideberth.cli.options import TrainingOptions
 from wideberth.data import Table
+from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import check_names
 
-__all__ = ["Columns", "Rows", "incomplete", "moments", "row_counts", "training_rows"]
+__all__ = [
+    "Columns",
+    "Rows",
+    "incomplete",
+    "label_values",
+    "moments",
+    "recognised",
+    "row_counts",
+    "training_rows",
+]
+
+
+#: Largest number of different values that a column may hold whatever they are; beyond
+#: it a column names rows if most values occur once, and fractions are measurements. A
+#: choice, not measured: a message says what to do where it is wrong.
+_FEW = 20
+#: A whole number; not 007, which is a name, and no more digits than int64 holds.
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})(?:\.0*)?", re.ASCII)
+_TRUTH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -36,7 +55,7 @@ class Columns:
             levels = sorted({text for text in table.texts[name] if text is not None})
             if not levels:
                 raise _without_values(name)
-            if names_rows(len(levels), table.n):
+            if _names_rows(len(levels), table.n):
                 raise UserError(
                     f"column {quoted(name)} holds {len(levels)} different values in "
                     f"{table.n} rows; it names rows rather than categories. Leave it "
@@ -151,7 +170,9 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
         missing={name: int(hole.sum()) for name, hole in (holes | needed).items()},
         filled=filled if missing == "median" else 0,
     )
-    y = as_labels(table.texts[target][kept], target)
+    texts = table.texts[target][kept].tolist()
+    values = label_values(set(texts), len(texts), target)
+    y = np.array([values[text] for text in texts])
     return Rows(X if keep.all() else X[kept], y, columns, facts, kept)
 
 
@@ -203,3 +224,79 @@ def moments(X) -> tuple[np.ndarray, ...]:
     square = np.asarray((X * X).mean(axis=0)).ravel()
     ends = (find(axis=0).toarray().ravel() for find in (X.min, X.max))
     return mean, np.maximum(square - mean**2, 0), *ends
+
+
+# -- labels ----------------------------------------------------------------------------
+
+
+def label_values(texts: Collection[str], n: int, target: str) -> dict[str, Any]:
+    """The value that each of the labels of n rows stands for; they must be classes.
+
+    A file may write the same class as 1, +1 or 1.0, as True or true. Labels are whole
+    numbers where all of them are, truth values where all of them are, text otherwise.
+    """
+    distinct = sorted(texts)
+    for read in (_truth, _whole, str):
+        values = {text: read(text) for text in distinct}
+        if None not in values.values():
+            break
+    if len(set(values.values())) < 2:
+        raise UserError(
+            f"the target column {quoted(target)} holds a single class, "
+            f"{listed(distinct)}; a classifier needs at least two."
+        )
+    whole = not any(isinstance(value, str) for value in values.values())
+    measured = not whole and all(map(looks_like_number, distinct))
+    if (measured and len(distinct) > _FEW) or _names_rows(len(distinct), n):
+        raise UserError(
+            f"the target column {quoted(target)} holds {len(distinct)} different "
+            f"values in {n} rows ({listed(distinct, 3)}); it must hold a class, not a "
+            "measurement or an identifier."
+        )
+    return values
+
+
+def _names_rows(distinct: int, n: int) -> bool:
+    """Whether a column of n rows with so many different values names the rows."""
+    return distinct > _FEW and 2 * distinct > n
+
+
+def recognised(texts: Iterable[str | None], classes: Iterable) -> list:
+    """The class of a model that each label names; None where there is no label.
+
+    A label that names no class is given back as the text it is, which equals none.
+    """
+    by_text = {str(label): label for label in classes}
+    by_value: dict = {}
+    for text, label in by_text.items():
+        # Two classes of one value, such as 1.1 and 1.10, are told apart by text alone.
+        value = _value(text)
+        by_value[value] = label if value not in by_value else None
+
+    def found(text: str):
+        if text in by_text:
+            return by_text[text]
+        label = by_value.get(_value(text))
+        return f"{text}" if label is None else label
+
+    return [None if text is None else found(text) for text in texts]
+
+
+def _value(text: str) -> object:
+    """What a label is compared by; Python holds 1, 1.0 and True to be equal."""
+    for read in (_truth, _whole):
+        value = read(text)
+        if value is not None:
+            return value
+    try:
+        return float(text) if text.isascii() and "_" not in text else text
+    except ValueError:
+        return text
+
+
+def _whole(text: str) -> int | None:
+    return int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else None
+
+
+def _truth(text: str) -> bool | None:
+    return _TRUTH.get(text.lower())

@@ -17,10 +17,15 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data, listed, located
-from wideberth.cli.labels import check_classes, label_values
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
-from wideberth.cli.prepare import Columns, Rows, row_counts, training_rows
+from wideberth.cli.prepare import (
+    Columns,
+    Rows,
+    label_values,
+    row_counts,
+    training_rows,
+)
 from wideberth.cli.uncertainty import Uncertainty, averaged, of_rows, tell_radius
 from wideberth.data import Reader, Request, TableSource, open_reader, open_table
 from wideberth.data.memory import parse_bytes, room
@@ -84,9 +89,8 @@ def open_in_pieces(
                     f"{reader.name}: the target column holds more than {_TOO_MANY} "
                     f"different values ({listed(distinct, 3)}); it must hold a class."
                 )
-    source.values = label_values(distinct)
     with located(reader.name):
-        check_classes(source.values, n, target)
+        source.values = label_values(distinct, n, target)
     rows = Rows(source, None, Columns(plan.features), row_counts(n))
     radius = None if source.brings_radii else options.radius or 0.0
     return rows, Uncertainty(radius, "l2", tell_radius(options)), reader
