@@ -34,15 +34,15 @@ MUTANTS = [
     Mutant(
         "factor on the column of radii forgotten in certify",
         "cli/certify.py",
-        "    radii = factor * row_radii(table, column)\n",
-        "    radii = row_radii(table, column)\n",
+        "            radius = factor * row_radii(table, column)\n",
+        "            radius = row_radii(table, column)\n",
         "cli/test_cli_roads.py::test_a_factor_on_the_radii_is_remembered_with_them",
     ),
     Mutant(
         "rows without a radius counted as not certified",
         "cli/certify.py",
-        "[told].mean())",
-        ".mean())",
+        "[told].mean() if",
+        ".mean() if",
         "cli/test_cli_roads.py::test_rows_without_a_radius_do_not_count_as_certified",
     ),
     Mutant(

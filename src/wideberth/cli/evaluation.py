@@ -15,7 +15,7 @@ from wideberth.cli.prepare import Rows
 from wideberth.cli.training import fit_model, fold_count
 from wideberth.cli.uncertainty import Uncertainty
 
-__all__ = ["certain", "certified_curve", "curve_radii", "evaluate"]
+__all__ = ["certain", "curve_radii", "evaluate"]
 
 #: Number of radii at which a curve of certified accuracy is drawn.
 _POINTS = 61
@@ -27,15 +27,6 @@ def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarr
     Without noise that is all of them, those on the boundary too.
     """
     return right & ((certified_radius > radius) | (np.asarray(radius) == 0))
-
-
-def certified_curve(
-    right: np.ndarray, certified_radius: np.ndarray, radii
-) -> np.ndarray:
-    """Share of rows that are right under every move within each radius."""
-    return np.array(
-        [certain(right, certified_radius, radius).mean() for radius in radii]
-    )
 
 
 def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
