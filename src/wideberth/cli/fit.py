@@ -19,10 +19,15 @@ from wideberth.cli import output
 from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import require
-from wideberth.cli.evaluation import certain, evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.prepare import Columns, Rows, moments
-from wideberth.cli.training import fit_model, open_in_pieces, read_training_data
+from wideberth.cli.training import (
+    certain,
+    evaluate,
+    fit_model,
+    open_in_pieces,
+    read_training_data,
+)
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import InMemory, binary_problems

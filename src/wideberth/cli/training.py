@@ -1,4 +1,4 @@
-"""From DATA to rows with radii, and from those to a model: on all rows, in every fold.
+"""From DATA to rows with radii, from those to a model, and how right it is on others.
 
 With --memory the rows stay in their file and are read in pieces; see `Rows`.
 """
@@ -37,8 +37,10 @@ from wideberth.estimators.pipeline import (
 )
 
 __all__ = [
+    "certain",
+    "curve_radii",
+    "evaluate",
     "fit_model",
-    "fold_count",
     "open_in_pieces",
     "preparation",
     "read_training_data",
@@ -51,6 +53,8 @@ _FOLDS = 5
 #: Most different labels that are kept in mind while a column is read; no classifier has
 #: as many classes, and a column of measurements would fill the memory (a choice).
 _TOO_MANY = 100_000
+#: Number of radii at which a curve of certified accuracy is drawn.
+_RADII = 61
 
 
 def read_training_data(
@@ -156,7 +160,7 @@ def fit_model(
 
 def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
     """C, and a factor on the radii, by cross-validation within these rows."""
-    prepare, folds = preparation(options, X), fold_count(y, options.folds or _FOLDS)
+    prepare, folds = preparation(options, X), _fold_count(y, options.folds or _FOLDS)
     if not folds:
         raise UserError("--cv needs at least two rows of every class.")
     search = RobustLinearSVCCV(
@@ -183,7 +187,117 @@ def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
     }
 
 
-def fold_count(y: np.ndarray, wanted: int) -> int:
+def _fold_count(y: np.ndarray, wanted: int) -> int:
     """As many folds as every class has samples for; 0 where it cannot be done."""
     folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
     return folds if folds >= 2 else 0
+
+
+# -- accuracy on rows a model has not seen ---------------------------------------------
+#
+# A prediction counts as certified at radius r if it is right and no move of that size
+# in the shape of the noise could change it (`wideberth.certify`).
+
+
+def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarray:
+    """Which right predictions no move within the radius, one or one each, can change.
+
+    Without noise that is all of them, those on the boundary too.
+    """
+    return right & ((certified_radius > radius) | (np.asarray(radius) == 0))
+
+
+def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
+    """Radii to draw: from 0 to where hardly a row is certified.
+
+    But not so far that this radius, which is marked, could no longer be made out.
+    """
+    finite = certified_radius[np.isfinite(certified_radius)]
+    end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
+    if radius > 0:
+        end = float(np.clip(end, 1.5 * radius, 10 * radius))
+    return np.linspace(0, end if end > 0 else 1.0, _RADII)
+
+
+def evaluate(
+    options: FitOptions,
+    rows: Rows,
+    given: Uncertainty,
+    trained: Uncertainty,
+    progress: Progress,
+) -> dict | None:
+    """Cross-validated accuracy of a procedure and of the ordinary SVM beside it.
+
+    The procedure starts from the radii `given`, and chooses anew in every fold what it
+    chooses; noise is that which the model was `trained` for. None where no folds are
+    wanted, or some class has too few rows.
+    """
+    folds = _fold_count(rows.y, options.folds) if options.folds else 0
+    if not folds:
+        return None
+    X, y = rows.X, rows.y
+    robust = np.any(np.asarray(trained.radius) > 0)
+    trials = {"robust" if robust else "ordinary": given.radius}
+    trials.setdefault("ordinary", 0.0)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
+    splits = list(splitter.split(np.zeros(len(y)), y))
+    fold = np.zeros(len(y), dtype=int)
+    scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
+    for t, (name, radius) in enumerate(trials.items()):
+        right, certified_radius = scores[name]
+        for k, (train, test) in enumerate(splits):
+            step = f"{t * folds + k + 1} of {folds * len(trials)}"
+            progress.show(f"cross-validating, {step}")
+            own = radius[train] if np.ndim(radius) else radius
+            model, *_ = fit_model(options, given, X[train], y[train], own)
+            fold[test] = k
+            right[test] = model.predict(X[test]) == y[test]
+            certified_radius[test] = model.certified_radius(X[test])
+    radii = curve_radii(
+        np.concatenate([found[1] for found in scores.values()]), trained.median
+    )
+    counts = np.unique(y, return_counts=True)[1]
+    return {
+        "folds": folds,
+        "majority": float(counts.max() / counts.sum()),
+        "radii": radii.tolist(),
+        "models": {
+            name: _described(*found, fold, radii, trained.radius, y)
+            for name, found in scores.items()
+        },
+    }
+
+
+def _described(
+    right, certified_radius, fold, radii: np.ndarray, radius, y: np.ndarray
+) -> dict:
+    """Accuracies with their spread over the folds, and within each class."""
+
+    def shares(radius) -> np.ndarray:
+        """Of each fold."""
+        return np.bincount(
+            fold, certain(right, certified_radius, radius)
+        ) / np.bincount(fold)
+
+    def spread(values: np.ndarray) -> dict:
+        mean, std = float(values.mean()), float(values.std(ddof=1))
+        return {"mean": mean, "std": std, "folds": values.tolist()}
+
+    curve = np.array([shares(r) for r in radii])
+    sure = certain(right, certified_radius, radius)
+    return {
+        "accuracy": spread(shares(0.0)),
+        "certified": spread(shares(radius)),
+        "curve": {
+            "mean": curve.mean(axis=1).tolist(),
+            "low": curve.min(axis=1).tolist(),
+            "high": curve.max(axis=1).tolist(),
+        },
+        "classes": {
+            str(label): {
+                "accuracy": float(right[y == label].mean()),
+                "certified": float(sure[y == label].mean()),
+            }
+            for label in np.unique(y).tolist()
+        },
+    }

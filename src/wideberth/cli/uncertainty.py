@@ -167,14 +167,13 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
             f"{source.name}, {row}: {quoted(cells[bad[0]])} is not a noise scale; it "
             "must be a number ≥ 0."
         )
-    if not named:
-        if len(scales) != len(columns.numeric):
-            raise UserError(
-                f"{source.name} holds {len(scales)} scales for {len(columns.numeric)} "
-                "features; give one for each, or a table of name and scale."
-            )
-        return np.concatenate([scales, np.zeros(columns.n_indicators)])
-    given = dict(zip(map(str, table.texts["1"][first:]), scales, strict=True))
+    names = list(map(str, table.texts["1"][first:])) if named else columns.numeric
+    if len(scales) != len(names):
+        raise UserError(
+            f"{source.name} holds {len(scales)} scales for {len(names)} features; give "
+            "one for each, or a table of name and scale."
+        )
+    given = dict(zip(names, scales, strict=True))
     if strange := given.keys() - {*columns.features, *columns.categories}:
         raise UserError(
             f"{source.name} names {listed(n for n in given if n in strange)}, which is "
@@ -194,7 +193,10 @@ def averaged(
     """Means of the replicates, noise scales pooled over them, and radii."""
     column = str(options.replicates)
     ids = table.texts[column][rows.kept]
-    groups = _groups(ids)
+    found: dict[str, list[int]] = {}
+    for k, name in enumerate(ids):
+        found.setdefault(name, []).append(k)
+    groups = list(found.values())
     for members in groups:
         if len(set(rows.y[members].tolist())) > 1:
             raise UserError(
@@ -231,14 +233,6 @@ def averaged(
     means = np.array([group.mean(axis=0) for group in readings])
     samples = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
     return samples, Uncertainty(radius, scales, story, facts)
-
-
-def _groups(ids: np.ndarray) -> list[np.ndarray]:
-    """Rows that share an id, in the order of their first."""
-    numbers: dict[str, int] = {}
-    group = np.array([numbers.setdefault(name, len(numbers)) for name in ids])
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(group))[:-1])
 
 
 def _replicate_radii(
