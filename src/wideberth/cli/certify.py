@@ -22,57 +22,50 @@ __all__ = ["run"]
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
     output.check_free([options.out, options.curve], options.force)
-    with output.Progress(options.json) as progress:
-        headings, lines, summary = _certify(options, progress)
-    files = []
-    if options.curve:
-        curve = summary["curve"].values()
-        points = zip(*curve, strict=True)
-        text = output.table_text(["radius", "certified_accuracy"], points)
-        files.append((options.curve, text))
-    output.deliver(options, headings, lines, summary, _in_words(summary), files)
-    return 0
-
-
-def _certify(
-    options: CertifyOptions, progress: output.Progress
-) -> tuple[list[str], list[tuple], dict]:
-    """Headings and lines of the table, and the summary."""
     model = load_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
-    applied = apply_model(model, options, progress, target, column)
-    predictions = applied.answers(model.pipeline.predict)
-    certified_radii = applied.answers(model.pipeline.certified_radius)
-    radius, told = _radii_to_judge_by(options, model, applied.table, column)
-    headings = [applied.id_name, "prediction", "certified_radius"]
-    columns: list = [applied.ids, predictions, certified_radii]
-    if np.ndim(radius):
-        headings.append("radius")
-        columns.append([None if r != r else r for r in radius.tolist()])
-    summary: dict = {
-        "rows": applied.table.n,
+    with output.Progress(options.json) as progress:
+        applied = apply_model(model, options, progress, target, column)
+    table, headings, columns = applied.table, applied.headings, applied.columns
+    reach = applied.answers(model.pipeline.certified_radius)
+    radius, told = _radii_to_judge_by(options, model, table, column)
+    summary = {
+        "rows": table.n,
         "certified": int(applied.usable.sum()),
         "trained_radius": model.radius,
         **told,
         **dict.fromkeys(("labelled", "accuracy", "certified_accuracy", "curve")),
     }
-    truth = applied.table.texts.get(target)
-    if truth is not None:
-        labels = recognised(truth, model.classes.tolist())
+    headings.append("certified_radius")
+    columns.append(reach)
+    if np.ndim(radius):
+        headings.append("radius")
+        columns.append([None if r != r else r for r in radius.tolist()])
+    if target in table.texts:
+        truth = table.texts[target].tolist()
         right = [
             None if label is None or found is None else label == found
-            for label, found in zip(labels, predictions, strict=True)
+            for label, found in zip(
+                recognised(truth, model.classes.tolist()), columns[1], strict=True
+            )
         ]
         headings += [target, "correct"]
-        columns += [truth.tolist(), right]
-        summary |= _accuracy(options, right, certified_radii, radius)
+        columns += [truth, right]
+        summary |= _accuracy(options, right, reach, radius)
     elif options.curve or options.at:
         raise UserError(
             f"{options.data} has no column {quoted(target)}, and certified accuracy "
             "needs the true classes; name the column with --target."
         )
-    return headings, list(zip(*columns, strict=True)), summary
+    files = []
+    if options.curve:
+        points = zip(*summary["curve"].values(), strict=True)
+        text = output.table_text(["radius", "certified_accuracy"], points)
+        files.append((options.curve, text))
+    lines = list(zip(*columns, strict=True))
+    output.deliver(options, headings, lines, summary, _in_words(summary), files)
+    return 0
 
 
 def _radii_to_judge_by(
