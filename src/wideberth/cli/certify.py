@@ -133,7 +133,6 @@ def _accuracy(
 
 
 def _in_words(summary: dict) -> str:
-    """Lines for people."""
     lines = [f"{summary['certified']} of {summary['rows']} rows certified"]
     if summary["accuracy"] is not None:
         about = f"of {summary['labelled']} rows with a class"

@@ -281,7 +281,6 @@ def _noise_limits(
 
 
 def _in_words(result: dict, options: FitOptions) -> str:
-    """Lines for people."""
     data, found = result["data"], result["evaluation"]
     lines = [
         f"{data['target']}: {len(data['classes'])} classes from "

@@ -177,13 +177,8 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
 def records(headings: Sequence[str], rows: Iterable[Sequence]) -> list[dict]:
     """Return a table for JSON, where null stands for infinity as for no answer."""
     infinite = (math.inf, -math.inf)
-    return [
-        {
-            name: None if v in infinite else v
-            for name, v in zip(headings, row, strict=True)
-        }
-        for row in rows
-    ]
+    plain = ([None if value in infinite else value for value in row] for row in rows)
+    return [dict(zip(headings, row, strict=True)) for row in plain]
 
 
 def say(text: str) -> None:
@@ -207,16 +202,12 @@ class Progress:
         return self
 
     def __exit__(self, *_) -> None:
-        self._write("")
+        self.show("", "")
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, end: str = " …") -> None:
         """Replace the line."""
-        self._write(f"{text} …")
-
-    def _write(self, text: str) -> None:
         if self.on:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
+            print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
 
 
 # -- numbers as people read them -------------------------------------------------------

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.model import Model, load_model
-from wideberth.cli.prepare import incomplete
+from wideberth.cli.prepare import feature_holes
 from wideberth.data import Request, Table, open_table
 
 __all__ = ["Applied", "apply_model", "run"]
@@ -86,7 +86,8 @@ def apply_model(
     X, unknown = model.columns.encode(table)
     usable = ~unknown
     if not any(name == "simpleimputer" for name, _ in model.pipeline.steps):
-        usable &= ~incomplete(table, model.columns)
+        for hole in feature_holes(table, model.columns).values():
+            usable &= ~hole
     _tell(~usable & ~unknown, "lack a value", source.name)
     _tell(unknown, "are of a category unknown to the model", source.name)
     ids = range(1, table.n + 1) if options.id is None else table.texts[options.id]

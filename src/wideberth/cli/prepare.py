@@ -22,7 +22,7 @@ from wideberth.data.table import check_names
 __all__ = [
     "Columns",
     "Rows",
-    "incomplete",
+    "feature_holes",
     "label_values",
     "moments",
     "recognised",
@@ -143,7 +143,7 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
-    holes = _feature_holes(table, columns)
+    holes = feature_holes(table, columns)
     if missing == "error" and holes:
         row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
         raise UserError(
@@ -154,7 +154,9 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
         if hole[labelled].all():
             raise _without_values(name)
     needed = _holes(table, aside)
-    keep = labelled & ~_any(table, needed | (holes if missing == "drop" else {}))
+    keep = labelled.copy()
+    for hole in (needed | (holes if missing == "drop" else {})).values():
+        keep &= ~hole
     if not keep.any():
         raise UserError(
             f"no row is complete: values are missing in {listed(holes | needed)}; fill "
@@ -189,7 +191,7 @@ def _holes(table: Table, names: Iterable[str]) -> dict[str, np.ndarray]:
     return {name: hole for name, hole in holes.items() if hole.any()}
 
 
-def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
+def feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
     """Where values of features are missing, for the columns in which some are."""
     holes = {}
     if not sp.issparse(table.X):  # in sparse data what is not stored is zero
@@ -198,15 +200,6 @@ def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
         holes = {columns.numeric[j]: np.isnan(table.X[:, j]) for j in suspects}
     found = {name: hole for name, hole in holes.items() if hole.any()}
     return found | _holes(table, columns.categories)
-
-
-def incomplete(table: Table, columns: Columns) -> np.ndarray:
-    """Which rows lack a value that the features need."""
-    return _any(table, _feature_holes(table, columns))
-
-
-def _any(table: Table, holes: dict[str, np.ndarray]) -> np.ndarray:
-    return np.any([np.zeros(table.n, dtype=bool), *holes.values()], axis=0)
 
 
 def _without_values(name: str) -> UserError:
