@@ -21,7 +21,7 @@ from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
 from wideberth.cli import errors, main
 from wideberth.cli.commands import FitOptions, commands
 from wideberth.cli.model import load_model
-from wideberth.cli.parser import UsageError
+from wideberth.cli.options import UsageError
 
 X, Y = two_classes()
 

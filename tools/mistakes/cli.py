@@ -34,22 +34,22 @@ MUTANTS = [
     Mutant(
         "factor on the column of radii forgotten in certify",
         "cli/certify.py",
-        "    radii = factor * row_radii(table, column)\n",
-        "    radii = row_radii(table, column)\n",
+        "            radius = factor * row_radii(table, column)\n",
+        "            radius = row_radii(table, column)\n",
         "cli/test_cli_roads.py::test_a_factor_on_the_radii_is_remembered_with_them",
     ),
     Mutant(
         "rows without a radius counted as not certified",
         "cli/certify.py",
-        "[told].mean())",
-        ".mean())",
+        "[told].mean() if",
+        ".mean() if",
         "cli/test_cli_roads.py::test_rows_without_a_radius_do_not_count_as_certified",
     ),
     Mutant(
         "median in an old model file taken for its radius",
         "cli/model.py",
-        """    known = svc.radius > 0 and svc.radius == content["radius"]\n""",
-        "    known = True\n",
+        """        known = svc.radius > 0 and svc.radius == content["radius"]\n""",
+        "        known = True\n",
         "cli/test_cli_roads.py::test_models_in_the_first_format_are_read_and_certain_of_no_more",
     ),
     Mutant(
@@ -61,16 +61,16 @@ MUTANTS = [
     ),
     Mutant(
         "labels compared as text",
-        "cli/labels.py",
+        "cli/prepare.py",
         "        label = by_value.get(_value(text))\n",
         "        label = None\n",
         "cli/test_cli_roads.py::test_a_model_recognises_labels_of_files_that_spell_them_otherwise",
     ),
     Mutant(
         "whole numbers as labels left as text",
-        "cli/labels.py",
-        "    for read in (_truth, _whole):\n        values",
-        "    for read in (_truth,):\n        values",
+        "cli/prepare.py",
+        "    for read in (_truth, _whole, str):\n",
+        "    for read in (_truth, str):\n",
         "cli/test_cli_roads.py::test_labels_are_values_however_they_are_spelled",
     ),
     Mutant(
@@ -96,9 +96,9 @@ MUTANTS = [
     ),
     Mutant(
         "spread between pieces forgotten",
-        "cli/large.py",
-        " + shift**2 * self.rows * n / total\n",
-        "\n",
+        "cli/fit.py",
+        "    between = share * (1 - share) * shift**2\n",
+        "    between = 0.0\n",
         "cli/test_cli_roads.py::test_scales_of_features_are_those_of_all_pieces_together",
     ),
     Mutant(

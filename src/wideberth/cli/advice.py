@@ -38,14 +38,28 @@ def advise(result: dict) -> list[Advice]:
 
 
 def _optimality(result: dict) -> Iterator[Advice]:
-    training = result["training"]
-    several = len(training["problems"]) > 1
-    constant = all(problem["null"] for problem in training["problems"])
-    for problem in training["problems"]:
-        which = f" for the class {problem['class']}" if several else ""
-        yield from _proof(problem, which, training["tol"])
-        limit = problem["critical_factor"]
+    problems, tol = result["training"]["problems"], result["training"]["tol"]
+    constant = all(problem["null"] for problem in problems)
+    for problem in problems:
+        which = f" for the class {problem['class']}" if len(problems) > 1 else ""
+        gap, limit = problem["relative_gap"], problem["critical_factor"]
         share = 1 / limit[1] if limit and limit[1] else 0.0
+        if not problem["converged"] and gap <= tol:
+            yield Advice(
+                "not-proven",
+                f"Training{which} ended within the tolerance, but rounding is too "
+                "large to prove it. Standardise the features (--standardize), or raise "
+                "--tol.",
+                serious=True,
+            )
+        elif not problem["converged"]:
+            yield Advice(
+                "not-converged",
+                f"Training{which} stopped before the tolerance was proven: the "
+                f"objective may still be improved by up to {100 * gap:.2g} %. "
+                "Standardising the features (--standardize) usually helps.",
+                serious=True,
+            )
         if problem["null"] and constant:
             yield Advice(
                 "null-model",
@@ -68,26 +82,6 @@ def _optimality(result: dict) -> Iterator[Advice]:
                 "which on noise covers everything that separates the classes. The "
                 "model leans on very little; consider a smaller radius.",
             )
-
-
-def _proof(problem: dict, which: str, tol: float) -> Iterator[Advice]:
-    """What to say where the solver did not prove what was asked of it."""
-    gap = problem["relative_gap"]
-    if not problem["converged"] and gap <= tol:
-        yield Advice(
-            "not-proven",
-            f"Training{which} ended within the tolerance, but rounding is too large to "
-            "prove it. Standardise the features (--standardize), or raise --tol.",
-            serious=True,
-        )
-    elif not problem["converged"]:
-        yield Advice(
-            "not-converged",
-            f"Training{which} stopped before the tolerance was proven: the objective "
-            f"may still be improved by up to {100 * gap:.2g} %. Standardising the "
-            "features (--standardize) usually helps.",
-            serious=True,
-        )
 
 
 def _noise(result: dict) -> Iterator[Advice]:

@@ -8,12 +8,13 @@ import numpy as np
 
 from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
-from wideberth.cli.errors import UserError, quoted
-from wideberth.cli.evaluation import certain, certified_curve, curve_radii
-from wideberth.cli.labels import recognised
+from wideberth.cli.errors import UserError, located, quoted
 from wideberth.cli.model import Model, load_model
-from wideberth.cli.predict import Applied, apply_model
+from wideberth.cli.predict import apply_model
+from wideberth.cli.prepare import recognised
+from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
+from wideberth.data import Table
 
 __all__ = ["run"]
 
@@ -21,95 +22,82 @@ __all__ = ["run"]
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
     output.check_free([options.out, options.curve], options.force)
-    with output.Progress(options.json) as progress:
-        headings, lines, summary = _certify(options, progress)
-    files = []
-    if options.curve:
-        curve = summary["curve"]
-        points = zip(curve["radius"], curve["certified_accuracy"], strict=True)
-        text = output.table_text(["radius", "certified_accuracy"], points)
-        files.append((options.curve, text))
-    if options.out or not options.json:
-        files.append((options.out or "-", output.table_text(headings, lines)))
-    # Files first: standard output cannot be taken back.
-    output.write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
-    if options.json:
-        if not options.out:
-            summary["predictions"] = output.records(headings, lines)
-        output.write_json(summary)
-    elif options.out and options.out != "-":
-        output.say(_in_words(summary))
-    return 0
-
-
-def _certify(
-    options: CertifyOptions, progress: output.Progress
-) -> tuple[list[str], list[tuple], dict]:
-    """Headings and lines of the table, and the summary."""
     model = load_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
-    applied = apply_model(model, options, progress, target, column)
-    predictions = applied.answers(model.pipeline.predict)
-    certified_radii = applied.answers(model.pipeline.certified_radius)
-    radius, told = _radii_to_judge_by(options, model, applied, column)
-    headings = [applied.id_name, "prediction", "certified_radius"]
-    columns: list = [applied.ids, predictions, certified_radii]
-    if np.ndim(radius):
-        headings.append("radius")
-        columns.append([None if r != r else r for r in radius.tolist()])
-    summary: dict = {
-        "rows": applied.table.n,
+    with output.Progress(options.json) as progress:
+        applied = apply_model(model, options, progress, target, column)
+    table, headings, columns = applied.table, applied.headings, applied.columns
+    reach = applied.answers(model.pipeline.certified_radius)
+    radius, told = _radii_to_judge_by(options, model, table, column)
+    summary = {
+        "rows": table.n,
         "certified": int(applied.usable.sum()),
         "trained_radius": model.radius,
         **told,
         **dict.fromkeys(("labelled", "accuracy", "certified_accuracy", "curve")),
     }
-    truth = applied.table.texts.get(target)
-    if truth is not None:
-        labels = recognised(truth, model.classes.tolist())
+    headings.append("certified_radius")
+    columns.append(reach)
+    if np.ndim(radius):
+        headings.append("radius")
+        columns.append([None if r != r else r for r in radius.tolist()])
+    if target in table.texts:
+        truth = table.texts[target].tolist()
         right = [
             None if label is None or found is None else label == found
-            for label, found in zip(labels, predictions, strict=True)
+            for label, found in zip(
+                recognised(truth, model.classes.tolist()), columns[1], strict=True
+            )
         ]
         headings += [target, "correct"]
-        columns += [truth.tolist(), right]
-        summary |= _accuracy(options, right, certified_radii, radius)
+        columns += [truth, right]
+        summary |= _accuracy(options, right, reach, radius)
     elif options.curve or options.at:
         raise UserError(
             f"{options.data} has no column {quoted(target)}, and certified accuracy "
             "needs the true classes; name the column with --target."
         )
-    return headings, list(zip(*columns, strict=True)), summary
+    files = []
+    if options.curve:
+        points = zip(*summary["curve"].values(), strict=True)
+        text = output.table_text(["radius", "certified_accuracy"], points)
+        files.append((options.curve, text))
+    lines = list(zip(*columns, strict=True))
+    output.deliver(options, headings, lines, summary, _in_words(summary), files)
+    return 0
 
 
 def _radii_to_judge_by(
-    options: CertifyOptions, model: Model, applied: Applied, column: str | None
+    options: CertifyOptions, model: Model, table: Table, column: str | None
 ) -> tuple[Any, dict]:
     """The radii of a column, the one trained with, or none; what the summary says."""
-    table = applied.table
     if column not in table.numbers:
-        one = model.radius
-        names = ("radius", "smallest_radius", "largest_radius")
-        told = {"radius_column": None, "radius_factor": 1.0}
-        return one, told | dict.fromkeys(names, one)
-    # A column named here holds the radii themselves; that of training, what was
-    # multiplied there.
-    factor = model.radius_factor if column == model.radius_column else 1.0
-    radii = factor * row_radii(table, column)
-    known = radii[np.isfinite(radii)]
-    if known.size < table.n:
-        output.warn(
-            f"{options.data}: {table.n - known.size} of {table.n} rows have no radius "
-            f"in the column {quoted(column)} and do not count in the certified "
-            "accuracy."
+        radius: Any = model.radius
+        smallest, largest = radius, radius
+        column, factor = None, 1.0
+    else:
+        # A column named here holds the radii themselves; that of training, what was
+        # multiplied there.
+        factor = model.radius_factor if column == model.radius_column else 1.0
+        with located(options.data):
+            radius = factor * row_radii(table, column)
+        known = radius[np.isfinite(radius)]
+        smallest, largest = (
+            float(f(known)) if known.size else None for f in (np.min, np.max)
         )
-    return radii, {
-        "radius": None,
+        if known.size < table.n:
+            output.warn(
+                f"{options.data}: {table.n - known.size} of {table.n} rows have no "
+                f"radius in the column {quoted(column)} and do not count in the "
+                "certified accuracy."
+            )
+    return radius, {
+        "radius": None if np.ndim(radius) else radius,
         "radius_column": column,
         "radius_factor": factor,
-        "smallest_radius": float(known.min()) if known.size else None,
-        "largest_radius": float(known.max()) if known.size else None,
+        "smallest_radius": smallest,
+        "largest_radius": largest,
     }
 
 
@@ -129,26 +117,22 @@ def _accuracy(
             "does with --radius-column, or give radii to certify at with --at."
         )
     correct = np.array([right[k] for k in known], dtype=bool)
-    radii = np.array([certified_radii[k] for k in known], dtype=float)
-    share = None
-    if radius is not None:
-        judged = radius[known] if np.ndim(radius) else radius
-        told = np.isfinite(np.broadcast_to(judged, correct.shape))
-        if told.any():
-            share = float(certain(correct, radii, judged)[told].mean())
+    reach = np.array([certified_radii[k] for k in known], dtype=float)
+    judged = np.broadcast_to(np.nan if radius is None else radius, len(right))[known]
+    told = np.isfinite(judged)
+    share = certain(correct, reach, judged)[told].mean() if told.any() else None
     marked = 0.0 if radius is None or np.ndim(radius) else radius
-    grid = np.array(options.at) if options.at else curve_radii(radii, marked)
-    curve = certified_curve(correct, radii, grid)
+    grid = np.array(options.at) if options.at else curve_radii(reach, marked)
+    curve = [float(certain(correct, reach, r).mean()) for r in grid]
     return {
         "labelled": len(known),
         "accuracy": float(correct.mean()),
-        "certified_accuracy": share,
-        "curve": {"radius": grid.tolist(), "certified_accuracy": curve.tolist()},
+        "certified_accuracy": None if share is None else float(share),
+        "curve": {"radius": grid.tolist(), "certified_accuracy": curve},
     }
 
 
 def _in_words(summary: dict) -> str:
-    """Lines for people."""
     lines = [f"{summary['certified']} of {summary['rows']} rows certified"]
     if summary["accuracy"] is not None:
         about = f"of {summary['labelled']} rows with a class"

@@ -1,16 +1,16 @@
 """The commands: what each can be told, and what its help says.
 
-Each has one dataclass here, of which `wideberth.cli.parser` makes the parser. What they
-do is in the modules of the same names, which see nothing but the dataclass.
+Each has one dataclass here, of which `options.py` makes the parser. What they do is in
+the modules of the same names, which see nothing but the dataclass.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from wideberth.cli.options import TableOptions, TrainingOptions
-from wideberth.cli.parser import (
+from wideberth.cli.options import (
     Column,
     Commands,
     Count,
@@ -18,7 +18,8 @@ from wideberth.cli.parser import (
     Natural,
     Positive,
     Radius,
-    UsageError,
+    TableOptions,
+    TrainingOptions,
 )
 
 __all__ = [
@@ -84,7 +85,6 @@ class FitOptions(TrainingOptions):
 
     command = "fit"
     summary = "train a model on a table and report on it"
-    usage = "wideberth fit DATA --target COL [options]"
     epilog = f"""\
 how far values may be off:
   --radius 0.5                  every row by 0.5, in the units of the data
@@ -110,35 +110,26 @@ examples:
     folds: Natural = 5
     memory: Annotated[str, ("metavar", "SIZE")] | None = None
 
-    def __post_init__(self) -> None:
+    def _mistakes(self) -> Iterator[str]:
         if self.report == "-":
-            raise UsageError("--report must be a file.")
+            yield "--report must be a file."
         if self.out == "-" and self.json:
-            raise UsageError("--out - and --json both want standard output.")
+            yield "--out - and --json both want standard output."
         if self.folds == 1:
-            raise UsageError("--folds must be 0 (no cross-validation) or at least 2.")
+            yield "--folds must be 0 (no cross-validation) or at least 2."
         if not self.cv and (self.radii or self.score_radius is not None):
-            raise UsageError("--radii and --score-radius are for --cv to choose by.")
-        super().__post_init__()
-        if self.memory is not None:
-            self._check_pieces()
-
-    def _check_pieces(self) -> None:
-        """Refuse what cannot be done in pieces."""
+            yield "--radii and --score-radius are for --cv to choose by."
+        yield from super()._mistakes()
+        if self.memory is None:
+            return
         for name in _WHOLE:
             if getattr(self, name) != self.__dataclass_fields__[name].default:
                 option = f"--{name.replace('_', '-')}"
-                raise UsageError(
-                    f"{option} needs the whole table; leave it out, or --memory."
-                )
+                yield f"{option} needs the whole table; leave it out, or --memory."
         if self.missing == "median":
-            raise UsageError(
-                "--missing median needs the whole table; leave out --memory."
-            )
+            yield "--missing median needs the whole table; leave out --memory."
         if self.data == "-":
-            raise UsageError(
-                "--memory needs a file, which is read several times, not -."
-            )
+            yield "--memory needs a file, which is read several times, not -."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +156,6 @@ class PathOptions(TrainingOptions):
 
     command = "path"
     summary = "train models along C and radius"
-    usage = "wideberth path DATA --target COL [options]"
     epilog = f"""\
 examples:
   wideberth path data.csv --target sick --standardize --radii 0 0.1 0.2 > path.csv
@@ -191,6 +181,7 @@ class ApplyOptions(TableOptions):
     out: CSV to write (default: print it)
     """
 
+    usage = "MODEL DATA"
     model: str
     data: str
     id: Column | None = None
@@ -212,7 +203,6 @@ class PredictOptions(ApplyOptions):
 
     command = "predict"
     summary = "predict the class of every row of a table"
-    usage = "wideberth predict MODEL DATA [options]"
     epilog = f"""\
 examples:
   wideberth predict model.skops new.csv > predictions.csv
@@ -244,7 +234,6 @@ class CertifyOptions(ApplyOptions):
 
     command = "certify"
     summary = "how much noise every prediction withstands"
-    usage = "wideberth certify MODEL DATA [options]"
     epilog = f"""\
 examples:
   wideberth certify model.skops test.csv
@@ -274,9 +263,7 @@ class ReproduceOptions:
 
     command = "reproduce"
     summary = "run the experiments of the screening paper on its data"
-    usage = "wideberth reproduce [options]"
     epilog = ""
-    rivals = ()
 
     quick: bool = False
     repeats: Count | None = None
@@ -288,8 +275,16 @@ def commands() -> Commands:
     """Return the parser of the command line."""
     from wideberth import __version__
 
+    options = (
+        FitOptions,
+        PredictOptions,
+        CertifyOptions,
+        PathOptions,
+        ReproduceOptions,
+    )
     found = Commands(
         "wideberth",
+        options,
         _GROUPS,
         description="Linear classifiers that stay right when features are noisy.\n"
         "`wideberth COMMAND --help` explains each command.",
@@ -302,9 +297,4 @@ examples:
 {_EXIT_CODES}""",
     )
     found.root.add_argument("--version", action="version", version=__version__)
-    found.add(FitOptions)
-    found.add(PredictOptions)
-    found.add(CertifyOptions)
-    found.add(PathOptions)
-    found.add(ReproduceOptions)
     return found

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 from wideberth.data.errors import listed, quoted
 
-__all__ = ["UserError", "listed", "quoted", "require"]
+__all__ = ["UserError", "blamed_on_data", "listed", "located", "quoted", "require"]
 
 
 class UserError(Exception):
     """Ends a command with exit code 1 and this sentence."""
+
+
+@contextmanager
+def blamed_on_data() -> Iterator[None]:
+    """Take what the library says of its arguments for what users can mend."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(" ".join(str(error).split())) from error
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Begin what is said of the data with its name."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
 
 
 def require(module: str, purpose: str) -> None:

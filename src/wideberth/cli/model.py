@@ -107,8 +107,9 @@ def load_model(path: str | Path) -> Model:
     except UserError:
         raise
     except Exception:  # whatever a damaged or foreign archive makes of its readers
-        foreign = f"{path} is not a model file written by wideberth fit."
-        raise UserError(foreign) from None
+        raise UserError(
+            f"{path} is not a model file written by wideberth fit."
+        ) from None
 
 
 def _checked(data: bytes) -> bytes:
@@ -142,57 +143,42 @@ def _renamed(node: dict) -> dict:
     return node
 
 
-def _try_out(model: Model) -> None:
-    """Have it answer for two rows, as it will have to for all."""
-    rows, svc = np.zeros((2, len(model.columns.features))), model.pipeline[-1]
-    k = len(model.classes)
-    expected = ((2,), (2,), *(((2,), (1,)) if k == 2 else ((2, k), (k,))))
-    found = (
-        model.pipeline.predict(rows).shape,
-        model.pipeline.certified_radius(rows).shape,
-        model.pipeline.decision_function(rows).shape,
-        svc.intercept_.shape,
-    )
-    if found != expected:
-        raise ValueError
-
-
 def _read(content: dict) -> Model:
-    pipeline = content["pipeline"]
-    if not isinstance(pipeline, RobustPipeline):
-        raise TypeError
-    categories = {name: tuple(v) for name, v in content["categories"].items()}
-    columns = Columns(tuple(content["numeric"]), categories)
-    if len(columns.features) != pipeline.linear_map_.shape[1]:
-        raise ValueError
+    """The model, once it has answered for two rows as it will have to for all."""
+    pipeline, svc = content["pipeline"], content["pipeline"][-1]
     if content["wideberth model"] == 1:
-        _complete_first_format(content)
-    radius, column = pipeline[-1].radius_, content["radius_column"]
-    factor = float(content["radius_factor"])
-    if not (radius is None or 0 <= radius < np.inf) or not 0 <= factor < np.inf:
-        raise ValueError
+        # Where rows had radii of their own the parameter was 0, and the file held
+        # their median, or 0; so only a number that both agree on is the radius.
+        known = svc.radius > 0 and svc.radius == content["radius"]
+        svc.radius_ = float(svc.radius) if known else None
+        content |= {"radius_column": None, "radius_factor": 1.0}
+    column = content["radius_column"]
     model = Model(
         pipeline,
-        columns,
+        Columns(
+            tuple(content["numeric"]),
+            {name: tuple(levels) for name, levels in content["categories"].items()},
+        ),
         str(content["target"]),
         None if column is None else str(column),
-        factor,
+        float(content["radius_factor"]),
         dict(content["origin"]),
     )
-    _try_out(model)
+    rows = np.zeros((2, len(model.columns.features)))
+    scores = () if len(model.classes) == 2 else (len(model.classes),)
+    sound = (
+        isinstance(pipeline, RobustPipeline)
+        and pipeline.linear_map_.shape[1] == rows.shape[1]
+        and (model.radius is None or 0 <= model.radius < np.inf)
+        and 0 <= model.radius_factor < np.inf
+        and pipeline.predict(rows).shape == (2,)
+        and pipeline.certified_radius(rows).shape == (2,)
+        and pipeline.decision_function(rows).shape == (2, *scores)
+        and svc.intercept_.shape == (scores or (1,))
+    )
+    if not sound:
+        raise ValueError
     return model
-
-
-def _complete_first_format(content: dict) -> None:
-    """Say of a model in the first format what is certain about its radius.
-
-    Where rows had radii of their own the classifier's parameter was 0, and the file
-    held their median, or 0; so only a number that both agree on is the radius.
-    """
-    svc = content["pipeline"][-1]
-    known = svc.radius > 0 and svc.radius == content["radius"]
-    svc.radius_ = float(svc.radius) if known else None
-    content |= {"radius_column": None, "radius_factor": 1.0}
 
 
 def _skops():

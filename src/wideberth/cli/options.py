@@ -1,29 +1,182 @@
-"""Options that commands share, with their defaults and what the help says of them."""
+"""Options of commands: dataclasses of which a parser is made, and those they share.
+
+A field is an option, its default is that of the field. The docstring of the class that
+declares it holds the help, under the heading of the group that lists it ("Options" for
+none). The type says how the text of an option is read: a `Literal` lists what is
+allowed, a `bool` is given or not, a tuple takes several values, and `Annotated` adds
+arguments of `argparse.ArgumentParser.add_argument`. Where there is no default, it is
+given by its position. What argparse cannot say, such as which options contradict each
+other, a dataclass says in `_mistakes`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, Self
+import argparse
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.parser import (
-    Character,
-    Column,
-    File,
-    Natural,
-    Positive,
-    Probability,
-    Radius,
-    UsageError,
-)
 from wideberth.data import FORMATS, Format, kind_of
 from wideberth.data.libsvm import LABEL
 
-__all__ = ["TableOptions", "TrainingOptions"]
+__all__ = ["Commands", "TableOptions", "TrainingOptions", "UsageError"]
 
+_HEADING = re.compile(r"\n\n(\w[^\n]*)\n-+\n")
+_SHAPE = argparse.RawDescriptionHelpFormatter
 #: Targets of formats that have a usual place for one.
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
+
+
+class UsageError(UserError):
+    """Options that are each allowed, but not together."""
+
+
+class Commands:
+    """A program whose commands are dataclasses.
+
+    Their class attributes `command`, `summary`, `usage` and `epilog` are for the help,
+    and `rivals` are tuples of options of which only one may be given. `groups` are the
+    titles of groups of options, in order, and what the help says about them.
+    """
+
+    def __init__(
+        self, program: str, commands: Iterable, groups: dict[str, str | None], **texts
+    ):
+        self.root = argparse.ArgumentParser(
+            prog=program, formatter_class=_SHAPE, **texts
+        )
+        added = self.root.add_subparsers(required=True, metavar="COMMAND")
+        self._parsers: dict[type, argparse.ArgumentParser] = {}
+        for options in commands:
+            places = getattr(options, "usage", "")
+            self._parsers[options] = parser = added.add_parser(
+                options.command,
+                help=options.summary,
+                usage=" ".join(
+                    f"{program} {options.command} {places} [options]".split()
+                ),
+                description=_HEADING.split(inspect.getdoc(options) or "")[0],
+                epilog=options.epilog,
+                formatter_class=_SHAPE,
+            )
+            parser.set_defaults(options=options)
+            _add_options(parser, options, groups)
+
+    def parse(self, arguments: Sequence[str] | None) -> Any:
+        """Read a command line; exits with code 2 where it is wrong."""
+        given = vars(self.root.parse_args(arguments))
+        options = given.pop("options")
+        lists = {name: tuple(v) for name, v in given.items() if isinstance(v, list)}
+        try:
+            return options(**given | lists)
+        except UsageError as error:
+            self._parsers[options].error(str(error))
+
+
+def _add_options(parser, options: Any, groups: dict[str, str | None]) -> None:
+    told = {n: about for part in options.__mro__ for n, *about in _helps(part)}
+    types = get_type_hints(options, include_extras=True)
+    sections: dict[Any, Any] = {}
+    for title in [t for t in groups if t in dict(told.values())]:
+        sections[title] = parser.add_argument_group(title, groups[title])
+    for one in fields(options):
+        title, about = told.get(one.name, ("", None))
+        settings = {"help": about, **_settings(types[one.name])}
+        if one.default is MISSING:
+            parser.add_argument(one.name, metavar=one.name.upper(), **settings)
+            continue
+        section = sections.get(title, parser)
+        for rivals in getattr(options, "rivals", ()):
+            if one.name in rivals:
+                if rivals not in sections:
+                    sections[rivals] = section.add_mutually_exclusive_group()
+                section = sections[rivals]
+        # What is not given is left out: the dataclass has the default.
+        option = f"--{one.name.replace('_', '-')}"
+        section.add_argument(option, default=argparse.SUPPRESS, **settings)
+
+
+def _helps(part: type) -> Iterator[tuple[str, str, str]]:
+    """Names, groups and help of the options that the docstring of a class lists."""
+    _, *sections = _HEADING.split(inspect.getdoc(part) or "")
+    for title, lines in zip(sections[::2], sections[1::2], strict=True):
+        for line in re.split(r"\n(?! )", lines):
+            name, _, about = line.partition(": ")
+            yield name, title, " ".join(about.split()).replace("%", "%%")
+
+
+def _settings(kind: Any) -> dict:
+    """What a type means to argparse."""
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(one for one in get_args(kind) if one is not type(None))
+    if kind is bool:
+        return {"action": "store_true"}
+    if get_origin(kind) is Literal:
+        return {"choices": get_args(kind)}
+    if get_origin(kind) is tuple:
+        return {"nargs": "+", "action": "extend"} | _settings(get_args(kind)[0])
+    if get_origin(kind) is Annotated:
+        inner, *more = get_args(kind)
+        return _settings(inner) | dict(more)
+    return {}
+
+
+# -- kinds of values -------------------------------------------------------------------
+
+
+def _number(kind: type, name: str, allowed: Callable[[float], bool]) -> Callable:
+    def read(text: str):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and allowed(value)):
+            raise argparse.ArgumentTypeError(f"{text!r} must be {name}.")
+        return value
+
+    return read
+
+
+def _character(text: str) -> str:
+    text = {"\\t": "\t", "tab": "\t", "space": " "}.get(text, text)
+    if len(text) != 1 or text in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} must be one character.")
+    return text
+
+
+_share = _number(float, "a number between 0 and 1", lambda value: 0 < value < 1)
+_above = _number(float, "a number > 0", lambda value: value > 0)
+_from = _number(float, "a number ≥ 0", lambda value: value >= 0)
+# A seed of NumPy has 32 bits, and nothing that is counted here needs more.
+_count = _number(int, "a whole number ≥ 1", lambda value: 1 <= value < 2**32)
+_natural = _number(int, "a whole number ≥ 0", lambda value: 0 <= value < 2**32)
+
+Character = Annotated[str, ("type", _character), ("metavar", "CHAR")]
+Column = Annotated[str, ("metavar", "COL")]
+Count = Annotated[int, ("type", _count), ("metavar", "N")]
+File = Annotated[str, ("metavar", "FILE")]
+Natural = Annotated[int, ("type", _natural), ("metavar", "N")]
+Positive = Annotated[float, ("type", _above), ("metavar", "X")]
+Probability = Annotated[float, ("type", _share), ("metavar", "P")]
+Radius = Annotated[float, ("type", _from), ("metavar", "R")]
 Text = Annotated[str, ("nargs", None), ("action", "append"), ("metavar", "TEXT")]
+
+
+# -- what commands share ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +199,6 @@ class TableOptions:
     debug: show the traceback of an error
     """
 
-    rivals: ClassVar[tuple[tuple[str, ...], ...]] = ()
     format: Annotated[str, ("choices", FORMATS)] | None = None
     delimiter: Character | None = None
     decimal: Annotated[Literal[".", ","], ("metavar", "SIGN")] | None = None
@@ -56,6 +208,14 @@ class TableOptions:
     force: bool = False
     json: bool = False
     debug: bool = False
+
+    def __post_init__(self) -> None:
+        for sentence in self._mistakes():
+            raise UsageError(sentence)
+
+    def _mistakes(self) -> Iterator[str]:
+        """What is wrong with these options together."""
+        yield from ()
 
     def reading(self) -> Format:
         """How the file is to be read."""
@@ -107,6 +267,7 @@ class TrainingOptions(TableOptions):
     seed: for the folds (default: 0)
     """
 
+    usage = "DATA --target COL"
     rivals = (("radius", "radius_column", "replicates"), ("C", "cv"))
     data: str
     target: Column | None = None
@@ -129,30 +290,7 @@ class TrainingOptions(TableOptions):
     tol: Positive = 1e-4
     seed: Natural = 0
 
-    def __post_init__(self) -> None:
-        self._check_columns()
-        if self.replicates is not None and self.missing == "median":
-            raise UsageError(
-                "--replicates needs measured values: not with --missing median."
-            )
-        if self.noise != "l2" and self.standardize:
-            raise UsageError(
-                f"--noise {self.noise} in the units of the data has no such shape once "
-                "features are standardised; use --noise-scales or --radius-units std."
-            )
-        shapes = {
-            "--noise-scales": self.noise_scales is not None,
-            "--replicates": self.replicates is not None,
-            "--radius-units std": self.radius_units == "std",
-            f"--noise {self.noise}": self.noise != "l2",
-        }
-        given = [name for name, there in shapes.items() if there]
-        if len(given) > 1:
-            both = " and ".join(given)
-            raise UsageError(f"{both} both say what shape the noise has.")
-
-    def _check_columns(self) -> None:
-        """Refuse a column that is named as two things."""
+    def _mistakes(self) -> Iterator[str]:
         named = {
             "--target": [self.target],
             "--radius-column": [self.radius_column],
@@ -164,10 +302,26 @@ class TrainingOptions(TableOptions):
         for name, columns in named.items():
             for column in columns:
                 if column is not None and roles.setdefault(column, name) != name:
-                    raise UsageError(
+                    yield (
                         f"the column {column!r} is named by both {roles[column]} and "
                         f"{name}; it can be one thing only."
                     )
+        if self.replicates is not None and self.missing == "median":
+            yield "--replicates needs measured values: not with --missing median."
+        if self.noise != "l2" and self.standardize:
+            yield (
+                f"--noise {self.noise} in the units of the data has no such shape once "
+                "features are standardised; use --noise-scales or --radius-units std."
+            )
+        shapes = {
+            "--noise-scales": self.noise_scales is not None,
+            "--replicates": self.replicates is not None,
+            "--radius-units std": self.radius_units == "std",
+            f"--noise {self.noise}": self.noise != "l2",
+        }
+        given = [name for name, there in shapes.items() if there]
+        if len(given) > 1:
+            yield f"{' and '.join(given)} both say what shape the noise has."
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""

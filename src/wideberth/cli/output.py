@@ -20,6 +20,7 @@ from wideberth.data.files import Staged, uninterrupted
 __all__ = [
     "Progress",
     "check_free",
+    "deliver",
     "number",
     "percent",
     "records",
@@ -30,7 +31,6 @@ __all__ = [
     "whole",
     "write_all",
     "write_json",
-    "write_table",
 ]
 
 
@@ -138,10 +138,30 @@ def write_json(result: object) -> None:
     write_all([("-", text + "\n")], force=True)
 
 
-def write_table(options, headings: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """Write a table where the options of a command want it: nowhere beside JSON."""
+def deliver(
+    options,
+    headings: Sequence[str],
+    rows: Sequence,
+    summary: dict,
+    words: str = "",
+    files: Sequence[tuple[str, str]] = (),
+    name: str | None = "predictions",
+) -> None:
+    """Write a table, and files beside it, where the options of a command want them.
+
+    Where a file holds it, `words` are for people. With --json the summary is printed,
+    and has the table under its name if no file holds it.
+    """
     if options.out or not options.json:
-        write_all([(options.out or "-", table_text(headings, rows))], options.force)
+        files = [*files, (options.out or "-", table_text(headings, rows))]
+    # Files first: standard output cannot be taken back.
+    write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
+    if options.json:
+        if name and not options.out:
+            summary[name] = records(headings, rows)
+        write_json(summary)
+    elif words and options.out not in (None, "-"):
+        say(words)
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
@@ -157,13 +177,8 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
 def records(headings: Sequence[str], rows: Iterable[Sequence]) -> list[dict]:
     """Return a table for JSON, where null stands for infinity as for no answer."""
     infinite = (math.inf, -math.inf)
-    return [
-        {
-            name: None if v in infinite else v
-            for name, v in zip(headings, row, strict=True)
-        }
-        for row in rows
-    ]
+    plain = ([None if value in infinite else value for value in row] for row in rows)
+    return [dict(zip(headings, row, strict=True)) for row in plain]
 
 
 def say(text: str) -> None:
@@ -187,16 +202,12 @@ class Progress:
         return self
 
     def __exit__(self, *_) -> None:
-        self._write("")
+        self.show("", "")
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, end: str = " …") -> None:
         """Replace the line."""
-        self._write(f"{text} …")
-
-    def _write(self, text: str) -> None:
         if self.on:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
+            print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
 
 
 # -- numbers as people read them -------------------------------------------------------

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from html import escape
+from importlib.resources import files
+from string import Template
 
-from wideberth.cli.drawing import MODELS, choice_curves, noise_curve
 from wideberth.cli.output import number, percent, small_share, whole
+from wideberth.report.figures import (
+    MARKERS,
+    SERIES,
+    TEXT,
+    Figure,
+    draw_panel,
+    drawing,
+    plain_ticks,
+)
 from wideberth.report.html import bar, cell, definitions, document, figure, table
 
 __all__ = ["fit_page"]
@@ -22,93 +31,93 @@ _MISSING = {
     "median": "filled in with the median of the column",
     "error": "not allowed",
 }
+#: What the models of an evaluation are called.
+_MODELS = {"robust": "this model", "ordinary": "ordinary SVM"}
+#: How values of a column are written, by what they are.
+_WRITTEN: dict[str, Callable[..., str]] = {
+    "text": str,
+    "number": number,
+    "count": whole,
+    "share": percent,
+    "objective": "{:.6g}".format,
+    "gap": small_share,
+    "iterations": str,
+}
 
 
 def fit_page(result: dict) -> str:
-    """Return the whole document."""
-    parts = {
-        "Worth knowing": _advice,
-        "What was asked": _asked,
-        "The data": _data,
-        "Accuracy": _accuracy,
-        "The choice of C": _choice,
-        "The model, in the units of the data": _model,
-        "How good the optimum is": _proof,
-        "How to get this again": _reproduction,
-    }
-    body = "\n".join(
-        f"<section>\n<h2>{heading}</h2>\n{inside}\n</section>"
-        for heading, write in parts.items()
-        if (inside := write(result))
-    )
+    """Return the whole document; `page.html` has what it says of every fit."""
     title = f"A classifier of {result['data']['target']}"
-    head = f'<h1>{escape(title)}</h1>\n<p class="verdict">{_verdict(result)}</p>'
-    return document(title, f"<header>\n{head}\n</header>\n{body}\n")
+    problems, found = result["training"]["problems"], result["evaluation"]
+    worst = max(problem["relative_gap"] for problem in problems)
+    parts = {
+        "title": escape(title),
+        "verdict": _verdict(result),
+        "advice": _section("Worth knowing", _advice(result["warnings"])),
+        "asked": _asked(result),
+        "data": _data(result),
+        "classes": _classes(result["data"]["classes"]),
+        "scales": _scales(result),
+        "accuracy": _section("Accuracy", "" if found is None else _accuracy(result)),
+        "choice": _section("The choice of C", _choice(result)),
+        "rule": _rule(result["model"]),
+        "weights": _weights(result),
+        "each": "for every class " if len(problems) > 1 else "",
+        "worst": small_share(worst),
+        "certificates": _certificates(problems),
+        "command": escape(result["origin"]["command"]),
+        "origin": _origin(result),
+    }
+    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    return document(title, Template(template).substitute(parts))
+
+
+def _section(heading: str, inside: str) -> str:
+    """A section that is there only if something is in it."""
+    return f"<section>\n<h2>{heading}</h2>\n{inside}\n</section>\n" if inside else ""
 
 
 # -- cells and tables ------------------------------------------------------------------
 
 
-def _name(text: str) -> str:
-    return cell(text, text, "text")
+def _cell(kind: str, value) -> str:
+    """A value of a column; a dict is the mean of shares with their spread."""
+    if kind == "bar":
+        return bar(*value)
+    if kind == "limit":
+        return cell(*value)
+    if isinstance(value, dict):
+        shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
+        return cell(shown, value["mean"])
+    return cell(_WRITTEN[kind](value), value, "text" if kind == "text" else "")
 
 
-def _count(value: int) -> str:
-    return cell(whole(value), value)
-
-
-def _value(value: float) -> str:
-    return cell(number(value), value)
-
-
-def _share(value: float | dict) -> str:
-    """A share, or the mean of several with their standard deviation."""
-    if not isinstance(value, dict):
-        return cell(percent(value), value)
-    shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
-    return cell(shown, value["mean"])
-
-
-def _table(
-    label: str, columns: dict[str, Callable[..., str]], lines: Iterable[Sequence]
-) -> str:
-    """A table whose columns have a heading and what makes a cell of a value."""
-    left = (_name, bar)
-    headings = [(name, getattr(f, "func", f) in left) for name, f in columns.items()]
-    rows = (
-        [write(value) for write, value in zip(columns.values(), line, strict=True)]
-        for line in lines
+def _table(label: str, columns: dict[str, str], lines: Iterable[Sequence]) -> str:
+    """A table whose columns have a heading and a kind of values."""
+    headings = [(name, kind in ("text", "bar")) for name, kind in columns.items()]
+    return table(
+        label, headings, (map(_cell, columns.values(), line) for line in lines)
     )
-    return table(label, headings, rows)
 
 
-def _list(pairs: Iterable[tuple[str, object]]) -> str:
-    return f"<dl>{definitions(pairs)}</dl>"
-
-
-def _folded(heading: str, columns: dict, lines: Iterable[Sequence]) -> str:
+def _folded(heading: str, count: int, columns: dict, lines: Iterable) -> str:
+    """A table that is folded up, under a heading that says if it lacks features."""
+    heading += f" (the first {_FOLDED} of {count})" if count > _FOLDED else ""
     inside = _table(heading, columns, lines)
     return f"<details><summary>{heading}</summary>\n{inside}\n</details>"
-
-
-def _at_most(count: int) -> str:
-    return f" (the first {_FOLDED} of {count})" if count > _FOLDED else ""
 
 
 # -- parts of the page -----------------------------------------------------------------
 
 
-def _first_model(result: dict) -> dict:
-    return next(iter(result["evaluation"]["models"].values()))
-
-
 def _verdict(result: dict) -> str:
-    if result["evaluation"] is None:
+    found, noise = result["evaluation"], ""
+    if found is None:
         return (
             "How accurate it is on new rows was not measured: there was no "
             "cross-validation."
         )
-    best, noise = _first_model(result), ""
+    best = next(iter(found["models"].values()))
     if result["uncertainty"]["largest"] > 0:
         noise = (
             f", and in <strong>{percent(best['certified']['mean'])}</strong> whatever "
@@ -117,44 +126,42 @@ def _verdict(result: dict) -> str:
     return (
         "On rows it had not seen, the model was right in "
         f"<strong>{percent(best['accuracy']['mean'])}</strong> of cases{noise}. Always "
-        "naming the most common class is right in "
-        f"{percent(result['evaluation']['majority'])}."
+        f"naming the most common class is right in {percent(found['majority'])}."
     )
 
 
-def _advice(result: dict) -> str:
-    lines = "\n".join(
-        f'<li class="{"serious" if one["serious"] else "note"}">{escape(one["text"])}'
-        "</li>"
-        for one in result["warnings"]
-    )
-    return f'<ul class="advice">\n{lines}\n</ul>' if lines else ""
+def _advice(warnings: list[dict]) -> str:
+    kinds = ["serious" if one["serious"] else "note" for one in warnings]
+    lines = [
+        f'<li class="{kind}">{escape(one["text"])}</li>\n'
+        for kind, one in zip(kinds, warnings, strict=True)
+    ]
+    return f'<ul class="advice">\n{"".join(lines)}</ul>' if lines else ""
 
 
 def _asked(result: dict) -> str:
     asked, noise = result["request"], result["uncertainty"]
-    count = len(result["data"]["features"])
-    scaled = "standardised for training" if asked["standardize"] else "as given"
-    pairs = [
-        ("Predict", f"{result['data']['target']} from {count} features"),
-        ("Noise", noise["story"]),
-    ]
+    about = (
+        f"{result['data']['target']} from {len(result['data']['features'])} features"
+    )
+    pairs = [("Predict", about), ("Noise", noise["story"])]
     if noise["per_row"]:
-        low, middle, high = (
-            number(noise[k]) for k in ("smallest", "median", "largest")
-        )
-        about = f"from {low} to {high}, half of them below {middle}"
+        low, half, high = (number(noise[k]) for k in ("smallest", "median", "largest"))
+        about = f"from {low} to {high}, half of them below {half}"
         pairs.append(("Radii of the rows", about))
-    C = f"{number(result['model']['C'])} ({asked['C_from']})"
+    scaled = "standardised for training" if asked["standardize"] else "as given"
     pairs += [
-        ("C, the price of errors", C),
+        (
+            "C, the price of errors",
+            f"{number(result['model']['C'])} ({asked['C_from']})",
+        ),
         ("Features", scaled),
         ("Missing values", _MISSING[asked["missing"]]),
         ("Classes", asked["weights"]),
     ]
     if asked["dropped"]:
         pairs.append(("Columns left out", ", ".join(asked["dropped"])))
-    return _list(pairs)
+    return definitions(pairs)
 
 
 def _data(result: dict) -> str:
@@ -172,41 +179,36 @@ def _data(result: dict) -> str:
         once = noise["samples_measured_once"]
         about = f"{noise['samples']} from {noise['readings']} measurements"
         pairs.append(("Samples", about + (f", {once} measured once" if once else "")))
-    total = sum(data["classes"].values())
-    balance = _table(
-        "Rows of each class",
-        {"class": _name, "rows": _count, "share": _share},
-        ((name, n, n / total) for name, n in data["classes"].items()),
-    )
-    return f"{_list(pairs)}\n<h3>Classes</h3>\n{balance}\n{_scales(result)}"
+    return definitions(pairs)
+
+
+def _classes(counts: dict) -> str:
+    total = sum(counts.values())
+    columns = {"class": "text", "rows": "count", "share": "share"}
+    lines = ((name, n, n / total) for name, n in counts.items())
+    return _table("Rows of each class", columns, lines)
 
 
 def _scales(result: dict) -> str:
     features, noise = result["data"]["features"], result["uncertainty"]["scales"]
-    columns = {"feature": _name, **dict.fromkeys(("mean", "std", "min", "max"), _value)}
-    if noise:
-        columns["noise of size 1"] = _value
+    kinds = ("mean", "std", "min", "max", *(["noise of size 1"] if noise else []))
+    columns = {"feature": "text", **dict.fromkeys(kinds, "number")}
     lines = [
         [*one.values(), *([noise[one["name"]]] if noise else [])]
         for one in features[:_FOLDED]
     ]
-    heading = f"Scales of the features, in raw units{_at_most(len(features))}"
-    return _folded(heading, columns, lines)
+    heading = "Scales of the features, in raw units"
+    return _folded(heading, len(features), columns, lines)
 
 
 def _accuracy(result: dict) -> str:
-    found = result["evaluation"]
-    if found is None:
-        return ""
+    found, models = result["evaluation"], result["evaluation"]["models"]
     noisy = result["uncertainty"]["largest"] > 0
     kinds = ["accuracy", "certified"][: 1 + noisy]
     columns = dict.fromkeys(
-        ["as measured", "under the worst noise"][: 1 + noisy], _share
+        ["as measured", "under the worst noise"][: 1 + noisy], "share"
     )
-    lines = [
-        [MODELS[name], *(model[kind] for kind in kinds)]
-        for name, model in found["models"].items()
-    ]
+    lines = [[_MODELS[name], *map(model.get, kinds)] for name, model in models.items()]
     lines.append(["most common class", *[found["majority"]] * len(kinds)])
     about = (
         f"Cross-validated in {found['folds']} folds: every row is predicted by a model "
@@ -219,17 +221,12 @@ def _accuracy(result: dict) -> str:
             "change of the values within the row’s radius could alter it."
         )
     within = "Accuracy within each class"
-    classes = _table(
-        within,
-        {"class": _name, **columns},
-        (
-            [label, *(shares[kind] for kind in kinds)]
-            for label, shares in _first_model(result)["classes"].items()
-        ),
-    )
+    classes = next(iter(models.values()))["classes"]
+    own = [[label, *map(shares.get, kinds)] for label, shares in classes.items()]
     return (
-        f"<p>{about}</p>\n{_table('Accuracy', {'model': _name, **columns}, lines)}\n"
-        f"{figure(noise_curve(result))}\n<h3>{within}</h3>\n{classes}"
+        f"<p>{about}</p>\n{_table('Accuracy', {'model': 'text', **columns}, lines)}\n"
+        f"{_noise_curve(result)}\n<h3>{within}</h3>\n"
+        f"{_table(within, {'class': 'text', **columns}, own)}"
     )
 
 
@@ -237,9 +234,9 @@ def _choice(result: dict) -> str:
     choice, sought = result["choice"], result["request"]["score_radius"]
     if choice is None:
         return ""
-    by = (
-        "as measured" if sought is None else f"under the worst noise, radius {sought:g}"
-    )
+    by = "as measured"
+    if sought is not None:
+        by = f"under the worst noise, radius {sought:g}"
     radius = f" and {choice['unit']} {choice['factor']:g}"
     about = (
         f"C = {number(choice['C'])}{radius if len(choice['factors']) > 1 else ''} had "
@@ -247,26 +244,20 @@ def _choice(result: dict) -> str:
         f"{choice['folds']} folds. The choice is made anew in every fold of the "
         "accuracies above, so that they do not flatter it."
     )
-    return f"<p>{about}</p>\n{figure(choice_curves(choice))}"
+    return f"<p>{about}</p>\n{_choice_curves(choice)}"
 
 
-def _model(result: dict) -> str:
-    model = result["model"]
-    if len(model["scores_for"]) == 1:
-        low, high = map(escape, model["classes"])
-        rule = (
-            f"Multiply each value by its weight, add the products and "
-            f"{number(model['intercepts'][0])}. A positive score means "
-            f"<strong>{high}</strong>, any other <strong>{low}</strong>."
-        )
-    else:
-        rule = (
+def _rule(model: dict) -> str:
+    if len(model["scores_for"]) > 1:
+        return (
             "For each class multiply each value by its weight, and add the products "
             "and the constant. The highest score wins."
         )
+    low, high = map(escape, model["classes"])
     return (
-        f"<p>{rule} Sorted by what a change of one standard deviation does to the "
-        f"score.</p>\n{_weights(result)}"
+        "Multiply each value by its weight, add the products and "
+        f"{number(model['intercepts'][0])}. A positive score means "
+        f"<strong>{high}</strong>, any other <strong>{low}</strong>."
     )
 
 
@@ -280,58 +271,41 @@ def _weights(result: dict) -> str:
     }
     order = sorted(effects, key=lambda name: -max(map(abs, effects[name])))
     largest = max((abs(e) for es in effects.values() for e in es), default=0.0)
-    columns: dict[str, Callable[..., str]] = {"feature": _name}
+    columns = {"feature": "text"}
     for label in scores:
         of = "" if binary else f", {label}"
-        columns |= {f"weight{of}": _value, f"per std{of}": _value}
+        columns |= {f"weight{of}": "number", f"per std{of}": "number"}
     if binary:
-        columns["effect"] = partial(bar, largest=largest)
+        columns["effect"] = "bar"
 
     def line(name: str) -> list:
         pairs = zip(model["coefficients"][name], effects[name], strict=True)
         values = [value for pair in pairs for value in pair]
-        return [name, *values, *(effects[name] if binary else [])]
+        return [name, *values, *([(effects[name][0], largest)] if binary else [])]
 
     parts = [_table("Weights", columns, map(line, order[:_SHOWN]))]
     if not binary:
         constants = zip(scores, map(number, model["intercepts"]), strict=True)
-        parts.append(f"<h3>Constants</h3>\n{_list(constants)}")
+        parts.append(f"<h3>Constants</h3>\n<dl>{definitions(constants)}</dl>")
     if rest := order[_SHOWN:_FOLDED]:
-        heading = f"The other features{_at_most(len(order))}"
-        parts.append(_folded(heading, columns, map(line, rest)))
+        lines = map(line, rest)
+        parts.append(_folded("The other features", len(order), columns, lines))
     return "\n".join(parts)
 
 
-def _proof(result: dict) -> str:
-    problems = result["training"]["problems"]
-    several = len(problems) > 1
-    worst = small_share(max(problem["relative_gap"] for problem in problems))
+def _certificates(problems: list[dict]) -> str:
     columns = {
-        "class against the rest" if several else "class": _name,
-        "objective": lambda value: cell(f"{value:.6g}", value),
-        "proven within": lambda gap: cell(small_share(gap), gap),
-        "no influence": _share,
-        "full weight": _share,
-        "iterations": lambda count: cell(str(count), count),
-        "noise limit": lambda limit: cell(*limit),
+        "class against the rest" if len(problems) > 1 else "class": "text",
+        "objective": "objective",
+        "proven within": "gap",
+        "no influence": "share",
+        "full weight": "share",
+        "iterations": "iterations",
+        "noise limit": "limit",
     }
     keys = ("class", "objective", "relative_gap", "removed", "saturated", "iterations")
     lines = ([*(p[key] for key in keys), _limit(p)] for p in problems)
-    return (
-        "<p>Training looks for the weights with the lowest objective, a balance "
-        "between errors on the training rows under the worst noise and the size of the "
-        "weights. These weights come with a proof: "
-        f"{'for every class ' if several else ''}no others have an objective that is "
-        f"lower by more than {worst} of it. The proof covers all rows and does not "
-        "rest on the solver having worked well.</p>\n"
-        "<p>On the way rows were settled for good: “no influence” are those proven not "
-        "to affect the model at all, “full weight” those proven to pull on it with all "
-        "their weight (too close to the boundary or beyond it, given the noise). The "
-        "rest are settled by the solver. The noise limit is where noise covers all "
-        "that separates the classes, and the best model ignores the features: a "
-        "radius, or a multiple of the radii given.</p>\n"
-        f"{_table('Certificates', columns, lines)}"
-    )
+    return _table("Certificates", columns, lines)
 
 
 def _limit(problem: dict) -> tuple[str, float]:
@@ -344,17 +318,83 @@ def _limit(problem: dict) -> tuple[str, float]:
     return f"{shown} times the radius" if factor else f"radius {shown}", bounds[0]
 
 
-def _reproduction(result: dict) -> str:
+def _origin(result: dict) -> str:
     origin, source = result["origin"], result["source"]
-    pairs = [
-        ("Data, SHA-256", source["sha256"]),
-        *((f"Data, {name}", value) for name, value in source["details"].items()),
-        ("Random seed", result["request"]["seed"]),
-        *origin["versions"].items(),
-        *origin["machine"].items(),
-        ("Written", origin["time"]),
-    ]
-    return (
-        "<p>The same command on the same data gives the same model.</p>\n"
-        f"<pre>{escape(origin['command'])}</pre>\n{_list(pairs)}"
+    return definitions(
+        [
+            ("Data, SHA-256", source["sha256"]),
+            *((f"Data, {name}", value) for name, value in source["details"].items()),
+            ("Random seed", result["request"]["seed"]),
+            *origin["versions"].items(),
+            *origin["machine"].items(),
+            ("Written", origin["time"]),
+        ]
     )
+
+
+# -- figures ---------------------------------------------------------------------------
+
+
+def _noise_curve(result: dict) -> str:
+    found, uncertainty = result["evaluation"], result["uncertainty"]
+    radii, names = found["radii"], list(found["models"])
+
+    def draw(axes) -> None:
+        for k, name in enumerate(names):
+            curve, colour = found["models"][name]["curve"], SERIES[(0, 2)[k]]
+            band = {"color": colour, "alpha": 0.15, "lw": 0}
+            axes.fill_between(radii, curve["low"], curve["high"], **band)
+            axes.plot(radii, curve["mean"], color=colour, ls=("-", "--")[k])
+        axes.axhline(found["majority"], color=TEXT, lw=0.8, ls=":")
+        if uncertainty["median"] > 0:
+            axes.axvline(uncertainty["median"], color=TEXT, lw=0.8)
+        axes.set(
+            xlabel=f"radius of the worst noise, {uncertainty['unit']}",
+            ylabel="certified accuracy",
+            xlim=(0, radii[-1]),
+            ylim=(0, 1.02),
+        )
+
+    upright = "median radius of the rows" if uncertainty["per_row"] else ""
+    upright = f" The upright line is the {upright or 'radius trained with'}, and the"
+    caption = (
+        "The share of unseen rows that stay right under every change of that size; "
+        f"bands span the folds.{upright if uncertainty['median'] > 0 else ' The'} "
+        "dotted line is what always naming the most common class achieves."
+    )
+    told = []
+    for name, model in found["models"].items():
+        pairs = list(zip(model["curve"]["mean"], radii, strict=True))[::15]
+        shares = [f"{percent(share)} at {number(radius)}" for share, radius in pairs]
+        told.append(f"{_MODELS[name]}: {', '.join(shares)}")
+    label = "Certified accuracy as the radius grows. " + "; ".join(told)
+    legend = [((1, 3)[k], _MODELS[name]) for k, name in enumerate(names)]
+    title = "How much noise it withstands"
+    return _figure("certified", title, caption, draw, label, legend)
+
+
+def _choice_curves(choice: dict) -> str:
+    chosen = choice["factors"].index(choice["factor"])
+    others = [k for k in range(len(choice["factors"])) if k != chosen]
+    shown = sorted([chosen, *others[: len(SERIES) - 1]])
+
+    def draw(axes) -> None:
+        for colour, marker, k in zip(SERIES, MARKERS, shown, strict=False):
+            line = {"color": colour, "marker": marker, "markersize": 3}
+            axes.plot(choice["Cs"], choice["scores"][k], **line)
+        axes.axvline(choice["C"], color=TEXT, lw=0.8)
+        axes.set(xscale="log", xlabel="C", ylabel="mean accuracy over the folds")
+        plain_ticks(axes.xaxis)
+
+    best = max(choice["scores"][chosen])
+    label = f"Accuracy over C. The best is {percent(best)} at C {number(choice['C'])}."
+    names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
+    legend = list(enumerate(names, 1)) if len(shown) > 1 else []
+    about = "The upright line is the choice."
+    return _figure("choice-of-C", "Accuracy over C", about, draw, label, legend)
+
+
+def _figure(name, title, caption, draw, label, legend) -> str:
+    with drawing():
+        panel = draw_panel(name, "", draw, (4.8, 3.1), label)
+    return figure(Figure(name, title, caption, [panel], legend, wide=True))

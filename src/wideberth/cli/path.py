@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.class_weight import compute_sample_weight
 
 from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
-from wideberth.cli.errors import UserError
-from wideberth.cli.prepare import Rows
-from wideberth.cli.recipe import preparation
-from wideberth.cli.uncertainty import Uncertainty, read_training_data
+from wideberth.cli.errors import blamed_on_data
+from wideberth.cli.training import preparation, read_training_data
+from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.pipeline import carry_noise, linear_map
-from wideberth.path import Path, path
+from wideberth.estimators.training_data import InMemory
+from wideberth.path import path
 
 __all__ = ["run"]
 
@@ -28,71 +26,55 @@ def run(options: PathOptions) -> int:
     output.check_free([options.out], options.force)
     with output.Progress(options.json) as progress:
         headings, lines = _table(options.with_target(), progress)
-    output.write_table(options, headings, lines)
     proven = all(line[headings.index("converged")] for line in lines)
-    if options.json:
-        output.write_json({"proven": proven, "path": output.records(headings, lines)})
-    elif options.out and options.out != "-":
-        output.say(f"{len(lines)} models written to {options.out}")
+    summary = {"proven": proven, "path": output.records(headings, lines)}
+    words = f"{len(lines)} models written to {options.out}"
+    output.deliver(options, headings, lines, summary, words, name=None)
     return 0 if proven else 3
 
 
 def _table(
     options: PathOptions, progress: output.Progress
 ) -> tuple[list[str], list[list]]:
-    rows, uncertainty, _ = read_training_data(options, progress)
-    classes = np.unique(rows.y)
-    several = len(classes) > 2
+    rows, given, _ = read_training_data(options, progress)
     prepare = preparation(options, rows.X)
+    noise = carry_noise(given.noise, prepare, rows.X)
+    data = InMemory(prepare.transform(rows.X), rows.y)
+    problems = OneVsRest.of(data.labels, data.totals, options.class_weight)
+    several = len(problems.positives) > 1
     headings = [*(["class"] if several else []), *_COLUMNS]
-    if uncertainty.per_row:  # then models differ by the factor on the radii
+    if given.per_row:  # then models differ by the factor on the radii
         headings[headings.index("radius")] = "radius_factor"
     if options.weights:
         headings += ["intercept", *(f"weight {f}" for f in rows.columns.features)]
+        to_raw = linear_map(prepare, rows.X)
+        origin = prepare.transform(np.zeros((1, rows.X.shape[1])))[0]
+    radii = np.array(options.radii or [1.0])
     lines = []
-    for label in classes if several else classes[1:]:
+    for place, signs in zip(
+        problems.positives, problems.signs(data.numbers), strict=True
+    ):
+        label = data.labels[place]
         progress.show(f"training models of {label}" if several else "training")
-        found = _one_path(options, prepare, rows, uncertainty, label)
-        raw = _raw_weights(found, prepare, rows.X) if options.weights else None
-        for k, j in np.argwhere(found.done):
+        with blamed_on_data():
+            found = path(
+                data.X,
+                signs,
+                Cs=options.Cs or options.points,
+                radii=radii if given.per_row else given.radius * radii,
+                radius=given.radius if given.per_row else None,
+                noise=noise,
+                sample_weight=problems.weights(data.numbers, data.weights),
+                tol=options.tol,
+                random_state=options.seed,
+                quiet=True,
+            )
+        if not found.complete:
+            raise KeyboardInterrupt  # it gives what it has; half a table is no result
+        for point in found:
             line = [str(label)] if several else []
-            line += [getattr(found[k, j], name) for name in _COLUMNS]
-            line += [] if raw is None else raw[k, j].tolist()
+            line += [getattr(point, name) for name in _COLUMNS]
+            if options.weights:  # in the units of the data
+                line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)
     return headings, lines
-
-
-def _one_path(
-    options: PathOptions, prepare, rows: Rows, uncertainty: Uncertainty, label
-) -> Path:
-    radii = np.array(options.radii or [1.0])
-    weight = options.class_weight
-    try:
-        found = path(
-            prepare.transform(rows.X),
-            np.where(rows.y == label, 1, -1),
-            Cs=options.Cs or options.points,
-            radii=radii if uncertainty.per_row else uncertainty.radius * radii,
-            radius=uncertainty.radius if uncertainty.per_row else None,
-            noise=carry_noise(uncertainty.noise, prepare, rows.X),
-            sample_weight=weight and compute_sample_weight(weight, rows.y),
-            tol=options.tol,
-            random_state=options.seed,
-            quiet=True,
-        )
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    if not found.complete:
-        raise KeyboardInterrupt  # path gives what it has; half a table is no result
-    return found
-
-
-def _raw_weights(found: Path, prepare, X) -> np.ndarray:
-    """Intercepts and weights in the units of the data, shape (radii, Cs, 1 + d)."""
-    origin = np.zeros((1, X.shape[1]))
-    shift = np.ravel(
-        prepare.transform(sp.csr_array(origin) if sp.issparse(X) else origin)
-    )
-    weights = found.coefs @ linear_map(prepare, X).toarray()
-    intercepts = found.intercepts + found.coefs @ shift
-    return np.concatenate([intercepts[..., None], weights], axis=2)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.model import Model, load_model
-from wideberth.cli.prepare import incomplete
+from wideberth.cli.prepare import feature_holes
 from wideberth.data import Request, Table, open_table
 
 __all__ = ["Applied", "apply_model", "run"]
@@ -20,43 +20,38 @@ __all__ = ["Applied", "apply_model", "run"]
 def run(options: PredictOptions) -> int:
     """Write the table of predictions."""
     output.check_free([options.out], options.force)
+    model = load_model(options.model)
+    classes = model.classes.tolist()
     with output.Progress(options.json) as progress:
-        applied = apply_model(load_model(options.model), options, progress)
-    pipeline, classes = applied.model.pipeline, applied.model.classes
-    headings = [applied.id_name, "prediction"]
-    columns: list = [applied.ids, applied.answers(pipeline.predict)]
+        applied = apply_model(model, options, progress)
     if options.scores:
         scored = classes[1:] if len(classes) == 2 else classes
         none = [None] * len(scored)
         scores = applied.answers(
-            lambda X: pipeline.decision_function(X).reshape(X.shape[0], -1)
+            lambda X: model.pipeline.decision_function(X).reshape(X.shape[0], -1)
         )
-        headings += [f"score {k}" for k in scored]
-        columns += zip(*(none if row is None else row for row in scores), strict=True)
-    lines = list(zip(*columns, strict=True))
-    output.write_table(options, headings, lines)
-    if options.json:
-        summary: dict = {
-            "rows": applied.table.n,
-            "predicted": int(applied.usable.sum()),
-            "classes": classes.tolist(),
-        }
-        if not options.out:
-            summary["predictions"] = output.records(headings, lines)
-        output.write_json(summary)
+        rows = (none if row is None else row for row in scores)
+        applied.headings += [f"score {label}" for label in scored]
+        applied.columns += zip(*rows, strict=True)
+    summary = {
+        "rows": applied.table.n,
+        "predicted": int(applied.usable.sum()),
+        "classes": classes,
+    }
+    lines = list(zip(*applied.columns, strict=True))
+    output.deliver(options, applied.headings, lines, summary)
     return 0
 
 
 @dataclass
 class Applied:
-    """Rows of a table as a model sees them."""
+    """Rows of a table as a model sees them, and the columns of answers to them."""
 
-    model: Model
     table: Table
     X: np.ndarray | sp.csr_array
     usable: np.ndarray  # the others lack a value, or have a category unknown to it
-    ids: list
-    id_name: str
+    headings: list[str]
+    columns: list
 
     def answers(self, method: Callable) -> list:
         """What a method of the model says of every row; None of those not usable."""
@@ -75,7 +70,7 @@ def apply_model(
     target: str | None = None,
     radius_column: str | None = None,
 ) -> Applied:
-    """Read the columns that a model needs by name, and find the usable rows.
+    """Read the columns that a model needs by name, and predict the usable rows.
 
     Target and radii may be absent where they have the names they had in training.
     """
@@ -91,13 +86,14 @@ def apply_model(
     X, unknown = model.columns.encode(table)
     usable = ~unknown
     if not any(name == "simpleimputer" for name, _ in model.pipeline.steps):
-        usable &= ~incomplete(table, model.columns)
+        for hole in feature_holes(table, model.columns).values():
+            usable &= ~hole
     _tell(~usable & ~unknown, "lack a value", source.name)
     _tell(unknown, "are of a category unknown to the model", source.name)
-    ids = list(range(1, table.n + 1))
-    if options.id is not None:
-        ids = table.texts[options.id].tolist()
-    return Applied(model, table, X, usable, ids, options.id or "row")
+    ids = range(1, table.n + 1) if options.id is None else table.texts[options.id]
+    applied = Applied(table, X, usable, [options.id or "row", "prediction"], [ids])
+    applied.columns.append(applied.answers(model.pipeline.predict))
+    return applied
 
 
 def _tell(rows: np.ndarray, why: str, where: str) -> None:

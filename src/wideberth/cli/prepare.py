@@ -5,18 +5,39 @@ Nothing is left out in silence: every row and value that is not used is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError, listed, quoted
-from wideberth.cli.labels import as_labels, names_rows
+from wideberth.cli.options import TrainingOptions
 from wideberth.data import Table
+from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import check_names
 
-__all__ = ["Columns", "Rows", "extremes", "incomplete", "moments", "training_rows"]
+__all__ = [
+    "Columns",
+    "Rows",
+    "feature_holes",
+    "label_values",
+    "moments",
+    "recognised",
+    "row_counts",
+    "training_rows",
+]
+
+
+#: Largest number of different values that a column may hold whatever they are; beyond
+#: it a column names rows if most values occur once, and fractions are measurements. A
+#: choice, not measured: a message says what to do where it is wrong.
+_FEW = 20
+#: A whole number; not 007, which is a name, and no more digits than int64 holds.
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})(?:\.0*)?", re.ASCII)
+_TRUTH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -34,7 +55,7 @@ class Columns:
             levels = sorted({text for text in table.texts[name] if text is not None})
             if not levels:
                 raise _without_values(name)
-            if names_rows(len(levels), table.n):
+            if _names_rows(len(levels), table.n):
                 raise UserError(
                     f"column {quoted(name)} holds {len(levels)} different values in "
                     f"{table.n} rows; it names rows rather than categories. Leave it "
@@ -77,57 +98,84 @@ class Columns:
 
 @dataclass
 class Rows:
-    """Labelled rows ready for training, and what became of the others."""
+    """Labelled rows ready for training, and what became of the others.
 
-    X: np.ndarray | sp.csr_array
-    y: np.ndarray
+    Without `y`, X is a file that is read in pieces, each with its labels and radii.
+    """
+
+    X: Any  # an array, a CSR matrix or a `TableSource`
+    y: Any
     columns: Columns
-    kept: np.ndarray  # their numbers in the table
     facts: dict
+    kept: Any = None  # their numbers in the table
+
+    def pieces(self, radius) -> Iterator[tuple]:
+        """Features, labels and radii of as many rows as are held at a time."""
+        if self.y is not None:
+            yield self.X, self.y, radius
+            return
+        for chunk in self.X.chunks():
+            yield chunk.X, chunk.y, radius if chunk.radius is None else chunk.radius
 
 
-def training_rows(
-    table: Table,
-    target: str,
-    one_hot: Iterable[str],
-    missing: str,
-    aside: Iterable[str],
-) -> Rows:
+def row_counts(
+    read: int, unlabelled: int = 0, dropped: int = 0, missing=(), filled: int = 0
+) -> dict:
+    """What became of the rows of a table, and where it lacks values."""
+    return {
+        "rows_read": read,
+        "rows_without_label": unlabelled,
+        "rows_dropped": dropped,
+        "rows_used": read - unlabelled - dropped,
+        "missing_values": dict(missing),
+        "values_filled_in": filled,
+    }
+
+
+def training_rows(table: Table, options: TrainingOptions) -> Rows:
     """Leave out rows without a label, and deal with missing values as asked.
 
-    `missing` is "drop", "median" (numbers stay missing here; the model fills them in)
-    or "error"; `aside` are columns, radii for example, that every row must have.
+    Numbers that the model is to fill in stay missing here.
     """
-    columns = Columns.found_in(table, one_hot)
+    target, missing = str(options.target), options.missing
+    aside = [c for c in (options.replicates, options.radius_column) if c is not None]
+    columns = Columns.found_in(table, options.one_hot)
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
-    holes = _feature_holes(table, columns)
+    holes = feature_holes(table, columns)
     if missing == "error" and holes:
-        _refuse_missing(table, holes)
+        row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
+        raise UserError(
+            f"{table.where(row)}, column {quoted(name)} has no value; --missing drop "
+            "leaves such rows out, --missing median fills them in."
+        )
     for name, hole in holes.items():
         if hole[labelled].all():
             raise _without_values(name)
     needed = _holes(table, aside)
-    keep = labelled & ~_any(table, needed | (holes if missing == "drop" else {}))
+    keep = labelled.copy()
+    for hole in (needed | (holes if missing == "drop" else {})).values():
+        keep &= ~hole
     if not keep.any():
         raise UserError(
             f"no row is complete: values are missing in {listed(holes | needed)}; fill "
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept = np.flatnonzero(keep)
-    filled = sum(int(hole[keep].sum()) for hole in holes.values())
-    facts = {
-        "rows_read": table.n,
-        "rows_without_label": int((~labelled).sum()),
-        "rows_dropped": int((labelled & ~keep).sum()),
-        "rows_used": len(kept),
-        "missing_values": {n: int(h.sum()) for n, h in (holes | needed).items()},
-        "values_filled_in": filled if missing == "median" else 0,
-    }
     X, _ = columns.encode(table)
-    y = as_labels(table.texts[target][kept], target)
-    return Rows(X if keep.all() else X[kept], y, columns, kept, facts)
+    filled = sum(int(hole[keep].sum()) for hole in holes.values())
+    facts = row_counts(
+        table.n,
+        unlabelled=int((~labelled).sum()),
+        dropped=int((labelled & ~keep).sum()),
+        missing={name: int(hole.sum()) for name, hole in (holes | needed).items()},
+        filled=filled if missing == "median" else 0,
+    )
+    texts = table.texts[target][kept].tolist()
+    values = label_values(set(texts), len(texts), target)
+    y = np.array([values[text] for text in texts])
+    return Rows(X if keep.all() else X[kept], y, columns, facts, kept)
 
 
 def _lacking(table: Table, name: str) -> np.ndarray:
@@ -143,7 +191,7 @@ def _holes(table: Table, names: Iterable[str]) -> dict[str, np.ndarray]:
     return {name: hole for name, hole in holes.items() if hole.any()}
 
 
-def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
+def feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
     """Where values of features are missing, for the columns in which some are."""
     holes = {}
     if not sp.issparse(table.X):  # in sparse data what is not stored is zero
@@ -154,39 +202,94 @@ def _feature_holes(table: Table, columns: Columns) -> dict[str, np.ndarray]:
     return found | _holes(table, columns.categories)
 
 
-def _any(table: Table, holes: dict[str, np.ndarray]) -> np.ndarray:
-    return np.any([np.zeros(table.n, dtype=bool), *holes.values()], axis=0)
-
-
-def incomplete(table: Table, columns: Columns) -> np.ndarray:
-    """Which rows lack a value that the features need."""
-    return _any(table, _feature_holes(table, columns))
-
-
 def _without_values(name: str) -> UserError:
     about = f"column {quoted(name)} has no value in any row"
     return UserError(f"{about}; leave it out with --drop {name}.")
 
 
-def _refuse_missing(table: Table, holes: dict[str, np.ndarray]) -> None:
-    row, name = min((int(np.argmax(hole)), name) for name, hole in holes.items())
-    raise UserError(
-        f"{table.where(row)}, column {quoted(name)} has no value; --missing drop "
-        "leaves such rows out, --missing median fills them in."
-    )
+def moments(X) -> tuple[np.ndarray, ...]:
+    """Mean, variance, least and largest of the values there are of every feature."""
+    if not sp.issparse(X):
+        return tuple(
+            f(X, axis=0) for f in (np.nanmean, np.nanvar, np.nanmin, np.nanmax)
+        )
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray((X * X).mean(axis=0)).ravel()
+    ends = (find(axis=0).toarray().ravel() for find in (X.min, X.max))
+    return mean, np.maximum(square - mean**2, 0), *ends
 
 
-def extremes(X) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest value of every feature, of the values there are."""
-    if sp.issparse(X):
-        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    return np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+# -- labels ----------------------------------------------------------------------------
 
 
-def moments(X) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every feature, over the values there are."""
-    if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        square = np.asarray((X * X).mean(axis=0)).ravel()
-        return mean, np.sqrt(np.maximum(square - mean**2, 0))
-    return np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+def label_values(texts: Collection[str], n: int, target: str) -> dict[str, Any]:
+    """The value that each of the labels of n rows stands for; they must be classes.
+
+    A file may write the same class as 1, +1 or 1.0, as True or true. Labels are whole
+    numbers where all of them are, truth values where all of them are, text otherwise.
+    """
+    distinct = sorted(texts)
+    for read in (_truth, _whole, str):
+        values = {text: read(text) for text in distinct}
+        if None not in values.values():
+            break
+    if len(set(values.values())) < 2:
+        raise UserError(
+            f"the target column {quoted(target)} holds a single class, "
+            f"{listed(distinct)}; a classifier needs at least two."
+        )
+    whole = not any(isinstance(value, str) for value in values.values())
+    measured = not whole and all(map(looks_like_number, distinct))
+    if (measured and len(distinct) > _FEW) or _names_rows(len(distinct), n):
+        raise UserError(
+            f"the target column {quoted(target)} holds {len(distinct)} different "
+            f"values in {n} rows ({listed(distinct, 3)}); it must hold a class, not a "
+            "measurement or an identifier."
+        )
+    return values
+
+
+def _names_rows(distinct: int, n: int) -> bool:
+    """Whether a column of n rows with so many different values names the rows."""
+    return distinct > _FEW and 2 * distinct > n
+
+
+def recognised(texts: Iterable[str | None], classes: Iterable) -> list:
+    """The class of a model that each label names; None where there is no label.
+
+    A label that names no class is given back as the text it is, which equals none.
+    """
+    by_text = {str(label): label for label in classes}
+    by_value: dict = {}
+    for text, label in by_text.items():
+        # Two classes of one value, such as 1.1 and 1.10, are told apart by text alone.
+        value = _value(text)
+        by_value[value] = label if value not in by_value else None
+
+    def found(text: str):
+        if text in by_text:
+            return by_text[text]
+        label = by_value.get(_value(text))
+        return f"{text}" if label is None else label
+
+    return [None if text is None else found(text) for text in texts]
+
+
+def _value(text: str) -> object:
+    """What a label is compared by; Python holds 1, 1.0 and True to be equal."""
+    for read in (_truth, _whole):
+        value = read(text)
+        if value is not None:
+            return value
+    try:
+        return float(text) if text.isascii() and "_" not in text else text
+    except ValueError:
+        return text
+
+
+def _whole(text: str) -> int | None:
+    return int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else None
+
+
+def _truth(text: str) -> bool | None:
+    return _TRUTH.get(text.lower())

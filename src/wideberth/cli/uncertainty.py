@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,9 +11,8 @@ from scipy import stats
 
 from wideberth.cli.errors import UserError, listed, quoted
 from wideberth.cli.options import TrainingOptions
-from wideberth.cli.output import Progress
-from wideberth.cli.prepare import Columns, Rows, moments, training_rows
-from wideberth.data import Format, Reader, Request, Table, open_table
+from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.data import Format, Request, Table, open_table
 from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
@@ -20,7 +20,7 @@ from wideberth.measurement.radius import (
     scales_from_replicates,
 )
 
-__all__ = ["Uncertainty", "read_training_data", "row_radii", "tell_radius"]
+__all__ = ["Uncertainty", "averaged", "of_rows", "row_radii", "tell_radius"]
 
 #: What a radius means, by the shape of the noise.
 _ABOUT = {
@@ -40,67 +40,46 @@ _CHANCE = 1e-3
 
 @dataclass
 class Uncertainty:
-    """Radii in units of `noise`: one for all rows or one each; how they were found."""
+    """Radii in units of `noise`: one for all rows or one each; how they were found.
 
-    radius: float | np.ndarray
+    The radius is None where rows that are read in pieces bring their own.
+    """
+
+    radius: Any
     noise: str | np.ndarray
     story: str
-    facts: dict
+    facts: dict = field(default_factory=dict)
     unit_radius: bool = False  # 1, for radii to be multiples of
 
     @property
     def per_row(self) -> bool:
         """Whether rows have radii of their own."""
-        return np.ndim(self.radius) > 0
+        return self.radius is None or np.ndim(self.radius) > 0
 
-    def median(self) -> float:
-        """The radius that half of the rows stay below, for figures and descriptions."""
-        return float(np.median(self.radius))
+    @property
+    def median(self) -> float | None:
+        """The radius that half of the rows stay below; unknown of rows in pieces."""
+        return None if self.radius is None else float(np.median(self.radius))
 
-    def of(self, rows) -> float | np.ndarray:
-        """The radius of some rows."""
-        return self.radius[rows] if self.per_row else self.radius  # type: ignore[index]
-
-    def chosen(self, radius: float | np.ndarray, choice: dict | None) -> Uncertainty:
+    def chosen(self, choice: dict | None) -> Uncertainty:
         """The radii that cross-validation chose, and how."""
-        story = self.story
-        if choice is not None and len(choice["factors"]) > 1:
+        if choice is None:
+            return self
+        factor, story = choice["factor"], self.story
+        if len(choice["factors"]) > 1:
             tried = ", ".join(f"{factor:g}" for factor in choice["factors"])
             how = f"chosen from {tried} by cross-validation"
             if self.unit_radius:
-                story = f"{choice['factor']:g} for every row, {how}, {story}"
+                story = f"{factor:g} for every row, {how}, {story}"
             else:
-                story = f"{choice['factor']:g} times ({how}) this radius: {story}"
-        return replace(self, radius=radius, story=story)
+                story = f"{factor:g} times ({how}) this radius: {story}"
+        return replace(self, radius=factor * self.radius, story=story)
 
 
-def read_training_data(
-    options: TrainingOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
-    """Read DATA as the options ask: rows to train on, and how far they may be off."""
-    assert options.target is not None
-    groups = () if options.replicates is None else (options.replicates,)
-    radii = () if options.radius_column is None else (options.radius_column,)
-    request = Request(
-        texts=(options.target, *groups, *options.one_hot),
-        numbers=radii,
-        dropped=options.drop,
-    )
-    progress.show(f"reading {options.data}")
-    table, source = open_table(options.data, request, options.reading())
-    try:
-        rows = training_rows(
-            table, options.target, options.one_hot, options.missing, groups + radii
-        )
-        if options.replicates is not None:
-            return *_from_replicates(options, table, rows), source
-        return rows, _of_rows(options, table, rows), source
-    except UserError as error:
-        raise UserError(f"{source.name}: {error}") from error
-
-
-def _of_rows(options: TrainingOptions, table: Table, rows: Rows) -> Uncertainty:
-    """Radius and noise shape of rows that were measured once."""
+def of_rows(
+    options: TrainingOptions, table: Table, rows: Rows
+) -> tuple[Rows, Uncertainty]:
+    """Rows that were measured once, and their radius and noise shape."""
     noise, about = _shape(options, rows)
     story, unit = tell_radius(options, about), False
     radius: float | np.ndarray = options.radius or 0.0
@@ -111,7 +90,7 @@ def _of_rows(options: TrainingOptions, table: Table, rows: Rows) -> Uncertainty:
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
     elif options.radius is None and options.radii:
         radius, story, unit = 1.0, about, True
-    return Uncertainty(radius, noise, story, {}, unit)
+    return rows, Uncertainty(radius, noise, story, unit_radius=unit)
 
 
 def tell_radius(options: TrainingOptions, about: str = _ABOUT["l2"]) -> str:
@@ -153,7 +132,7 @@ def _shape(options: TrainingOptions, rows: Rows) -> tuple[str | np.ndarray, str]
         scales = _read_scales(options.noise_scales, columns)
         return scales, f"in units of the noise scales in {options.noise_scales}"
     if options.radius_units == "std":
-        scales = moments(rows.X)[1]
+        scales = np.sqrt(moments(rows.X)[1])
         scales[len(columns.numeric) :] = 0
         return scales, "in standard deviations of each feature"
     if n_exact and options.noise != "l2":
@@ -190,14 +169,13 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
             f"{source.name}, {row}: {quoted(cells[bad[0]])} is not a noise scale; it "
             "must be a number ≥ 0."
         )
-    if not named:
-        if len(scales) != len(columns.numeric):
-            raise UserError(
-                f"{source.name} holds {len(scales)} scales for {len(columns.numeric)} "
-                "features; give one for each, or a table of name and scale."
-            )
-        return np.concatenate([scales, np.zeros(columns.n_indicators)])
-    given = dict(zip(map(str, table.texts["1"][first:]), scales, strict=True))
+    names = list(map(str, table.texts["1"][first:])) if named else columns.numeric
+    if len(scales) != len(names):
+        raise UserError(
+            f"{source.name} holds {len(scales)} scales for {len(names)} features; give "
+            "one for each, or a table of name and scale."
+        )
+    given = dict(zip(names, scales, strict=True))
     if strange := given.keys() - {*columns.features, *columns.categories}:
         raise UserError(
             f"{source.name} names {listed(n for n in given if n in strange)}, which is "
@@ -211,13 +189,16 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
     return np.array([given.get(name, 0.0) for name in columns.features])
 
 
-def _from_replicates(
+def averaged(
     options: TrainingOptions, table: Table, rows: Rows
 ) -> tuple[Rows, Uncertainty]:
     """Means of the replicates, noise scales pooled over them, and radii."""
     column = str(options.replicates)
     ids = table.texts[column][rows.kept]
-    groups = _groups(ids)
+    found: dict[str, list[int]] = {}
+    for k, name in enumerate(ids):
+        found.setdefault(name, []).append(k)
+    groups = list(found.values())
     for members in groups:
         if len(set(rows.y[members].tolist())) > 1:
             raise UserError(
@@ -225,7 +206,7 @@ def _from_replicates(
                 f"{quoted(ids[members[0]])} in column {quoted(column)} have different "
                 "classes; replicates are of one sample."
             )
-    X = rows.X.toarray() if sp.issparse(rows.X) else rows.X  # type: ignore[union-attr]
+    X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     readings = [X[members] for members in groups]
     repeated = [group for group in readings if len(group) > 1]
     if not repeated:
@@ -252,16 +233,8 @@ def _from_replicates(
     )
     first = np.array([members[0] for members in groups])
     means = np.array([group.mean(axis=0) for group in readings])
-    averaged = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
-    return averaged, Uncertainty(radius, scales, story, facts)
-
-
-def _groups(ids: np.ndarray) -> list[np.ndarray]:
-    """Rows that share an id, in the order of their first."""
-    numbers: dict[str, int] = {}
-    group = np.array([numbers.setdefault(name, len(numbers)) for name in ids])
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(group))[:-1])
+    samples = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
+    return samples, Uncertainty(radius, scales, story, facts)
 
 
 def _replicate_radii(

@@ -15,7 +15,6 @@ from html import escape
 from typing import Any
 
 __all__ = [
-    "GRID",
     "MARKERS",
     "SERIES",
     "TEXT",

@@ -1,0 +1,303 @@
+"""From DATA to rows with radii, from those to a model, and how right it is on others.
+
+With --memory the rows stay in their file and are read in pieces; see `Rows`.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from wideberth.cli.commands import FitOptions
+from wideberth.cli.errors import UserError, blamed_on_data, listed, located
+from wideberth.cli.options import TrainingOptions
+from wideberth.cli.output import Progress
+from wideberth.cli.prepare import (
+    Columns,
+    Rows,
+    label_values,
+    row_counts,
+    training_rows,
+)
+from wideberth.cli.uncertainty import Uncertainty, averaged, of_rows, tell_radius
+from wideberth.data import Reader, Request, TableSource, open_reader, open_table
+from wideberth.data.memory import parse_bytes, room
+from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
+from wideberth.estimators.pipeline import (
+    RobustPipeline,
+    carry_noise,
+    make_robust_pipeline,
+)
+
+__all__ = [
+    "certain",
+    "curve_radii",
+    "evaluate",
+    "fit_model",
+    "open_in_pieces",
+    "preparation",
+    "read_training_data",
+]
+
+#: Number of values of C that --cv chooses from.
+_POINTS = 12
+#: Number of folds that --cv chooses by where --folds asks for none.
+_FOLDS = 5
+#: Most different labels that are kept in mind while a column is read; no classifier has
+#: as many classes, and a column of measurements would fill the memory (a choice).
+_TOO_MANY = 100_000
+#: Number of radii at which a curve of certified accuracy is drawn.
+_RADII = 61
+
+
+def read_training_data(
+    options: TrainingOptions, progress: Progress
+) -> tuple[Rows, Uncertainty, Reader]:
+    """Read DATA as the options ask: rows to train on, and how far they may be off."""
+    progress.show(f"reading {options.data}")
+    table, reader = open_table(options.data, _request(options), options.reading())
+    with located(reader.name):
+        rows = training_rows(table, options)
+        find = of_rows if options.replicates is None else averaged
+        return *find(options, table, rows), reader
+
+
+def open_in_pieces(
+    options: FitOptions, progress: Progress
+) -> tuple[Rows, Uncertainty, Reader]:
+    """The same of a file that is never held whole; only its labels are read here."""
+    if not os.path.exists(options.data):
+        raise UserError(f"{options.data}: there is no such file.")
+    progress.show(f"reading {options.data}")
+    distinct: set[str] = set()
+    n = 0
+    with blamed_on_data():
+        room(options.memory)  # some readers read all of a file
+        limit = parse_bytes(options.memory)
+        reader = open_reader(options.data, options.reading(), limit)
+        plan, target = reader.plan(_request(options)), str(options.target)
+        beside = {"y": target, "radius": options.radius_column}
+        source = TableSource(reader, plan, beside, options.memory, texts=True)
+        for texts, _ in source.labels():
+            distinct.update(texts.tolist())
+            n += len(texts)
+            if len(distinct) > _TOO_MANY:
+                raise UserError(
+                    f"{reader.name}: the target column holds more than {_TOO_MANY} "
+                    f"different values ({listed(distinct, 3)}); it must hold a class."
+                )
+    with located(reader.name):
+        source.values = label_values(distinct, n, target)
+    rows = Rows(source, None, Columns(plan.features), row_counts(n))
+    radius = None if source.brings_radii else options.radius or 0.0
+    return rows, Uncertainty(radius, "l2", tell_radius(options)), reader
+
+
+def _request(options: TrainingOptions) -> Request:
+    groups = () if options.replicates is None else (options.replicates,)
+    return Request(
+        texts=(str(options.target), *groups, *options.one_hot),
+        numbers=() if options.radius_column is None else (options.radius_column,),
+        dropped=options.drop,
+    )
+
+
+def _steps(options: TrainingOptions, X) -> list:
+    """What is done to the rows before they reach the classifier."""
+    sparse = sp.issparse(X)
+    steps: list = []
+    if options.missing == "median" and not sparse:
+        steps.append(SimpleImputer(strategy="median"))
+    if options.standardize:
+        steps.append(StandardScaler(with_mean=not sparse))
+    return steps
+
+
+def preparation(options: TrainingOptions, X) -> Pipeline:
+    """Return the steps before the classifier as one transformer, fitted to the rows."""
+    return make_pipeline(*(_steps(options, X) or [FunctionTransformer()])).fit(X)
+
+
+def fit_model(
+    options: FitOptions, given: Uncertainty, X, y, radius, verbose: bool = False
+) -> tuple[RobustPipeline, dict | None, list[str]]:
+    """Fit to rows with one radius, or one each; data in pieces brings y and radii.
+
+    Returns the model, how it was chosen, and what the solver had to say.
+    """
+    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        choice, C = None, options.C
+        if options.cv:
+            choice = _choose(options, given, X, y, radius)
+            caught.clear()  # of models that are not chosen
+            C, radius = choice["C"], choice["factor"] * radius
+        each = radius is None or np.ndim(radius) > 0
+        classifier = RobustLinearSVC(
+            C=C,
+            radius=0.0 if each else float(radius),
+            noise=given.noise,
+            class_weight=options.class_weight,
+            tol=options.tol,
+            random_state=options.seed,
+            verbose=int(verbose),
+        )
+        if y is None:
+            model = RobustPipeline.around(classifier.fit(X))
+        else:
+            model = make_robust_pipeline(*_steps(options, X), classifier)
+            model.fit(X, y, **{"robustlinearsvc__radius": radius} if each else {})
+    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return model, choice, notes
+
+
+def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
+    """C, and a factor on the radii, by cross-validation within these rows."""
+    prepare, folds = preparation(options, X), _fold_count(y, options.folds or _FOLDS)
+    if not folds:
+        raise UserError("--cv needs at least two rows of every class.")
+    search = RobustLinearSVCCV(
+        Cs=_POINTS,
+        radii=options.radii if options.radii and np.any(radius) else [1.0],
+        noise=carry_noise(given.noise, prepare, X),
+        class_weight=options.class_weight,
+        cv=StratifiedKFold(folds, shuffle=True, random_state=options.seed),
+        scoring_radius=options.score_radius,
+        tol=options.tol,
+        random_state=options.seed,
+        refit=False,
+    )
+    search.fit(prepare.transform(X), y, radius=radius)
+    return {
+        "C": float(search.C_),
+        "factor": float(search.radius_),
+        "score": float(search.best_score_),
+        "Cs": search.Cs_.tolist(),
+        "factors": search.radii_.tolist(),
+        "scores": search.scores_.mean(axis=-1).tolist(),
+        "folds": folds,
+        "unit": "radius" if given.unit_radius else "radius ×",
+    }
+
+
+def _fold_count(y: np.ndarray, wanted: int) -> int:
+    """As many folds as every class has samples for; 0 where it cannot be done."""
+    folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
+    return folds if folds >= 2 else 0
+
+
+# -- accuracy on rows a model has not seen ---------------------------------------------
+#
+# A prediction counts as certified at radius r if it is right and no move of that size
+# in the shape of the noise could change it (`wideberth.certify`).
+
+
+def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarray:
+    """Which right predictions no move within the radius, one or one each, can change.
+
+    Without noise that is all of them, those on the boundary too.
+    """
+    return right & ((certified_radius > radius) | (np.asarray(radius) == 0))
+
+
+def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
+    """Radii to draw: from 0 to where hardly a row is certified.
+
+    But not so far that this radius, which is marked, could no longer be made out.
+    """
+    finite = certified_radius[np.isfinite(certified_radius)]
+    end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
+    if radius > 0:
+        end = float(np.clip(end, 1.5 * radius, 10 * radius))
+    return np.linspace(0, end if end > 0 else 1.0, _RADII)
+
+
+def evaluate(
+    options: FitOptions,
+    rows: Rows,
+    given: Uncertainty,
+    trained: Uncertainty,
+    progress: Progress,
+) -> dict | None:
+    """Cross-validated accuracy of a procedure and of the ordinary SVM beside it.
+
+    The procedure starts from the radii `given`, and chooses anew in every fold what it
+    chooses; noise is that which the model was `trained` for. None where no folds are
+    wanted, or some class has too few rows.
+    """
+    folds = _fold_count(rows.y, options.folds) if options.folds else 0
+    if not folds:
+        return None
+    X, y = rows.X, rows.y
+    robust = np.any(np.asarray(trained.radius) > 0)
+    trials = {"robust" if robust else "ordinary": given.radius}
+    trials.setdefault("ordinary", 0.0)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
+    splits = list(splitter.split(np.zeros(len(y)), y))
+    fold = np.zeros(len(y), dtype=int)
+    scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
+    for t, (name, radius) in enumerate(trials.items()):
+        right, certified_radius = scores[name]
+        for k, (train, test) in enumerate(splits):
+            step = f"{t * folds + k + 1} of {folds * len(trials)}"
+            progress.show(f"cross-validating, {step}")
+            own = radius[train] if np.ndim(radius) else radius
+            model, *_ = fit_model(options, given, X[train], y[train], own)
+            fold[test] = k
+            right[test] = model.predict(X[test]) == y[test]
+            certified_radius[test] = model.certified_radius(X[test])
+    radii = curve_radii(
+        np.concatenate([found[1] for found in scores.values()]), trained.median
+    )
+    counts = np.unique(y, return_counts=True)[1]
+    return {
+        "folds": folds,
+        "majority": float(counts.max() / counts.sum()),
+        "radii": radii.tolist(),
+        "models": {
+            name: _described(*found, fold, radii, trained.radius, y)
+            for name, found in scores.items()
+        },
+    }
+
+
+def _described(
+    right, certified_radius, fold, radii: np.ndarray, radius, y: np.ndarray
+) -> dict:
+    """Accuracies with their spread over the folds, and within each class."""
+
+    def shares(radius) -> np.ndarray:
+        """Of each fold."""
+        return np.bincount(
+            fold, certain(right, certified_radius, radius)
+        ) / np.bincount(fold)
+
+    def spread(values: np.ndarray) -> dict:
+        mean, std = float(values.mean()), float(values.std(ddof=1))
+        return {"mean": mean, "std": std, "folds": values.tolist()}
+
+    curve = np.array([shares(r) for r in radii])
+    sure = certain(right, certified_radius, radius)
+    return {
+        "accuracy": spread(shares(0.0)),
+        "certified": spread(shares(radius)),
+        "curve": {
+            "mean": curve.mean(axis=1).tolist(),
+            "low": curve.min(axis=1).tolist(),
+            "high": curve.max(axis=1).tolist(),
+        },
+        "classes": {
+            str(label): {
+                "accuracy": float(right[y == label].mean()),
+                "certified": float(sure[y == label].mean()),
+            }
+            for label in np.unique(y).tolist()
+        },
+    }
