@@ -34,8 +34,6 @@ from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.conic import PAPER_OPTIONS, ConicResult, solve_conic
 
-__all__ = ["VARIANTS", "Fit", "RoundSolver", "run_algorithm1"]
-
 VARIANTS = ("as_published", "as_printed", "repaired")
 
 _ROUNDS = 5

@@ -39,8 +39,6 @@ from wideberth_paper.reference import Reference, accuracies
 from wideberth_paper.regions import RULES, shares
 from wideberth_paper.store import Store
 
-__all__ = ["FOLDS", "Cell", "Configuration", "Plan", "full_plan", "quick_plan", "run"]
-
 FOLDS = 5
 
 Configuration = tuple[str, float, float]

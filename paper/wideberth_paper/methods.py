@@ -17,8 +17,6 @@ from wideberth.solve import solve
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
 from wideberth_paper.algorithm1 import Fit, run_algorithm1
 
-__all__ = ["BASELINE", "METHODS", "OURS", "TOLERANCE", "Method"]
-
 #: Relative gap that `wideberth.solve` is asked to certify.
 TOLERANCE = 1e-6
 

@@ -18,8 +18,6 @@ from wideberth.screening.partition import Partition, ideal_partition
 from wideberth.solve import Solution, solve
 from wideberth_paper.algorithm1 import Fit
 
-__all__ = ["TARGET", "Reference", "accuracies", "wrong_decisions"]
-
 #: Relative gap a reference has to reach.
 TARGET = 1e-12
 #: What it is asked for; rounding stops it on the way.

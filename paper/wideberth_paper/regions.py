@@ -15,8 +15,6 @@ from wideberth.screening import screen_points
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import DATASETS, configurations, load
 
-__all__ = ["LEVELS", "RULES", "main", "shares"]
-
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 #: The rules compared, as (heading, region, test).
 RULES = (

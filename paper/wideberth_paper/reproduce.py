@@ -15,8 +15,6 @@ from pathlib import Path
 from wideberth.problem.validation import check_number
 from wideberth.report.environment import cores
 
-__all__ = ["main", "reproduce"]
-
 
 def reproduce(
     out: str | Path = "reproduction",

@@ -15,8 +15,6 @@ from pathlib import Path
 import wideberth
 from wideberth.report.environment import machine, versions
 
-__all__ = ["Store", "describe"]
-
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "cvxpy", "scs", "clarabel")
 #: Files that show results but cannot change one.
 _PRESENTATION = (

@@ -11,7 +11,8 @@ from wideberth.problem import Problem
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.noise import Correlated
 from wideberth.screening import Partition, screen
-from wideberth.solve import NullModelWarning, Solution, solve
+from wideberth.solution import NullModelWarning, Solution
+from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
 
 __version__ = "0.2.0.dev0"

@@ -24,8 +24,6 @@ from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
 from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_per_sample
 
-__all__ = ["certified_radius", "decision_values", "robust_correct", "worst_case"]
-
 
 def decision_values(X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
     """f_k(x_i) in float64, shape (n, K) or (n,) for one vector.

@@ -13,8 +13,6 @@ import numpy as np
 from wideberth.estimators import RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
 
-__all__ = ["register_onnx"]
-
 
 def register_onnx() -> None:
     """Make skl2onnx convert `RobustLinearSVC` and `RobustPipeline`."""

@@ -28,8 +28,6 @@ from wideberth.solvers.grids import read_Cs, read_radii
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.sequence import Found, Sequence
 
-__all__ = ["Path", "PathPoint", "path"]
-
 
 def path(
     X,

@@ -19,13 +19,6 @@ import numpy as np
 
 from wideberth.problem.noise import as_shape
 
-__all__ = [
-    "CertifiedAccuracyDisplay",
-    "MarginDisplay",
-    "PathDisplay",
-    "ScreeningDisplay",
-]
-
 _BESIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "small"}
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
 

@@ -12,19 +12,6 @@ from wideberth.problem.arrays import namespace
 from wideberth.problem.certificate import PROVABLE, Certificate
 from wideberth.solvers.base import Control
 
-__all__ = [
-    "NullModelWarning",
-    "Path",
-    "PathPoint",
-    "Solution",
-    "convergence_warning",
-    "not_converged",
-    "not_proven",
-    "null_model",
-    "shortfall",
-    "who_is_to_blame",
-]
-
 
 class NullModelWarning(UserWarning):
     """The noise is so large that the best robust model ignores the features."""

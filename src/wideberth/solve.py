@@ -23,12 +23,10 @@ from wideberth.problem.endpoints import Bracket, critical_radius, null_certifica
 from wideberth.problem.presolve import Presolved, build_problem, cut_radii
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
-from wideberth.solution import NullModelWarning, Solution, not_converged, null_model
+from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import prove, proven
 from wideberth.solvers.base import Control, Outcome, make_control
 from wideberth.solvers.registry import check_choices, choose_solver
-
-__all__ = ["NullModelWarning", "Solution", "solve"]
 
 
 def solve(

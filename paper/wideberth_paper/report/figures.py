@@ -22,8 +22,6 @@ from wideberth_paper.methods import METHODS
 from wideberth_paper.regions import LEVELS, RULES
 from wideberth_paper.report.summary import TITLES, Results
 
-__all__ = ["draw_all"]
-
 _BARS = (
     "scs",
     "clarabel",

@@ -7,8 +7,6 @@ from statistics import median
 from wideberth_paper.methods import METHODS, TOLERANCE
 from wideberth_paper.report.summary import TITLES, Results
 
-__all__ = ["findings", "scope"]
-
 _DEFAULT = "wideberth_ellipsoid"
 #: What the paper reports for its algorithm against SCS.
 _REPORTED = "1.07 to 18.96 times on Breast Cancer, 1.54 to 9.85 times on Spambase"

@@ -12,8 +12,6 @@ from wideberth_paper.methods import METHODS
 from wideberth_paper.report.findings import findings, scope
 from wideberth_paper.report.summary import COLUMNS, TITLES, Check, Results
 
-__all__ = ["page"]
-
 _TITLE = "The robust SVM screening paper, reproduced"
 
 _PERCENT = ("accuracy", "rate_paper", "rate_honest")

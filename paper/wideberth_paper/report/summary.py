@@ -10,8 +10,6 @@ from wideberth_paper.experiment import FOLDS, Cell, Configuration, Plan
 from wideberth_paper.methods import BASELINE, METHODS, OURS, TOLERANCE
 from wideberth_paper.reference import TARGET
 
-__all__ = ["COLUMNS", "TITLES", "Check", "Results"]
-
 #: How the data sets are called in print.
 TITLES = {"breast_cancer": "Breast Cancer", "spambase": "Spambase"}
 #: Columns of a row: key, heading, what it means.

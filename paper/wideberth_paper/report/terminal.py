@@ -23,8 +23,6 @@ from wideberth_paper.methods import METHODS
 from wideberth_paper.report.summary import TITLES, Results
 from wideberth_paper.store import Store
 
-__all__ = ["make_console", "show", "watching"]
-
 #: Width where nothing is known of the terminal, as in a log.
 _WIDTH = 100
 

@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wideberth.cli.errors import listed
-
-__all__ = ["Advice", "advise"]
+from wideberth.data.errors import listed
 
 #: Smallest share of the critical radius at which it is said to be near.
 _NEAR = 0.7

@@ -8,15 +8,14 @@ import numpy as np
 
 from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
-from wideberth.cli.errors import UserError, located, quoted
+from wideberth.cli.errors import UserError, located
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.predict import apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data import Table
-
-__all__ = ["run"]
+from wideberth.data.errors import quoted
 
 
 def run(options: CertifyOptions) -> int:

@@ -22,16 +22,6 @@ from wideberth.cli.options import (
     TrainingOptions,
 )
 
-__all__ = [
-    "ApplyOptions",
-    "CertifyOptions",
-    "FitOptions",
-    "PathOptions",
-    "PredictOptions",
-    "ReproduceOptions",
-    "commands",
-]
-
 #: Groups of options in the order of the help, and what it says about them.
 _GROUPS = {
     "How far values may be off": None,

@@ -6,10 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from wideberth.data.errors import listed, quoted
-
-__all__ = ["UserError", "blamed_on_data", "listed", "located", "quoted", "require"]
-
 
 class UserError(Exception):
     """Ends a command with exit code 1 and this sentence."""

@@ -34,8 +34,6 @@ from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
 from wideberth.report.environment import machine, versions
 
-__all__ = ["run"]
-
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.

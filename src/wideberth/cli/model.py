@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from wideberth.cli.errors import UserError, listed, require
+from wideberth.cli.errors import UserError, require
 from wideberth.cli.prepare import Columns
+from wideberth.data.errors import listed
 from wideberth.estimators.pipeline import RobustPipeline
-
-__all__ = ["Model", "dump_model", "load_model"]
 
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
 #: one radius, which might be the median of many, and 2 keeps where they came from.

@@ -33,8 +33,6 @@ from wideberth.cli.errors import UserError
 from wideberth.data import FORMATS, Format, kind_of
 from wideberth.data.libsvm import LABEL
 
-__all__ = ["Commands", "TableOptions", "TrainingOptions", "UsageError"]
-
 _HEADING = re.compile(r"\n\n(\w[^\n]*)\n-+\n")
 _SHAPE = argparse.RawDescriptionHelpFormatter
 #: Targets of formats that have a usual place for one.

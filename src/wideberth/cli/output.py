@@ -17,22 +17,6 @@ from pathlib import Path
 from wideberth.cli.errors import UserError
 from wideberth.data.files import Staged, uninterrupted
 
-__all__ = [
-    "Progress",
-    "check_free",
-    "deliver",
-    "number",
-    "percent",
-    "records",
-    "say",
-    "small_share",
-    "table_text",
-    "warn",
-    "whole",
-    "write_all",
-    "write_json",
-]
-
 
 def check_free(paths: Iterable[str | None], force: bool) -> None:
     """Refuse, before any work is done, to write where something is or nothing can be.

@@ -20,8 +20,6 @@ from wideberth.report.figures import (
 )
 from wideberth.report.html import bar, cell, definitions, document, figure, table
 
-__all__ = ["fit_page"]
-
 #: Number of features that are shown; the others follow folded up.
 _SHOWN = 25
 #: Number of features beyond which the page leaves them out, lest it grow unwieldy.

@@ -13,8 +13,6 @@ from wideberth.estimators.pipeline import carry_noise, linear_map
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import path
 
-__all__ = ["run"]
-
 _COLUMNS = (
     *("C", "radius", "objective", "relative_gap", "converged", "null", "undecided"),
     *("removed", "saturated", "n_iter", "seconds"),
@@ -40,7 +38,7 @@ def _table(
     prepare = preparation(options, rows.X)
     noise = carry_noise(given.noise, prepare, rows.X)
     data = InMemory(prepare.transform(rows.X), rows.y)
-    problems = OneVsRest.of(data.labels, data.totals, options.class_weight)
+    problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
     headings = [*(["class"] if several else []), *_COLUMNS]
     if given.per_row:  # then models differ by the factor on the radii
@@ -51,20 +49,19 @@ def _table(
         origin = prepare.transform(np.zeros((1, rows.X.shape[1])))[0]
     radii = np.array(options.radii or [1.0])
     lines = []
-    for place, signs in zip(
-        problems.positives, problems.signs(data.numbers), strict=True
-    ):
+    for place in problems.positives:
+        stated = problems.stated(data, place)
         label = data.labels[place]
         progress.show(f"training models of {label}" if several else "training")
         with blamed_on_data():
             found = path(
                 data.X,
-                signs,
+                stated["y"],
                 Cs=options.Cs or options.points,
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
                 noise=noise,
-                sample_weight=problems.weights(data.numbers, data.weights),
+                sample_weight=stated["sample_weight"],
                 tol=options.tol,
                 random_state=options.seed,
                 quiet=True,

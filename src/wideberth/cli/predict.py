@@ -14,8 +14,6 @@ from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import feature_holes
 from wideberth.data import Request, Table, open_table
 
-__all__ = ["Applied", "apply_model", "run"]
-
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions."""

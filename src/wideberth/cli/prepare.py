@@ -13,23 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.cli.errors import UserError
 from wideberth.cli.options import TrainingOptions
 from wideberth.data import Table
+from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import check_names
-
-__all__ = [
-    "Columns",
-    "Rows",
-    "feature_holes",
-    "label_values",
-    "moments",
-    "recognised",
-    "row_counts",
-    "training_rows",
-]
-
 
 #: Largest number of different values that a column may hold whatever they are; beyond
 #: it a column names rows if most values occur once, and fractions are measurements. A

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 from wideberth.cli.commands import ReproduceOptions
 from wideberth.cli.errors import UserError
 
-__all__ = ["run"]
-
 
 def run(options: ReproduceOptions) -> int:
     """Run them, where the package that holds them is installed."""

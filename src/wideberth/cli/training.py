@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
-from wideberth.cli.errors import UserError, blamed_on_data, listed, located
+from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import (
@@ -28,6 +28,7 @@ from wideberth.cli.prepare import (
 )
 from wideberth.cli.uncertainty import Uncertainty, averaged, of_rows, tell_radius
 from wideberth.data import Reader, Request, TableSource, open_reader, open_table
+from wideberth.data.errors import listed
 from wideberth.data.memory import parse_bytes, room
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.pipeline import (
@@ -35,16 +36,6 @@ from wideberth.estimators.pipeline import (
     carry_noise,
     make_robust_pipeline,
 )
-
-__all__ = [
-    "certain",
-    "curve_radii",
-    "evaluate",
-    "fit_model",
-    "open_in_pieces",
-    "preparation",
-    "read_training_data",
-]
 
 #: Number of values of C that --cv chooses from.
 _POINTS = 12

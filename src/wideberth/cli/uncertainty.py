@@ -9,18 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from wideberth.cli.errors import UserError, listed, quoted
+from wideberth.cli.errors import UserError
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.data import Format, Request, Table, open_table
+from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
     radius_from_std,
     scales_from_replicates,
 )
-
-__all__ = ["Uncertainty", "averaged", "of_rows", "row_radii", "tell_radius"]
 
 #: What a radius means, by the shape of the noise.
 _ABOUT = {

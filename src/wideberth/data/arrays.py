@@ -25,15 +25,6 @@ from wideberth.data.errors import DataError, listed, quoted
 from wideberth.data.streams import File, check_room, explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_texts, check_names
 
-__all__ = [
-    "ArrayReader",
-    "MappedRows",
-    "MatrixReader",
-    "check_length",
-    "load_npy",
-    "open_arrays",
-]
-
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 _NPY = "a .npy file of one plain array"
 #: Most rows or columns of a sparse matrix in an archive: each takes memory even if it

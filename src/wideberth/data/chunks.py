@@ -25,8 +25,6 @@ from wideberth.problem.noise import Noise
 from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
-__all__ = ["Checksum", "Chunk", "Classes", "DataError", "Terms", "checksum"]
-
 Checksum = tuple[Any, ...]
 #: Columns that the table of a checksum may have: primes, so that one of them fits.
 _WIDTHS = (1021, 1019, 1013)

@@ -11,8 +11,6 @@ from wideberth.data.errors import DataError, listed
 from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
-__all__ = ["ColumnarReader", "require_pyarrow", "table_of", "texts_of"]
-
 #: Makes an array of a column, given its name and the column.
 _Make = Callable[[str, Any], np.ndarray]
 

@@ -17,8 +17,6 @@ from wideberth.data.chunks import Chunk, checksum
 from wideberth.data.errors import DataError
 from wideberth.data.sources import ROLES, Source
 
-__all__ = ["DaskSource"]
-
 _ORIGIN = "X, a Dask collection"
 
 

@@ -24,8 +24,6 @@ from wideberth.data.numbers import NULLS, Numbers, looks_like_number
 from wideberth.data.streams import HEAD, File, explained, lines_of
 from wideberth.data.table import Format, Plan, Reader, Request, Table
 
-__all__ = ["DelimitedReader"]
-
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
 _BLOCK = 1 << 20

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["DataError", "listed", "quoted"]
-
 #: Longest piece of the data, in characters, that a message repeats.
 _LONGEST = 60
 

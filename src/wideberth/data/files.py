@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["Staged", "uninterrupted", "write_atomically"]
-
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file so that no reader ever sees half of it.

@@ -23,8 +23,6 @@ from wideberth.data.memory import chunk_bytes
 from wideberth.data.streams import check_room, lines_of
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
-__all__ = ["LABEL", "LibsvmReader"]
-
 #: The column of the labels, which has no name in such a file.
 LABEL = "label"
 #: Highest index of a feature; scikit-learn counts in 32 bits.

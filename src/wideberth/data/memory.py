@@ -9,8 +9,6 @@ import sys
 
 from wideberth.data.errors import DataError
 
-__all__ = ["chunk_bytes", "parse_bytes", "physical_memory", "resident", "room"]
-
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 #: Bytes of memory that a machine is taken to have where the system does not say.

@@ -17,8 +17,6 @@ import numpy as np
 from wideberth.data.errors import DataError, listed, quoted
 from wideberth.data.table import MISSING, Format
 
-__all__ = ["NULLS", "Numbers", "looks_like_number"]
-
 #: Missing values as Arrow compares them; `Numbers` knows other cases of letters.
 NULLS = [*MISSING, *map(str.upper, MISSING), "NaN"]
 #: Cells that are tried before all are, as Arrow is slow where many cells are no numbers

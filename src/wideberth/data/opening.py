@@ -20,8 +20,6 @@ from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
 
-__all__ = ["is_scaled", "names_values", "open_data", "open_reader", "open_table"]
-
 
 def is_scaled(X, y=None, memory=None) -> bool:
     """Whether data is read in chunks: not one NumPy array, SciPy matrix or frame."""

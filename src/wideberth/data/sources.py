@@ -20,8 +20,6 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
-__all__ = ["ROLES", "ArraySource", "ChunkSource", "Source", "TableSource"]
-
 T = TypeVar("T")
 #: What vectors beside the rows are called in a chunk, and by users.
 ROLES = {"y": "y", "weight": "sample_weight", "radius": "radius"}

@@ -19,16 +19,6 @@ from typing import IO, Any, BinaryIO
 from wideberth.data.errors import DataError
 from wideberth.data.memory import physical_memory
 
-__all__ = [
-    "HEAD",
-    "KINDS",
-    "File",
-    "check_room",
-    "explained",
-    "kind_of",
-    "lines_of",
-]
-
 #: Number of bytes of the start of a text file that tell how it is written: a choice.
 HEAD = 1 << 16
 #: Bytes of the longest line that is taken for a line of a table; a file without line

@@ -18,19 +18,6 @@ import scipy.sparse as sp
 from wideberth.data.errors import DataError, listed, quoted
 from wideberth.data.streams import File, check_room
 
-__all__ = [
-    "AT_ONCE",
-    "MISSING",
-    "Format",
-    "Plan",
-    "Reader",
-    "Request",
-    "Table",
-    "as_text",
-    "as_texts",
-    "check_names",
-]
-
 #: Cells that mean "no value", in any case of letters.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "?"})
 #: Bytes that are read at a time where all rows are put together in the end (a choice).

@@ -31,8 +31,6 @@ from sklearn.pipeline import Pipeline
 from wideberth.estimators.probes import Sample
 from wideberth.problem.quiet import quietly
 
-__all__ = ["linear_map"]
-
 #: Length of the moves that A is read from, in largest values of the feature: so far
 #: away the rounding of offsets does not count, and the points go no farther.
 _READING = 2.0**20

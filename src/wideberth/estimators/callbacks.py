@@ -21,9 +21,6 @@ except ImportError:
         return method
 
 
-__all__ = ["CallbackSupport", "Progress", "with_callbacks"]
-
-
 class Progress:
     """Reports a fit to the callbacks set on an estimator; does nothing without any."""
 

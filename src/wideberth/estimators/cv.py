@@ -34,8 +34,6 @@ from wideberth.problem.validation import check_jobs, check_number
 from wideberth.solution import not_proven
 from wideberth.solvers.grids import read_Cs, read_radii
 
-__all__ = ["RobustLinearSVCCV"]
-
 _SELECTIONS = ("best", "one-standard-error")
 
 

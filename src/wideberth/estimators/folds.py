@@ -19,8 +19,6 @@ from wideberth.path import Path, follow
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 
-__all__ = ["robust_accuracy", "run_fold"]
-
 
 def robust_accuracy(radius, model, X, y) -> float:
     """Accuracy under the worst perturbation of this radius."""

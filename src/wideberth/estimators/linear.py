@@ -21,8 +21,6 @@ from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
 from wideberth.problem.validation import check_per_sample
 
-__all__ = ["CertifiedMixin", "LinearClassifier"]
-
 
 class CertifiedMixin:
     """What a fitted model promises about samples that are off; see `certify`."""

@@ -25,16 +25,6 @@ from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
 
-__all__ = [
-    "OneVsRest",
-    "fit_one_vs_rest",
-    "per_class",
-    "radii_of",
-    "remembered_radius",
-    "scaled_radius",
-    "unknown_classes",
-]
-
 #: Parameters that `solve` takes, and checks, as they are.
 _HANDED_ON = (
     *("C", "fit_intercept", "intercept_penalty"),

@@ -35,8 +35,6 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import align_noise, as_shape, is_covariance
 
-__all__ = ["RobustPipeline", "carry_noise", "linear_map", "make_robust_pipeline"]
-
 
 def make_robust_pipeline(
     *steps, memory=None, transform_input=None, verbose=False

@@ -17,8 +17,6 @@ import scipy.sparse as sp
 
 from wideberth.problem.limits import CACHED_ENTRIES
 
-__all__ = ["Sample"]
-
 #: Most points of one kind, rows of the data looked at, and features moved in a sparse
 #: point (the steps of `test_transformers.py` are judged alike from 64 on).
 _BATCH = 1024

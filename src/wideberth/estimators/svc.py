@@ -16,8 +16,6 @@ from wideberth.estimators.one_vs_rest import fit_one_vs_rest
 from wideberth.estimators.training_data import dispatched, training_data
 from wideberth.problem.arrays import like
 
-__all__ = ["RobustLinearSVC"]
-
 #: scikit-learn hands on arrays of other libraries only beside a SciPy that does.
 _DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
 

@@ -33,18 +33,9 @@ from wideberth.problem.validation import (
     refuse_chunks,
     refuse_text,
 )
-from wideberth.solve import Solution, solve
+from wideberth.solution import Solution
+from wideberth.solve import solve
 from wideberth.solvers.chunked import solve_source
-
-__all__ = [
-    "InChunks",
-    "InMemory",
-    "binary_problems",
-    "dispatched",
-    "read_data",
-    "read_rows",
-    "training_data",
-]
 
 
 def training_data(model, X, y, sample_weight, radius) -> InMemory | InChunks:

@@ -38,13 +38,6 @@ from wideberth.problem.feature_names import feature_names, own_names
 from wideberth.problem.noise import Noise, as_shape
 from wideberth.problem.validation import check_number, check_per_sample, float_array
 
-__all__ = [
-    "radius_from_imputations",
-    "radius_from_replicates",
-    "radius_from_std",
-    "scales_from_replicates",
-]
-
 _COVERS = ("margin", "sample")
 #: Variance of a displacement, as a multiple of one reading's, after r of them.
 _VARIANCES = {

@@ -13,21 +13,6 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = [
-    "at_least",
-    "concat",
-    "fill",
-    "float64",
-    "host",
-    "is_dask",
-    "is_foreign",
-    "like",
-    "namespace",
-    "pick",
-    "quantile",
-    "scatter",
-]
-
 
 def is_dask(data) -> bool:
     """Whether this is a Dask collection, an array or a frame."""

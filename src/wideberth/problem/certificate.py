@@ -9,8 +9,6 @@ import numpy as np
 
 from wideberth.problem.limits import LITTLE
 
-__all__ = ["PROVABLE", "Certificate", "DualPoint", "Pair", "PrimalPoint"]
-
 #: Smallest relative gap that `Certificate.proves` asks a proof of. The bounds on
 #: rounding count every operation at its worst: γ of a block of 2¹⁴ rows is 2·10⁻¹²
 #: (`rows.py`), of numbers that may be hundreds of times the objective before they

@@ -27,8 +27,6 @@ import numpy as np
 from wideberth.problem.limits import EPS, MOST_STEPS
 from wideberth.problem.rows import gamma
 
-__all__ = ["INPUT_ROUNDING", "factor_of", "principal_axes"]
-
 #: Largest eigenvalue that counts as none, in d·ε times the largest one: a choice,
 #: several times what eigh leaves where there should be 0.
 _RANK = 4.0

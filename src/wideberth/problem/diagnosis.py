@@ -11,8 +11,6 @@ from wideberth.problem.presolve import Presolved
 from wideberth.problem.problem import Problem
 from wideberth.problem.shape import Noise
 
-__all__ = ["BLURRED", "blur", "out_of_range"]
-
 #: What to do where a covariance leaves its directions without noise open.
 BLURRED = (
     "noise is a covariance whose own rounding blurs the directions without noise: give "

@@ -14,8 +14,6 @@ from wideberth.problem.feature_names import (
 from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
-__all__ = ["Correlated", "Ellipsoid", "ellipsoid_of"]
-
 
 class Ellipsoid(Noise):
     """Axis-aligned ellipsoid with one noise level τ_j ≥ 0 per feature; Ω(w) = ‖τ∘w‖₂.

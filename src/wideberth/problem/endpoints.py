@@ -24,15 +24,6 @@ from wideberth.problem.presolve import build_problem
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding
 
-__all__ = [
-    "Bracket",
-    "critical_radius",
-    "critical_scale",
-    "is_null",
-    "null_certificate",
-    "saturation_scale",
-]
-
 
 @dataclass(frozen=True)
 class Bracket:

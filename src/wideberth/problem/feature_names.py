@@ -14,16 +14,6 @@ import numpy as np
 from wideberth.problem.covariance import INPUT_ROUNDING
 from wideberth.problem.validation import float_array
 
-__all__ = [
-    "aligned",
-    "check_covariance",
-    "feature_names",
-    "labelled_covariance",
-    "labelled_rows",
-    "matched",
-    "own_names",
-]
-
 #: How many names an error lists.
 _SHOWN = 10
 

@@ -13,8 +13,6 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 
-__all__ = ["add_gram", "jit"]
-
 
 def jit(function: Callable) -> Callable:
     """Compile on first call and keep the result on disk, where a disk lets us."""

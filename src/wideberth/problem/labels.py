@@ -13,17 +13,6 @@ import numpy as np
 from wideberth.problem.arrays import host, is_foreign, namespace
 from wideberth.problem.validation import as_array, is_missing
 
-__all__ = [
-    "check_labels",
-    "class_labels",
-    "class_numbers",
-    "distinct",
-    "label_vector",
-    "refuse_mixture",
-    "two_classes",
-    "uniform",
-]
-
 #: Distinct numbers from which on labels look like measurements.
 _MANY = 20
 

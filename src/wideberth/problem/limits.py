@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "BLOCK_ROWS",
-    "CACHED_ENTRIES",
-    "DEVICE_ENTRIES",
-    "EPS",
-    "FEW_FEATURES",
-    "LITTLE",
-    "MOSTLY_ZERO",
-    "MOST_STEPS",
-    "QUICK_GRAM",
-    "TINY",
-    "power_of_two",
-]
-
 #: Distance from 1 to the next float64.
 EPS = float(np.finfo(np.float64).eps)
 #: Least number that takes the place of 0 where something is divided by it or has to be

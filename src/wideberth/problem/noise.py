@@ -11,20 +11,6 @@ from wideberth.problem.feature_names import aligned, matched
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
-__all__ = [
-    "L1",
-    "L2",
-    "Correlated",
-    "Ellipsoid",
-    "Linf",
-    "Noise",
-    "SharedNoise",
-    "align_noise",
-    "as_noise",
-    "as_shape",
-    "is_covariance",
-]
-
 
 class _NormBall(Noise):
     """The unit ball of the p-norm, p = `order`; Ω is the norm of the dual order q."""

@@ -51,18 +51,6 @@ if TYPE_CHECKING:
     from wideberth.screening.regions import Region
     from wideberth.solution import Solution
 
-__all__ = [
-    "Presolved",
-    "build_problem",
-    "cap_weights",
-    "centre_columns",
-    "check_radii",
-    "cut_radii",
-    "presolve",
-    "span_of_rows",
-    "to_csr",
-]
-
 #: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
 #: proof: sums of fourth powers of such numbers stay within float64.
 USUAL = 2.0**30

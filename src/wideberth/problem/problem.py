@@ -49,8 +49,6 @@ from wideberth.problem.validation import (
     check_vector,
 )
 
-__all__ = ["Folded", "Problem"]
-
 
 @dataclass(frozen=True)
 class Folded:

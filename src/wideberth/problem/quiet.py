@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["quietly"]
-
 
 @contextmanager
 def quietly(message: str = "") -> Iterator[None]:

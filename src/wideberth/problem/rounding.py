@@ -16,19 +16,6 @@ from wideberth.problem.rows import gamma
 if TYPE_CHECKING:
     from wideberth.problem.problem import Problem
 
-__all__ = [
-    "OFF",
-    "accurate_sum",
-    "chain",
-    "dual_rounding",
-    "null_rounding",
-    "primal_rounding",
-    "slack_rounding",
-    "sum_rounding",
-    "totals_rounding",
-    "well_inside",
-]
-
 #: Number of terms that are summed at a time: n of them are rounded 2¹¹ + n/2¹¹ times in
 #: a row at most, which is least for four million.
 _SUM_BLOCK = 1 << 11

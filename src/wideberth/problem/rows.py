@@ -43,8 +43,6 @@ from wideberth.problem.limits import (
     QUICK_GRAM,
 )
 
-__all__ = ["DenseRows", "Passes", "Rows", "SparseRows", "as_rows", "gamma"]
-
 #: Time of a multiplication in a compiled sparse Gram matrix ÷ that in a dense product.
 _DENSE_SPEEDUP = 8.0
 #: Time of a multiplication in a product with a vector, which waits for memory, ÷ that

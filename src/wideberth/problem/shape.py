@@ -14,8 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas
 
-__all__ = ["ROUNDING", "Noise", "safe_norm"]
-
 #: Largest correlation, and largest change of a scale of 1, that counts as rounding in
 #: the product of a linear map with a shape. Products of two transforms in float64 are
 #: off by d·2⁻⁵³, which is below 1e-10 for d < 10⁵.

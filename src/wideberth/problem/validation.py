@@ -15,24 +15,6 @@ import scipy.sparse as sp
 
 from wideberth.problem.arrays import host, is_dask, is_foreign
 
-__all__ = [
-    "as_array",
-    "check_data",
-    "check_jobs",
-    "check_number",
-    "check_per_sample",
-    "check_vector",
-    "float_array",
-    "is_missing",
-    "measured_data",
-    "read_intercept",
-    "real_array",
-    "refuse_chunks",
-    "refuse_masked",
-    "refuse_text",
-    "short",
-]
-
 _LARGEST = sys.float_info.max
 
 

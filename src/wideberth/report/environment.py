@@ -11,8 +11,6 @@ from pathlib import Path
 
 import wideberth
 
-__all__ = ["cores", "machine", "versions"]
-
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Versions of this package, of Python and of those of others that are installed."""

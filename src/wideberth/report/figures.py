@@ -14,16 +14,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-__all__ = [
-    "MARKERS",
-    "SERIES",
-    "TEXT",
-    "Figure",
-    "draw_panel",
-    "drawing",
-    "plain_ticks",
-]
-
 MARKERS = "osD^vP"
 # Colours stand for the page's variables: matplotlib draws with the left, CSS says what
 # the right is.

@@ -12,8 +12,6 @@ from string import Template
 
 from wideberth.report.figures import Figure
 
-__all__ = ["bar", "cell", "definitions", "document", "figure", "items", "table"]
-
 
 def document(title: str, body: str) -> str:
     """Return the whole page: light and dark, for screen and paper, no requests."""

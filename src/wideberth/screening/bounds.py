@@ -39,8 +39,6 @@ from wideberth.problem.noise import SharedNoise
 from wideberth.problem.rows import gamma
 from wideberth.screening.regions import Curvature, Region
 
-__all__ = ["TESTS", "Bounds", "joint", "quick_test", "separable"]
-
 Bounds = tuple[np.ndarray, np.ndarray]
 Selection = slice | np.ndarray
 #: A test prepared for a problem and a region: selected rows → bounds on their margins.

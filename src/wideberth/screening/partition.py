@@ -28,17 +28,6 @@ from wideberth.screening.bounds import (
 )
 from wideberth.screening.regions import Region, build_region
 
-__all__ = [
-    "Partition",
-    "carry_dual",
-    "decide",
-    "ideal_partition",
-    "null_point",
-    "screen",
-    "screen_points",
-    "tells_something",
-]
-
 
 @dataclass(frozen=True)
 class Partition:

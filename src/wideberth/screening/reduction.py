@@ -20,8 +20,6 @@ from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.screening.bounds import quick_test
 from wideberth.screening.partition import Partition, screen_points
 
-__all__ = ["Reduction", "Screener", "fold_samples"]
-
 
 @dataclass(frozen=True)
 class Reduction:

@@ -32,8 +32,6 @@ import numpy as np
 from wideberth.problem import Pair, Problem
 from wideberth.problem.rows import gamma
 
-__all__ = ["REGIONS", "Curvature", "Region", "build_region"]
-
 
 @dataclass(frozen=True)
 class Curvature:

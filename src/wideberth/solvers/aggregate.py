@@ -30,8 +30,6 @@ from wideberth.problem.arrays import concat
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import as_rows, gamma
 
-__all__ = ["Grouping", "Groups"]
-
 #: Kinds of rows that are told apart in any case: two classes, two shares, two sides.
 _KINDS = 8
 #: Distance of the share α/c from 0 and 1 up to which a row counts as at that bound: a

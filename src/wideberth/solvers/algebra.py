@@ -9,8 +9,6 @@ from scipy.linalg import lapack
 
 from wideberth.problem.limits import EPS, TINY
 
-__all__ = ["Cone", "cholesky"]
-
 
 class Cone:
     """The cone constraint k = (t, τ∘w) ∈ K with its multiplier h, in NT scaling.

@@ -37,15 +37,6 @@ from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import EvenBarrier
 from wideberth.solvers.polish import best_of, polished
 
-__all__ = [
-    "CONIC_PUSH",
-    "LARGEST_PUSH",
-    "Attempt",
-    "affordable",
-    "prove",
-    "proven",
-]
-
 #: Largest c_i‖z_i‖² that solvers are handed; squares of it stay within float64.
 LARGEST_PUSH = 1e30
 #: The same of the conic solver, and of a second attempt by others: with 1e12 Clarabel

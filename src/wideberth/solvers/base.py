@@ -24,16 +24,6 @@ from wideberth.problem.presolve import cap_weights
 from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
-__all__ = [
-    "Best",
-    "Control",
-    "Outcome",
-    "PathSolver",
-    "Solver",
-    "Status",
-    "make_control",
-]
-
 #: How a run ended: the tolerance is proven, or what kept it from being proven.
 Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
 

@@ -23,8 +23,6 @@ from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
 
-__all__ = ["Chunks", "solve_data", "solve_source"]
-
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 

@@ -25,8 +25,6 @@ from wideberth.problem.quiet import quietly
 from wideberth.screening import Screener
 from wideberth.solvers.base import Outcome, Solver
 
-__all__ = ["PAPER_OPTIONS", "Conic", "ConicError", "ConicResult", "solve_conic"]
-
 #: SCS options of the paper's baseline, with eps_abs = eps_rel = 1e-6.
 PAPER_OPTIONS = {
     "eps_abs": 1e-6,

@@ -46,8 +46,6 @@ from wideberth.solvers.face import (
 )
 from wideberth.solvers.newton_solver import Newton
 
-__all__ = ["Coordinate", "CoordinateSettings"]
-
 
 @dataclass(frozen=True)
 class CoordinateSettings:

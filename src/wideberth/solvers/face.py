@@ -28,8 +28,6 @@ from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import DenseRows, Rows
 from wideberth.solvers.interior import InteriorPoint, Start
 
-__all__ = ["DualIterate", "inverse_penalty", "maximise_block", "newton_on_face"]
-
 
 @dataclass
 class DualIterate:

@@ -8,8 +8,6 @@ from wideberth.problem.endpoints import saturation_scale
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.validation import check_number, check_per_sample, refuse_masked
 
-__all__ = ["C_range", "read_Cs", "read_radii"]
-
 #: Largest move of a sample's own margin, c_i‖x_i‖², on the default path: a choice.
 _LARGEST_PUSH = 100.0
 #: Least ratio of the ends of the default path, where the rules for them leave less: a

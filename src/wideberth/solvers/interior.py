@@ -37,8 +37,6 @@ from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Cone, cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
-__all__ = ["EvenBarrier", "InteriorPoint", "Start"]
-
 
 @dataclass(frozen=True)
 class Start:

@@ -25,16 +25,7 @@ from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
-from wideberth.solvers.newton_settings import SETTINGS, NewtonSettings
-
-__all__ = [
-    "NewtonSettings",
-    "Rounds",
-    "nearest_share",
-    "rms",
-    "solve_groups",
-    "solve_near",
-]
+from wideberth.solvers.newton_settings import SETTINGS
 
 #: Largest number of steps on groups of rows, whose weights differ much: a choice.
 _STEPS_ON_GROUPS = 200

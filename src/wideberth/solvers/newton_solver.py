@@ -13,8 +13,6 @@ from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.tall import solve_from_nothing
 from wideberth.solvers.walk import Walk, without_margins
 
-__all__ = ["Newton"]
-
 #: Largest number of margins that a path keeps for the next radius; beyond it they are
 #: computed again, a pass for each point. It is a bound on memory, 128 MB.
 _KEPT_MARGINS = 1 << 24

@@ -32,18 +32,6 @@ from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.subsample import draw
 
-__all__ = [
-    "Answer",
-    "Batches",
-    "Decide",
-    "Decided",
-    "Gather",
-    "InMemory",
-    "Piece",
-    "Proof",
-    "Sample",
-]
-
 #: Share of the last move of a margin that its next move may have: a choice.
 _OF_MOVE = 0.5
 #: Least distance from the margin within which rows are handed over, in mean distances

@@ -20,8 +20,6 @@ from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.rounding import accurate_sum, slack_rounding
 from wideberth.solvers.base import Outcome
 
-__all__ = ["best_of", "polished"]
-
 
 def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """The best pair on the two rays, where what was found proves less than `tol`."""

@@ -15,14 +15,6 @@ from wideberth.solvers.conic import Conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.newton_solver import Newton
 
-__all__ = [
-    "check_choices",
-    "choose_solver",
-    "get_solver",
-    "register_solver",
-    "solver_names",
-]
-
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
     solver.name: solver for solver in (Newton(), Coordinate(), Conic())

@@ -29,8 +29,6 @@ from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton_settings import SETTINGS
 
-__all__ = ["Found", "Sequence", "carry"]
-
 #: Largest relative change of C over which a solution may decide most samples of the
 #: next problem (passes over spambase, breast cancer, tall and wide data: flat from 0.3
 #: to 0.7, up to 15 % more without a limit).

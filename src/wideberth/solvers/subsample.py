@@ -17,8 +17,6 @@ from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
-__all__ = ["Sample", "SamplingError", "draw", "sample_accuracy", "sample_size"]
-
 
 def sample_size(n: int, d: int) -> int:
     """As many of n rows as their sampling error will leave near the margin, roughly."""

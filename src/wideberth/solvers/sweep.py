@@ -24,8 +24,6 @@ from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.rows import Rows, SparseRows
 from wideberth.solvers.face import inverse_penalty
 
-__all__ = ["Sweeper"]
-
 #: Consecutive rows that are visited together; longer runs cost epochs.
 _RUN = 4
 #: Share of its slope at the start at which a coordinate counts as maximised.

@@ -48,8 +48,6 @@ from wideberth.solvers.passes import (
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
 from wideberth.solvers.work import PerRow, Work
 
-__all__ = ["Search", "solve_from_nothing"]
-
 #: Number of rounds without a smaller gap after which a search is given up: a choice.
 _PATIENCE = 6
 #: Number of passes after which a search is given up: a choice; those that converge take

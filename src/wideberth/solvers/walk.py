@@ -31,8 +31,6 @@ from wideberth.solvers.subsample import (
     sample_size,
 )
 
-__all__ = ["Walk", "without_margins"]
-
 
 class Walk:
     """Solves problems that differ in weights and radii alone, one after the other."""

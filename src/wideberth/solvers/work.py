@@ -20,8 +20,6 @@ from wideberth.problem.rows import Passes, as_rows, gamma
 from wideberth.solvers.aggregate import Groups
 from wideberth.solvers.passes import Answer, Batches, Piece
 
-__all__ = ["PerRow", "Work"]
-
 
 class PerRow(Mapping):
     """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
