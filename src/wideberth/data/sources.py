@@ -32,8 +32,6 @@ _VECTORS = 30
 #: Chunks that are held while the data is read: the next, the present one and copies
 #: (the same benchmark: peaks are up to 2 % below a cap of 280 MB).
 _CHUNKS = 4
-#: Rows that all chunks of an array on a device may hand over together.
-_DEVICE_ROWS = 4_000_000
 
 
 class Source(ABC):
@@ -184,7 +182,7 @@ class ArraySource(Source):
         return max(2 * DEVICE_ENTRIES // max(self.d, 1), 1)
 
     def capacity(self, copies=_COPIES, item=None):
-        return _DEVICE_ROWS
+        return self.n
 
     def spares(self, size):
         return True

@@ -26,9 +26,6 @@ class NewtonSettings:
     #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
     #: makes more a waste (flat from 0.001 to 0.1).
     sample_accuracy: float = 0.01
-    #: Pull c_i‖z_i‖² of a row, in mean pulls, beyond which it is drawn more often than
-    #: others: a choice, for rare columns of one-hot data.
-    heavy: float = 8.0
     #: Largest share of the rows that a smaller copy may hold: a sample, the rows that
     #: the engine goes on with, or those that screening leaves (at 0.3 up to a tenth
     #: more passes, at 0.7 up to 1.8 times as many, at 1 up to 5 times).

@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 
 from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
-from wideberth.problem.arrays import fill, is_foreign, namespace, pick, scatter
+from wideberth.problem.arrays import (
+    fill,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    pick,
+    scatter,
+)
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, fold_samples, screen_points
@@ -271,15 +279,29 @@ class Gather:
 
     def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
         """All rows; single ones are those whose share seems to be about to change."""
-        assert self.grouping is not None
+        problem, slack = on_host(problem), host(slack)
         if self.shares is not None:
             share = self.shares[number]
         else:
-            settled = slack if self.before is None else _slack(problem, self.before)
+            settled = slack
+            if self.before is not None:
+                settled = _slack(problem, self.before)
             share = np.where(settled > 0, 1.0, 0.0)
         units = self._distances(problem, slack)
         units = np.where(np.isfinite(units), units, 1.0)
         return Groups.of(problem, slack, share, np.abs(slack) / units)
+
+
+def on_host(problem: Problem) -> Problem:
+    """The problem with its rows in NumPy, wherever they live."""
+    if not is_foreign(problem.y):
+        return problem
+    return replace(
+        problem,
+        rows=as_rows(host(problem.rows.X), host(problem.y)),
+        weights=host(problem.weights),
+        radii=host(problem.radii),
+    )
 
 
 def _slack(problem: Problem, point: PrimalPoint):
@@ -307,7 +329,7 @@ class Proof:
     def alpha(self, number: int, problem: Problem):
         """α of the rows of one batch."""
         if self.shares is not None:
-            return self.shares[number] * problem.weights
+            return like(self.shares[number], problem.weights) * problem.weights
         xp, slack = namespace(problem.y), _slack(problem, self.rule)
         upper, lower = (share * problem.weights for share in self.by_class)
         alpha = xp.where(problem.y > 0, upper, lower)

@@ -13,6 +13,7 @@ import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import fill, like, namespace, pick, quantile
+from wideberth.problem.limits import TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
@@ -31,27 +32,19 @@ def sample_accuracy(n: int, d: int) -> float:
 def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     """Places of about k rows, and the chance each had.
 
-    Rows that pull much harder than others, by weight and length, and those of the
-    rarer class are drawn more often; else few would stand for many. In return they
-    weigh less: a sample's objective is unbiased.
+    Half of it goes by c_i‖z_i‖²: rows of large norm decide directions that few others
+    touch. The other half is the same for both classes, however rare one is. Rows drawn
+    often weigh less in return: a sample's objective is unbiased.
     """
     y, pull, xp = rows.y, weights * rows.norms() ** 2, namespace(rows.y)
-    heavy = pull > SETTINGS.heavy * float(xp.mean(pull))
-    strata = [heavy, ~heavy & (y > 0), ~heavy & (y < 0)]
-    parts = [xp.nonzero(stratum)[0] for stratum in strata]
-    sizes = [part.shape[0] for part in parts]
-    wanted = [min(sizes[0], k // 3), 0, 0]
-    left = k - wanted[0]
-    wanted[1] = min(sizes[1], max(left // 2, left - sizes[2]))
-    wanted[2] = min(sizes[2], left - wanted[1])
-    rng, drawn, chances = np.random.default_rng(seed), [], []
-    for part, n, count in zip(parts, sizes, wanted, strict=True):
-        # One from each of equally long stretches: once, where two share a row.
-        start = (np.arange(count) + rng.random(count)) * (n / max(count, 1))
-        places = np.unique(np.minimum(start.astype(np.int64), n - 1))
-        drawn.append(pick(part, like(places, part)))
-        chances.append(fill(y, places.size, places.size / max(n, 1)))
-    return xp.concat(drawn), xp.concat(chances)
+    relative = 0.5 * pull / max(float(xp.mean(pull)), TINY)
+    for side in (y > 0, y < 0):
+        count = max(int(xp.count_nonzero(side)), 1)
+        relative = xp.where(side, relative + 0.25 * rows.n / count, relative)
+    chance = xp.clip(relative * (k / rows.n), 0.0, 1.0)
+    luck = np.random.default_rng(seed).random(rows.n)
+    places = xp.nonzero(like(luck, chance) < chance)[0]
+    return places, pick(chance, places)
 
 
 class Sample:

@@ -44,6 +44,7 @@ from wideberth.solvers.passes import (
     InMemory,
     Proof,
     Sample,
+    on_host,
 )
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
 from wideberth.solvers.work import PerRow, Work
@@ -133,7 +134,7 @@ class Search:
 
     def _per_row(self) -> PerRow:
         """Room for numbers per row: labels of groups and shares, while both change."""
-        return PerRow(self.batches.spares(20 * self.n))
+        return PerRow(self.batches.spares(30 * self.n))
 
     def _gather(self, question: Gather, before: Gather | None) -> tuple[Work, Gather]:
         """Gather as asked, or otherwise where that hands over too much or too little.
@@ -226,7 +227,7 @@ class Search:
 
     def _solve(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
-        tol = LITTLE * self.control.target
+        tol = 0.5 * self.control.target
         if not work.exact:
             tol = sample_accuracy(problem.n, problem.rows.d)
         elif self.grouping is not None:
@@ -357,12 +358,7 @@ def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
         return prove(problem, control, found)
     if not affordable(problem):
         return found
-    here = replace(
-        problem,
-        rows=as_rows(host(problem.rows.X), host(problem.y)),
-        weights=host(problem.weights),
-        radii=host(problem.radii),
-    )
+    here = on_host(problem)
     start = Outcome(
         here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
     )
