@@ -16,16 +16,15 @@ from functools import partial
 import numpy as np
 
 from wideberth.data.opening import is_scaled
-from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.endpoints import Bracket, critical_radius, null_certificate
+from wideberth.problem.endpoints import Bracket, critical_radius
 from wideberth.problem.presolve import Presolved, build_problem, cut_radii
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import prove, proven
-from wideberth.solvers.base import Control, Outcome, make_control
+from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.registry import check_choices, choose_solver
 
 
@@ -157,7 +156,8 @@ def solve(
             start = None if init is None else _start(presolved, init)
             chosen = choose_solver(problem, solver)
             first = partial(chosen.solve, start=start)
-            found = prove(problem, control, _known(problem, control, start), first)
+            known = start is not None and start.gap <= control.tol * start.point.value
+            found = prove(problem, control, start if known else None, first)
             solution = _solution(presolved, control, found, chosen.name)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
@@ -194,16 +194,6 @@ def _start(presolved: Presolved, init) -> Outcome | None:
         at_bounds = problem.weights * (point.slack > 0)
         return Outcome(point, carry_dual(problem, at_bounds, problem.weights))
     return Outcome(point, problem.dual_at(alpha))
-
-
-def _known(problem: Problem, control: Control, start: Outcome | None) -> Outcome | None:
-    """The answer, where the start or a closed form has it already."""
-    if start is not None and start.gap <= control.tol * start.point.value:
-        return start
-    alpha = null_certificate(problem)
-    return (
-        None if alpha is None else Outcome(null_point(problem), problem.dual_at(alpha))
-    )
 
 
 def _solution(presolved: Presolved, control, found, name) -> Solution:

@@ -122,7 +122,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """
     point, dual = found.point, found.dual
     longest = 8 * (tol * abs(point.value) + found.gap)
-    if not problem.largest_radius or not float(point.w @ point.w) <= longest:
+    if not float(point.w @ point.w) <= longest:
         return found
     null = Outcome(null_point(problem), dual)
     if not null.gap <= tol * null.point.value:

@@ -10,6 +10,7 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.newton import Rounds, nearest_share
+from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.tall import solve_from_nothing
 from wideberth.solvers.walk import Walk, without_margins
 
@@ -47,9 +48,9 @@ class Newton(Solver):
         if start is not None:
             band = nearest_share(start.point.slack)
             return Rounds(problem, control, decided).solve(start.point, band)
-        if decided is not None:
-            return Rounds(problem, control, decided).solve()
-        return solve_from_nothing(problem, control)
+        if decided is None and problem.n > SETTINGS.direct_rows:
+            return solve_from_nothing(problem, control)
+        return Rounds(problem, control, decided).solve()
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""

@@ -60,9 +60,8 @@ _WIDER = 30.0
 
 def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
     """Solve a problem in memory; on a sample first, where that pays."""
-    size = sample_size(problem.n, problem.rows.d)
-    small = problem.n <= SETTINGS.direct_rows
-    if small or size > SETTINGS.copy_share * problem.n:
+    size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
+    if size > SETTINGS.copy_share * problem.n:
         return Rounds(problem, control).solve()
     search = Search(InMemory(problem), control)
     search.run()
@@ -110,7 +109,7 @@ class Search:
             if certificate.meets(self.control.target) or self.control.exhausted():
                 return
             if solved:
-                better = certificate.gap < (1 - LITTLE) * smallest
+                better = certificate.gap < (1 - LITTLE**2) * smallest
                 idle = 0 if better else idle + 1
                 smallest = min(smallest, certificate.gap)
             if idle > _PATIENCE or self.passes > _MOST_PASSES:
