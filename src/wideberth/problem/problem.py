@@ -213,6 +213,8 @@ class Problem:
         breaks = (self.y * slack)[order]
         # Slope of the hinge part right of each break; it jumps by c_i there (§4.4).
         start = -self._fold("balance") - self.weights[self.y > 0].sum()
+        if not breaks.size:
+            return float(-start / penalty) if penalty else 0.0
         right = start + np.cumsum(self.weights[order])
         left = np.concatenate(([start], right[:-1]))
         k = int(np.searchsorted(right + penalty * breaks >= 0, True))

@@ -30,6 +30,7 @@ from wideberth.problem.arrays import (
     pick,
     scatter,
 )
+from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, fold_samples, screen_points
@@ -250,6 +251,10 @@ class Gather:
         if self.band is None:
             return replace(self, widening=3 * self.widening)
         return replace(self, before=wrong)
+
+    def narrower(self) -> Gather:
+        """The same with fewer rows near, but for those that crossed the margin."""
+        return replace(self, widening=LITTLE * self.widening)
 
     def part(self, number: int) -> Gather:
         """What of this question concerns one batch."""

@@ -138,17 +138,17 @@ class Search:
     def _gather(self, question: Gather, before: Gather | None) -> tuple[Work, Gather]:
         """Gather as asked, or otherwise where that hands over too much or too little.
 
-        A point that is worse than the one before, with many more rows near the margin,
-        tells that too few rows were gathered `before`. Where rows do not fit all of
-        them come in groups, now and from now on.
+        With many more rows near the margin than before, a point that is worse tells
+        that too few were gathered `before`, one that is better that rows moved far, but
+        need not go on. Where rows do not fit all come in groups, now and from now on.
         """
         work = self._pass(question)
         point = self._point(work, question)
         if self._good(point):
             return work, question
         if work.overfull and before is not None:
-            if point.value > self.point.value:
-                question = before.wider(point)
+            worse = point.value > self.point.value
+            question = before.wider(point) if worse else question.narrower()
             question = replace(question, most=self.batches.capacity)
             work = self._pass(question)
         while self._too_few(work):
