@@ -23,7 +23,7 @@ from wideberth.problem.presolve import Presolved, build_problem, cut_radii
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solvers.attempts import prove, proven
+from wideberth.solvers.attempts import by_null_model, prove, proven
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.registry import check_choices, choose_solver
 
@@ -156,8 +156,11 @@ def solve(
             start = None if init is None else _start(presolved, init)
             chosen = choose_solver(problem, solver)
             first = partial(chosen.solve, start=start)
-            known = start is not None and start.gap <= control.tol * start.point.value
-            found = prove(problem, control, start if known else None, first)
+            known = start
+            if start is None or start.gap > control.tol * start.point.value:
+                # Radii beyond the range of float64 mean w = 0, or cannot be served.
+                known = None if presolved.cut is None else by_null_model(problem)
+            found = prove(problem, control, known, first)
             solution = _solution(presolved, control, found, chosen.name)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)

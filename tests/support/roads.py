@@ -9,6 +9,7 @@ in a sentence: `REFUSALS` says which, and what the sentence must name.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,9 @@ from wideberth import (
     path,
     solve,
 )
+from wideberth.data import Source
 from wideberth.problem.arrays import host
+from wideberth.solvers.newton_solver import Newton
 
 __all__ = ["CASES", "NAMES", "NEW", "ROADS", "TOL", "Road"]
 
@@ -42,6 +45,12 @@ def _solve(solver):
         return _of_line(case, found.w, found.b, certificate.gap + certificate.rounding)
 
     return train
+
+
+def _in_little_room(case, given):
+    """Chunks hand over groups of rows; data in memory is not concerned."""
+    with mock.patch.object(Source, "capacity", return_value=40):
+        return _solve("auto")(case, given)
 
 
 def _path(case, given):
@@ -109,6 +118,8 @@ def _of_model(model, fitted, new):
 TRAINERS = {
     "solve": _solve("auto"),
     "solve by newton": _solve("newton"),
+    "solve by newton, an object": _solve(Newton()),
+    "solve in little room": _in_little_room,
     "solve by coordinate": _solve("coordinate"),
     "solve by conic": _solve("conic"),
     "path": _path,
@@ -182,7 +193,7 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     # Three classes are for the estimators.
     (lambda r, c: r.trainer in _ONE_LINE and len(c.labels) > 2, "RobustLinearSVC"),
     # Solvers that are for some shapes of noise.
-    (lambda r, c: r.trainer == "solve by newton" and c.noise == "linf", "needs smooth noise"),
+    (lambda r, c: r.trainer.startswith("solve by newton") and c.noise == "linf", "needs smooth noise"),
     (lambda r, c: r.trainer == "solve by coordinate" and c.noise != "l2", "solver='newton'|solver='conic'"),
     # The command line in pieces.
     (lambda r, c: "in pieces" in r.trainer and c.noise in ("scales", "linf"), "needs the whole table"),

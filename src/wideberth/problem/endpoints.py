@@ -103,8 +103,8 @@ def null_certificate(
 
     Exact where A is a point, and where it is α = 0: samples of no weight, or a free
     intercept that puts the only class of any weight beyond the margin. Otherwise the
-    middle of A is tried, or where a `start` is given its projection on A and `max_iter`
-    steps from there; None then decides nothing, and `is_null` says more.
+    middle of A is tried, and where a `start` is given its projection on A and
+    `max_iter` steps from there; None then decides nothing, and `is_null` says more.
     """
     if problem.folded is not None and problem.folded.total > 0:
         return None
@@ -116,9 +116,11 @@ def null_certificate(
         return middle
     if not problem.radii.any():
         return None
+    size = problem.noise.dual_norm(problem.rows.combine(middle))
+    if size <= accurate_sum(middle * problem.radii):
+        return middle
     if face is None or start is None:
-        size = problem.noise.dual_norm(problem.rows.combine(middle))
-        return middle if size <= accurate_sum(middle * problem.radii) else None
+        return None
     descent = _FaceDescent(problem, *face, start)
     descent.run(max_iter, threshold=1.0)
     return descent.best if descent.upper <= 1 else None

@@ -140,6 +140,14 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
 # -- second attempts -----------------------------------------------------------------
 
 
+def by_null_model(problem: Problem, control: Control | None = None) -> Outcome | None:
+    """The null model, where a closed form proves it."""
+    alpha = None if is_foreign(problem.y) else null_certificate(problem)
+    if alpha is None:
+        return None
+    return Outcome(null_point(problem), problem.dual_at(alpha))
+
+
 def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
     """One run of the engine on the samples of positive weight."""
     screener = Screener(problem, None)
@@ -205,8 +213,9 @@ _CONES = (
 )
 
 
-def _second_attempts(problem: Problem) -> Iterator[Attempt]:
-    """For small problems, the attempts that suit their noise."""
+def _second_attempts(problem: Problem) -> Iterator[Solve]:
+    """The null model, and for small problems the attempts that suit their noise."""
+    yield by_null_model
     if not affordable(problem):
         return
     fold = problem.folded
