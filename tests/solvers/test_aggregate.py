@@ -1,5 +1,6 @@
 """Groups of rows that stand for all of them where those near the margin do not fit."""
 
+import tempfile
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,8 @@ from wideberth.data.chunks import Chunk, Terms
 from wideberth.problem.noise import as_noise
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.base import Control
+from wideberth.solvers.passes import Answer, InMemory, Piece
+from wideberth.solvers.work import PerRow, Work
 
 
 class Held(Source):
@@ -143,3 +146,43 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     )  # fmt: skip
     assert found.certificate.primal == pytest.approx(exact.primal, rel=2e-5)
     assert max(entry["free"] for entry in control.trace[:-1]) <= 2_000
+
+
+def test_numbers_per_row_are_kept_in_memory_or_in_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for in_memory in (True, False):
+        kept = PerRow(in_memory)
+        assert not list(tmp_path.iterdir())
+        kept[3], kept[5] = np.arange(4), np.ones(2)
+        assert bool(list(tmp_path.iterdir())) != in_memory
+        np.testing.assert_array_equal(kept[3], np.arange(4))
+        assert list(kept) == [3, 5]
+    del kept
+    assert not list(tmp_path.iterdir())
+
+
+def test_scratch_files_change_no_bit(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y, weight, radius = weighted_data(rng, 20_000, 4)
+    found = []
+    for room in (True, False):
+        source = Held((X, y, weight, radius), 2_000, 2_500)
+        enough = 10 * source.n if room else 0
+        monkeypatch.setattr(
+            source, "spares", lambda size, most=enough: size <= 4 * most
+        )
+        terms = Terms(4, 0.05, 0.0, as_noise("l2", 4), 0.0)
+        found.append(searched(source, terms, Control(1e-5)))
+    assert all(one.grouped for one in found)
+    np.testing.assert_array_equal(found[0].w, found[1].w)
+    assert found[1].alpha is None
+
+
+def test_a_sample_of_certain_rows_is_no_proof():
+    problem = Problem.from_data(*tall_data(200, 3))
+    for count, exact in ((50, False), (200, True)):
+        piece = Piece.of(problem, np.arange(200) < count)
+        assert np.all(piece.chance == 1)
+        work = Work(InMemory(problem), None, PerRow(True))
+        work.add(Answer(0, 200, 0.0, 0.0, near=200, piece=piece))
+        assert work.exact == exact

@@ -115,4 +115,11 @@ MUTANTS = [
         "np.where(between, 4 - near,",
         "solvers/test_aggregate.py::test_the_dual_point_before_is_one_of_the_new_groups",
     ),
+    Mutant(
+        "a sample of certain rows taken for all rows",
+        "solvers/work.py",
+        "self.exact &= certain and piece.n == near",
+        "self.exact &= certain",
+        "solvers/test_aggregate.py::test_a_sample_of_certain_rows_is_no_proof",
+    ),
 ]

@@ -187,6 +187,7 @@ class Sample:
             point.hinge,
             point.rounding,
             None if self.sides else point,
+            problem.n,
             piece=piece.sampled(self.share, seed, problem.rows),
             sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
             classes=(above, problem.n - above),

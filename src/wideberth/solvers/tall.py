@@ -97,8 +97,7 @@ class Search:
         if work.sides and self._is_null(work):
             return
         here = self._note(work, sample)
-        smallest, idle, again = np.inf, 0, False
-        question = None
+        smallest, idle, again, question = np.inf, 0, False, None
         while True:
             solved, before = work.exact, question
             question = self._round(work, here, 3.0**idle, again)

@@ -25,20 +25,22 @@ class PerRow(Mapping):
     """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
 
     def __init__(self, in_memory: bool):
+        self._in_memory = in_memory
         self._kept: dict[int, Any] = {}
-        self._folder = None
-        if not in_memory:
-            self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
+        self._folder: tempfile.TemporaryDirectory | None = None
 
     def __setitem__(self, number: int, values: np.ndarray) -> None:
         self._kept[number] = values
-        if self._folder is not None:
-            self._kept[number] = Path(self._folder.name) / f"{number}.npy"
-            np.save(self._kept[number], values)
+        if self._in_memory:
+            return
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
+        self._kept[number] = Path(self._folder.name) / f"{number}.npy"
+        np.save(self._kept[number], values)
 
     def __getitem__(self, number: int) -> np.ndarray:
         kept = self._kept[number]
-        return kept if self._folder is None else np.load(kept)
+        return kept if self._in_memory else np.load(kept)
 
     def __iter__(self):
         return iter(self._kept)
@@ -88,7 +90,7 @@ class Work:
         if answer.groups is not None:
             self._add_groups(answer.number, answer.groups)
         elif answer.piece is not None:
-            self._add_piece(answer.number, answer.piece)
+            self._add_piece(answer.number, answer.piece, answer.near)
 
     @property
     def rows(self) -> int:
@@ -101,15 +103,15 @@ class Work:
         """Whether nothing is kept, since too much was to be."""
         return self.near > self.most
 
-    def _add_piece(self, number: int, piece: Piece) -> None:
+    def _add_piece(self, number: int, piece: Piece, near: int) -> None:
         if self.overfull:
             self._pieces = {}
             return
         capacity = self.batches.capacity
         piece = piece.sampled(self._share, (number,))
         self._pieces[number] = piece
-        if piece.n:
-            self.exact &= bool(namespace(piece.chance).all(piece.chance == 1))
+        certain = not piece.n or bool(namespace(piece.chance).all(piece.chance == 1))
+        self.exact &= certain and piece.n == near
         if self.fold is not None or self.rows <= max(capacity, len(self._pieces)):
             return
         share = 0.9 * capacity / self.rows
