@@ -25,7 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from wideberth.problem.arrays import at_least, is_foreign, namespace, pick
+from wideberth.problem.arrays import at_least, host, is_foreign, namespace, pick
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
@@ -174,6 +174,14 @@ class Problem:
         return SharedNoise(self.noise, self.radii)
 
     # -- primal ----------------------------------------------------------------
+
+    def on_host(self) -> Problem:
+        """The same with its rows in NumPy, wherever they live."""
+        if not is_foreign(self.y):
+            return self
+        rows = as_rows(host(self.rows.X), host(self.y))
+        weights, radii = host(self.weights), host(self.radii)
+        return replace(self, rows=rows, weights=weights, radii=radii)
 
     def at(
         self, w: np.ndarray, b: float | None = None, margins=None, sizes=None

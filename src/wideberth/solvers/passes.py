@@ -285,7 +285,7 @@ class Gather:
 
     def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
         """All rows; single ones are those whose share seems to be about to change."""
-        problem, slack = on_host(problem), host(slack)
+        problem, slack = problem.on_host(), host(slack)
         if self.shares is not None:
             share = self.shares[number]
         else:
@@ -296,18 +296,6 @@ class Gather:
         units = self._distances(problem, slack)
         units = np.where(np.isfinite(units), units, 1.0)
         return Groups.of(problem, slack, share, np.abs(slack) / units)
-
-
-def on_host(problem: Problem) -> Problem:
-    """The problem with its rows in NumPy, wherever they live."""
-    if not is_foreign(problem.y):
-        return problem
-    return replace(
-        problem,
-        rows=as_rows(host(problem.rows.X), host(problem.y)),
-        weights=host(problem.weights),
-        radii=host(problem.radii),
-    )
 
 
 def _slack(problem: Problem, point: PrimalPoint):

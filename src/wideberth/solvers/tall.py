@@ -44,7 +44,6 @@ from wideberth.solvers.passes import (
     InMemory,
     Proof,
     Sample,
-    on_host,
 )
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
 from wideberth.solvers.work import PerRow, Work
@@ -356,7 +355,7 @@ def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
         return prove(problem, control, found)
     if not affordable(problem):
         return found
-    here = on_host(problem)
+    here = problem.on_host()
     start = Outcome(
         here.at(found.point.w, found.point.b), here.dual_at(host(found.dual.alpha))
     )
