@@ -85,6 +85,15 @@ def fill(other, shape, value: float):
     return xp.full(shape, value, dtype=xp.float64, device=device)
 
 
+def counting(other):
+    """0, 1, … for each entry of a vector, in float64 and beside it."""
+    n = other.shape[0]
+    if isinstance(other, np.ndarray):
+        return np.arange(n, dtype=np.float64)
+    xp = namespace(other)
+    return xp.arange(n, dtype=xp.float64, device=array_api_compat.device(other))
+
+
 def at_least(low: float, array):
     """max(low, array), entry by entry."""
     if isinstance(array, np.ndarray):
