@@ -17,8 +17,9 @@ points of the one problem are points of the other:
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
-The changes below serve attempts at hard problems; what they give is evaluated on the
-original: `span_of_rows`, `cap_weights`, `centre_columns`.
+The changes below serve solvers and attempts at hard problems; what they give is
+evaluated on the original: `merge_duplicates`, `span_of_rows`, `cap_weights`,
+`centre_columns`.
 
 Data of usual size is left as it is, uncopied.
 """
@@ -61,6 +62,11 @@ EXTREME = 2.0**200
 #: Largest Σc_i, largest λ_b and reciprocal of the least λ_b: a hundredth of the largest
 #: float64, since values are sums of a few such terms.
 _LARGEST = float(np.finfo(np.float64).max) / 100
+
+
+#: Number of samples that are looked at for duplicates: a choice, so that it costs less
+#: than a pass over the data, which has at least four times as many.
+_PROBED = 1000
 
 
 def _unchanged(w: np.ndarray) -> np.ndarray:
@@ -320,6 +326,28 @@ def span_of_rows(problem: Problem) -> Presolved:
     coordinates, expand = problem.rows.rotated()
     rows = DenseRows(coordinates, problem.y, problem.rows.passes)
     return Presolved(replace(problem, rows=rows), turned_back=expand)
+
+
+def merge_duplicates(problem: Problem) -> tuple[Problem, np.ndarray] | None:
+    """The problem with equal samples merged, and the one that stands for each.
+
+    Samples of the same x_i, y_i and ρ_i have the same loss: one of them with all their
+    weight does. Any α of it, shared out by weight, is one of the problem given. None
+    where a look at some samples finds less than half of them twice, or rows are sparse.
+    """
+    X, probe = problem.rows.X, np.linspace(0, problem.n - 1, _PROBED).astype(int)
+    if problem.n < 4 * _PROBED or not isinstance(X, np.ndarray):
+        return None
+
+    def distinct(J):
+        table = np.column_stack((X[J], problem.y[J], problem.radii[J]))
+        return np.unique(table, axis=0, return_index=True, return_inverse=True)
+
+    if 2 * len(distinct(probe)[0]) > _PROBED:
+        return None
+    _, first, label = distinct(slice(None))
+    weights = np.bincount(label.ravel(), problem.weights)
+    return replace(problem.take(first), weights=weights), label.ravel()
 
 
 def cap_weights(problem: Problem, most: float) -> Problem:
