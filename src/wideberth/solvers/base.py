@@ -20,7 +20,7 @@ import numpy as np
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.presolve import cap_weights, merge_duplicates
+from wideberth.problem.presolve import MANY_SAMPLES, cap_weights, merge_duplicates
 from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
@@ -181,7 +181,7 @@ class Solver(ABC):
         if (reason := self.supports(problem)) is not None:
             raise ValueError(reason)
         merged = None
-        if start is None and decided is None:
+        if start is None and decided is None and problem.n > MANY_SAMPLES:
             merged = merge_duplicates(problem)
         if merged is not None:
             return self._solve_merged(problem, control, *merged)
