@@ -16,6 +16,7 @@ from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton_solver import Newton
 from wideberth_paper import load
 
 SMOOTH = ("l2", "ellipsoid")
@@ -406,3 +407,19 @@ def test_samples_without_weight_leave_nothing_to_learn(solver):
         )
     assert found.primal == 0
     assert not found.w.any()
+
+
+def test_a_reduced_problem_of_many_rows_is_solved_with_what_was_folded():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24_000, 3))
+    y = np.where(X[:, 0] + rng.normal(size=24_000) > 0, 1.0, -1.0)
+    full = Problem.from_data(X, y, C=0.1, radius=0.05)
+    best = solve(X, y, C=0.1, radius=0.05, fit_intercept=False, tol=1e-9)
+    nothing, some = np.zeros(full.n), rng.random(full.n) < 0.2
+    decided = Partition(best.removed & some, best.saturated & some, nothing, nothing)
+    small = Reduction.of(full).shrink(decided).problem
+    assert small.folded.n > 0
+    assert small.n > 12_000
+    found = Newton().solve(small, Control(1e-8))
+    assert found.status == "solved"
+    assert found.point.value == pytest.approx(best.primal, rel=1e-7)

@@ -48,7 +48,8 @@ class Newton(Solver):
         if start is not None:
             band = nearest_share(start.point.slack)
             return Rounds(problem, control, decided).solve(start.point, band)
-        if decided is None and problem.n > SETTINGS.direct_rows:
+        whole = decided is None and problem.folded is None
+        if whole and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control)
         return Rounds(problem, control, decided).solve()
 
