@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,7 @@ from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.bounds import quick_test
 from wideberth.solvers.base import Control
+from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.passes import Decide, Proof
 from wideberth.solvers.subsample import draw
 
@@ -369,7 +371,8 @@ def test_little_memory_costs_reads_not_accuracy(held):
 
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
-    monkeypatch.setattr("wideberth.solvers.tall._MOST_PASSES", 3)
+    few = replace(SETTINGS, most_passes=3)
+    monkeypatch.setattr("wideberth.solvers.tall.SETTINGS", few)
     with pytest.warns(UserWarning, match="too many rows are near the margin"):
         found = solve(slices(4_000, *data[:2]), **OPTIONS)
     assert not found.converged

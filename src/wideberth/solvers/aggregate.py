@@ -29,12 +29,10 @@ from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import as_rows, gamma
+from wideberth.solvers.newton_settings import SETTINGS
 
 #: Kinds of rows that are told apart in any case: two classes, two shares, two sides.
 _KINDS = 8
-#: Distance of the share α/c from 0 and 1 up to which a row counts as at that bound: a
-#: choice; solutions on groups are about as exact.
-_AT_BOUND = 1e-3
 
 
 class Grouping(NamedTuple):
@@ -69,7 +67,8 @@ class Groups:
     def of(cls, problem: Problem, slack, share, distance) -> Groups:
         """Every row of a batch as a group of its own."""
         X, upper = problem.rows.X, share > 0.5
-        between = (share > _AT_BOUND) & (share < 1 - _AT_BOUND)
+        least = SETTINGS.at_bound
+        between = (share > least) & (share < 1 - least)
         wrong = np.where(upper, slack < 0, slack > 0)
         near = 1 / (1 + distance)
         order = np.where(between, 1 - near, np.where(wrong, 1 + near, 3 - near))

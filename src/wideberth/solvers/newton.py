@@ -27,9 +27,6 @@ from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
 from wideberth.solvers.newton_settings import SETTINGS
 
-#: Largest number of steps on groups of rows, whose weights differ much: a choice.
-_STEPS_ON_GROUPS = 200
-
 
 def solve_near(
     problem: Problem, control: Control, start: PrimalPoint | None
@@ -53,7 +50,7 @@ def solve_near(
 
 def solve_groups(problem: Problem, control: Control) -> Outcome:
     """Solve a problem on groups of rows, whose weights differ much."""
-    return _engine_alone(EvenBarrier(problem), control, _STEPS_ON_GROUPS)
+    return _engine_alone(EvenBarrier(problem), control, SETTINGS.steps_on_groups)
 
 
 def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:

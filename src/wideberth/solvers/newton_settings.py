@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NewtonSettings:
-    """Tunables of `newton.py`, `subsample.py`, `walk.py` and `interior.py`.
+    """Tunables of `newton.py`, `tall.py` and what these stand on.
 
     Origins are passes and kernel calls of paths and single problems on breast cancer,
     spambase, a9a and tall data of 3 000 to 400 000 rows: `python -m benchmarks.newton
@@ -62,6 +62,22 @@ class NewtonSettings:
     #: Share of the way to the boundary that a step of the engine may go, as is usual in
     #: Mehrotra's method.
     to_boundary: float = 0.995
+    #: Number of passes after which a search over batches is given up (a choice; those
+    #: of `python -m benchmarks.caps` take 4 to 7).
+    most_passes: int = 40
+    #: Factor by which bands are widened that hold too few rows to go on (a choice).
+    widening: float = 30.0
+    #: Share of the last move of a margin that its next move may have (a choice).
+    next_move: float = 0.5
+    #: Least distance from the margin within which a search gathers rows, in mean
+    #: distances of all rows (a choice).
+    least_band: float = 1e-5
+    #: Distance of the share α/c from 0 and 1 up to which a row is grouped as one at
+    #: that bound (a choice; solutions on groups are about as exact).
+    at_bound: float = 1e-3
+    #: Largest number of steps on groups, whose weights differ much (a choice; those of
+    #: `python -m benchmarks.caps` take 33 to 70).
+    steps_on_groups: int = 200
     #: Number of rows for each row of the sample whose walk predicts that of a path; a
     #: sample of fewer than `direct_rows` rows is not worth while (without the walk a
     #: path over 60 000 rows takes 1.7 times the passes).

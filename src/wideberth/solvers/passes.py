@@ -41,12 +41,6 @@ from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.subsample import draw
 
-#: Share of the last move of a margin that its next move may have: a choice.
-_OF_MOVE = 0.5
-#: Least distance from the margin within which rows are handed over, in mean distances
-#: of all rows: a choice.
-_LEAST_BAND = 1e-5
-
 
 class Batches(ABC):
     """The rows of a problem in batches; `map` puts a question to each of them.
@@ -274,13 +268,13 @@ class Gather:
     def _distances(self, problem: Problem, slack):
         """How far each row may still move."""
         xp = namespace(slack)
-        distance = _LEAST_BAND * (1 + float(xp.mean(xp.abs(slack))))
+        distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         if self.band is not None:
             distance = distance + self.band(problem)
         elif self.before is not None:
             move = xp.abs(slack - _slack(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
-            distance = distance + _OF_MOVE * (move + 0.5 * typical)
+            distance = distance + SETTINGS.next_move * (move + 0.5 * typical)
         return self.widening * distance
 
     def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:

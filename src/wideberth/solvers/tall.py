@@ -48,14 +48,6 @@ from wideberth.solvers.passes import (
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
 from wideberth.solvers.work import PerRow, Work
 
-#: Number of rounds without a smaller gap after which a search is given up: a choice.
-_PATIENCE = 6
-#: Number of passes after which a search is given up: a choice; those that converge take
-#: 4 to 14 (`python -m benchmarks.caps`).
-_MOST_PASSES = 40
-#: Factor by which bands are widened where they hold too few rows: a choice.
-_WIDER = 30.0
-
 
 def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
     """Solve a problem in memory; on a sample first, where that pays."""
@@ -110,7 +102,8 @@ class Search:
                 better = certificate.gap < (1 - LITTLE**2) * smallest
                 idle = 0 if better else idle + 1
                 smallest = min(smallest, certificate.gap)
-            if idle > _PATIENCE or self.passes > _MOST_PASSES:
+            given_up = self.passes > SETTINGS.most_passes
+            if given_up or idle > SETTINGS.patience:
                 return
 
     @property
@@ -150,7 +143,8 @@ class Search:
             question = replace(question, most=self.batches.capacity)
             work = self._pass(question)
         while self._too_few(work):
-            question = replace(question, widening=_WIDER * question.widening)
+            wider = SETTINGS.widening * question.widening
+            question = replace(question, widening=wider)
             work = self._pass(question)
         if work.overfull:
             self.grouping = self.batches.grouping(self.n)
