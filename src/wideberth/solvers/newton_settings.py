@@ -63,7 +63,7 @@ class NewtonSettings:
     #: Mehrotra's method.
     to_boundary: float = 0.995
     #: Number of passes after which a search over batches is given up (a choice; those
-    #: of `python -m benchmarks.caps` take 4 to 7).
+    #: of `python -m benchmarks.caps` take 4 to 8).
     most_passes: int = 40
     #: Factor by which bands are widened that hold too few rows to go on (a choice).
     widening: float = 30.0
