@@ -14,8 +14,10 @@ from wideberth import Problem, solve
 from wideberth.data import Source
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.problem.noise import as_noise
+from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.base import Control
+from wideberth.solvers.newton import solve_near
 from wideberth.solvers.passes import Answer, InMemory, Piece
 from wideberth.solvers.work import PerRow, Work
 
@@ -39,8 +41,10 @@ class Held(Source):
 
 
 def weighted_data(rng, n, d):
+    """Rows of few different values: many lie on the margin itself."""
     X, y = tall_data(n, d, int(rng.integers(1000)), shift=0.8)
-    return X, y, rng.choice([0.0, 0.5, 1.0, 3.0], n), rng.uniform(0, 0.1, n)
+    radius = rng.choice([0.0, 0.1], n)
+    return np.round(X), y, rng.choice([0.0, 0.5, 1.0, 3.0], n), radius
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
@@ -127,7 +131,7 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     n, d = 20_000, 4
     X, y, weight, radius = weighted_data(rng, n, d)
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
-    source = Held((X, y, weight, radius), 2_000, 2_500)
+    source = Held((X, y, weight, radius), 400, 2_500)
     terms, control = Terms(d, 0.05, 0.0, shape, intercept), Control(1e-5)
     found = searched(source, terms, control, random_state=seed)
     assert formed
@@ -145,7 +149,37 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
         fit_intercept=intercept is not None, intercept_penalty=intercept or 0.0,
     )  # fmt: skip
     assert found.certificate.primal == pytest.approx(exact.primal, rel=2e-5)
-    assert max(entry["free"] for entry in control.trace[:-1]) <= 2_000
+    assert max(entry["free"] for entry in control.trace[:-1]) <= 400
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_samples_of_rows_near_the_margin_take_few_reads_in_little_room(
+    intercept, sparse
+):
+    X, y = tall_data(40_000, 5)
+    arrays = (sp.csr_array(X) if sparse else X), y
+    terms = Terms(5, 1.0, 0.05, as_noise("l2", 5), intercept)
+    control = Control(1e-5)
+    found = searched(Held(arrays, 800, 5_000), terms, control)
+    assert not found.grouped
+    assert found.certificate.proves(1e-5)
+    assert found.reads <= 10
+    assert max(entry["free"] for entry in control.trace[:-1]) <= 800
+    problem = Problem.from_data(X, y, C=1.0, radius=0.05, intercept=intercept)
+    assert problem.gap(found.w, found.b, found.alpha) == pytest.approx(
+        found.certificate.gap, abs=1e-9 * found.certificate.primal
+    )
+
+
+def test_rows_settled_wrongly_end_the_rounds_at_a_negative_value():
+    problem = Problem.from_data(*tall_data(5_000, 4), C=1.0)
+    wrong = problem.rows.X[:, 0] * problem.y > 0.5
+    near = problem.take(~wrong, folded=fold_samples(problem, wrong))
+    control = Control(1e-8)
+    found = solve_near(near, control, near.at(np.zeros(4)))
+    assert found.certificate.primal < 0
+    assert control.steps < 200
 
 
 def test_numbers_per_row_are_kept_in_memory_or_in_files(tmp_path, monkeypatch):
@@ -166,7 +200,7 @@ def test_scratch_files_change_no_bit(monkeypatch):
     X, y, weight, radius = weighted_data(rng, 20_000, 4)
     found = []
     for room in (True, False):
-        source = Held((X, y, weight, radius), 2_000, 2_500)
+        source = Held((X, y, weight, radius), 400, 2_500)
         enough = 10 * source.n if room else 0
         monkeypatch.setattr(
             source, "spares", lambda size, most=enough: size <= 4 * most

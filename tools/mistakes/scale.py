@@ -122,4 +122,19 @@ MUTANTS = [
         "self.exact &= certain",
         "solvers/test_aggregate.py::test_a_sample_of_certain_rows_is_no_proof",
     ),
+    Mutant(
+        "a sample of the rows near the margin without their chances",
+        "solvers/passes.py",
+        "piece = piece.sampled(self.share, (self.seed, number))",
+        "piece = piece.sampled(self.share, (self.seed, number))\n"
+        "        piece.chance[:] = 1.0",
+        "solvers/test_aggregate.py::test_samples_of_rows_near_the_margin_take_few_reads_in_little_room",
+    ),
+    Mutant(
+        "rounds that go on although folded rows were settled wrongly",
+        "solvers/newton.py",
+        "senseless = best.point.value < 0",
+        "senseless = False",
+        "solvers/test_aggregate.py::test_rows_settled_wrongly_end_the_rounds_at_a_negative_value",
+    ),
 ]

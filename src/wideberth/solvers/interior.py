@@ -177,8 +177,11 @@ class InteriorPoint:
 
     @property
     def relative_gap(self) -> float:
-        """Gap of the current point on its own problem, over its primal value."""
-        return self.gap / max(self.primal, TINY)
+        """Gap of the current point on its own problem, over its primal value.
+
+        That is negative where folded rows were settled wrongly.
+        """
+        return self.gap / max(abs(self.primal), TINY)
 
     def _lift(self, a: np.ndarray) -> np.ndarray:
         """Σ a_i e_i, by one product."""

@@ -194,7 +194,8 @@ class Rounds:
         self.smallest = min(self.smallest, best.gap)
         met = best.meets(control.target) and self.best.certified(control.tol)
         stuck = self.idle > (0 if best.meets(control.tol) else SETTINGS.patience)
-        return met or control.exhausted() or stuck
+        senseless = best.point.value < 0  # folded rows were settled wrongly
+        return met or control.exhausted() or stuck or senseless
 
     def _accept(self, found: Outcome, wrong: np.ndarray) -> None:
         """Take over what a round found, and what it proves."""

@@ -208,6 +208,9 @@ class Gather:
     pinned: Mapping[int, Any] | None = None
     #: Number of near rows beyond which none is handed over.
     most: float = math.inf
+    #: Share of the near rows that is handed over, as a sample with this seed.
+    share: float = 1.0
+    seed: int = 0
     grouping: Grouping | None = None
     shares: Mapping[int, Any] | None = None
     #: For one batch of all rows, whose point is kept: whether it is good enough, so
@@ -235,8 +238,9 @@ class Gather:
         if count > self.most:
             return answer
         active = point.slack > SETTINGS.least_distance
-        fold = fold_samples(problem, ~near & active)
-        return replace(answer, fold=fold, piece=Piece.of(problem, near))
+        fold, piece = fold_samples(problem, ~near & active), Piece.of(problem, near)
+        piece = piece.sampled(self.share, (self.seed, number))
+        return replace(answer, fold=fold, piece=piece)
 
     def wider(self, wrong: PrimalPoint) -> Gather:
         """The same with more rows near: those that cross on the way to a wrong point.

@@ -6,7 +6,8 @@
 2. *Gather.* The next pass hands over the rows that this error may carry across the
    margin, and folds the others at the bound they are at (theory §3).
 3. *Solve.* The problem on those rows is solved in memory (`newton.py`). If they are too
-   many for that, all rows come in groups instead (`aggregate.py`).
+   many for that, a sample of them is step 1 again; and once that leaves hardly fewer
+   rows in doubt, all rows come in groups instead (`aggregate.py`).
 4. *Prove.* The dual point of step 3 is feasible for the whole problem and its value
    exact, so the pass after it, which evaluates the primal, proves the gap. That pass
    hands over the rows that crossed or may still cross: if the gap is not small enough
@@ -71,6 +72,7 @@ class Search:
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.null: PrimalPoint | None = None  # w = 0 and the best b
         self.proof: Proof | None = None
+        self.expected = np.inf  # rows near the margin, of which a sample is taken
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
 
     # -- rounds --------------------------------------------------------------------
@@ -205,15 +207,26 @@ class Search:
         return replace(question, pinned=work.members if again else None)
 
     def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
-        """Gather the rows that the error of a sample may carry across the margin."""
+        """Gather the rows that the error of a sample may carry across the margin.
+
+        Where they do not fit a sample of them has the smaller error: the other rows are
+        folded exactly. Once it is no longer much smaller, all rows come in groups.
+        """
         projections = 16 if is_foreign(problem.y) else 6
         doubt, rng = 1 - work.chance, self.control.rng
         error = SamplingError(problem, found.point, doubt, rng, projections)
         question = replace(question, before=None, band=error)
-        if self.batches.counter is None:
-            near = np.abs(host(found.point.slack)) <= host(error(problem))
-            if (near / host(work.chance)).sum() > (1 - LITTLE) * self.batches.capacity:
-                self.grouping = self.batches.grouping(self.n)
+        if self.batches.counter is not None:
+            return question
+        near = np.abs(host(found.point.slack)) <= host(error(problem))
+        count = float((near / host(work.chance)).sum())  # among all rows, expected
+        room = (1 - LITTLE) * self.batches.capacity
+        if count <= room:
+            return question
+        if count <= (1 - LITTLE) * min(self.expected, self.n):
+            self.expected, seed = count, int(rng.integers(2**31))
+            return replace(question, most=np.inf, share=room / count, seed=seed)
+        self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
 
     def _solve(self, work: Work, problem: Problem, here) -> Outcome:

@@ -112,7 +112,7 @@ class Work:
         self._pieces[number] = piece
         certain = not piece.n or bool(namespace(piece.chance).all(piece.chance == 1))
         self.exact &= certain and piece.n == near
-        if self.fold is not None or self.rows <= max(capacity, len(self._pieces)):
+        if self.rows <= max(capacity, len(self._pieces)):
             return
         share = 0.9 * capacity / self.rows
         self._share, self.exact = self._share * share, False
@@ -143,7 +143,7 @@ class Work:
         for piece in self._pieces.values():
             other = piece.y < 0 if need > 0 else piece.y > 0
             xp = namespace(piece.y)
-            mass += float(xp.sum(xp.where(other, piece.weights, 0.0)))
+            mass += float(xp.sum(xp.where(other, piece.weights / piece.chance, 0.0)))
         return abs(need) < (1 - LITTLE) * mass or need == 0
 
     def loss(self) -> tuple[float, float]:
