@@ -271,6 +271,16 @@ def test_a_checksum_tells_signs(shape, columns):
     assert checksum(Chunk(X, y)) != checksum(Chunk(other, y))
 
 
+def test_arrays_that_stay_in_memory_are_not_read_for_a_checksum(data, monkeypatch):
+    def taken(chunk):
+        raise AssertionError("all of the array was read")
+
+    monkeypatch.setattr("wideberth.data.sources.checksum", taken)
+    strict = pytest.importorskip("array_api_strict")
+    found = solve(*(strict.asarray(part[:300]) for part in data[:2]), C=0.1, quiet=True)
+    assert found.converged
+
+
 @pytest.mark.parametrize("penalty", [None, 0.0, 0.5])
 def test_dual_weights_never_exceed_the_weights(penalty, monkeypatch):
     monkeypatch.setattr(ChunkSource, "capacity", lambda self, *given: 1000)

@@ -44,7 +44,7 @@ def searched(source, terms, control, random_state=0, screening="ellipsoid") -> F
     control.rng = np.random.default_rng(random_state)
     search = Search(Chunks(source, terms), control)
     search.run()
-    alpha, known = search.dual_weights(screening)
+    alpha, removed, saturated = search.dual_weights(screening)
     return Found(
         search.point.w,
         search.point.b,
@@ -52,6 +52,6 @@ def searched(source, terms, control, random_state=0, screening="ellipsoid") -> F
         search.passes,
         search.grouping is not None,
         alpha,
-        None if known is None else known.removed,
-        None if known is None else known.saturated,
+        removed,
+        saturated,
     )

@@ -93,9 +93,13 @@ class Source(ABC):
             yield y
 
     def _recognised(self) -> Iterator[Chunk]:
-        """All chunks, each compared with what it was at the first read."""
+        """All chunks, each compared with what it was at the first read.
+
+        Rows that stay in memory are not read anew.
+        """
         for chunk in self.chunks():
-            self._recognise(chunk.number, checksum(chunk), chunk.origin)
+            if not self.stays:
+                self._recognise(chunk.number, checksum(chunk), chunk.origin)
             yield chunk
 
     def _recognise(self, number: int, found: Checksum, origin: str) -> None:
@@ -182,7 +186,7 @@ class ArraySource(Source):
         return max(2 * DEVICE_ENTRIES // max(self.d, 1), 1)
 
     def capacity(self, copies=_COPIES, item=None):
-        return self.n
+        return min(self.n, self.chunk_rows // 2)
 
     def spares(self, size):
         return True

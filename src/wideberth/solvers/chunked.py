@@ -185,7 +185,7 @@ def _terms(
 
 def _solution(search: Search, screening, terms: Terms, control: Control) -> Solution:
     certificate, point = search.certificate, search.point
-    alpha, known = search.dual_weights(screening)
+    alpha, removed, saturated = search.dual_weights(screening)
     seconds = time.perf_counter() - control.started
     converged = certificate.proves(control.tol)
     classes = np.array([-1, 1])
@@ -210,8 +210,8 @@ def _solution(search: Search, screening, terms: Terms, control: Control) -> Solu
         control.steps,
         float(search.passes),
         seconds,
-        None if known is None else known.removed,
-        None if known is None else known.saturated,
+        removed,
+        saturated,
         control.trace,
         tuple(notes),
         classes,

@@ -336,10 +336,12 @@ class Decided:
     """What is known of the rows of a batch at the end; arrays where there is room."""
 
     counts: tuple[int, int, int]  # free, saturated, removed
-    known: Partition | None = None
-    y: Any = None
-    weights: Any = None
     alpha: Any = None
+    #: Masks of the rows at α* = 0 and at α* = c.
+    removed: Any = None
+    saturated: Any = None
+    #: For a free b: bounds on margins that leave it out, labels and weights.
+    undecided: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -365,7 +367,12 @@ class Decide:
         if not self.arrays:
             return Decided(counts)
         alpha = self.proof.alpha(number, problem)
-        return Decided(counts, known, problem.y, problem.weights, alpha)
+        if known is None:
+            return Decided(counts, alpha)
+        if problem.intercept != 0:
+            return Decided(counts, alpha, known.removed, known.saturated)
+        parts = known.lower, known.upper, problem.y, problem.weights
+        return Decided(counts, alpha, undecided=parts)
 
     def _screened(self, problem: Problem, region: str) -> Partition:
         point = self.pair.point

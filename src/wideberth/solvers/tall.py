@@ -310,45 +310,46 @@ class Search:
 
     # -- the end ---------------------------------------------------------------------
 
-    def dual_weights(self, region: str | None = None) -> tuple[Any, Partition | None]:
-        """α of all rows and what is proven of them; None where there is no room.
+    def dual_weights(self, region: str | None = None) -> tuple[Any, Any, Any]:
+        """α of all rows, and masks of those proven to be at 0 and at their weight.
 
-        With a free b decisions take bounds on all margins at once (theory §4.4).
+        They are None where there is no room. With a free b decisions take bounds on all
+        margins at once (theory §4.4).
         """
         n, proof, free = self.n, self.proof, self.batches.intercept == 0
         arrays = self.batches.spares(10 * n)
         if free and not self.batches.spares(80 * n):
             region = None
         if proof is None or not (region or arrays):
-            return None, None
+            return None, None, None
         pair = Pair(self.point, proof.dual)
         self.passes += 1
         question = Decide(pair, region, arrays, proof)
         parts = list(self.batches.map(question))
-        known = None
+        counts = tuple(sum(part.counts[k] for part in parts) for k in range(3))
+        alpha = removed = saturated = None
+        if arrays:
+            alpha = concat([part.alpha for part in parts])
+        if arrays and region is not None and free:
+            known = _with_intercept(parts, self.batches)
+            removed, saturated, counts = known.removed, known.saturated, known.counts
+        elif arrays and region is not None:
+            removed = concat([part.removed for part in parts])
+            saturated = concat([part.saturated for part in parts])
         if region is not None:
-            counts = tuple(sum(part.counts[k] for part in parts) for k in range(3))
-            if arrays:
-                known = _with_intercept(parts, self.batches)
-                counts = known.counts
             self.control.record(float(self.passes), self.certificate, counts)
-        return concat([part.alpha for part in parts]) if arrays else None, known
+        return alpha, removed, saturated
 
 
 def _with_intercept(parts: list[Decided], batches: Batches) -> Partition:
     """What is proven of the rows of all batches, a free intercept included."""
-    known = [part.known for part in parts if part.known is not None]
-    names = "removed", "saturated", "lower", "upper"
-    whole = Partition(*(concat([getattr(k, name) for k in known]) for name in names))
-    if batches.intercept != 0:
-        return whole
-    y = concat([part.y for part in parts])
-    rows = as_rows(np.empty((y.shape[0], 0)), host(y))
-    weights = host(concat([part.weights for part in parts]))
-    problem = Problem(rows, weights, weights, batches.noise, 0.0)
-    found = decide(problem, host(whole.lower), host(whole.upper))
+    columns = zip(*(part.undecided for part in parts), strict=True)
+    lower, upper, y, weights = (concat(list(column)) for column in columns)
+    rows, own = as_rows(np.empty((y.shape[0], 0)), host(y)), host(weights)
+    problem = Problem(rows, own, own, batches.noise, 0.0)
+    found = decide(problem, host(lower), host(upper))
     masks = like(found.removed, y), like(found.saturated, y)
-    return replace(whole, removed=masks[0], saturated=masks[1])
+    return Partition(*masks, lower, upper)
 
 
 def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
