@@ -55,15 +55,15 @@ MUTANTS = [
     Mutant(
         "a free intercept left out of decisions about chunks",
         "solvers/tall.py",
-        "    if batches.intercept != 0:\n",
-        "    if True:\n",
+        "Problem(rows, own, own, batches.noise, 0.0)",
+        "Problem(rows, own, own, batches.noise, None)",
         "solvers/test_scale.py::test_decisions_about_rows_in_chunks_are_right",
     ),
     Mutant(
         "weights of rows in chunks left out of the bracket of b",
         "solvers/tall.py",
-        "    problem = Problem(rows, weights, weights, batches.noise, 0.0)\n",
-        "    problem = Problem(rows, 0 * weights + 1, weights, batches.noise, 0.0)\n",
+        "    problem = Problem(rows, own, own,",
+        "    problem = Problem(rows, 0 * own + 1, own,",
         "solvers/test_scale.py::test_decisions_about_rows_in_chunks_are_right",
     ),
     Mutant(

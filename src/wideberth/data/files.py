@@ -1,11 +1,14 @@
-"""Files written as a whole or not at all."""
+"""Files written as a whole or not at all, and folders that do not outlive their use."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
+import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -83,3 +86,17 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if waiting and callable(before):
             before(*waiting[0])
+
+
+class ScratchFolder:
+    """A temporary folder that goes with this object, at the latest at exit."""
+
+    def __init__(self) -> None:
+        with uninterrupted():
+            self.path = Path(tempfile.mkdtemp(prefix="wideberth-"))
+            self.remove = weakref.finalize(self, _removed, self.path)
+
+
+def _removed(path: Path) -> None:
+    with uninterrupted():
+        shutil.rmtree(path, ignore_errors=True)

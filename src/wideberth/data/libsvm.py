@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import math
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +18,7 @@ import scipy.sparse as sp
 
 from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
+from wideberth.data.files import ScratchFolder
 from wideberth.data.memory import chunk_bytes
 from wideberth.data.streams import check_room, lines_of
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
@@ -55,13 +55,13 @@ class LibsvmReader(MatrixReader):
         self.n = self.entries = 0
         self._numeric = True  # whether all labels are numbers
         if memory is not None:
-            self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
+            self._folder = ScratchFolder()
         try:
             with self.open() as stream:
                 self.indices = self._parse(stream, memory)
         except BaseException:
             if self._folder is not None:
-                self._folder.cleanup()
+                self._folder.remove()
             raise
         self.columns = {LABEL: None}
         self.features = [f"x{k}" for k in self.indices]
@@ -95,7 +95,7 @@ class LibsvmReader(MatrixReader):
         if self._folder is None:
             check_room(16 * self.entries, self.name)
             return X, labels
-        path = Path(self._folder.name) / str(len(self._kept))
+        path = self._folder.path / str(len(self._kept))
         files = path.with_suffix(".npz"), path.with_suffix(".npy")
         sp.save_npz(files[0], X, compressed=False)
         np.save(files[1], labels)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wideberth.data.files import ScratchFolder
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE
@@ -27,15 +26,15 @@ class PerRow(Mapping):
     def __init__(self, in_memory: bool):
         self._in_memory = in_memory
         self._kept: dict[int, Any] = {}
-        self._folder: tempfile.TemporaryDirectory | None = None
+        self._folder: ScratchFolder | None = None
 
     def __setitem__(self, number: int, values: np.ndarray) -> None:
         self._kept[number] = values
         if self._in_memory:
             return
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="wideberth-")
-        self._kept[number] = Path(self._folder.name) / f"{number}.npy"
+            self._folder = ScratchFolder()
+        self._kept[number] = self._folder.path / f"{number}.npy"
         np.save(self._kept[number], values)
 
     def __getitem__(self, number: int) -> np.ndarray:

@@ -93,6 +93,9 @@ def run(kind, tries):
             time.sleep(0)
         except KeyboardInterrupt:
             pass
+        except Exception as error:  # joblib's own cleaning up may fail on an interrupt
+            if not isinstance(error.__context__, KeyboardInterrupt):
+                raise
         stopped = result is None or (kind == "path" and not result.complete)
         if sent and stopped:
             slowest = max(slowest, time.monotonic() - sent[0])
