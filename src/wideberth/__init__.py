@@ -10,6 +10,7 @@ from wideberth.path import Path, path
 from wideberth.problem import Problem
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.noise import Correlated
+from wideberth.problem.read_errors import fill_errors
 from wideberth.screening import Partition, screen
 from wideberth.solution import NullModelWarning, Solution
 from wideberth.solve import solve
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "carry_noise",
     "critical_radius",
+    "fill_errors",
     "make_robust_pipeline",
     "open_data",
     "path",

@@ -37,6 +37,8 @@ def path(
     radii=None,
     radius=None,
     noise="l2",
+    X_err=None,
+    error_shape="ellipsoid",
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -67,12 +69,14 @@ def path(
         100 / mean ‖x_i‖². With a free intercept and classes of different weight, where
         not all can be saturated, the heavier class is weighted down evenly for this.
     radii : array, default=(0.0,)
-        Radii of the noise, in any order; factors on `radius` where that is given, and
-        then 1 alone by default.
+        Radii of the noise, in any order; factors on `radius` or on the errors `X_err`
+        where those are given, and then 1 alone by default.
     radius : array of shape (n,), optional
         Sizes of the samples' uncertainty relative to each other: sample i has
         ρ_i = radii[k] · radius[i].
-    noise, fit_intercept, intercept_penalty, sample_weight, solver, screening
+    noise, X_err, error_shape
+        As in `solve`.
+    fit_intercept, intercept_penalty, sample_weight, solver, screening
         As in `solve`. "linf" and "l1" noise go to the conic solver, which gains from
         sequential screening alone.
     tol : float
@@ -125,6 +129,8 @@ def path(
         random_state=random_state,
         keep_alphas=keep_alphas,
         noise=noise,
+        X_err=X_err,
+        error_shape=error_shape,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
@@ -158,7 +164,8 @@ def follow(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
-    factors, unit = read_radii(radii, radius), 1.0 if radius is None else radius
+    own = options.get("X_err") if radius is None else radius
+    factors, unit = read_radii(radii, own), 1.0 if radius is None else radius
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
     units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
     check_radii(units, factors.max())

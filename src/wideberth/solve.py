@@ -20,7 +20,7 @@ from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius
 from wideberth.problem.presolve import Presolved, build_problem, cut_radii
-from wideberth.problem.validation import check_vector, short
+from wideberth.problem.validation import DEFAULT_RADII, check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
@@ -33,8 +33,10 @@ def solve(
     y=None,
     *,
     C=1.0,
-    radius=0.0,
+    radius=None,
     noise="l2",
+    X_err=None,
+    error_shape="ellipsoid",
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -66,14 +68,23 @@ def solve(
         in scikit-learn. `Solution.classes` holds them.
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
-    radius : float or array of shape (n,)
-        ρ_i, how far each sample may be off.
+    radius : float or array of shape (n,), optional
+        ρ_i, how far each sample may be off: in the units of X, and 0 by default; or
+        with `X_err` in standard errors, and 1 by default.
     noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
         Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
         one noise level per feature, or one given by a covariance or its factor
         (`wideberth.Correlated`). The last is solved in its principal axes, on a
         dense float64 copy of X; the certificate is that of X and the covariance as
         given. A Series, dict or frame is aligned with the columns of X by name.
+    X_err : array or CSR matrix of shape (n, d), or (n, d, d), or a pair, optional
+        Error bars: how far every cell of X may be off, 0 where it is exact. Frames are
+        aligned with the columns of X by name. A covariance for every sample has three
+        dimensions. With error_shape="box" a pair (down, up) of magnitudes states
+        lopsided tolerances. Cells without an error: `wideberth.fill_errors`.
+    error_shape : {"ellipsoid", "box"}
+        Whether `X_err` holds standard errors, any of whose combinations of the same
+        total size may occur, or tolerances that all cells may reach at once.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -128,6 +139,8 @@ def solve(
         "C": C,
         "radius": radius,
         "noise": noise,
+        "X_err": X_err,
+        "error_shape": error_shape,
         "fit_intercept": fit_intercept,
         "intercept_penalty": intercept_penalty,
         "sample_weight": sample_weight,
@@ -140,9 +153,16 @@ def solve(
     }
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
+    if X_err is not None and (is_scaled(X, y, memory) or is_foreign(X)):
+        raise ValueError(
+            "X_err is for data in memory, as NumPy or SciPy arrays or frames; X is "
+            "read in chunks or lives in another library."
+        )
     if is_scaled(X, y, memory):
         from wideberth.solvers.chunked import solve_data
 
+        del stated["X_err"], stated["error_shape"]
+        stated["radius"] = DEFAULT_RADII[0] if radius is None else radius
         solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)
     elif is_foreign(X):  # small
         solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
@@ -196,7 +216,7 @@ def _start(presolved: Presolved, init) -> Outcome | None:
     if alpha is None:  # all samples are taken to be at a bound, and scaled
         at_bounds = problem.weights * (point.slack > 0)
         return Outcome(point, carry_dual(problem, at_bounds, problem.weights))
-    return Outcome(point, problem.dual_at(alpha))
+    return Outcome(point, problem.dual_at(alpha, near=point.w))
 
 
 def _solution(presolved: Presolved, control, found, name) -> Solution:
@@ -214,7 +234,9 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
     elif not point.w.any():
         limit = critical_radius(problem, max_iter=50)
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
-        notes.append(null_model(str(Bracket(*bounds)), dual.s > 0))
+        notes.append(
+            null_model(str(Bracket(*bounds)), bool((dual.alpha * problem.radii).any()))
+        )
     solution = Solution(
         w=point.w,
         b=point.b,

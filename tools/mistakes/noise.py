@@ -71,9 +71,9 @@ MUTANTS = [
     ),
     Mutant(
         "error of the axes dropped from the dual value",
-        "problem/rounding.py",
-        "    axes_error = s * problem.noise.support_error\n",
-        "    axes_error = 0.0\n",
+        "problem/problem.py",
+        "axes=s * self.noise.support_error",
+        "axes=0.0",
         _VALUES,
     ),
     Mutant(

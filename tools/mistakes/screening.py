@@ -320,9 +320,9 @@ MUTANTS = [
     ),
     Mutant(
         "critical radius in the norm of ℓ2 for every shape",
-        "problem/endpoints.py",
-        "size = problem.noise.dual_norm(problem.rows.combine(alpha))",
-        "size = float(np.linalg.norm(problem.rows.combine(alpha)))",
+        "problem/problem.py",
+        "self.noise.dual_norm(self.rows.combine(alpha)),",
+        "float(np.linalg.norm(self.rows.combine(alpha))),",
         "problem/test_endpoints.py::test_the_oracle_agrees_on_both_sides",
     ),
     Mutant(

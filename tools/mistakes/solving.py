@@ -69,8 +69,8 @@ MUTANTS = [
     Mutant(
         "dual carried along a path without its factor",
         "solvers/sequence.py",
-        "problem.dual_at(alpha, combined=ratio * dual.d),",
-        "problem.dual_at(alpha, combined=dual.d),",
+        "problem.dual_at(alpha, combined=ratio * dual.d,",
+        "problem.dual_at(alpha, combined=dual.d,",
         "solvers/test_path.py::test_a_carried_solution_has_the_gap_of_the_theory",
     ),
     Mutant(
@@ -83,8 +83,8 @@ MUTANTS = [
     Mutant(
         "a variable that costs nothing in the cone program",
         "solvers/conic.py",
-        "    if radii.any() or (fold is not None and fold.s > 0):\n",
-        "    if True:\n",
+        "    elif radii.any() or (fold is not None and fold.s > 0):\n",
+        "    else:\n",
         "problem/test_ends.py::test_what_costs_nothing_is_no_part_of_the_cone_program",
     ),
     Mutant(

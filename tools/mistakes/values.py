@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "noise of folded samples forgotten",
         "problem/problem.py",
-        "- fold.balance * b + fold.s * omega\n",
+        "- fold.balance * b + noise\n",
         "- fold.balance * b\n",
         "screening/test_screening.py::test_reduced_problem_has_the_values_of_the_full_one",
     ),
@@ -89,9 +89,9 @@ MUTANTS = [
     ),
     Mutant(
         "critical radius a tenth too small",
-        "problem/endpoints.py",
-        '    return size / s if s > 0 else float("inf")\n',
-        '    return 0.9 * size / s if s > 0 else float("inf")\n',
+        "problem/problem.py",
+        "0.0 if size == 0 else size / s if s > 0 else np.inf",
+        "0.0 if size == 0 else 0.9 * size / s if s > 0 else np.inf",
         "problem/test_endpoints.py::test_model_dies_exactly_at_the_critical_radius",
     ),
 ]

@@ -51,6 +51,8 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
 
 def blur(noise: Noise) -> float:
     """Roundings by which Ω may be off: about d^1.5, or 10⁸ where Σ leaves it open."""
+    if noise.support_error == 0:
+        return 0.0
     largest = noise.lipschitz(1)  # the largest scale, or 1 where there are none
     return noise.support_error / largest / 2.0**-53 if largest > 0 else 1.0
 

@@ -53,6 +53,8 @@ def critical_radius(
     *,
     C=1.0,
     noise="l2",
+    X_err=None,
+    error_shape="ellipsoid",
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -67,8 +69,8 @@ def critical_radius(
         Data in memory; or a problem, which states all the rest but for its radii.
     y : array of shape (n,)
         Labels of two classes, as in `solve`.
-    C, noise, fit_intercept, intercept_penalty, sample_weight
-        As in `solve`.
+    C, noise, X_err, error_shape, fit_intercept, intercept_penalty, sample_weight
+        As in `solve`. With `X_err` it is the factor on all errors.
     tol : float
         Relative width of the bracket to stop at.
     max_iter : int
@@ -87,6 +89,8 @@ def critical_radius(
         C=C,
         radius=0.0,
         noise=noise,
+        X_err=X_err,
+        error_shape=error_shape,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
@@ -116,8 +120,7 @@ def null_certificate(
         return middle
     if not problem.radii.any():
         return None
-    size = problem.noise.dual_norm(problem.rows.combine(middle))
-    if size <= accurate_sum(middle * problem.radii):
+    if problem.null_bracket(middle)[1] <= 1:
         return middle
     if face is None or start is None:
         return None
@@ -168,8 +171,7 @@ def critical_scale(
     """
     face = _face(problem)
     if face is None:
-        t = _ratio(problem, problem.weights)
-        return Bracket(t, t)
+        return Bracket(*problem.null_bracket(problem.weights))
     descent = _FaceDescent(problem, *face)
     return descent.run(max_iter, tol, threshold)
 
@@ -186,14 +188,6 @@ def _face(problem: Problem) -> tuple[np.ndarray, float] | None:
     return (positive if masses[0] > masses[1] else ~positive), light + problem.intercept
 
 
-def _ratio(problem: Problem, alpha: np.ndarray) -> float:
-    s = accurate_sum(alpha * problem.radii)
-    size = problem.noise.dual_norm(problem.rows.combine(alpha))
-    if size == 0:
-        return 0.0
-    return size / s if s > 0 else float("inf")
-
-
 class _FaceDescent:
     """FISTA with restarts on ½dist(d(α), tsU)² over A, and the bracket it yields."""
 
@@ -208,7 +202,8 @@ class _FaceDescent:
         norms = problem.rows.norms()[majority]
         self.lipschitz = float(norms.max(initial=1e-150) ** 2)
         self.lower, self.best = 0.0, self._whole(self.free)
-        self.first_upper = self.upper = _ratio(problem, self.best)
+        self.last: np.ndarray | None = None
+        self.first_upper = self.upper = problem.null_bracket(self.best)[1]
 
     def run(
         self, max_iter: int, tol: float = 0.0, threshold: float | None = None
@@ -228,7 +223,7 @@ class _FaceDescent:
     def step(self) -> Bracket:
         """One projected gradient step, then the bounds at its result."""
         value, gradient, _ = self._evaluate(self.ahead)
-        while True:
+        for _ in range(MOST_STEPS // 4):  # a w(α) that is not exact may never fit
             moved = self._project(self.ahead - gradient / self.lipschitz)
             change = moved - self.ahead
             new_value, _, w = self._evaluate(moved)
@@ -243,7 +238,7 @@ class _FaceDescent:
         self.ahead = self._project(moved + extrapolation * (moved - self.free))
         self.free, self.momentum = moved, momentum
         alpha = self._whole(moved)
-        if (ratio := _ratio(self.problem, alpha)) < self.upper:
+        if (ratio := self.problem.null_bracket(alpha)[1]) < self.upper:
             self.upper, self.best = ratio, alpha
         self.lower = min(max(self.lower, self._lower_bound(w, moved)), self.upper)
         return Bracket(self.lower, self.upper)
@@ -255,16 +250,16 @@ class _FaceDescent:
 
     def _evaluate(self, free):
         problem, alpha = self.problem, self._whole(free)
-        s = self.lower * accurate_sum(alpha * problem.radii)
-        w = problem.noise.prox(problem.rows.combine(alpha), s)
-        omega = self.lower * problem.noise.support(w)
-        gradient = (problem.rows.margins(w) - problem.radii * omega)[self.majority]
+        w = problem.closest(alpha, self.lower, self.last)
+        self.last = w
+        noise = self.lower * problem.sample_noise.supports(w)
+        gradient = (problem.rows.margins(w) - noise)[self.majority]
         return 0.5 * float(w @ w), gradient, w
 
     def _lower_bound(self, w, free) -> float:
         """The t at which min_A Σα_i(⟨w,z_i⟩ − tΩ(w)ρ_i) vanishes, from above."""
-        problem, omega = self.problem, self.problem.noise.support(w)
-        margins, noise = problem.rows.margins(w), omega * problem.radii
+        problem = self.problem
+        margins, noise = problem.rows.margins(w), problem.sample_noise.supports(w)
         t = float("inf")
         for _ in range(MOST_STEPS):
             alpha = self._whole(free)

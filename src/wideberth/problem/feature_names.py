@@ -72,13 +72,15 @@ def aligned(values, names: Sequence | None) -> np.ndarray:
     return array[order]
 
 
-def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
-    """Places at which `labels` hold each of the feature `names`."""
+def matched(
+    labels: Sequence, names: Sequence | None, what: str = "noise"
+) -> np.ndarray:
+    """Places at which `labels`, those of `what`, hold each of the feature `names`."""
     if names is None:
         raise ValueError(
-            f"noise is labelled by feature names ({_listed(labels)}), but X has no "
+            f"{what} is labelled by feature names ({_listed(labels)}), but X has no "
             "column names to compare them with. Give X as a frame with these columns, "
-            "or noise as an array in the order of the features."
+            f"or {what} as an array in the order of the features."
         )
     places = {label: place for place, label in enumerate(labels)}
     missing = [name for name in names if name not in places]
@@ -88,12 +90,14 @@ def matched(labels: Sequence, names: Sequence | None) -> np.ndarray:
         parts = [f"has none for {_listed(missing)}"] if missing else []
         parts += [f"names {_listed(unknown)}, not in X"] if unknown else []
         raise ValueError(
-            f"noise {' and '.join(parts)}; give one for every feature of X, "
+            f"{what} {' and '.join(parts)}; give one for every feature of X, "
             f"{_listed(names)}, and no other (0 for a feature without noise)."
         )
     if len(places) < len(labels):
         twice = [label for place, label in enumerate(labels) if places[label] != place]
-        raise ValueError(f"noise names {_listed(twice)} more than once; give one each.")
+        raise ValueError(
+            f"{what} names {_listed(twice)} more than once; give one each."
+        )
     return np.array([places[name] for name in names], dtype=np.intp)
 
 

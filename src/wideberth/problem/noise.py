@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.problem.ellipsoids import Correlated, Ellipsoid, ellipsoid_of
+from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import aligned, matched
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
@@ -104,9 +105,22 @@ class SharedNoise:
         """κ_i(w) = ρ_i Ω(w) of every sample: the most that moving it changes ⟨w,x⟩."""
         return self.radii * self.shape.support(w)
 
+    def support_errors(self, w: np.ndarray) -> float:
+        """What rounding changes κ_i(w) by, beyond `gamma(d + 8)` of it."""
+        return 0.0
+
     def lipschitz(self, n_features: int):
         """L_i of every sample: the largest κ_i(w) over ‖w‖₂ ≤ 1."""
         return self.radii * self.shape.lipschitz(n_features)
+
+    @property
+    def largest(self) -> np.ndarray:
+        """ρ_i, which says how far a sample moves at most in units of the shape."""
+        return self.radii
+
+    def pushes(self, weights, chosen) -> Pushes:
+        """Sets to be kept of samples that are folded: none, the shape being known."""
+        return Pushes()
 
     def total(self, alpha) -> float:
         """s = Σα_iρ_i, so that Σα_iκ_i(w) = sΩ(w)."""

@@ -43,10 +43,15 @@ from wideberth.problem.limits import (
     MOSTLY_ZERO,
     power_of_two,
 )
+from wideberth.problem.measured import with_errors
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import DenseRows, as_rows
-from wideberth.problem.validation import measured_data, read_intercept
+from wideberth.problem.validation import (
+    DEFAULT_RADII,
+    measured_data,
+    read_intercept,
+)
 
 if TYPE_CHECKING:
     from wideberth.screening.regions import Region
@@ -189,16 +194,33 @@ class Presolved:
 
 
 def build_problem(
-    X, y, *, noise, fit_intercept, intercept_penalty, factor=1.0, **options
+    X,
+    y,
+    *,
+    noise,
+    fit_intercept,
+    intercept_penalty,
+    radius=None,
+    X_err=None,
+    error_shape="ellipsoid",
+    factor=1.0,
+    **options,
 ) -> Presolved:
     """Check what a user states, and presolve it; `factor` as in `presolve`."""
     intercept = read_intercept(fit_intercept, intercept_penalty)
-    names = None if isinstance(noise, str) else feature_names(X)
+    plain = isinstance(noise, str) and X_err is None
+    names, options = None if plain else feature_names(X), options | {"y": y}
+    if radius is None:
+        radius = DEFAULT_RADII[X_err is not None]
+    options |= {"radius": radius, "intercept": intercept}
     X, size = measured_data(X)
+    if X_err is not None:
+        kind, X, bars = with_errors(X, X_err, error_shape, noise, names)
+        return presolve(kind.from_matrix(X, noise=bars, **options), factor=factor)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal
     X = to_csr(X if axes is None else X @ axes)
-    problem = Problem.from_matrix(X, y, noise=shape, intercept=intercept, **options)
+    problem = Problem.from_matrix(X, noise=shape, **options)
     return presolve(problem, size, axes, factor)
 
 
@@ -225,6 +247,9 @@ def presolve(
             f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
             "than float64 can hold. Lower C, or scale X down."
         )
+    if not problem.shared:  # sets have the units of X
+        usual = 1 / USUAL <= problem.noise.largest / sigma <= USUAL
+        stretch = sigma if usual or not problem.noise.largest else noise.magnitude
     turns = () if axes is None else (partial(np.matmul, Q) for Q in (axes.T, axes))
     presolved = Presolved(problem, sigma, stretch, *turns)
     if sigma == stretch == 1.0:

@@ -22,17 +22,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from wideberth.problem.arrays import at_least, host, is_foreign, namespace, pick
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
+from wideberth.problem.error_bars import NO_PUSHES, OwnNoise, Pushes
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import TINY
-from wideberth.problem.noise import Noise, SharedNoise, as_noise
+from wideberth.problem.noise import SharedNoise, as_noise
 from wideberth.problem.rounding import (
     OFF,
+    NoiseSums,
     accurate_sum,
     dual_rounding,
     null_rounding,
@@ -43,6 +46,7 @@ from wideberth.problem.rounding import (
 )
 from wideberth.problem.rows import Rows, as_rows, gamma
 from wideberth.problem.validation import (
+    DEFAULT_RADII,
     check_data,
     check_number,
     check_per_sample,
@@ -67,6 +71,8 @@ class Folded:
     #: The largest ‖z_i‖ and ρ_i.
     largest_norm: float = 0.0
     largest_radius: float = 0.0
+    #: Sets of samples that do not share one shape, and their c_iρ_i.
+    pushes: Pushes = NO_PUSHES
 
     def __add__(self, other: Folded) -> Folded:
         return Folded(
@@ -80,6 +86,7 @@ class Folded:
             max(self.chain, other.chain) + 1,
             max(self.largest_norm, other.largest_norm),
             max(self.largest_radius, other.largest_radius),
+            self.pushes + other.pushes,
         )
 
 
@@ -95,29 +102,48 @@ class Problem:
     rows: Rows
     weights: np.ndarray
     radii: np.ndarray
-    noise: Noise
+    noise: Any  # a shape that all samples share, or sets of their own
     intercept: float | None = None
     folded: Folded | None = None
     classes: np.ndarray | None = None
 
+    #: Whether all samples share one shape of noise.
+    shared: ClassVar[bool] = True
+
     @classmethod
     def from_data(
-        cls, X, y, *, C=1.0, radius=0.0, noise="l2", sample_weight=None, intercept=None
+        cls,
+        X,
+        y,
+        *,
+        C=1.0,
+        radius=None,
+        noise="l2",
+        X_err=None,
+        error_shape="ellipsoid",
+        sample_weight=None,
+        intercept=None,
     ) -> Problem:
         """Validate user data and build the problem, c_i = C · sample_weight_i.
 
-        y holds two classes of any kind; sorted, the second stands for +1.
+        y holds two classes of any kind; sorted, the second stands for +1. With error
+        bars X_err it is a `MeasuredProblem`; see `solve`.
         """
         names, X = feature_names(X), check_data(X)
         if intercept is not None:
             wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
             intercept = check_number(intercept, "intercept", wanted)
-        return cls.from_matrix(
+        kind, shape = cls, as_noise(noise, X.shape[1], names)
+        if X_err is not None:
+            from wideberth.problem.measured import with_errors
+
+            kind, X, shape = with_errors(X, X_err, error_shape, noise, names)
+        return kind.from_matrix(
             X,
             y,
             C=C,
-            radius=radius,
-            noise=as_noise(noise, X.shape[1], names),
+            radius=DEFAULT_RADII[X_err is not None] if radius is None else radius,
+            noise=shape,
             sample_weight=sample_weight,
             intercept=intercept,
         )
@@ -169,9 +195,13 @@ class Problem:
         return replace(self, **{**part, **changes})
 
     @cached_property
-    def sample_noise(self) -> SharedNoise:
+    def sample_noise(self) -> SharedNoise | OwnNoise:
         """How far each sample may move."""
         return SharedNoise(self.noise, self.radii)
+
+    def folded_noise(self, w: np.ndarray, omega: float) -> float:
+        """Σ c_iκ_i(w) of folded samples."""
+        return 0.0 if self.folded is None else self.folded.s * omega
 
     # -- primal ----------------------------------------------------------------
 
@@ -193,7 +223,7 @@ class Problem:
         """
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
-        omega = self.noise.support(w)
+        omega = self._omega(w)
         slack = 1.0 - margins
         slack += self.sample_noise.supports(w)
         if self.intercept is None:
@@ -203,11 +233,15 @@ class Problem:
             slack = slack - self.y * b
         hinge = accurate_sum(self.weights * at_least(0.0, slack))
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
-        rounding = primal_rounding(self, w, b, omega, slack, hinge, sizes)
+        noise = self.folded_noise(w, omega)
+        rounding = primal_rounding(self, w, b, noise, slack, hinge, sizes)
         if self.folded is not None:
             fold = self.folded
-            value += fold.total - float(fold.d @ w) - fold.balance * b + fold.s * omega
+            value += fold.total - float(fold.d @ w) - fold.balance * b + noise
         return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding)
+
+    def _omega(self, w: np.ndarray) -> float:
+        return self.noise.support(w)
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """1 − ψ_i(w,b) alone."""
@@ -236,25 +270,28 @@ class Problem:
 
     # -- dual ------------------------------------------------------------------
 
-    def dual_at(self, alpha: np.ndarray, combined=None, sharp=False) -> DualPoint:
+    def dual_at(
+        self, alpha: np.ndarray, combined=None, sharp=False, near=None
+    ) -> DualPoint:
         """Evaluate the dual at α, repaired to be feasible first.
 
         Its value is −∞ where samples folded at their bound leave no feasible α.
         `combined` may carry Zᵀα when it is known; it is ignored if α needed repair.
         `sharp` spends a pass on a closer bound of the rounding (`Rows.magnitudes`).
+        `near`, a primal point w to start from, is for sets per sample, where w(α) has
+        no closed form.
         """
         feasible = self.repair(alpha)
         if combined is None or feasible is not alpha:
             combined = self.rows.combine(feasible)
         mass = accurate_sum(feasible * self.rows.norms())
         d_error = (self.rows.combine_rounding + self.noise.rotation_error) * mass
-        d, s = combined, self.sample_noise.total(feasible)
-        total = accurate_sum(feasible)
+        d, total = combined, accurate_sum(feasible)
         if self.folded is not None:
             fold = self.folded
-            d, s, total = d + fold.d, s + fold.s, total + fold.total
+            d, total = d + fold.d, total + fold.total
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
-        w = self.noise.prox(d, s)
+        w, s, noise = self._nearest(feasible, d, near)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
@@ -269,10 +306,28 @@ class Problem:
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
             along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
             sizes = along, _largest(each)
-        error, center = dual_rounding(self, w, b, s, total, d_error, sizes)
+        error, center = dual_rounding(self, w, b, total, d_error, noise, sizes)
         if not w.any() and well_inside(self, d, s, total, d_error):
             error = null_rounding(self, b, total)
         return DualPoint(feasible, d, s, w, b, value, error, center)
+
+    def _nearest(
+        self, alpha, d: np.ndarray, near
+    ) -> tuple[np.ndarray, float, NoiseSums]:
+        """w(α) = d − Σα_iδ_i of least length, s, and what bounds their rounding."""
+        s, size = self.sample_noise.total(alpha), self.noise.lipschitz(self.rows.d)
+        s += self._fold("s")
+        w = self.noise.prox(d, s)
+        omega = self.noise.support(w)
+        sums = NoiseSums(
+            reach=s * size,
+            support=s * omega,
+            largest_support=omega * self.largest_radius,
+            largest_reach=size * self.largest_radius,
+            axes=s * self.noise.support_error,
+            rounding=totals_rounding(self),
+        )
+        return w, s, sums
 
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
         """The best feasible multiple tα, D(tα) = tΣα_i − ½t²(‖w‖² + λ_b b²).
@@ -288,7 +343,8 @@ class Problem:
         t = min(total / curvature if curvature > 0 else 1.0, room)
         if not np.isfinite(t) or t == 1.0:
             return dual
-        return self.dual_at(np.minimum(t * dual.alpha, self.weights), sharp=sharp)
+        alpha = np.minimum(t * dual.alpha, self.weights)
+        return self.dual_at(alpha, sharp=sharp, near=dual.w)
 
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).
@@ -345,6 +401,20 @@ class Problem:
         """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
         move = self.noise.maximizer(np.asarray(w, dtype=np.float64))
         return -self.y[:, None] * np.outer(self.radii, move)
+
+    def closest(self, alpha: np.ndarray, factor: float, near=None) -> np.ndarray:
+        """w(α) under radii `factor` times as large; `near` is a guess of it."""
+        s = factor * accurate_sum(alpha * self.radii)
+        return self.noise.prox(self.rows.combine(alpha), s)
+
+    def null_bracket(self, alpha: np.ndarray) -> tuple[float, float]:
+        """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i; here they are equal."""
+        s, size = (
+            accurate_sum(alpha * self.radii),
+            self.noise.dual_norm(self.rows.combine(alpha)),
+        )
+        t = 0.0 if size == 0 else size / s if s > 0 else np.inf
+        return t, t
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)

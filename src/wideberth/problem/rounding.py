@@ -6,6 +6,7 @@ for any order of summation; those of the products over rows are in `rows.py`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,11 +62,15 @@ def slack_rounding(problem: Problem, w, b, sizes=None) -> np.ndarray:
     per_slack = sizes + problem.sample_noise.supports(w)
     per_slack += 1.0 + abs(b)
     per_slack *= problem.rows.margin_rounding + gamma(8)
+    per_slack += problem.sample_noise.support_errors(w)
     return per_slack + norm_w * problem.axes_error()
 
 
-def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float:
-    """Error of P: that of each active slack, weighted, plus that of the sums."""
+def primal_rounding(problem: Problem, w, b, noise, slack, hinge, sizes) -> float:
+    """Error of P: that of each active slack, weighted, plus that of the sums.
+
+    `noise` is that of the folded samples, Σ c_iκ_i(w).
+    """
     norm_w = float(np.linalg.norm(w))
     per_slack = slack_rounding(problem, w, b, sizes)
     # Inactive ones, whatever the rounding, add nothing.
@@ -80,7 +85,7 @@ def primal_rounding(problem: Problem, w, b, omega, slack, hinge, sizes) -> float
         fold, g = problem.folded, gamma(problem.rows.d + 8)
         error += norm_w * (fold.rounding + g * fold.mass)
         g += gamma(fold.chain)
-        error += g * (fold.total * (1 + abs(b)) + fold.s * omega)
+        error += g * (fold.total * (1 + abs(b)) + noise) + fold.pushes.error(w)
         error += fold.s * problem.noise.support_error * norm_w
     return error
 
@@ -109,19 +114,33 @@ def null_rounding(problem: Problem, b, total) -> float:
     return error
 
 
+@dataclass(frozen=True)
+class NoiseSums:
+    """What the bound on the rounding of a dual point asks of the noise.
+
+    `reach` = Σα_iL_i is how far it can move w(α), `support` = Σα_iκ_i(w); the largest
+    κ_i(w) and L_i of a sample; `axes` what the axes may add to the error of w(α), and
+    the relative error of sums over the noise of all samples.
+    """
+
+    reach: float
+    support: float
+    largest_support: float
+    largest_reach: float
+    axes: float
+    rounding: float
+
+
 def dual_rounding(
-    problem: Problem, w, b, s, total, d_error, sizes=None
+    problem: Problem, w, b, total, d_error, noise: NoiseSums, sizes=None
 ) -> tuple[float, float]:
-    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂s = Ω(w), ∂D/∂α_i = 1 − ψ_i."""
+    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = 1 − ψ_i, and −κ_i(w) by noise."""
     g, norm_w = totals_rounding(problem), float(np.linalg.norm(w))
-    omega = problem.noise.support(w)
-    lipschitz = problem.noise.lipschitz(problem.rows.d)
-    prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + s * lipschitz)
+    prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + noise.reach)
     # L_α of the user's axes differs by at most sH‖w‖: its minimum by what moving the
     # centre by sH would change.
-    axes_error = s * problem.noise.support_error
-    center = d_error + g * s * lipschitz + prox_error + axes_error
-    error = g * (total * (1 + abs(b)) + s * omega)
+    center = d_error + noise.rounding * noise.reach + prox_error + noise.axes
+    error = g * total * (1 + abs(b)) + noise.rounding * noise.support
     along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
     error += along + norm_w * (center - d_error) + center * center
     error += gamma(problem.rows.d + 4) * norm_w * norm_w
@@ -132,7 +151,7 @@ def dual_rounding(
     elif problem.intercept is not None:
         # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
         moved = (OFF + 1) * g * total
-        steepest = 1 + largest + omega * problem.largest_radius
-        shift = moved * (problem.largest_norm + lipschitz * problem.largest_radius)
+        steepest = 1 + largest + noise.largest_support
+        shift = moved * (problem.largest_norm + noise.largest_reach)
         error, center = error + moved * steepest + shift * shift, center + shift
     return error, center

@@ -242,6 +242,11 @@ class Rows(ABC):
         sizes = self._block_rows, self._batch_rows
         return gamma(max(min(size, self.n) + self.n / size for size in sizes) + 2)
 
+    def dense(self, rows) -> np.ndarray:
+        """Some rows x_i as a float64 array."""
+        part = self.X[rows]
+        return float64(part.toarray() if sp.issparse(part) else part)
+
     def take(self, J: np.ndarray) -> Rows:
         """A copy of the rows J (indices or a mask), counting into the same passes."""
         part = type(self)(pick(self.X, J), pick(self.y, J), self.passes)

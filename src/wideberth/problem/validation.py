@@ -20,6 +20,9 @@ _LARGEST = sys.float_info.max
 
 # -- arrays of numbers ---------------------------------------------------------------
 
+#: The radius where none is given: without error bars 0, beside them one of them.
+DEFAULT_RADII = 0.0, 1.0
+
 
 def refuse_masked(values, name: str) -> None:
     """Refuse arrays with masked entries: NumPy would use what lies under the mask."""

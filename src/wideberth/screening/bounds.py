@@ -34,6 +34,7 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
+from wideberth.problem.error_bars import OwnNoise
 from wideberth.problem.limits import EPS, TINY
 from wideberth.problem.noise import SharedNoise
 from wideberth.problem.rows import gamma
@@ -56,7 +57,7 @@ class Sample:
     margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
     plain: np.ndarray  # ⟨c,z_i⟩
     squares: np.ndarray  # ‖z_i‖² + 1/λ_b
-    noise: SharedNoise
+    noise: SharedNoise | OwnNoise
     extra: float  # 1/λ_b, or 0
     slack: np.ndarray  # outward move of every bound
     root_slack: np.ndarray  # enlargement of squares under a root
@@ -323,8 +324,32 @@ class _Ellipsoid:
         return self.reduced_squares[rows]
 
 
+def tangent(problem: Problem, region: Region) -> Test:
+    """ψ_i between its tangent plane at the centre and a paraboloid below it.
+
+    For sets per sample: ψ_i is concave, and κ_i at most quadratic (theory §8). Where w
+    is next to a kink of κ_i the separable test is the better one below.
+    """
+    apart, r = separable(problem, region), region.radius
+
+    def bounds(rows: Selection) -> Bounds:
+        sample = Sample.of(problem, region, rows)
+        lower, upper = apart(rows)
+        z = problem.rows.dense(rows) * problem.y[rows, None]
+        noise = problem.noise.tangents(z, sample.radii, region.w, rows)
+        level, square = sample.margins - noise.support, sample.extra
+        above = r * np.sqrt(noise.rise**2 + square + sample.root_slack)
+        below = r * np.sqrt(noise.fall**2 + square + sample.root_slack)
+        low = level - below - r * r * noise.bend - sample.slack
+        high = level + above + sample.slack
+        return np.fmax(lower, low), np.fmin(upper, high)
+
+    return bounds
+
+
 TESTS: dict[str, Callable[[Problem, Region], Test]] = {
     "separable": separable,
+    "tangent": tangent,
     "joint": joint,
     "tilted": tilted,
     "ellipsoid": ellipsoid,
@@ -340,6 +365,8 @@ def quick_test(problem: Problem, kind: str) -> str:
     ball it is the separable test, exact without noise and far cheaper than the joint
     one, which takes up to three times as long as all the rest of a fit (a9a, radius 0).
     """
+    if not problem.shared:
+        return "tangent"
     if kind == "ellipsoid":
         return "ellipsoid" if problem.noise.smooth else "tilted"
     return "separable"
@@ -347,6 +374,8 @@ def quick_test(problem: Problem, kind: str) -> str:
 
 def nameable_tests(problem: Problem, kind: str) -> list[str]:
     """All tests that may be asked for by name."""
+    if not problem.shared:
+        return ["separable", "tangent"]
     names = {"separable", quick_test(problem, kind)}
     names |= {"tilted"} if kind == "ellipsoid" else set()
     return sorted(names | {"joint"} if problem.noise.isotropic else names)

@@ -78,8 +78,10 @@ def screen(
     alpha,
     *,
     C,
-    radius,
+    radius=None,
     noise="l2",
+    X_err=None,
+    error_shape="ellipsoid",
     sample_weight=None,
     fit_intercept=True,
     intercept_penalty=0.0,
@@ -95,11 +97,12 @@ def screen(
     w, alpha : arrays of shape (d,) and (n,)
         Any primal point and any dual point (repaired if not feasible). The closer they
         are to the optimum, the more is decided; decisions are right whatever they are.
-    C, radius, noise, sample_weight, fit_intercept, intercept_penalty
+    C, radius, noise, X_err, error_shape, sample_weight
+    fit_intercept, intercept_penalty
         The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
-    test : {"separable", "joint", "tilted", "ellipsoid"}, optional
+    test : {"separable", "joint", "tilted", "ellipsoid", "tangent"}, optional
         Use this test alone; by default all that apply.
     b : float, optional
         Intercept that goes with w; by default the best one.
@@ -115,6 +118,8 @@ def screen(
         C=C,
         radius=radius,
         noise=noise,
+        X_err=X_err,
+        error_shape=error_shape,
         sample_weight=sample_weight,
         intercept=read_intercept(fit_intercept, intercept_penalty),
     )
@@ -126,7 +131,8 @@ def screen(
     problem = units.problem
     with np.errstate(all="ignore"):  # a point that overflows is stood in for
         w, b, alpha = units.inward(w, b, alpha)
-        point, dual = problem.at(w, b), problem.dual_at(alpha)
+        point = problem.at(w, b)
+        dual = problem.dual_at(alpha, near=point.w)
     null = null_point(problem)
     point = point if tells_something(point, null) else null
     found = screen_points(problem, Pair(point, dual), region=region, test=test)

@@ -78,7 +78,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         (problem.rows.combine_rounding + problem.noise.rotation_error) * mass,
         chain(problem.n, count),
         float(xp.max(xp.where(chosen, norms, 0.0))),
-        float(xp.max(xp.where(chosen, problem.radii, 0.0))),
+        float(xp.max(xp.where(chosen, problem.sample_noise.largest, 0.0))),
+        problem.sample_noise.pushes(weights, chosen),
     )
 
 

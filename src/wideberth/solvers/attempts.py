@@ -69,7 +69,8 @@ class Attempt:
         found = self.solver(changed, control)
         if changed is problem:
             return found
-        return Outcome(problem.at(found.point.w), problem.dual_at(found.dual.alpha))
+        point = problem.at(found.point.w)
+        return Outcome(point, problem.dual_at(found.dual.alpha, near=point.w))
 
 
 def prove(
@@ -127,7 +128,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     null = Outcome(null_point(problem), dual)
     if not null.gap <= tol * null.point.value:
         return found
-    if dual.w.any():
+    if dual.w.any() and problem.shared:
         alpha = None
         if not is_foreign(problem.y):
             alpha = null_certificate(problem, dual.alpha, 2 * MOST_STEPS)
@@ -183,7 +184,8 @@ def _by_cones(problem: Problem, control: Control, per_weight: bool = False) -> O
     except ImportError as error:
         raise conic.ConicError(str(error)) from error
     control.steps += result.n_iter
-    return Outcome(problem.at(result.w, result.b), problem.dual_at(result.alpha))
+    point = problem.at(result.w, result.b)
+    return Outcome(point, problem.dual_at(result.alpha, near=point.w))
 
 
 def _centred(problem: Problem) -> Problem | None:
@@ -217,6 +219,9 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
     """The null model, and for small problems the attempts that suit their noise."""
     yield by_null_model
     if not affordable(problem):
+        return
+    if not problem.shared:
+        yield _by_cones
         return
     fold = problem.folded
     if problem.radii.any() or (fold is not None and fold.s > 0):

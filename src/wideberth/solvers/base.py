@@ -181,7 +181,8 @@ class Solver(ABC):
         if (reason := self.supports(problem)) is not None:
             raise ValueError(reason)
         merged = None
-        if start is None and decided is None and problem.n > MANY_SAMPLES:
+        whole = start is None and decided is None and problem.shared
+        if whole and problem.n > MANY_SAMPLES:
             merged = merge_duplicates(problem)
         if merged is not None:
             return self._solve_merged(problem, control, *merged)
@@ -190,11 +191,11 @@ class Solver(ABC):
             return control.judge(self.run(problem, control, start, decided))
         if start is not None:
             alpha = np.minimum(start.dual.alpha, easier.weights)
-            start = Outcome(
-                easier.at(start.point.w, start.point.b), easier.dual_at(alpha)
-            )
+            point = easier.at(start.point.w, start.point.b)
+            start = Outcome(point, easier.dual_at(alpha, near=point.w))
         found = self.run(easier, control, start, None)
-        point, dual = problem.at(found.point.w), problem.dual_at(found.dual.alpha)
+        point = problem.at(found.point.w)
+        dual = problem.dual_at(found.dual.alpha, near=point.w)
         return control.judge(Outcome(point, dual))
 
     def _solve_merged(

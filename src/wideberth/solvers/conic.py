@@ -143,7 +143,7 @@ def solve_conic(
     alpha = np.zeros(problem.n)
     alpha[used] = np.clip(unit * hinge.dual_value, 0.0, problem.weights[used])
     intercept = 0.0 if b is None else float(b.value)
-    dual = problem.dual_at(alpha)
+    dual = problem.dual_at(alpha, near=w.value)
     return ConicResult(
         w.value,
         intercept,
@@ -190,7 +190,12 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         cost = cost - (fold.d / unit) @ w
         if b is not None:
             cost = cost - fold.balance / unit * b
-    if radii.any() or (fold is not None and fold.s > 0):
+    if not problem.shared:
+        noise = cp.multiply(problem.radii, problem.noise.conic(cp, w))
+        margins = margins - noise[np.flatnonzero(used)]
+        for bars, a in () if fold is None else fold.pushes.parts:
+            cost = cost + (a / unit) @ bars.conic(cp, w)
+    elif radii.any() or (fold is not None and fold.s > 0):
         t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
         margins = margins - (radii / widest) * t
         cost = cost if fold is None else cost + fold.s / widest / unit * t

@@ -9,6 +9,7 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
+from wideberth.solvers.measured import solve_measured
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.tall import solve_from_nothing
@@ -29,8 +30,8 @@ class Newton(Solver):
     name = "newton"
 
     def supports(self, problem):
-        """Smooth noise: balls, ellipsoids and scales of the features."""
-        if problem.noise.smooth:
+        """Smooth noise: balls, ellipsoids and scales of the features; error bars."""
+        if problem.noise.smooth or not problem.shared:
             return None
         return (
             "The Newton solver needs smooth noise ('l2' or per-feature scales), not "
@@ -39,6 +40,8 @@ class Newton(Solver):
 
     def run(self, problem, control, start=None, decided=None):
         """Start from a sample of the rows, where there is no other start."""
+        if not problem.shared:
+            return solve_measured(problem, control, start, decided)
         spanned = span_of_rows(problem)
         if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol
@@ -55,6 +58,8 @@ class Newton(Solver):
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""
+        if not problem.shared:
+            return super().along(problem, control)
         return _NewtonPath(self, problem, control)
 
 

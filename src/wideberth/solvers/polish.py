@@ -25,7 +25,8 @@ def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """The best pair on the two rays, where what was found proves less than `tol`."""
     if found.certificate.proves(tol):
         return found
-    point, dual = found.point, problem.dual_at(found.dual.alpha, sharp=True)
+    point = found.point
+    dual = problem.dual_at(found.dual.alpha, sharp=True, near=point.w)
     sizes = problem.rows.magnitudes(point.w)
     sharp = problem.at(point.w, point.b, sizes=sizes)
     if (sharper := Outcome(sharp, dual)).certificate.proves(tol):
@@ -66,7 +67,8 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
     curvature = float(point.w @ point.w) + penalty
     constant = -accurate_sum(weights * np.minimum(margins, 0.0))
     if fold is not None:
-        constant += fold.s * point.omega - fold.balance * point.b
+        constant += problem.folded_noise(point.w, point.omega)
+        constant -= fold.balance * point.b
         constant -= float(fold.d @ point.w)
     used = (margins > 0) & (weights > 0)
     order = np.argsort(-margins[used])

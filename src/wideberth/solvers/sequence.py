@@ -145,7 +145,8 @@ class Sequence:
         if start is None or not start.meets(tol):
             return None
         # Afresh: one more rounding of Zᵀα is allowed for, those of a row are not.
-        return replace(start, dual=problem.dual_at(start.dual.alpha))
+        w = start.point.w
+        return replace(start, dual=problem.dual_at(start.dual.alpha, near=w))
 
     def _attempt(self, problem: Problem, C: float, start, decided) -> Attempt:
         """The solver, from what is known."""
@@ -156,7 +157,8 @@ class Sequence:
                 known = None, None
             found = self.solver.solve(easier, control, C, *known)
             # Afresh: what was folded on the way has left its rounding in d.
-            return replace(found, dual=easier.dual_at(found.dual.alpha))
+            dual = easier.dual_at(found.dual.alpha, near=found.point.w)
+            return replace(found, dual=dual)
 
         return Attempt(partial(cap_weights, most=self.weight_limit), solve)
 
@@ -178,7 +180,7 @@ def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
     alpha = np.minimum(ratio * dual.alpha, problem.weights)
     return Outcome(
         problem.at(point.w, point.b, point.margins),
-        problem.dual_at(alpha, combined=ratio * dual.d),
+        problem.dual_at(alpha, combined=ratio * dual.d, near=point.w),
     )
 
 

@@ -1,0 +1,647 @@
+"""A set per sample: what error bars say about where each measurement may really be.
+
+Sample i moves within ρ_i U_i, U_i closed, convex, bounded and symmetric. What is asked
+of the sets (theory §8) is the support function r_i(w) = max_{δ∈U_i} ⟨w,δ⟩ of every
+sample, and points of Σ a_i U_i that attain Σ a_i r_i(w), or nearly:
+
+* `Ellipsoids`: a standard error e_ij for every cell, r_i(w) = √⟨e_i²,w²⟩.
+* `Covariances`: a covariance S_i for every sample, r_i(w) = √(wᵀS_iw).
+* `Boxes`: a tolerance ±e_ij for every cell, r_i(w) = ⟨e_i,|w|⟩.
+
+The first two are smooth but for a kink where r_i = 0. Their δ_i is S_iw divided by a
+size of at least r_i(w), which is in U_i, and inside where the size is larger.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.problem.limits import LITTLE, MOST_STEPS, TINY, power_of_two
+from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.rows import Passes, Rows, as_rows, gamma
+
+#: Relative decrease of ‖v‖² below which steps to w(α) end, and relative distance from a
+#: guess within which it is taken: a choice; values are valid wherever steps end.
+_ENOUGH = 1e-3
+#: Least size that r_i(w) is taken for, relative to that of the set times ‖w‖: a choice
+#: that leaves δ_i where it is but for a w that the set hardly sees.
+_LEAST_SIZE = 1e-12
+
+
+class ErrorBars(ABC):
+    """One set for every sample."""
+
+    name: str
+    #: Whether r_i is differentiable wherever it is positive.
+    smooth = True
+    #: What shapes of noise that all samples share may be, and sets per sample are not.
+    isotropic, axes, rotation_error, support_error = False, None, 0.0, 0.0
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Samples."""
+
+    @property
+    @abstractmethod
+    def d(self) -> int:
+        """Features."""
+
+    @abstractmethod
+    def supports(self, w: np.ndarray) -> np.ndarray:
+        """r_i(w) of every sample."""
+
+    def support_errors(self, w: np.ndarray) -> np.ndarray | float:
+        """What rounding changes r_i(w) by, beyond `gamma(d + 8)` of it."""
+        return 0.0
+
+    @abstractmethod
+    def lipschitz(self) -> np.ndarray:
+        """The largest r_i(w) over ‖w‖₂ ≤ 1, or more."""
+
+    @abstractmethod
+    def pull(self, a: np.ndarray, w: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Σ a_iδ_i at w, with sizes ≥ r_i(w)."""
+
+    @property
+    @abstractmethod
+    def pull_rounding(self) -> float:
+        """Bound on the error of `pull`, relative to Σ a_i·lipschitz_i."""
+
+    @abstractmethod
+    def gradients(self, w: np.ndarray, sizes: np.ndarray, rows=slice(None)):
+        """δ_i at w of the samples `rows`, one in a row; `sizes` are theirs."""
+
+    def inscribed(self, n_features: int) -> float:
+        """The radius of a Euclidean ball inside every set; 0 where none is known."""
+        return 0.0
+
+    @staticmethod
+    @abstractmethod
+    def closest(pushes: Pushes, d: np.ndarray, near: np.ndarray | None) -> np.ndarray:
+        """About the shortest v = d − Σa_iδ_i; `near` is a guess of it."""
+
+    @staticmethod
+    @abstractmethod
+    def gauge(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
+        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i."""
+
+    @abstractmethod
+    def conic(self, cp, w):
+        """r_i(w) as an expression of CVXPY, the module `cp`."""
+
+    def support(self, w: np.ndarray) -> float:
+        """The largest r_i(w)."""
+        return float(self.supports(w).max(initial=0.0))
+
+    @property
+    def magnitude(self) -> float:
+        """The power of two next to the largest error; 1 where there is none."""
+        return power_of_two(math.frexp(self.largest)[1]) if self.largest > 0 else 1.0
+
+    def divided(self, factor: float) -> ErrorBars:
+        """The sets `factor` times smaller."""
+        return self if factor == 1.0 else self.scaled(1 / factor)
+
+    @abstractmethod
+    def tangents(self, z: np.ndarray, radii, w: np.ndarray, rows) -> Tangents:
+        """κ_i = ρ_ir_i about w for the samples `rows`, beside their z_i."""
+
+    @abstractmethod
+    def take(self, J) -> ErrorBars:
+        """The sets of some samples."""
+
+    @abstractmethod
+    def scaled(self, factor: float) -> ErrorBars:
+        """The sets `factor` times as large."""
+
+    @abstractmethod
+    def joined(self, other: ErrorBars) -> ErrorBars:
+        """These sets, and then those."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """The largest error of any feature of any sample."""
+
+
+class SmoothBars(ErrorBars):
+    """Sets with r_i(w) = √(wᵀS_iw)."""
+
+    @staticmethod
+    def closest(pushes, d, near):
+        """By descent."""
+        return _descended(pushes, d, near)
+
+    @staticmethod
+    def gauge(pushes, d):
+        """Between two bounds, which meet."""
+        return _gauged(pushes, d)
+
+    @abstractmethod
+    def factors(self, used: np.ndarray) -> Factors:
+        """F_i with S_i = F_iF_iᵀ of all samples, 0 where they are not `used`."""
+
+    @abstractmethod
+    def pressure(self, a: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Σ a_i S_i/sizes_i: a matrix, or its entries where it is diagonal."""
+
+    @abstractmethod
+    def curvature(self, a, w: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Σ a_i ∇²√(r_i²+ε²), where sizes are those roots."""
+
+
+class Factors(ABC):
+    """Matrices F_i, one for each sample."""
+
+    @abstractmethod
+    def images(self, w: np.ndarray) -> np.ndarray:
+        """F_iᵀw, one in a row."""
+
+    @abstractmethod
+    def lifted(self, parts: np.ndarray) -> np.ndarray:
+        """F_ip_i, one in a row."""
+
+    @abstractmethod
+    def gram(self, a: np.ndarray) -> np.ndarray:
+        """Σ a_iF_iF_iᵀ."""
+
+
+class Tangents(NamedTuple):
+    """How ψ_i(w) = ⟨w,z_i⟩ − κ_i(w) changes over a ball about a point.
+
+    By at most `rise` times the radius r upwards, and downwards by at most `fall` times
+    it and `bend` times r².
+    """
+
+    support: np.ndarray  # κ_i at the point
+    rise: np.ndarray
+    fall: np.ndarray
+    bend: np.ndarray
+
+
+@dataclass(frozen=True)
+class _PerCell(ErrorBars):
+    """Errors for every cell, by a table of them (or of their squares) as rows."""
+
+    table: Rows
+
+    @property
+    def n(self) -> int:
+        """Samples."""
+        return self.table.n
+
+    @property
+    def d(self) -> int:
+        """Features."""
+        return self.table.d
+
+    def take(self, J):
+        return type(self)(self.table.take(J))
+
+    def joined(self, other):
+        parts = [self.table.X, other.table.X]
+        stack = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else None
+        X = np.concatenate(parts) if stack is None else stack
+        return type(self)(_as_table(X, self.table.passes))
+
+    @property
+    def pull_rounding(self):
+        return self.table.combine_rounding + gamma(2 * self.d + 16)
+
+    def block(self, rows):
+        """Some rows of the table, dense."""
+        part = self.table.X[rows]
+        return part.toarray() if sp.issparse(part) else part
+
+    @cached_property
+    def _maxima(self) -> np.ndarray:
+        X = self.table.X
+        if not self.n or not self.d:
+            return np.zeros(self.n)
+        return X.max(axis=1).toarray().ravel() if sp.issparse(X) else X.max(axis=1)
+
+
+class Ellipsoids(_PerCell, SmoothBars):
+    """Standard errors; the table holds their squares."""
+
+    name = "ellipsoid"
+
+    def conic(self, cp, w):
+        errors = np.sqrt(self.block(slice(None)))
+        row = cp.reshape(w, (1, self.d), order="C")
+        return cp.norm(cp.multiply(errors, row), axis=1)
+
+    def tangents(self, z, radii, w, rows):
+        block = self.block(rows)
+        reach = np.sqrt(block.max(axis=1, initial=0.0))
+        return _smooth_tangents(z, radii, block * w, w, reach)
+
+    @classmethod
+    def of(cls, errors, passes: Passes | None = None) -> Ellipsoids:
+        """From a table of standard errors, dense or CSR."""
+        if sp.issparse(errors):
+            return cls(_as_table(errors.astype(np.float64).power(2).tocsr(), passes))
+        return cls(_as_table(np.square(errors, dtype=np.float64), passes))
+
+    def supports(self, w):
+        return np.sqrt(self.table.margins(w * w))
+
+    def lipschitz(self):
+        return np.sqrt(self._maxima)
+
+    def pull(self, a, w, sizes):
+        return self.table.combine(_ratio(a, sizes)) * w
+
+    def gradients(self, w, sizes, rows=slice(None)):
+        return self.block(rows) * w * _ratio(1.0, sizes)[:, None]
+
+    def factors(self, used):
+        return _Diagonals(np.sqrt(self.block(slice(None))) * used[:, None])
+
+    def pressure(self, a, sizes):
+        return self.table.combine(_ratio(a, sizes))
+
+    def curvature(self, a, w, sizes):
+        k = _ratio(a, sizes)
+        outer = self.table.curvature(_ratio(k, sizes * sizes))
+        return np.diag(self.table.combine(k)) - w[:, None] * outer * w
+
+    def scaled(self, factor):
+        return Ellipsoids(_as_table(self.table.X * (factor * factor)))
+
+    @property
+    def largest(self):
+        return float(np.sqrt(self._maxima.max(initial=0.0)))
+
+
+class Boxes(_PerCell):
+    """Tolerances; the table holds them."""
+
+    name, smooth = "box", False
+
+    @classmethod
+    def of(cls, errors, passes: Passes | None = None) -> Boxes:
+        """From a table of tolerances, dense or CSR."""
+        return cls(_as_table(errors.astype(np.float64, copy=False), passes))
+
+    def supports(self, w):
+        return self.table.margins(np.abs(w))
+
+    def lipschitz(self):
+        return self.table.norms()
+
+    def pull(self, a, w, sizes):
+        return self.table.combine(a) * np.sign(w)
+
+    def gradients(self, w, sizes, rows=slice(None)):
+        return self.block(rows) * np.sign(w)
+
+    def tangents(self, z, radii, w, rows):
+        """Exact signs above; |z_i| + ρ_ie_i bounds the fall, with no bend."""
+        e = radii[:, None] * self.block(rows)
+        rise = np.sqrt(_squares(z - e * np.sign(w)))
+        fall = np.sqrt(_squares(np.abs(z) + e))
+        return Tangents(e @ np.abs(w), rise, fall, np.zeros(len(fall)))
+
+    @staticmethod
+    def gauge(pushes, d):
+        """The largest ratio of any feature: a sum of boxes is a box."""
+        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
+        ratios = np.divide(np.abs(d), t, out=np.full(d.size, np.inf), where=t > 0)
+        ratio = float(np.where(d == 0, 0.0, ratios).max(initial=0.0))
+        return ratio, ratio
+
+    def conic(self, cp, w):
+        return self.table.X @ cp.abs(w)
+
+    @staticmethod
+    def closest(pushes, d, near):
+        """A soft threshold of d."""
+        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
+        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
+
+    def scaled(self, factor):
+        return Boxes(_as_table(self.table.X * factor))
+
+    @property
+    def largest(self):
+        return float(self._maxima.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Covariances(SmoothBars):
+    """A positive semidefinite matrix for every sample."""
+
+    matrices: np.ndarray  # (n, d, d)
+    passes: Passes | None = None
+    name = "covariance"
+
+    def conic(self, cp, w):
+        factors = self.factors(np.ones(self.n)).factors
+        return cp.hstack([cp.norm(factor.T @ w) for factor in factors])
+
+    def tangents(self, z, radii, w, rows):
+        images = self.matrices[rows] @ w
+        return _smooth_tangents(z, radii, images, w, self._widths[rows])
+
+    @property
+    def n(self) -> int:
+        """Samples."""
+        return self.matrices.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Features."""
+        return self.matrices.shape[1]
+
+    def _images(self, w):
+        """S_iw of every sample, one in a row."""
+        if self.passes is not None:
+            self.passes.add(self.n)
+        return self.matrices @ w
+
+    def supports(self, w):
+        return np.sqrt(np.maximum(self._images(w) @ w, 0.0))
+
+    def support_errors(self, w):
+        # wᵀS_iw is off by e = γ‖S_i‖‖w‖², its root by at most e/r_i and by √e.
+        e = gamma(2 * self.d + 8) * (self._widths * np.linalg.norm(w)) ** 2
+        return e / np.maximum(np.maximum(self.supports(w), np.sqrt(e)), TINY)
+
+    def lipschitz(self):
+        return self._widths
+
+    @cached_property
+    def _widths(self) -> np.ndarray:
+        return np.sqrt(np.sqrt(np.square(self.matrices).sum(axis=(1, 2))))
+
+    def pull(self, a, w, sizes):
+        return _ratio(a, sizes) @ self._images(w)
+
+    @property
+    def pull_rounding(self):
+        return gamma(self.n + 2 * self.d + 16)
+
+    def gradients(self, w, sizes, rows=slice(None)):
+        return (self.matrices[rows] @ w) * _ratio(1.0, sizes)[:, None]
+
+    def factors(self, used):
+        values, vectors = np.linalg.eigh(self.matrices)
+        roots = np.sqrt(np.maximum(values, 0.0)) * used[:, None]
+        return _Matrices(vectors * roots[:, None, :])
+
+    def pressure(self, a, sizes):
+        weights = _ratio(a, sizes)
+        return (weights @ self.matrices.reshape(self.n, -1)).reshape(self.d, self.d)
+
+    def curvature(self, a, w, sizes):
+        images = self._images(w) * np.sqrt(_ratio(a, sizes * sizes * sizes))[:, None]
+        return self.pressure(a, sizes) - images.T @ images
+
+    def take(self, J):
+        return Covariances(self.matrices[J], self.passes)
+
+    def scaled(self, factor):
+        return Covariances(self.matrices * (factor * factor), self.passes)
+
+    def joined(self, other):
+        return Covariances(np.concatenate((self.matrices, other.matrices)), self.passes)
+
+    @property
+    def largest(self):
+        diagonals = np.diagonal(self.matrices, axis1=1, axis2=2)
+        return float(np.sqrt(diagonals.max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """Sets of samples, each with a coefficient a_i ≥ 0: what Σ a_iκ_i is made of."""
+
+    parts: tuple[tuple[Any, np.ndarray], ...] = ()  # of one kind of sets
+
+    def __add__(self, other: Pushes) -> Pushes:
+        parts = self.parts + other.parts
+        if len(parts) < 2:
+            return Pushes(parts)
+        bars, a = parts[0]
+        for more, b in parts[1:]:
+            bars, a = bars.joined(more), np.concatenate((a, b))
+        return Pushes(((bars, a),))
+
+    def sizes(self, w: np.ndarray) -> list[np.ndarray]:
+        """Numbers of at least r_i(w), and not zero where a set is not a point."""
+        least = _LEAST_SIZE * float(np.linalg.norm(w))
+        return [
+            (1 + gamma(2 * bars.d + 16)) * bars.supports(w)
+            + bars.support_errors(w)
+            + least * bars.lipschitz()
+            for bars, _ in self.parts
+        ]
+
+    def pull(self, w: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
+        """Σ a_iδ_i at w."""
+        parts = zip(self.parts, sizes, strict=True)
+        return np.sum([bars.pull(a, w, own) for (bars, a), own in parts], axis=0)
+
+    def shrunk(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
+        """(I + Σ a_i S_i/sizes_i)⁻¹d."""
+        parts = zip(self.parts, sizes, strict=True)
+        pressure = sum(bars.pressure(a, own) for (bars, a), own in parts)
+        if np.ndim(pressure) == 1:
+            return d / (1 + pressure)
+        return np.linalg.solve(np.eye(d.size) + pressure, d)
+
+    def lifted(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray | None:
+        """(Σ a_i S_i/sizes_i)⁻¹d; None where there is none."""
+        parts = zip(self.parts, sizes, strict=True)
+        pressure = sum(bars.pressure(a, own) for (bars, a), own in parts)
+        if np.ndim(pressure) == 1:
+            if np.any((pressure <= 0) & (d != 0)):
+                return None
+            return np.divide(d, pressure, out=np.zeros_like(d), where=pressure > 0)
+        try:
+            w = np.linalg.solve(pressure, d)
+        except np.linalg.LinAlgError:
+            return None
+        off = np.linalg.norm(pressure @ w - d)
+        return w if off <= _LEAST_SIZE * np.linalg.norm(d) else None
+
+    def total(self, w: np.ndarray) -> float:
+        """Σ a_i r_i(w)."""
+        return sum(accurate_sum(a * bars.supports(w)) for bars, a in self.parts)
+
+    def error(self, w: np.ndarray) -> float:
+        """What rounding changes it by, beyond that of sums of positive numbers."""
+        return sum(float(np.sum(a * bars.support_errors(w))) for bars, a in self.parts)
+
+    def reach(self) -> float:
+        """Σ a_i times the largest r_i(w) over ‖w‖₂ ≤ 1."""
+        return sum(float(a @ bars.lipschitz()) for bars, a in self.parts)
+
+
+#: Of samples that all share one shape.
+NO_PUSHES = Pushes()
+
+
+def _gauged(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
+    """The least t ≥ 0 with d ∈ tΣa_iU_i under smooth sets, between two bounds.
+
+    From below by ⟨w,d⟩/Σa_ir_i(w) for any w. From above by δ_i = S_iw⁺/r_i(w), whose
+    sum Σa_iδ_i is d for w⁺ = (Σa_iS_i/r_i(w))⁻¹d: they lie in tU_i for t the largest
+    r_i(w⁺)/r_i(w). w⁺ is the next w; both meet where it is the last one.
+    """
+    if not d.any():
+        return 0.0, 0.0
+    lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
+    for _ in range(2 * MOST_STEPS):
+        sizes, total = pushes.sizes(w), pushes.total(w)
+        if total > 0:
+            lower = max(lower, float(w @ d) / total * (1 - gamma(64)))
+        ahead = pushes.lifted(d, sizes)
+        if ahead is None:  # nothing moves some feature that d has
+            return lower, upper
+        pairs = zip(pushes.sizes(ahead), sizes, strict=True)
+        ratio = max(float(_ratio(new, old).max(initial=0.0)) for new, old in pairs)
+        upper = min(upper, ratio * (1 + gamma(64)))
+        if upper - lower <= _ENOUGH * LITTLE * upper:
+            break
+        w = ahead / np.linalg.norm(ahead)
+    return min(lower, upper), upper
+
+
+def _smooth_tangents(z, radii, images, w, reach) -> Tangents:
+    """Those of r_i = √(wᵀS_iw), `images` S_iw, `reach` the largest r_i of unit w.
+
+    Above, ψ_i lies below its tangent plane. Below, √ lies below its own:
+    r_i(w+u) ≤ r_i(w) + ⟨S_iw,u⟩/r_i(w) + uᵀS_iu/2r_i(w).
+    """
+    sizes = np.sqrt(np.maximum(images @ w, 0.0))
+    moves = images * _ratio(radii, sizes)[:, None]
+    slope = np.sqrt(_squares(z - moves))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        bend = np.where(reach > 0, 0.5 * radii * reach * (reach / sizes), 0.0)
+    bend = np.where(np.isnan(bend), np.inf, bend) * (1 + gamma(64))
+    return Tangents(radii * sizes, slope, slope, bend)
+
+
+def _squares(rows: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
+    """About the shortest v = d − Σa_iδ_i under smooth sets (see `measured.py`).
+
+    With the gradients at `near`, where those fit it; else by a descent.
+    """
+    known = near is not None and bool(near.any())
+    w, best, least = near if known else d, d, np.inf
+    sizes = pushes.sizes(w)
+    if known:
+        best = d - pushes.pull(w, sizes)
+        least = float(best @ best)
+        off = best - w
+        if float(off @ off) <= _ENOUGH**2 * least:
+            return best
+    for _ in range(MOST_STEPS):
+        w = pushes.shrunk(d, sizes)
+        ahead = pushes.sizes(w)
+        both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]
+        v = d - pushes.pull(w, both)
+        size, sizes = float(v @ v), ahead
+        if size < least:
+            best = v
+        if not size < (1 - _ENOUGH) * least:
+            break
+        least = size
+    return best
+
+
+def _as_table(X, passes: Passes | None = None) -> Rows:
+    rows = as_rows(X, np.ones(X.shape[0]))
+    if passes is not None:
+        rows.passes = passes
+    return rows
+
+
+def _ratio(a, sizes: np.ndarray) -> np.ndarray:
+    """a/sizes, 0 where a size is: such a set is a point as far as w can see."""
+    return np.divide(a, sizes, out=np.zeros(sizes.shape), where=sizes > TINY)
+
+
+@dataclass(frozen=True)
+class _Diagonals(Factors):
+    """Diagonal F_i, one in a row."""
+
+    table: np.ndarray
+
+    def images(self, w):
+        return self.table * w
+
+    def lifted(self, parts):
+        return self.table * parts
+
+    def gram(self, a):
+        return np.diag(a @ (self.table * self.table))
+
+
+@dataclass(frozen=True)
+class _Matrices(Factors):
+    """Any F_i."""
+
+    factors: np.ndarray
+
+    def images(self, w):
+        return np.einsum("ijk,j->ik", self.factors, w)
+
+    def lifted(self, parts):
+        return np.einsum("ijk,ik->ij", self.factors, parts)
+
+    def gram(self, a):
+        scaled = self.factors * np.sqrt(a)[:, None, None]
+        return np.einsum("ijk,ilk->jl", scaled, scaled, optimize=True)
+
+
+@dataclass(frozen=True)
+class OwnNoise:
+    """How far each sample may move: within ρ_i U_i, a set for each (theory §8)."""
+
+    bars: ErrorBars
+    radii: np.ndarray
+
+    def supports(self, w: np.ndarray):
+        """κ_i(w) = ρ_i r_i(w) of every sample."""
+        return self.radii * self.bars.supports(w)
+
+    def support_errors(self, w: np.ndarray):
+        """What rounding changes κ_i(w) by, beyond `gamma(d + 8)` of it."""
+        return self.radii * self.bars.support_errors(w)
+
+    def lipschitz(self, n_features: int):
+        """L_i of every sample: the largest κ_i(w) over ‖w‖₂ ≤ 1."""
+        return self.radii * self.bars.lipschitz()
+
+    @property
+    def largest(self) -> np.ndarray:
+        """L_i, how far a sample moves at most."""
+        return self.lipschitz(self.bars.d)
+
+    def total(self, alpha) -> float:
+        """0: there is no shape to count Σα_iρ_i for."""
+        return 0.0
+
+    def pushes(self, weights, chosen) -> Pushes:
+        """The sets of the samples `chosen` with c_iρ_i."""
+        J = np.flatnonzero(chosen & (self.radii > 0))
+        return Pushes(((self.bars.take(J), (weights * self.radii)[J]),))
+
+    def select(self, rows) -> OwnNoise:
+        """The noise of some samples, by a slice or indices."""
+        return OwnNoise(self.bars.take(rows), self.radii[rows])

@@ -1,0 +1,107 @@
+"""The robust SVM on measurements with error bars: a set per sample (theory §8).
+
+    P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩+b) + κ_i(w)]_+ ,  κ_i = ρ_i r_i,
+
+with the sets of `error_bars.py`. The dual has a δ_i ∈ ρ_iU_i for every sample,
+
+    D(α,δ) = Σα_i − ½‖v‖² − …,   v = Σα_i(z_i − δ_i),
+
+and any of them gives a valid value. Under boxes the best v is a soft threshold of
+d = Σα_iz_i. Under ellipsoids and covariances it is the limit of
+
+    w_{k+1} = (I + Σβ_iS_i)⁻¹d,   β_i = α_iρ_i/r_i(w_k),
+
+which minimises a majorant of ½‖w−d‖² + Σα_iκ_i(w) that touches it at w_k, so that this
+never rises. The dual point of a step has δ_i = ρ_iS_iw_{k+1} divided by the larger of
+r_i(w_k) and r_i(w_{k+1}), which is in ρ_iU_i from wherever it started; w_{k+1} itself
+need not be a v of this kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wideberth.problem.error_bars import ErrorBars, OwnNoise, Pushes
+from wideberth.problem.problem import Problem
+from wideberth.problem.read_errors import read_errors
+from wideberth.problem.rounding import NoiseSums, totals_rounding
+
+
+def with_errors(X, X_err, error_shape, noise, names=None):
+    """What a problem with error bars is made of: its class, X and its sets."""
+    if not isinstance(noise, str) or noise != "l2":
+        raise ValueError(
+            "X_err says how far every cell may be off, and noise says it again for "
+            "all samples alike; give one of them (leave noise='l2' beside X_err)."
+        )
+    return MeasuredProblem, *read_errors(X_err, error_shape, X, names)
+
+
+@dataclass(frozen=True)
+class MeasuredProblem(Problem):
+    """A problem whose samples have sets of their own, `noise`."""
+
+    noise: ErrorBars
+
+    shared = False
+
+    @cached_property
+    def sample_noise(self) -> OwnNoise:
+        """How far each sample may move."""
+        return OwnNoise(self.noise, self.radii)
+
+    def take(self, J, **changes):
+        """The problem of the samples J."""
+        return super().take(J, **{"noise": self.noise.take(J), **changes})
+
+    def folded_noise(self, w, omega):
+        """Σ c_iκ_i(w) of folded samples."""
+        return 0.0 if self.folded is None else self.folded.pushes.total(w)
+
+    def _omega(self, w):
+        return 0.0  # there is no shape that all samples share
+
+    def worst_case(self, w):
+        """δ_i ∈ ρ_iU_i that hurts sample i most under w, as an n×d array."""
+        w = np.asarray(w, dtype=np.float64)
+        move = self.noise.gradients(w, self.noise.supports(w))
+        return -(self.y * self.radii)[:, None] * move
+
+    def pushes(self, alpha) -> Pushes:
+        """All sets, folded ones too, with α_iρ_i."""
+        own = ((self.noise, alpha * self.radii),)
+        return Pushes(own if self.folded is None else own + self.folded.pushes.parts)
+
+    @cached_property
+    def largest_reach(self) -> float:
+        """The largest L_i, folded samples included."""
+        own = self.sample_noise.lipschitz(self.rows.d)
+        return max(float(own.max(initial=0.0)), self._fold("largest_radius"))
+
+    def closest(self, alpha, factor, near=None):
+        """w(α) under radii `factor` times as large; `near` is a guess of it."""
+        pushes = self.pushes(factor * alpha)
+        return self.noise.closest(pushes, self.rows.combine(alpha), near)
+
+    def null_bracket(self, alpha):
+        """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i."""
+        return self.noise.gauge(self.pushes(alpha), self.rows.combine(alpha))
+
+    def _nearest(self, alpha, d, near):
+        pushes = self.pushes(alpha)
+        v = self.noise.closest(pushes, d, near)
+        reach, size = pushes.reach(), float(np.linalg.norm(v))
+        sums = NoiseSums(
+            reach=reach,
+            support=reach * size,
+            largest_support=self.largest_reach * size,
+            largest_reach=self.largest_reach,
+            axes=0.0,
+            rounding=max(
+                totals_rounding(self), *(bars.pull_rounding for bars, _ in pushes.parts)
+            ),
+        )
+        return v, 0.0, sums

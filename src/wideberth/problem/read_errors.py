@@ -1,0 +1,161 @@
+"""What users give as error bars: tables beside X, a pair of them, or covariances."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
+from wideberth.problem.feature_names import feature_names, matched
+from wideberth.problem.rows import Passes
+from wideberth.problem.validation import float_array, short
+
+SHAPES = ("ellipsoid", "box")
+#: Most negative eigenvalue of a covariance, relative to its largest, that counts as
+#: rounding: a choice; posteriors computed in float64 are off by less.
+_INDEFINITE = 1e-8
+
+
+def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, ErrorBars]:
+    """X, moved to the middle of its boxes where those are lopsided, and the sets.
+
+    `names` are those of the features, where X has any; frames are used by name.
+    """
+    if not isinstance(error_shape, str) or error_shape not in SHAPES:
+        raise ValueError(
+            f"error_shape={short(error_shape)} is not known; choose one of {SHAPES}."
+        )
+    passes = Passes(X.shape[0])
+    if isinstance(X_err, tuple | list) and len(X_err) == 2 and np.ndim(X_err[0]) == 2:
+        if error_shape != "box":
+            raise ValueError(
+                "X_err is a pair (down, up), which is for error_shape='box'; an "
+                "ellipsoid has one standard error for each cell."
+            )
+        down, up = (_table(part, X, names) for part in X_err)
+        down, up = (p.toarray() if sp.issparse(p) else p for p in (down, up))
+        X = X.toarray() if sp.issparse(X) else X
+        moved = X + 0.5 * (up.astype(np.float64) - down)
+        return moved, Boxes.of(0.5 * down + 0.5 * up, passes)
+    if not sp.issparse(X_err) and np.ndim(X_err) == 3:
+        if error_shape != "ellipsoid":
+            raise ValueError(
+                f"X_err has shape {np.shape(X_err)}, a covariance per sample, which is "
+                "for error_shape='ellipsoid'."
+            )
+        return X, Covariances(_covariances(X_err, X.shape), passes)
+    table = _table(X_err, X, names)
+    return X, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
+
+
+def _table(X_err, X, names):
+    """Errors of all cells, dense or CSR, finite and not negative."""
+    own = feature_names(X_err)
+    order = None if own is None or names is None else matched(own, names, "X_err")
+    columns = names
+    if sp.issparse(X_err):
+        table = X_err.tocsr()
+        table.sum_duplicates()
+        values = table.data
+    else:
+        table = values = float_array(X_err, "X_err")
+        if order is not None:
+            table = values = values[:, order]
+    if table.ndim != 2 or table.shape != X.shape:
+        raise ValueError(
+            f"X_err has shape {table.shape}; it must have one error for every cell of "
+            f"X, {X.shape}."
+        )
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        raise ValueError(_where_bad(table, bad, columns))
+    return table
+
+
+def _where_bad(table, bad, columns) -> str:
+    if sp.issparse(table):
+        k, coo = int(np.flatnonzero(bad)[0]), table.tocoo()
+        row, column, value = int(coo.row[k]), int(coo.col[k]), float(coo.data[k])
+    else:
+        row, column = map(int, np.argwhere(bad)[0])
+        value = float(table[row, column])
+    name = column if columns is None else repr(columns[column])
+    where = f"at row {row}, column {name}"
+    if np.isnan(value):
+        return (
+            f"X_err has no error {where}, where X has a value. Say what is meant: "
+            "wideberth.fill_errors(X_err, rule) fills such cells as exact, with the "
+            "column's median error, or with a share of the value."
+        )
+    return (
+        f"X_err is {value:g} {where}; an error is a finite number ≥ 0 (a lower error "
+        "of a pair is a magnitude, too)."
+    )
+
+
+def _covariances(X_err, shape) -> np.ndarray:
+    matrices = float_array(X_err, "X_err").astype(np.float64)
+    n, d = shape
+    if matrices.shape != (n, d, d) or not np.isfinite(matrices).all():
+        raise ValueError(
+            f"X_err has shape {matrices.shape}; as covariances it must be finite, one "
+            f"matrix per sample: ({n}, {d}, {d})."
+        )
+    matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
+    values, vectors = np.linalg.eigh(matrices)
+    wrong = values[:, 0] < -_INDEFINITE * np.maximum(values[:, -1], 0.0)
+    if wrong.any():
+        k = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"X_err at row {k} has the eigenvalue {values[k, 0]:.3g}; a covariance "
+            "has none below 0."
+        )
+    below = values[:, 0] < 0
+    if below.any():
+        part = vectors[below] * np.maximum(values[below], 0.0)[:, None, :]
+        matrices[below] = part @ vectors[below].transpose(0, 2, 1)
+    return matrices
+
+
+def fill_errors(X_err, rule, X=None):
+    """Errors for cells that have none (NaN), by an explicit rule.
+
+    Parameters
+    ----------
+    X_err : array or frame of shape (n, d)
+        Errors, NaN where there is none.
+    rule : {"exact", "median"} or float
+        Such values are exact; or have the median error of their column; or one that is
+        this share of the value, which takes X.
+    X : array or frame of shape (n, d), optional
+        The values, for a share of them.
+
+    Returns
+    -------
+    array of shape (n, d), or a frame where one was given
+    """
+    errors = float_array(X_err, "X_err").astype(np.float64)
+    missing = np.isnan(errors)
+    if isinstance(rule, str) and rule == "exact":
+        filled = np.zeros_like(errors)
+    elif isinstance(rule, str) and rule == "median":
+        none = missing.all(axis=0)
+        if none.any():
+            raise ValueError(
+                f"Column {int(np.flatnonzero(none)[0])} of X_err has no error at all, "
+                "and no median; fill it by another rule."
+            )
+        filled = np.broadcast_to(np.nanmedian(errors, axis=0), errors.shape)
+    elif not isinstance(rule, int | float) or not 0 <= rule < np.inf:
+        raise ValueError(
+            f"rule={short(rule)} is not known; choose 'exact', 'median' or a share of "
+            "the value such as 0.05."
+        )
+    elif X is None:
+        raise ValueError(f"rule={rule} is a share of the value, which takes X.")
+    else:
+        filled = rule * np.abs(float_array(X, "X"))
+    whole = np.where(missing, filled, errors)
+    if hasattr(X_err, "columns") and hasattr(X_err, "index"):
+        return type(X_err)(whole, columns=X_err.columns, index=X_err.index)
+    return whole

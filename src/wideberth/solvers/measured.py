@@ -1,0 +1,220 @@
+"""Newton's method for sets per sample, kept away from most rows (theory §8).
+
+The rounds of `newton.py`: gather the rows near the margin, take the others as settled,
+solve, verify by one pass, screen by what that proves. Settled samples at α = c are
+folded; their noise Σ c_iκ_i(w) has no closed form, and enters as its second-order model
+about the last point, which is as good as that point is near. On many rows the first
+point is that of a sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.error_bars import Pushes
+from wideberth.problem.limits import LITTLE, MOST_STEPS
+from wideberth.problem.measured import MeasuredProblem
+from wideberth.screening import Screener, fold_samples
+from wideberth.solvers.base import Best, Control, Outcome
+from wideberth.solvers.measured_boxes import SignedParts
+from wideberth.solvers.measured_cones import Cones
+from wideberth.solvers.measured_engine import Model
+from wideberth.solvers.measured_rounded import RoundedOff
+from wideberth.solvers.newton import rms
+from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.subsample import Sample, SamplingError, sample_size
+
+#: Number of steps without a gap ten times smaller after which another method goes on
+#: where the quick one was: a choice; it takes 9 to 21 steps where it works at all.
+_PATIENCE = 10
+
+
+def solve_measured(
+    problem: MeasuredProblem, control: Control, start=None, decided=None
+) -> Outcome:
+    """Solve; on a sample first, where there are many rows and no start."""
+    rounds = MeasuredRounds(problem, control, decided)
+    if start is not None:
+        return rounds.solve(start.point, nearest(start.point.slack))
+    size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
+    if decided is not None or size > SETTINGS.copy_share * problem.n:
+        return rounds.solve()
+    sample = Sample(problem, size, control.rng)
+    if not sample.usable(problem):
+        return rounds.solve()
+    part = problem.take(
+        sample.index, weights=problem.weights[sample.index] / sample.chance
+    )
+    inner = control.rougher(SETTINGS.sample_accuracy * problem.rows.d / part.n)
+    found = solve_measured(part, inner)
+    control.steps = inner.steps
+    error = SamplingError(part, found.point, 1 - sample.chance, control.rng)
+    point = problem.at(found.point.w, found.point.b)
+    return rounds.solve(point, error(problem))
+
+
+def nearest(slack: np.ndarray) -> np.ndarray:
+    """A band that holds a third of the rows."""
+    k = min(slack.size // 3, slack.size - 1)
+    return np.full(slack.size, np.partition(np.abs(slack), k)[k])
+
+
+class MeasuredRounds:
+    """One problem, solved by rounds; see `Rounds` in `newton.py`."""
+
+    def __init__(self, problem: MeasuredProblem, control: Control, decided=None):
+        self.full, self.control = problem, control
+        self.screener = Screener(problem, control.screening, decided)
+        self.best = Best(self.screener)
+        self.goal = 0.5 * control.target
+
+    def solve(self, point: PrimalPoint | None = None, band=None) -> Outcome:
+        """Rounds until the gap of the full problem meets the tolerance."""
+        problem, control = self.screener.problem, self.control
+        if point is not None and problem.n < self.full.n:
+            band = None if band is None else band[self.screener.reduction.free]
+            point = problem.at(point.w, point.b)
+        pinned, smallest, idle = np.zeros(problem.n, dtype=bool), np.inf, 0
+        while True:
+            problem = self.screener.problem
+            near = np.ones(problem.n, dtype=bool)
+            if point is not None and band is not None:
+                near = (np.abs(point.slack) <= band) | pinned
+                near = self._enough(near, point)
+            found = self._round(problem, point, near)
+            self.best.keep(found)
+            record = self.full.rows.passes.count
+            control.record(record, found.certificate, self.screener.counts)
+            best = self.best.found
+            idle = 0 if best.gap < (1 - LITTLE) * smallest else idle + 1
+            smallest = min(smallest, best.gap)
+            met = best.meets(control.target) and self.best.certified(control.tol)
+            if met or control.exhausted() or idle > SETTINGS.patience:
+                return self.best.finish()
+            settled = 0.0 if point is None else point.slack
+            wrong = ~near & ((settled > 0) != (found.point.slack > 0))
+            pinned |= wrong
+            move = np.abs(found.point.slack - settled)
+            width = SETTINGS.next_move * move + move.mean()
+            band = np.full(problem.n, np.inf) if point is None else width
+            if not wrong.any():
+                self.goal *= LITTLE
+            point = found.point
+            kept = self.screener.update(
+                Outcome(point, found.dual), 1 - SETTINGS.copy_share
+            )
+            if kept is not None:
+                pinned, band = pinned[kept], band[kept]
+                point = self.screener.problem.at(point.w, point.b, point.margins[kept])
+
+    def _enough(self, near: np.ndarray, point: PrimalPoint) -> np.ndarray:
+        """At least so many rows that they tell something about w; all, if most."""
+        least = min(near.size, SETTINGS.rows_per_feature * self.full.rows.d + 50)
+        if near.sum() < least:
+            near[np.argpartition(np.abs(point.slack), least - 1)[:least]] = True
+        if near.sum() > SETTINGS.copy_share * near.size:
+            near[:] = True
+        return near
+
+    def _round(self, problem: Problem, point, near) -> Outcome:
+        """Solve the rows `near`, the others settled as at `point`; verify on all."""
+        work, start, model = _Settled(problem), None, None
+        w = np.zeros(problem.rows.d)
+        if point is not None:
+            w, width = point.w, float(np.abs(point.slack[near]).max(initial=0.0))
+            share = 0.5 + 0.5 * point.slack[near] / max(width, SETTINGS.least_distance)
+            start = point.w, point.b, share
+        if problem.folded is not None and problem.noise.smooth:
+            model = Model.of(problem.folded.pushes, w)
+        if not near.all():
+            more = work.settle(near, point.slack, w)
+            model = more if model is None or more is None else model + more
+        engine = self._run(work, start, model)
+        dual = problem.dual_at(work.unfold(engine.alpha), near=engine.w)
+        return Outcome(problem.at(engine.w, engine.b), dual)
+
+    def _run(self, work: _Settled, start, model):
+        """Step until the goal is met, by the quick method first where there are two."""
+        if not work.problem.noise.smooth:
+            return self._steps(SignedParts(work.problem, start), MOST_STEPS)
+        begun = work.copy()
+        engine = self._steps(RoundedOff(work.problem, start, model), _PATIENCE, work)
+        if engine.relative_gap <= self.goal or self.control.exhausted():
+            return engine
+        other = self._steps(Cones(begun.problem, start, model), MOST_STEPS)
+        if engine.relative_gap <= other.relative_gap:
+            return engine
+        work.take_over(begun)
+        return other
+
+    def _steps(self, engine, patience: int, work: _Settled | None = None):
+        """Step while it helps, leaving rows of `work` behind as they settle."""
+        smallest, idle = engine.relative_gap, 0
+        for _ in range(MOST_STEPS):
+            if engine.relative_gap <= self.goal or self.control.exhausted():
+                break
+            self.control.steps += 1
+            if not engine.step():
+                break
+            idle += 1
+            if engine.relative_gap < LITTLE * smallest:
+                smallest, idle = engine.relative_gap, 0
+            if idle > patience:
+                break
+            near = None if work is None else self._unsettled(engine)
+            if work is not None and near is not None:
+                more = work.settle(near, engine.true_slack, engine.w)
+                model = more if engine.model is None else engine.model + more
+                engine.shrink(near, work.problem, model)
+        return engine
+
+    def _unsettled(self, engine) -> np.ndarray | None:
+        """Rows that the next steps may still move across the margin, if few enough."""
+        n, d = engine.problem.n, engine.d
+        least, slack = SETTINGS.rows_per_feature * d + 50, engine.true_slack
+        if max(least, SETTINGS.direct_rows) > SETTINGS.copy_share * n:
+            return None
+        near = np.abs(slack) <= SETTINGS.settled_moves * engine.moved + rms(
+            engine.moved
+        )
+        near |= (slack > 0) != (2 * engine.room[1] > 1)
+        return near if least <= near.sum() <= SETTINGS.copy_share * n else None
+
+
+class _Settled:
+    """A problem some of whose samples are taken as settled at a bound."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.free, self.alpha = np.arange(problem.n), np.zeros(problem.n)
+
+    def settle(self, near: np.ndarray, slack: np.ndarray, w: np.ndarray):
+        """Settle all rows but `near` as their slack says; the model of their noise."""
+        problem, bound = self.problem, ~near & (slack > 0)
+        self.alpha[self.free[bound]] = problem.weights[bound]
+        fold = fold_samples(problem, bound)
+        model = Model.of(fold.pushes, w) if problem.noise.smooth else None
+        if problem.noise.smooth:  # the model stands for them
+            fold = replace(fold, pushes=Pushes())
+        fold = fold if problem.folded is None else problem.folded + fold
+        self.problem, self.free = problem.take(near, folded=fold), self.free[near]
+        return model
+
+    def unfold(self, alpha: np.ndarray) -> np.ndarray:
+        """Dual weights of all samples from those that are not settled."""
+        whole = self.alpha.copy()
+        whole[self.free] = alpha
+        return whole
+
+    def copy(self) -> _Settled:
+        """The same, to be settled in another way."""
+        other = _Settled(self.problem)
+        other.free, other.alpha = self.free, self.alpha.copy()
+        return other
+
+    def take_over(self, other: _Settled) -> None:
+        """Become what the other is."""
+        self.problem, self.free, self.alpha = other.problem, other.free, other.alpha
