@@ -5,7 +5,6 @@ The work is done by `sequence.py`; here are the arguments, the answer is a `Path
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -175,7 +174,7 @@ def follow(
         values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
     shape, told = (problem.n, problem.rows.d), units.callback(callback)
-    control = make_control(math.prod(shape), tol, max_iter, max_seconds, told, started)
+    control = make_control(problem, tol, max_iter, max_seconds, told, started)
     control.screening, control.rng = screening, np.random.default_rng(random_state)
     solver = choose_solver(problem, solver, along_path=True)
     sequence = Sequence(problem, control, solver, proofs)

@@ -170,7 +170,7 @@ def solve(
         presolved = cut_radii(build_problem(X, y, **stated))
         problem = presolved.problem
         limits["callback"] = callback and presolved.callback(callback)
-        control = make_control(problem.n * problem.rows.d, **limits, started=started)
+        control = make_control(problem, **limits, started=started)
         control.screening, control.rng = screening, np.random.default_rng(random_state)
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)

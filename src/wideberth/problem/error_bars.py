@@ -27,6 +27,9 @@ from wideberth.problem.limits import LITTLE, MOST_STEPS, TINY, power_of_two
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
+#: Number of steps to w(α) from a guess of it: a choice; on a kink one does, and far
+#: from w(α) a better guess is worth more than steps.
+_FEW_STEPS = 3
 #: Relative decrease of ‖v‖² below which steps to w(α) end, and relative distance from a
 #: guess within which it is taken: a choice; values are valid wherever steps end.
 _ENOUGH = 1e-3
@@ -113,6 +116,10 @@ class ErrorBars(ABC):
     @abstractmethod
     def tangents(self, z: np.ndarray, radii, w: np.ndarray, rows) -> Tangents:
         """κ_i = ρ_ir_i about w for the samples `rows`, beside their z_i."""
+
+    @abstractmethod
+    def count_with(self, passes: Passes) -> None:
+        """Count reads of the errors together with those of the rows."""
 
     @abstractmethod
     def take(self, J) -> ErrorBars:
@@ -203,8 +210,14 @@ class _PerCell(ErrorBars):
         """Features."""
         return self.table.d
 
+    def count_with(self, passes):
+        self.table.passes = passes
+
     def take(self, J):
-        return type(self)(self.table.take(J))
+        part = type(self)(self.table.take(J))
+        if "_maxima" in self.__dict__:
+            part.__dict__["_maxima"] = self._maxima[J]
+        return part
 
     def joined(self, other):
         parts = [self.table.X, other.table.X]
@@ -406,6 +419,9 @@ class Covariances(SmoothBars):
         images = self._images(w) * np.sqrt(_ratio(a, sizes * sizes * sizes))[:, None]
         return self.pressure(a, sizes) - images.T @ images
 
+    def count_with(self, passes):
+        object.__setattr__(self, "passes", passes)
+
     def take(self, J):
         return Covariances(self.matrices[J], self.passes)
 
@@ -550,7 +566,7 @@ def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
         off = best - w
         if float(off @ off) <= _ENOUGH**2 * least:
             return best
-    for _ in range(MOST_STEPS):
+    for _ in range(_FEW_STEPS if known else MOST_STEPS):
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
         both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]

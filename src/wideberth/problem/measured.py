@@ -48,6 +48,9 @@ class MeasuredProblem(Problem):
 
     shared = False
 
+    def __post_init__(self):
+        self.noise.count_with(self.rows.passes)
+
     @cached_property
     def sample_noise(self) -> OwnNoise:
         """How far each sample may move."""

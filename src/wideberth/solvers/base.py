@@ -117,9 +117,12 @@ class Control:
 
 
 def make_control(
-    entries: float, tol, max_iter, max_seconds, callback, started: float
+    problem: Problem | None, tol, max_iter, max_seconds, callback, started: float
 ) -> Control:
-    """Check the limits of a run; on small data it aims beyond its tolerance."""
+    """Check the limits of a run; on small data it aims beyond its tolerance.
+
+    Not under sets per sample, where every digit costs steps over all cells.
+    """
     max_iter = int(check_number(max_iter, "max_iter", whole=True))
     tol = check_number(tol, "tol", positive=True)
     if callback is not None and not callable(callback):
@@ -129,7 +132,10 @@ def make_control(
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_number(max_seconds, "max_seconds", positive=True)
-    aim = max(tol * tol, PROVABLE) if entries <= CACHED_ENTRIES else np.inf
+    aim = np.inf
+    if problem is not None and problem.shared:
+        small = problem.n * problem.rows.d <= CACHED_ENTRIES
+        aim = max(tol * tol, PROVABLE) if small else np.inf
     return Control(tol, max_iter, deadline, callback, started=started, aim=aim)
 
 

@@ -91,7 +91,7 @@ def solve_source(
     _check_possible(solver, init)
     terms = _terms(source, C, radius, noise, fit_intercept, intercept_penalty, classes)
     watch = _Display(source, callback) if verbose else callback
-    control = make_control(float("inf"), tol, max_iter, max_seconds, watch, started)
+    control = make_control(None, tol, max_iter, max_seconds, watch, started)
     control.rng = np.random.default_rng(random_state)
     search = Search(Chunks(source, terms), control)
     search.run()
