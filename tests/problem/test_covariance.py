@@ -373,7 +373,7 @@ def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
         best, (X, y) = optimum(true), samples(seed, n=40, d=3)
         turn = (1 + 0.98 * ERRORS[0] * signs[0]) * np.eye(3)
         terms = Terms(3, 1.0, 0.3, given.noise, None, None, turn, {})
-        control = make_control(1e3, 1e-9, 100, None, None, 0.0)
+        control = make_control(None, 1e-9, 100, None, None, 0.0)
         found = searched(open_data([(X, y)]), terms, control)
         slack = true.at(best.w).slack
         assert not np.any(slack[np.asarray(found.removed)] > 1e-7)

@@ -21,7 +21,9 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
 from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.noise import Noise
+from wideberth.problem.read_errors import read_errors
 from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
@@ -159,16 +161,22 @@ class Terms:
     turn: np.ndarray | None = None
     #: Norms of the rows of each chunk, where those are in memory themselves.
     norms: dict[int, Any] | None = None
+    #: The shape of the error bars, where the columns of X are followed by as many
+    #: columns of errors.
+    error_shape: str | None = None
 
     def problem(self, chunk: Chunk, *, check: bool = False) -> Problem:
         """The robust SVM on this chunk alone; `check` the first time it is seen."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
-        X = chunk.X
-        if X.ndim != 2 or X.shape[1] != self.d:
+        X, columns = chunk.X, self.d * (1 if self.error_shape is None else 2)
+        if X.ndim != 2 or X.shape[1] != columns:
             raise chunk.error(
-                f"has shape {tuple(X.shape)}; every chunk must have {self.d} columns."
+                f"has shape {tuple(X.shape)}; every chunk must have {columns} columns."
             )
+        errors = X[:, self.d :]
+        if self.error_shape is not None:
+            X = X[:, : self.d]
         try:
             y = _labels(chunk, check)
             weights = self._weights(chunk)
@@ -180,6 +188,9 @@ class Terms:
                 rows.__dict__["_norms"] = self.norms[chunk.number]
             if check and is_foreign(X):
                 _check_finite(rows)
+            if self.error_shape is not None:
+                bars = read_errors(errors, self.error_shape, X)[1]
+                return MeasuredProblem(rows, weights, radii, bars, self.intercept)
         except DataError:
             raise
         except ValueError as error:

@@ -41,6 +41,35 @@ def names_values(X, value) -> bool:
     return isinstance(X, str | PathLike) and isinstance(value, str | PathLike)
 
 
+def beside_errors(X, X_err):
+    """Data in chunks whose columns are followed by those of their errors.
+
+    Of a table `X_err` names the column of errors of every feature; of Dask arrays it is
+    one of the same rows. Returns the data and the columns of a table to read.
+    """
+    if isinstance(X, str | PathLike):
+        if not isinstance(X_err, dict):
+            raise DataError(
+                f"X is the path {str(X)!r}, so X_err must say which columns of it hold "
+                "the errors: a dict of feature to error column, {'mass': 'mass_err'}."
+            )
+        return X, [*X_err.keys(), *X_err.values()]
+    if is_dask(X) and is_dask(X_err) and not hasattr(X, "columns"):
+        from dask.array import concatenate
+
+        if X.shape[1] != X_err.shape[1] or X.chunks[0] != X_err.chunks[0]:
+            raise DataError(
+                f"X_err has shape {X_err.shape} and blocks of {X_err.chunks[0][:3]} … "
+                f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
+            )
+        return concatenate([X, X_err], axis=1).rechunk({1: -1}), None
+    raise DataError(
+        "X_err goes with data in memory, with tables by the names of their columns, "
+        "and with Dask arrays beside Dask arrays. Put X and the errors into one table "
+        "(Parquet, Arrow, CSV), or load them."
+    )
+
+
 def open_data(
     X, y=None, *, sample_weight=None, radius=None, memory=None, columns=None
 ) -> Source:

@@ -317,6 +317,12 @@ class Boxes(_PerCell):
     def gradients(self, w, sizes, rows=slice(None)):
         return self.block(rows) * np.sign(w)
 
+    @staticmethod
+    def condensed(pushes: Pushes) -> Pushes:
+        """The same sum of boxes, which is a box: one for all."""
+        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
+        return Pushes(((Boxes.of(np.atleast_2d(t)), np.ones(1)),))
+
     def tangents(self, z, radii, w, rows):
         """Exact signs above; |z_i| + ρ_ie_i bounds the fall, with no bend."""
         e = radii[:, None] * self.block(rows)

@@ -26,17 +26,23 @@ import numpy as np
 
 from wideberth.problem.error_bars import ErrorBars, OwnNoise, Pushes
 from wideberth.problem.problem import Problem
-from wideberth.problem.read_errors import read_errors
+from wideberth.problem.read_errors import check_error_shape, read_errors
 from wideberth.problem.rounding import NoiseSums, totals_rounding
 
 
-def with_errors(X, X_err, error_shape, noise, names=None):
-    """What a problem with error bars is made of: its class, X and its sets."""
+def check_errors_alone(noise, error_shape) -> None:
+    """Refuse a shape of noise beside error bars, and unknown shapes of theirs."""
+    check_error_shape(error_shape)
     if not isinstance(noise, str) or noise != "l2":
         raise ValueError(
             "X_err says how far every cell may be off, and noise says it again for "
             "all samples alike; give one of them (leave noise='l2' beside X_err)."
         )
+
+
+def with_errors(X, X_err, error_shape, noise, names=None):
+    """What a problem with error bars is made of: its class, X and its sets."""
+    check_errors_alone(noise, error_shape)
     return MeasuredProblem, *read_errors(X_err, error_shape, X, names)
 
 

@@ -16,15 +16,19 @@ SHAPES = ("ellipsoid", "box")
 _INDEFINITE = 1e-8
 
 
+def check_error_shape(error_shape) -> None:
+    """Refuse what names no shape of error bars."""
+    if not isinstance(error_shape, str) or error_shape not in SHAPES:
+        raise ValueError(
+            f"error_shape={short(error_shape)} is not known; choose one of {SHAPES}."
+        )
+
+
 def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, ErrorBars]:
     """X, moved to the middle of its boxes where those are lopsided, and the sets.
 
     `names` are those of the features, where X has any; frames are used by name.
     """
-    if not isinstance(error_shape, str) or error_shape not in SHAPES:
-        raise ValueError(
-            f"error_shape={short(error_shape)} is not known; choose one of {SHAPES}."
-        )
     passes = Passes(X.shape[0])
     if isinstance(X_err, tuple | list) and len(X_err) == 2 and np.ndim(X_err[0]) == 2:
         if error_shape != "box":

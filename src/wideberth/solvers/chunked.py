@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from wideberth.data.chunks import Chunk, Classes, DataError, Terms
-from wideberth.data.opening import names_values, open_data
+from wideberth.data.opening import beside_errors, names_values, open_data
 from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
-from wideberth.problem.validation import check_number, read_intercept
+from wideberth.problem.validation import DEFAULT_RADII, check_number, read_intercept
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
@@ -26,8 +27,17 @@ from wideberth.solvers.tall import Search
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
-def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
+def solve_data(
+    X, y, *, sample_weight, radius, memory, X_err=None, error_shape=None, **options
+) -> Solution:
     """Open the data and train on it; the parameters are those of `solve`."""
+    columns = None
+    if X_err is None:
+        error_shape = None
+    else:
+        X, columns = beside_errors(X, X_err)
+    if radius is None:
+        radius = DEFAULT_RADII[X_err is not None]
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
         radius = check_number(radius, "radius")
@@ -37,11 +47,10 @@ def solve_data(X, y, *, sample_weight, radius, memory, **options) -> Solution:
         sample_weight=sample_weight,
         radius=None if one else radius,
         memory=memory,
+        columns=columns,
     )
-    classes = _binary(source)
-    return solve_source(
-        source, radius=radius if one else 0.0, classes=classes, **options
-    )
+    options |= {"classes": _binary(source), "error_shape": error_shape}
+    return solve_source(source, radius=radius if one else 0.0, **options)
 
 
 def _binary(source: Source) -> Classes | None:
@@ -85,11 +94,13 @@ def solve_source(
     init=None,
     verbose=False,
     classes: Classes | None = None,
+    error_shape: str | None = None,
 ) -> Solution:
-    """Train on an open source."""
+    """Train on an open source; with an `error_shape` half of its columns are errors."""
     started = time.perf_counter()
     _check_possible(solver, init)
-    terms = _terms(source, C, radius, noise, fit_intercept, intercept_penalty, classes)
+    intercept = read_intercept(fit_intercept, intercept_penalty)
+    terms = _terms(source, C, radius, noise, intercept, classes, error_shape)
     watch = _Display(source, callback) if verbose else callback
     control = make_control(None, tol, max_iter, max_seconds, watch, started)
     control.rng = np.random.default_rng(random_state)
@@ -103,7 +114,8 @@ class Chunks(Batches):
 
     def __init__(self, source: Source, terms: Terms):
         self.source, self.terms = source, terms
-        self.n, self.d = source.n, source.d
+        self.n, self.d = source.n, terms.d
+        self.shared = terms.error_shape is None
         self.noise, self.intercept = terms.noise, terms.intercept
         self.capacity = source.capacity()
 
@@ -160,11 +172,13 @@ def _check_possible(solver, init) -> None:
         )
 
 
-def _terms(
-    source: Source, C, radius, noise, fit_intercept, intercept_penalty, classes
-) -> Terms:
+def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) -> Terms:
     """Check what the problem is made of, but for its rows."""
-    shape = as_shape(noise, source.d, source.names)
+    d = source.d
+    if error_shape is not None:
+        check_errors_alone(noise, error_shape)
+        d = source.d // 2
+    shape = as_shape(noise, d, source.names)
     turn, shape = shape.axes, shape.principal
     if not shape.smooth:
         raise ValueError(
@@ -172,14 +186,15 @@ def _terms(
             "chunks takes 'l2', one level per feature or a covariance."
         )
     return Terms(
-        source.d,
+        d,
         check_number(C, "C", positive=True),
         check_number(radius, "radius"),
         shape,
-        read_intercept(fit_intercept, intercept_penalty),
+        intercept,
         classes,
         turn,
         {} if source.stays else None,
+        error_shape,
     )
 
 

@@ -3,8 +3,8 @@
 The rounds of `newton.py`: gather the rows near the margin, take the others as settled,
 solve, verify by one pass, screen by what that proves. Settled samples at α = c are
 folded; their noise Σ c_iκ_i(w) has no closed form, and enters as its second-order model
-about the last point, which is as good as that point is near. On many rows the first
-point is that of a sample.
+about the last point, which is as good as that point is near. On many rows `tall.py`
+gathers what is near, and knows of the others' noise by the same model.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.problem.measured import MeasuredProblem
 from wideberth.screening import Screener, fold_samples
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.measured_boxes import SignedParts
@@ -25,7 +24,6 @@ from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.measured_rounded import RoundedOff
 from wideberth.solvers.newton import rms
 from wideberth.solvers.newton_settings import SETTINGS
-from wideberth.solvers.subsample import Sample, SamplingError, sample_size
 
 #: Number of steps without a gap ten times smaller after which another method goes on
 #: where the quick one was: a choice; it takes 9 to 21 steps where it works at all.
@@ -36,40 +34,31 @@ _PATIENCE = 10
 _NEXT_GAP = 1e-3
 
 
-def solve_measured(
-    problem: MeasuredProblem, control: Control, start=None, decided=None
+def solve_near_measured(
+    problem: Problem, control: Control, start: PrimalPoint | None, model: Model | None
 ) -> Outcome:
-    """Solve; on a sample first, where there are many rows and no start."""
-    rounds = MeasuredRounds(problem, control, decided)
+    """Solve rows that a search gathered; the `model` stands for the noise of others.
+
+    The dual point has the δ_i of settled samples at the point of the model, so that its
+    value is that of the whole problem.
+    """
+    rounds = MeasuredRounds(problem, control)
+    rounds.goal, work, begin = 0.5 * control.target, _Settled(problem), None
     if start is not None:
-        return rounds.solve(start.point, nearest(start.point.slack))
-    size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
-    if decided is not None or size > SETTINGS.copy_share * problem.n:
-        return rounds.solve()
-    sample = Sample(problem, size, control.rng)
-    if not sample.usable(problem):
-        return rounds.solve()
-    part = problem.take(
-        sample.index, weights=problem.weights[sample.index] / sample.chance
-    )
-    inner = control.rougher(SETTINGS.sample_accuracy * problem.rows.d / part.n)
-    found = solve_measured(part, inner)
-    control.steps = inner.steps
-    error = SamplingError(part, found.point, 1 - sample.chance, control.rng)
-    point = problem.at(found.point.w, found.point.b)
-    return rounds.solve(point, error(problem))
-
-
-def nearest(slack: np.ndarray) -> np.ndarray:
-    """A band that holds a third of the rows."""
-    k = min(slack.size // 3, slack.size - 1)
-    return np.full(slack.size, np.partition(np.abs(slack), k)[k])
+        slack = problem.slack(start.w, start.b)
+        width = max(float(np.abs(slack).max(initial=0.0)), SETTINGS.least_distance)
+        begin = start.w, start.b, 0.5 + 0.5 * slack / width
+    engine = rounds.run(work, begin, model)
+    alpha, whole = work.unfold(engine.alpha), problem
+    if model is not None and problem.folded is not None:
+        whole = replace(problem, folded=model.settled(problem.folded))
+    return Outcome(problem.at(engine.w, engine.b), whole.dual_at(alpha, near=engine.w))
 
 
 class MeasuredRounds:
     """One problem, solved by rounds; see `Rounds` in `newton.py`."""
 
-    def __init__(self, problem: MeasuredProblem, control: Control, decided=None):
+    def __init__(self, problem: Problem, control: Control, decided=None):
         self.full, self.control = problem, control
         self.screener = Screener(problem, control.screening, decided)
         self.best = Best(self.screener)
@@ -140,11 +129,11 @@ class MeasuredRounds:
         if not near.all():
             more = work.settle(near, point.slack, w)
             model = more if model is None or more is None else model + more
-        engine = self._run(work, start, model)
+        engine = self.run(work, start, model)
         dual = problem.dual_at(work.unfold(engine.alpha), near=engine.w)
         return Outcome(problem.at(engine.w, engine.b), dual)
 
-    def _run(self, work: _Settled, start, model):
+    def run(self, work: _Settled, start, model):
         """Step until the goal is met, by the quick method first where there are two."""
         if not work.problem.noise.smooth:
             return self._steps(SignedParts(work.problem, start), MOST_STEPS)

@@ -13,14 +13,15 @@ quicker one, `Cones` the one that does not mind kinks.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth.problem import Problem
+from wideberth.problem import Folded, Problem
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import EPS, TINY
+from wideberth.problem.rows import gamma
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
@@ -33,17 +34,19 @@ class Model:
     value: float
     gradient: np.ndarray
     curvature: np.ndarray
+    rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
 
     @classmethod
     def of(cls, pushes: Pushes, w: np.ndarray) -> Model:
         """That of samples with coefficients c_iρ_i."""
-        value, gradient = 0.0, np.zeros(w.size)
+        value, gradient, rounding = 0.0, np.zeros(w.size), 0.0
         curvature = np.zeros((w.size, w.size))
         for (bars, a), sizes in zip(pushes.parts, pushes.sizes(w), strict=True):
             value += float(a @ sizes)
             gradient += bars.pull(a, w, sizes)
             curvature += bars.curvature(a, w, sizes)
-        return cls(w, value, gradient, curvature)
+            rounding += bars.pull_rounding * float(a @ bars.lipschitz())
+        return cls(w, value, gradient, curvature, rounding)
 
     def __add__(self, other: Model) -> Model:
         """Both, about the point of the other."""
@@ -53,7 +56,14 @@ class Model:
             value + other.value,
             gradient + other.gradient,
             self.curvature + other.curvature,
+            self.rounding + other.rounding,
         )
+
+    def settled(self, fold: Folded) -> Folded:
+        """Samples folded with their δ_i at the point of the model: Σ c_i(z_i − δ_i)."""
+        moved, size = fold.d - self.gradient, float(np.linalg.norm(self.gradient))
+        error = fold.rounding + self.rounding + gamma(2) * (fold.mass + size)
+        return replace(fold, d=moved, rounding=error, mass=fold.mass + size)
 
     def at(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient."""

@@ -9,7 +9,7 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
-from wideberth.solvers.measured import solve_measured
+from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.tall import solve_from_nothing
@@ -40,8 +40,7 @@ class Newton(Solver):
 
     def run(self, problem, control, start=None, decided=None):
         """Start from a sample of the rows, where there is no other start."""
-        if not problem.shared:
-            return solve_measured(problem, control, start, decided)
+        rounds = Rounds if problem.shared else MeasuredRounds
         spanned = span_of_rows(problem)
         if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol
@@ -50,11 +49,11 @@ class Newton(Solver):
             return _expanded(problem, spanned, found)
         if start is not None:
             band = nearest_share(start.point.slack)
-            return Rounds(problem, control, decided).solve(start.point, band)
+            return rounds(problem, control, decided).solve(start.point, band)
         whole = decided is None and problem.folded is None
         if whole and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control)
-        return Rounds(problem, control, decided).solve()
+        return rounds(problem, control, decided).solve()
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""

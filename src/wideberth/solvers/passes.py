@@ -30,6 +30,7 @@ from wideberth.problem.arrays import (
     pick,
     scatter,
 )
+from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
@@ -38,6 +39,7 @@ from wideberth.screening.bounds import quick_test, separable
 from wideberth.screening.partition import decide
 from wideberth.screening.regions import build_region
 from wideberth.solvers.aggregate import Grouping, Groups
+from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.subsample import draw
 
@@ -62,6 +64,9 @@ class Batches(ABC):
     def map(self, question) -> Iterator:
         """Answers of all batches; one pass."""
 
+    #: Whether all rows share one shape of noise; others are not put in groups.
+    shared = True
+
     @abstractmethod
     def grouping(self, n: int) -> Grouping:
         """How to group n rows that cannot be held."""
@@ -78,6 +83,7 @@ class InMemory(Batches):
         self.problem = problem
         self.n = self.capacity = problem.n
         self.d, self.noise = problem.rows.d, problem.noise
+        self.shared = problem.shared
         self.intercept, self.counter = problem.intercept, problem.rows.passes
 
     def map(self, question):
@@ -103,6 +109,7 @@ class Piece:
     radii: Any
     indices: Any  # their places in the batch
     chance: Any
+    bars: Any = None  # sets of their own, where there are
 
     @classmethod
     def of(cls, problem: Problem, near) -> Piece:
@@ -112,7 +119,9 @@ class Piece:
         if indices.shape[0] < problem.n:
             parts = [pick(part, indices) for part in parts]
         X, y, weights, radii = parts
-        return cls(X, y, weights, radii, indices, fill(y, indices.shape[0], 1.0))
+        bars = None if problem.shared else problem.noise.take(indices)
+        chance = fill(y, indices.shape[0], 1.0)
+        return cls(X, y, weights, radii, indices, chance, bars)
 
     @property
     def n(self) -> int:
@@ -128,7 +137,8 @@ class Piece:
         J, chance = draw(rows, self.weights, k, seed)
         parts = self.X, self.y, self.weights, self.radii, self.indices, self.chance
         X, y, weights, radii, indices, before = (pick(part, J) for part in parts)
-        return Piece(X, y, weights, radii, indices, before * chance)
+        bars = None if self.bars is None else self.bars.take(J)
+        return Piece(X, y, weights, radii, indices, before * chance, bars)
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,8 @@ class Answer:
     #: Rows taken to be at α = c, and those handed over, singly or in groups.
     fold: Folded | None = None
     piece: Piece | None = None
+    #: What stands for the noise of folded rows that have sets of their own.
+    model: Model | None = None
     groups: Groups | None = None
     #: All rows folded, by class where there is an intercept, and how many of each class
     #: there are; the first pass over many batches only.
@@ -165,6 +177,8 @@ class Sample:
     share: float
     seed: int
     sides: bool
+    #: Whether there is one batch of all rows, whose point is kept.
+    whole: bool
 
     b = 0.0
 
@@ -180,7 +194,7 @@ class Sample:
             problem.n,
             point.hinge,
             point.rounding,
-            None if self.sides else point,
+            point if self.whole else None,
             problem.n,
             piece=piece.sampled(self.share, seed, problem.rows),
             sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
@@ -240,7 +254,8 @@ class Gather:
         active = point.slack > SETTINGS.least_distance
         fold, piece = fold_samples(problem, ~near & active), Piece.of(problem, near)
         piece = piece.sampled(self.share, (self.seed, number))
-        return replace(answer, fold=fold, piece=piece)
+        answer = replace(answer, fold=fold, piece=piece)
+        return answer if problem.shared else _condensed(answer, problem, self.w)
 
     def wider(self, wrong: PrimalPoint) -> Gather:
         """The same with more rows near: those that cross on the way to a wrong point.
@@ -294,6 +309,20 @@ class Gather:
         units = self._distances(problem, slack)
         units = np.where(np.isfinite(units), units, 1.0)
         return Groups.of(problem, slack, share, np.abs(slack) / units)
+
+
+def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
+    """The answer with a model at w, or one box, for the sets of folded rows."""
+    assert answer.fold is not None
+    fold, pushes = answer.fold, answer.fold.pushes
+    if not pushes.parts:
+        return answer
+    if not problem.noise.smooth:
+        return replace(
+            answer, fold=replace(fold, pushes=problem.noise.condensed(pushes))
+        )
+    fold = replace(fold, pushes=NO_PUSHES)
+    return replace(answer, fold=fold, model=Model.of(pushes, w))
 
 
 def _slack(problem: Problem, point: PrimalPoint):

@@ -35,6 +35,7 @@ from wideberth.screening.partition import decide
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.measured import MeasuredRounds, solve_near_measured
 from wideberth.solvers.newton import Rounds, solve_groups, solve_near
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.passes import (
@@ -53,12 +54,13 @@ from wideberth.solvers.work import PerRow, Work
 def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
     """Solve a problem in memory; on a sample first, where that pays."""
     size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
+    rounds = Rounds if problem.shared else MeasuredRounds
     if size > SETTINGS.copy_share * problem.n:
-        return Rounds(problem, control).solve()
+        return rounds(problem, control).solve()
     search = Search(InMemory(problem), control)
     search.run()
     if search.proof is None:
-        return Rounds(problem, control).solve(search.point)
+        return rounds(problem, control).solve(search.point)
     alpha = search.dual_weights()[0]
     return Outcome(search.point, replace(search.proof.dual, alpha=alpha))
 
@@ -84,7 +86,9 @@ class Search:
             size = max(sample_size(n, d), SETTINGS.direct_rows)
             share = min(1.0, self.batches.capacity / n, size / n)
         seed = int(self.control.rng.integers(2**31))
-        sample = Sample(np.zeros(d), share, seed, self.batches.counter is None)
+        whole = self.batches.counter is not None
+        sides = self.batches.shared and not whole
+        sample = Sample(np.zeros(d), share, seed, sides, whole)
         work = self._pass(sample)
         self.n = work.n
         if work.sides and self._is_null(work):
@@ -148,7 +152,7 @@ class Search:
             wider = SETTINGS.widening * question.widening
             question = replace(question, widening=wider)
             work = self._pass(question)
-        if work.overfull:
+        if work.overfull and self.batches.shared:
             self.grouping = self.batches.grouping(self.n)
             question = replace(question, pinned=None, grouping=self.grouping)
             work = self._pass(question)
@@ -223,7 +227,8 @@ class Search:
         room = (1 - LITTLE) * self.batches.capacity
         if count <= room:
             return question
-        if count <= (1 - LITTLE) * min(self.expected, self.n):
+        smaller = count <= (1 - LITTLE) * min(self.expected, self.n)
+        if smaller or not self.batches.shared:
             self.expected, seed = count, int(rng.integers(2**31))
             return replace(question, most=np.inf, share=room / count, seed=seed)
         self.grouping = self.batches.grouping(self.n)
@@ -241,9 +246,11 @@ class Search:
             found = solve_groups(problem, inner)
         elif here is None and not is_foreign(problem.y):
             found = solve_from_nothing(problem, inner)
+        elif not problem.shared:
+            found = solve_near_measured(problem, inner, here, work.model)
         else:
             found = solve_near(problem, inner, here)
-        if work.exact or not found.meets(LITTLE):
+        if problem.shared and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         self.control.steps = inner.steps
         return found
@@ -255,7 +262,7 @@ class Search:
         w, b, none = question.w, question.b, np.empty(0)
         (hinge, rounding), penalty = work.loss(), self.batches.intercept or 0.0
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
-        omega = self.batches.noise.support(w)
+        omega = self.batches.noise.support(w) if self.batches.shared else 0.0
         return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
 
     def _note(self, work: Work, question) -> PrimalPoint:

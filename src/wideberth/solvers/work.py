@@ -15,8 +15,10 @@ from wideberth.data.files import ScratchFolder
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE
+from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.rows import Passes, as_rows, gamma
 from wideberth.solvers.aggregate import Groups
+from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.passes import Answer, Batches, Piece
 
 
@@ -63,6 +65,7 @@ class Work:
         self.n, self.near, self.exact = 0, 0, True
         self.point: PrimalPoint | None = None
         self.fold: Folded | None = None
+        self.model: Model | None = None
         self.sides: tuple[Folded, ...] = ()
         self.classes: tuple[int, ...] = (0, 0)
         self._share = 1.0  # of the rows of a first pass that is kept
@@ -81,6 +84,9 @@ class Work:
         self._rounding += answer.rounding
         if answer.fold is not None:
             self.fold = answer.fold if self.fold is None else self.fold + answer.fold
+        if answer.model is not None:
+            known = self.model
+            self.model = answer.model if known is None else known + answer.model
         if answer.sides:
             before = self.sides or (None,) * len(answer.sides)
             pairs = zip(before, answer.sides, strict=True)
@@ -172,7 +178,14 @@ class Work:
             self.chance = concat([piece.chance for piece in pieces])
             fold = self.fold if self.fold is not None and self.fold.n else None
             rows = as_rows(X, y)
-            problem = Problem(rows, weights, radii, noise, intercept, fold)
+            stated = rows, weights, radii
+            if self.batches.shared:
+                problem = Problem(*stated, noise, intercept, fold)
+            else:
+                bars = functools.reduce(
+                    lambda one, other: one.joined(other), (p.bars for p in pieces)
+                )
+                problem = MeasuredProblem(*stated, bars, intercept, fold)
         problem.rows.passes = self.batches.counter or Passes(self.n)
         return problem
 
