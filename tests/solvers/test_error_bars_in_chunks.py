@@ -1,0 +1,90 @@
+"""Error bars beside data that is read in chunks: one read for both, one answer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tall import searched
+from wideberth import Problem, solve
+from wideberth.data.chunks import Terms
+from wideberth.data.errors import DataError
+from wideberth.problem.noise import L2
+from wideberth.solvers.base import Control
+
+from test_aggregate import Held  # isort: skip
+
+PENALTIES = {"none": None, "free": 0.0, "penalised": 2.0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 4))
+    y = np.where(X @ rng.normal(size=4) + 0.8 * rng.normal(size=20_000) > 0, 1.0, -1.0)
+    return X, y, 0.3 * rng.exponential(size=X.shape) * (rng.random(X.shape) > 0.2)
+
+
+@pytest.mark.parametrize("intercept", PENALTIES)
+@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
+@pytest.mark.parametrize("room", [20_000, 1_500])
+def test_chunks_have_the_certificate_of_all_rows(intercept, shape, room, data):
+    X, y, E = data
+    source = Held((np.hstack((X, E)), y), room, 3_000)
+    penalty, radius = PENALTIES[intercept], 0.8
+    terms = Terms(4, 0.2, radius, L2(), penalty, error_shape=shape)
+    found = searched(source, terms, Control(1e-5))
+    assert found.certificate.proves(1e-5)
+    assert found.reads <= 12
+    problem = Problem.from_data(
+        X, y, C=0.2, radius=radius, X_err=E, error_shape=shape, intercept=penalty
+    )
+    point = problem.at(found.w, found.b)
+    assert point.value == pytest.approx(found.certificate.primal, rel=1e-12)
+    dual = problem.dual_at(found.alpha, near=found.w)
+    assert dual.value <= point.value
+    assert point.value - dual.value <= 1e-4 * point.value
+    exact = solve(
+        X, y, C=0.2, radius=radius, X_err=E, error_shape=shape, tol=1e-8,
+        fit_intercept=penalty is not None, intercept_penalty=penalty or 0.0,
+    )  # fmt: skip
+    assert found.certificate.dual <= exact.primal * (1 + 1e-12)
+    assert np.all(exact.alpha[found.removed] <= 1e-5)
+    assert np.all(exact.alpha[found.saturated] >= 0.2 - 1e-5)
+    assert found.removed.any()
+    assert found.saturated.any()
+
+
+def test_a_table_names_the_columns_of_its_errors(data, tmp_path):
+    X, y, E = (part[:3_000] for part in data)
+    names = list("abcd")
+    frame = pd.DataFrame(
+        np.hstack((E, X)), columns=[*(n + "_err" for n in names), *names]
+    )
+    frame.assign(label=y).to_parquet(tmp_path / "table.parquet")
+    found = solve(
+        tmp_path / "table.parquet", "label", C=0.2, random_state=0,
+        X_err={name: name + "_err" for name in names},
+    )  # fmt: skip
+    expected = solve(X, y, C=0.2, X_err=E)
+    assert found.converged
+    assert found.primal == pytest.approx(expected.primal, rel=2e-6)
+
+
+def test_dask_arrays_bring_errors_of_their_own(data):
+    da = pytest.importorskip("dask.array")
+    X, y, E = (part[:3_000] for part in data)
+    parts = [da.from_array(part, chunks=(1_000, *part.shape[1:])) for part in (X, y, E)]
+    found = solve(*parts[:2], C=0.2, X_err=parts[2], random_state=0)
+    assert found.converged
+    assert found.primal == pytest.approx(solve(X, y, C=0.2, X_err=E).primal, rel=2e-6)
+    with pytest.raises(DataError, match="blocks"):
+        solve(*parts[:2], X_err=parts[2].rechunk((500, 4)))
+
+
+def test_errors_that_cannot_go_with_the_data_are_refused(data, tmp_path):
+    X, y, E = (part[:100] for part in data)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(DataError, match="which columns"):
+        solve(tmp_path / "X.npy", y, X_err=E)
+    with pytest.raises(DataError, match="in memory"):
+        solve(iter([(X, y)]).__iter__, X_err=E)
