@@ -15,12 +15,12 @@ from functools import partial
 
 import numpy as np
 
-from wideberth.data.opening import is_scaled
+from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius
 from wideberth.problem.presolve import Presolved, build_problem, cut_radii
-from wideberth.problem.validation import DEFAULT_RADII, check_vector, short
+from wideberth.problem.validation import check_vector, radius_or_default, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
@@ -153,16 +153,13 @@ def solve(
     }
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
-    if X_err is not None and (is_scaled(X, y, memory) or is_foreign(X)):
-        raise ValueError(
-            "X_err is for data in memory, as NumPy or SciPy arrays or frames; X is "
-            "read in chunks or lives in another library."
-        )
+    if X_err is not None:
+        refuse_errors_elsewhere(X_err, X, is_scaled(X, y, memory))
     if is_scaled(X, y, memory):
         from wideberth.solvers.chunked import solve_data
 
         del stated["X_err"], stated["error_shape"]
-        stated["radius"] = DEFAULT_RADII[0] if radius is None else radius
+        stated["radius"] = radius_or_default(radius, False)
         solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)
     elif is_foreign(X):  # small
         solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
