@@ -51,15 +51,17 @@ def run_fold(
         for k in problems.positives
     ]
     rest = data.take(np.asarray(test))
-    params = {
+    routed = {name: value for name, value in params.items() if name != "X_err"}
+    routed = {
         name: _safe_indexing(value, test) if np.ndim(value) else value
-        for name, value in params.items()
-        if name != "X_err"
-    } | ({"X_err": rest.bars} if params.get("X_err") is not None else {})
+        for name, value in routed.items()
+    }
+    if params.get("X_err") is not None:
+        routed["X_err"] = rest.bars  # beside rows in the middle of lopsided boxes
     shape = len(search.radii_), len(search.Cs_)
     scores, seconds = np.empty(shape), np.empty(shape)
     begun = time.perf_counter()
-    for k, j, score in _scores(search, paths, problems.classes, rest, params):
+    for k, j, score in _scores(search, paths, problems.classes, rest, routed):
         scores[k, j], now = score, time.perf_counter()
         seconds[k, j], begun = now - begun, now
         if search.verbose > 1:

@@ -96,8 +96,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     check_jobs(model.n_jobs)
     notes = unknown_classes(model.class_weight, data.radius, data.labels)
     problems = OneVsRest.of(data, model.class_weight)
-    model.noise_, model.radius_ = model._noise(), data.remembered_radius()
-    starts = _starts(model, problems, data)
+    model.noise_, starts = model._noise(), _starts(model, problems, data)
     seeds = check_random_state(model.random_state).randint(2**31, size=len(data.labels))
     deadline = None
     if model.max_seconds is not None:
@@ -116,6 +115,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
         )
         for k, start in zip(problems.positives, starts, strict=True)
     )
+    model.radius_ = data.remembered_radius()
     _keep(model, solutions, problems, data.y)
     progress.end(**{name: getattr(model, name) for name in _PREDICTIVE})
     return notes + _notes_of(solutions, problems.classes)

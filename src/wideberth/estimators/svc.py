@@ -205,7 +205,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             every sample has three dimensions. With error_shape="box" a pair (down, up)
             of magnitudes states lopsided tolerances. Cells without an error:
             `wideberth.fill_errors`. For data in memory, with `noise` left at its
-            default.
+            default. The searches of scikit-learn slice arrays and frames for their
+            folds, but no pairs; `RobustLinearSVCCV` slices all of them.
 
         Returns
         -------
