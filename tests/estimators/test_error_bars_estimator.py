@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -449,6 +450,22 @@ def test_ellipsoids_go_through_steps_that_mix_features(kind):
     with pytest.raises(ValueError, match="mixes features"):
         boxes.fit(X, Y, robustlinearsvc__X_err=E)
     assert not hasattr(boxes[-1], "_carried_errors")
+
+
+def test_missing_cells_are_filled_beside_standard_errors_but_not_covariances():
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    model = make_robust_pipeline(SimpleImputer(), RobustLinearSVC())
+    model.fit(holes, Y, robustlinearsvc__X_err=E)
+    full = SimpleImputer().fit_transform(holes)
+    alike = RobustLinearSVC().fit(full, Y, X_err=E)
+    np.testing.assert_allclose(model[-1].coef_, alike.coef_)
+    covariances = KINDS["covariances"][0]
+    said = r"X has missing values and X_err holds covariances.*one standard error"
+    with pytest.raises(ValueError, match=said):
+        model.certified_radius(holes, X_err=covariances)
+    with pytest.raises(ValueError, match=said):
+        model.fit(holes, Y, robustlinearsvc__X_err=covariances)
 
 
 @pytest.mark.parametrize("kind", ["ellipsoid", "frame"])

@@ -36,7 +36,7 @@ from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.error_bars import Covariances
+from wideberth.problem.error_bars import Covariances, ErrorBars
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import align_noise, as_shape, is_covariance
 from wideberth.problem.read_errors import read_bars
@@ -294,13 +294,17 @@ def _measured(X, X_err, error_shape):
 
 def _check_missing(X, noise) -> None:
     """Refuse missing cells where noise is correlated; see the head of this file."""
-    if not is_covariance(noise) and not isinstance(noise, Covariances):
+    if isinstance(noise, Covariances):
+        given = "X_err holds covariances", "one standard error per cell"
+    elif not isinstance(noise, ErrorBars) and is_covariance(noise):
+        given = "noise is a covariance", "one noise scale per feature"
+    else:
         return
     values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if not np.any(np.isnan(values)):
         return
     raise ValueError(
-        "X has missing values and noise is a covariance. What is certified for "
-        "complete rows need not hold where one of two correlated features is missing. "
-        "Give one noise scale per feature, or complete the rows before this pipeline."
+        f"X has missing values and {given[0]}. What is certified for complete rows "
+        "need not hold where one of two correlated features is missing. Give "
+        f"{given[1]}, or complete the rows before this pipeline."
     )
