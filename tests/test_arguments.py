@@ -137,9 +137,9 @@ def test_what_comes_beside_open_data_is_refused():
 )
 def test_numbers_that_are_none_are_refused_by_name(name, value):
     options = {name: value}
+    if value is None and name in ("radius", "scoring_radius"):
+        return  # the default
     if name == "scoring_radius":
-        if value is None:
-            return
         fits = [lambda: RobustLinearSVCCV(Cs=[1.0], **options).fit(X, Y)]
     else:
         fits = [

@@ -10,9 +10,12 @@ nothing changes, while beyond it something can. "Size" is in units of the noise 
 has size r when δ ∈ rU and no smaller multiple of U holds it. Two classes with one
 weight vector w are the case w_1 = −w_0 = w/2, where r(x) = |f(x)|/Ω(w).
 
+With error bars every sample has a set U_i of its own, and κ_i in place of Ω (theory
+§8): r(x_i) counts its own errors.
+
 Pure functions of arrays, which the estimators call. `values` are the scores f_k(x_i),
 or those of the second class alone where `coef` is one vector; `labels` are class
-numbers.
+numbers; `noise` is a shape, or the sets of the samples as `ErrorBars`.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem.arrays import concat, float64, is_foreign, like
+from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES
 from wideberth.problem.noise import as_shape
 from wideberth.problem.validation import check_per_sample
@@ -56,7 +60,7 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     values, coef = _every_class(values, coef)
     winner = values.argmax(axis=1)
     lead = np.take_along_axis(values, winner[:, None], 1) - values
-    support = _pairwise_support(coef, noise)[winner]
+    support = _supports(coef, noise, winner)
     # Where support is 0 the lead is what it is: no move changes it.
     radii = np.divide(lead, support, out=np.full_like(lead, np.inf), where=support > 0)
     return radii.min(axis=1)
@@ -74,14 +78,26 @@ def robust_correct(values, labels, coef, radius, noise="l2") -> np.ndarray:
 def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
     """The move δ_i ∈ radius_i·U that favours some wrong class most, shape (n, d)."""
     values, coef = _every_class(values, coef)
-    shape, labels = as_shape(noise, coef.shape[1]), np.asarray(labels)
+    labels = np.asarray(labels)
     rival = _robust_lead(values, labels, coef, radius, noise).argmin(axis=1)
     radii = check_per_sample(radius, len(labels), "radius")
     moves = np.empty((len(labels), coef.shape[1]))
     for label, other in np.unique(np.column_stack([labels, rival]), axis=0):
-        rows = (labels == label) & (rival == other)
-        moves[rows] = np.outer(radii[rows], shape.maximizer(coef[other] - coef[label]))
+        rows = np.flatnonzero((labels == label) & (rival == other))
+        unit = _worst_moves(noise, rows, coef[other] - coef[label])
+        moves[rows] = radii[rows, None] * unit
     return moves
+
+
+def _worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Moves of the samples `rows` that attain κ_i(w) or Ω(w), one in a row or for all.
+
+    Under a shape they are all the same.
+    """
+    if not isinstance(noise, ErrorBars):
+        return as_shape(noise, w.size).maximizer(w)
+    own = noise.take(rows)
+    return own.gradients(w, own.supports(w))
 
 
 def _every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
@@ -91,6 +107,20 @@ def _every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
         return values, coef
     halves = np.array([[-0.5], [0.5]])
     return values[:, None] * halves.T, coef * halves
+
+
+def _supports(coef, noise, classes: np.ndarray) -> np.ndarray:
+    """κ_i(w_p − w_k), or Ω of it, of samples in classes p = `classes`, for all k."""
+    if not isinstance(noise, ErrorBars):
+        return _pairwise_support(coef, noise)[classes]
+    support = np.zeros((len(classes), len(coef)))
+    for p in np.unique(classes).tolist():
+        rows = np.flatnonzero(classes == p)
+        own = noise.take(rows)
+        for k in range(len(coef)):
+            w = coef[p] - coef[k]  # 0 for k = p
+            support[rows, k] = own.supports(w) + own.support_errors(w)
+    return support
 
 
 def _pairwise_support(coef, noise) -> np.ndarray:
@@ -111,6 +141,6 @@ def _robust_lead(values, labels, coef, radius, noise) -> np.ndarray:
     labels = np.asarray(labels)[:, None]
     radii = check_per_sample(radius, len(labels), "radius")[:, None]
     lead = np.take_along_axis(values, labels, 1) - values
-    lead -= radii * _pairwise_support(coef, noise)[labels[:, 0]]
+    lead -= radii * _supports(coef, noise, labels[:, 0])
     np.put_along_axis(lead, labels, np.inf, 1)
     return lead

@@ -143,7 +143,9 @@ class CertifiedAccuracyDisplay(_Display):
     name: str | None = None
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, radii=None, name=None, ax=None):
+    def from_estimator(
+        cls, estimator, X, y, *, radii=None, name=None, ax=None, X_err=None
+    ):
         """Evaluate `robust_score` over radii and draw it.
 
         Parameters
@@ -156,18 +158,21 @@ class CertifiedAccuracyDisplay(_Display):
             For the legend; by default the estimator's name and radius, where it was
             trained with one.
         ax : matplotlib Axes, optional
+        X_err : error bars of the data, optional
+            As for `robust_score`; radii are factors on them.
 
         Returns
         -------
         CertifiedAccuracyDisplay
         """
         if radii is None:
-            certified = estimator.certified_radius(X)
+            certified = estimator.certified_radius(X, X_err=X_err)
             certified = certified[np.isfinite(certified)]
             largest = np.quantile(certified, 0.99) if certified.size else 1.0
             radii = np.linspace(0, largest if largest > 0 else 1.0, 101)
         radii = np.asarray(radii, dtype=float)
-        accuracy = np.array([estimator.robust_score(X, y, radius) for radius in radii])
+        scores = (estimator.robust_score(X, y, r, X_err=X_err) for r in radii)
+        accuracy = np.array(list(scores))
         trained = _last_step(estimator)._trained_radius()
         trained = None if isinstance(trained, dict) else trained or None
         if name is None:
@@ -237,6 +242,12 @@ class MarginDisplay(_Display):
                 "must have two columns."
             )
         model, coef, noise = estimator._robust_model()
+        if noise is None:
+            raise ValueError(
+                "The model was trained with X_err, a set for every sample; this "
+                "drawing has one shape for all. Draw a model trained with radius and "
+                "noise."
+            )
         values = estimator.decision_function(given).reshape(len(X), -1)
         return cls(
             X=X,

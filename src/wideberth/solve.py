@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from wideberth.data.opening import is_scaled
-from wideberth.problem.arrays import host, is_dask, is_foreign, like
+from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius
 from wideberth.problem.presolve import Presolved, build_problem, cut_radii
@@ -155,12 +155,10 @@ def solve(
     }
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
-    if X_err is not None and is_foreign(X) and not is_dask(X):
-        raise ValueError(
-            "X_err is for NumPy and SciPy arrays, frames, tables and Dask arrays; "
-            "bring X and X_err into memory first."
-        )
-    if is_scaled(X, y, memory):
+    scaled = is_scaled(X, y, memory)
+    if X_err is not None and not scaled:
+        refuse_errors_elsewhere(X_err, X)
+    if scaled:
         from wideberth.solvers.chunked import solve_data
 
         solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)

@@ -129,7 +129,11 @@ has_callbacks = pytest.mark.skipif(
 
 
 @has_callbacks
-@pytest.mark.parametrize("data", [(X, Y), (lambda: [(X, Y)],)], ids=["rows", "chunks"])
+@pytest.mark.parametrize(
+    "data",
+    [(X, Y), (lambda: [(X, Y)],), (X, Y, None, None, np.full(X.shape, 0.05))],
+    ids=["rows", "chunks", "error bars"],
+)
 def test_callbacks_see_every_binary_problem_and_every_certified_point(data):
     recorder = Recorder()
     model = RobustLinearSVC().set_callbacks(recorder).fit(*data)

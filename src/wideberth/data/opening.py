@@ -36,6 +36,19 @@ def is_scaled(X, y=None, memory=None) -> bool:
     return callable(X) or hasattr(X, "__iter__")
 
 
+def refuse_errors_elsewhere(X_err, X, scaled: bool = False) -> None:
+    """Refuse error bars unless they and X, which may be `scaled`, are in memory."""
+    for name, values in {"X": X, "X_err": X_err}.items():
+        chunks = isinstance(values, str | PathLike | Source) or is_dask(values)
+        if chunks or is_foreign(values) or (scaled and values is X):
+            raise ValueError(
+                "X_err is for data in memory, as NumPy or SciPy arrays or frames; "
+                f"{name} is a {type(values).__name__}, read in chunks or kept by "
+                "another library. Load it into such an array, or give radius and noise "
+                "in place of X_err."
+            )
+
+
 def names_values(X, value) -> bool:
     """Whether a value beside X is the name of a column or a file, not a number."""
     return isinstance(X, str | PathLike) and isinstance(value, str | PathLike)

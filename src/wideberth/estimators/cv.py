@@ -26,9 +26,14 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth.estimators.folds import robust_accuracy, run_fold
 from wideberth.estimators.linear import LinearClassifier
-from wideberth.estimators.one_vs_rest import OneVsRest, scaled_radius, unknown_classes
+from wideberth.estimators.one_vs_rest import (
+    OneVsRest,
+    scaled_radius,
+    stated_noise,
+    unknown_classes,
+)
 from wideberth.estimators.svc import RobustLinearSVC
-from wideberth.estimators.training_data import InMemory, read_data
+from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_number
 from wideberth.solution import not_proven
@@ -47,9 +52,10 @@ class RobustLinearSVCCV(LinearClassifier):
     ----------
     Cs : int or array, default=30
         How many values of C, spaced as by `wideberth.path` on all data, or the values.
-    radii : array, default=(0.0,)
-        Radii to choose from; factors on the `radius` given to `fit`, where one is.
-    noise, fit_intercept, intercept_penalty, class_weight
+    radii : array, default=None
+        Radii to choose from; factors on the `radius` or on the errors `X_err` given to
+        `fit`, where there are any. None is 1 alone with those, and 0 alone without.
+    noise, error_shape, fit_intercept, intercept_penalty, class_weight
         As in `RobustLinearSVC`.
     cv : int, splitter or iterable, default=None
         As in `GridSearchCV`; None is five stratified folds.
@@ -58,7 +64,8 @@ class RobustLinearSVCCV(LinearClassifier):
     scoring_radius : float, default=None
         Score by the accuracy under the worst perturbation of this radius
         (`robust_score`), in place of `scoring`: chooses the model that is best under
-        noise. A factor on the `radius` given to `fit`, where one is.
+        noise. A factor on the `radius` or the errors given to `fit`, where there are
+        any.
     selection : {"best", "one-standard-error"}, default="best"
         Take the best mean score, or the simplest model within one standard error of
         it: the smallest C, and of those the largest radius.
@@ -76,7 +83,8 @@ class RobustLinearSVCCV(LinearClassifier):
     Attributes
     ----------
     C_, radius_ : float
-        The choice; `radius_` is a factor on the `radius` given to `fit`, where one is.
+        The choice; `radius_` is a factor on the `radius` or the errors given to `fit`,
+        where there are any.
         What `robust_score` and `worst_case` go by is `best_estimator_.radius_`.
     best_index_ : int
         Where it is in `cv_results_`.
@@ -116,9 +124,10 @@ class RobustLinearSVCCV(LinearClassifier):
     def __init__(
         self,
         Cs=30,
-        radii=(0.0,),
+        radii=None,
         *,
         noise="l2",
+        error_shape="ellipsoid",
         fit_intercept=True,
         intercept_penalty=0.0,
         class_weight=None,
@@ -138,6 +147,7 @@ class RobustLinearSVCCV(LinearClassifier):
         self.Cs = Cs
         self.radii = radii
         self.noise = noise
+        self.error_shape = error_shape
         self.fit_intercept = fit_intercept
         self.intercept_penalty = intercept_penalty
         self.class_weight = class_weight
@@ -154,7 +164,7 @@ class RobustLinearSVCCV(LinearClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None, radius=None, **params):
+    def fit(self, X, y, sample_weight=None, radius=None, X_err=None, **params):
         """Choose C and radius, and train the model of the choice.
 
         Parameters
@@ -169,6 +179,11 @@ class RobustLinearSVCCV(LinearClassifier):
         radius : float, dict or array of shape (n_samples,), optional
             Sizes that the parameter `radii` multiplies: sample i has radii[k]·radius_i,
             in training and under `scoring_radius`.
+        X_err : error bars, optional
+            As for `RobustLinearSVC.fit`. The parameter `radii` multiplies them, and
+            every fold has those of its samples. A scorer that asks for `X_err` gets
+            an object for the `X_err` of a model's methods, and rows in the middle of
+            lopsided boxes.
         **params : dict
             `groups` for the splitter; with metadata routing enabled whatever splitter
             and scorer ask for.
@@ -177,14 +192,15 @@ class RobustLinearSVCCV(LinearClassifier):
         -------
         self
         """
-        return self._fit_or_stay(X, y, sample_weight, radius, params)
+        return self._fit_or_stay(X, y, sample_weight, radius, X_err, params)
 
-    def _fit(self, X, y, sample_weight, radius, params) -> list[Warning]:
+    def _fit(self, X, y, sample_weight, radius, X_err, params) -> list[Warning]:
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # without `refit` no model of an earlier fit is left
-        X, y = read_data(self, X, y)
-        routed = self._route(sample_weight, radius, params)
-        data = InMemory(X, y, sample_weight, radius)
+        X, y, bars = read_measured(self, X, y, X_err)
+        given = {"sample_weight": sample_weight, "radius": radius, "X_err": X_err}
+        routed = self._route(given, params)
+        data = InMemory(X, y, sample_weight, radius, bars)
         notes = unknown_classes(self.class_weight, radius, data.labels)
         check_jobs(self.n_jobs)
         if self.selection not in _SELECTIONS:
@@ -195,7 +211,7 @@ class RobustLinearSVCCV(LinearClassifier):
         problems = OneVsRest.of(data, self.class_weight)
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
-        self.radii_ = read_radii(self.radii, data.radii)
+        self.radii_ = read_radii(self.radii, bars if radius is None else radius)
         self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
@@ -240,7 +256,8 @@ class RobustLinearSVCCV(LinearClassifier):
     def _stated(self) -> dict:
         """What all problems share, as `solve` takes it."""
         names = ("fit_intercept", "intercept_penalty")
-        return {name: getattr(self, name) for name in names} | {"noise": self.noise_}
+        stated = {name: getattr(self, name) for name in names}
+        return stated | {"noise": stated_noise(self)}
 
     def _choose(self, folds: list[dict]) -> None:
         """Set the results and the choice."""
@@ -267,7 +284,7 @@ class RobustLinearSVCCV(LinearClassifier):
         model = self._model().set_params(C=self.C_, radius=self.radius_)
         radius = scaled_radius(data.radius, self.radius_)
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
-        notes = model._fit(data.X, data.y, data.weights, radius)
+        notes = model._fit(data.X, data.y, data.weights, radius, data.bars)
         self.best_estimator_ = model
         for name, value in vars(model).items():
             if name.endswith("_") and name != "radius_":
@@ -278,13 +295,12 @@ class RobustLinearSVCCV(LinearClassifier):
         """The classifier to choose from, against the noise of this search."""
         names = RobustLinearSVC().get_params().keys() & self.get_params().keys()
         shared = {name: getattr(self, name) for name in names}
-        return RobustLinearSVC(**shared | {"noise": self.noise_, "verbose": 0})
+        return RobustLinearSVC(**shared | {"noise": stated_noise(self), "verbose": 0})
 
-    def _route(self, sample_weight, radius, params):
+    def _route(self, given: dict, params):
         """Metadata for splitter and scorer, as a `Bunch` of dicts."""
         if get_config()["enable_metadata_routing"]:
-            given = {"sample_weight": sample_weight, "radius": radius} | params
-            routed = process_routing(self, "fit", **given)
+            routed = process_routing(self, "fit", **given | params)
             return Bunch(**{"scorer": Bunch(score={}), **routed})
         unknown = sorted(params.keys() - {"groups"})
         if unknown:

@@ -20,9 +20,9 @@ from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 
 
-def robust_accuracy(radius, model, X, y) -> float:
+def robust_accuracy(radius, model, X, y, X_err=None) -> float:
     """Accuracy under the worst perturbation of this radius."""
-    return model.robust_score(X, y, radius)
+    return model.robust_score(X, y, radius, X_err=X_err)
 
 
 def run_fold(
@@ -51,14 +51,17 @@ def run_fold(
         for k in problems.positives
     ]
     rest = data.take(np.asarray(test))
-    params = {
+    routed = {name: value for name, value in params.items() if name != "X_err"}
+    routed = {
         name: _safe_indexing(value, test) if np.ndim(value) else value
-        for name, value in params.items()
+        for name, value in routed.items()
     }
+    if params.get("X_err") is not None:
+        routed["X_err"] = rest.bars  # beside rows in the middle of lopsided boxes
     shape = len(search.radii_), len(search.Cs_)
     scores, seconds = np.empty(shape), np.empty(shape)
     begun = time.perf_counter()
-    for k, j, score in _scores(search, paths, problems.classes, rest, params):
+    for k, j, score in _scores(search, paths, problems.classes, rest, routed):
         scores[k, j], now = score, time.perf_counter()
         seconds[k, j], begun = now - begun, now
         if search.verbose > 1:
@@ -82,9 +85,11 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     labels = class_numbers(rest.y, classes, len(rest.y))
     radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy
     radii = radii if rest.radii is None else radii * rest.radii
+    noise = search.noise_ if rest.bars is None else rest.bars
     by_accuracy = search.scoring in (None, "accuracy") and not params
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
+    model.error_shape_ = search.error_shape_
     model.n_features_in_ = search.n_features_in_
     for k, radius in enumerate(search.radii_):
         model.radius = radius
@@ -93,7 +98,7 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
             coef = np.vstack([path.coefs[k, j] for path in paths])
             if by_accuracy:
                 known = np.maximum(labels, 0)
-                right = robust_correct(values, known, coef, radii, search.noise_)
+                right = robust_correct(values, known, coef, radii, noise)
                 yield k, j, float(np.mean(right & (labels >= 0)))
             else:
                 model.C, model.coef_ = search.Cs_[j], coef

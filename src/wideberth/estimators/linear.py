@@ -7,43 +7,51 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
+from wideberth.data.opening import refuse_errors_elsewhere
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.training_data import dispatched, read_rows
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
-from wideberth.problem.validation import check_per_sample
+from wideberth.problem.read_errors import read_bars, read_errors
+from wideberth.problem.validation import check_per_sample, radius_or_default
 
 
 class CertifiedMixin:
     """What a fitted model promises about samples that are off; see `certify`."""
 
-    def certified_radius(self, X) -> np.ndarray:
+    def certified_radius(self, X, X_err=None) -> np.ndarray:
         """Return how far each sample may move before its prediction can change.
 
         Exact, in units of the noise shape: with `noise="l2"` a Euclidean distance, with
-        per-feature scales a distance after division by them.
+        per-feature scales a distance after division by them. With `X_err` a factor on
+        the sample's own errors.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X_err : error bars of these samples, optional
+            As for `fit`; lopsided boxes grow about their middle. A model that was
+            trained with error bars asks for them.
 
         Returns
         -------
         array of shape (n_samples,)
             Infinite where no noise of this shape can change the prediction.
         """
-        values, _, coef, noise = self._judge(X)
-        return certify.certified_radius(values, coef, noise)
+        judged = self._judge(X, X_err)
+        return certify.certified_radius(judged.values, judged.coef, judged.noise)
 
-    def robust_score(self, X, y, radius=None, sample_weight=None) -> float:
+    def robust_score(self, X, y, radius=None, sample_weight=None, X_err=None) -> float:
         """Return the accuracy under the worst perturbation of every sample.
 
         Parameters
@@ -53,17 +61,20 @@ class CertifiedMixin:
             True labels; those that are not in `classes_` count as wrong.
         radius : float, dict or array of shape (n_samples,), optional
             How far samples may be off; by default as far as in training. A model
-            that was trained with one radius per sample asks for them.
+            that was trained with one radius per sample asks for them. With `X_err` in
+            units of the errors, and 1 by default if there were none in training.
         sample_weight : array of shape (n_samples,), optional
+        X_err : error bars of these samples, optional
+            As for `fit`. A model that was trained with error bars asks for them.
 
         Returns
         -------
         float
             The share of samples that every move within the radius leaves right.
         """
-        values, classifier, coef, noise = self._judge(X)
+        values, classifier, coef, noise, _ = self._judge(X, X_err)
         labels = class_numbers(y, classifier.classes_, len(values))
-        radii = classifier._radii(y, radius)
+        radii = classifier._radii(y, radius, X_err)
         known = np.maximum(labels, 0)
         right = certify.robust_correct(values, known, coef, radii, noise)
         weights = None
@@ -73,7 +84,7 @@ class CertifiedMixin:
                 raise ValueError("sample_weight is 0 for every sample; give some > 0.")
         return float(np.average(right & (labels >= 0), weights=weights))
 
-    def worst_case(self, X, y, radius=None) -> np.ndarray:
+    def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
         """Return the perturbation of each sample that hurts most.
 
         Parameters
@@ -83,14 +94,18 @@ class CertifiedMixin:
             True labels, all of them in `classes_`.
         radius : float, dict or array of shape (n_samples,), optional
             How far samples may be off; by default as far as in training. A model
-            that was trained with one radius per sample asks for them.
+            that was trained with one radius per sample asks for them. With `X_err` in
+            units of the errors, and 1 by default if there were none in training.
+        X_err : error bars of these samples, optional
+            As for `fit`. A model that was trained with error bars asks for them.
 
         Returns
         -------
         array of shape (n_samples, n_features)
-            To be added to X.
+            To be added to X. It leads to the middle of a lopsided box and on from
+            there.
         """
-        values, classifier, coef, noise = self._judge(X)
+        values, classifier, coef, noise, off = self._judge(X, X_err)
         labels = class_numbers(y, classifier.classes_, len(values))
         if labels.min(initial=0) < 0:
             unknown = host(y)[labels < 0][0]
@@ -98,28 +113,58 @@ class CertifiedMixin:
                 f"y holds the label {unknown!s}, unknown to this model; its classes "
                 f"are {classifier.classes_.tolist()}."
             )
-        radii = classifier._radii(y, radius)
-        return certify.worst_case(values, labels, coef, radii, noise)
+        radii = classifier._radii(y, radius, X_err)
+        moves = certify.worst_case(values, labels, coef, radii, noise)
+        return moves if off is None else moves + off
 
-    def _judge(self, X) -> tuple:
-        """Decision values of samples, and what `_robust_model` returns."""
+    def _judge(self, X, X_err=None) -> Judged:
+        """Samples as a model sees them, in the middle of their sets."""
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
-        return values, *self._robust_model()
+        classifier, coef, noise = self._robust_model()
+        if X_err is None:
+            classifier._ask_for_errors()
+            return Judged(values, classifier, coef, noise)
+        refuse_errors_elsewhere(X_err, X)
+        names, shape = getattr(self, "feature_names_in_", None), classifier._error_shape
+        off, bars = read_bars(X_err, shape, (len(values), coef.shape[1]), names)
+        if off is not None:
+            values = values + certify.decision_values(off, coef, np.zeros(len(coef)))
+        return Judged(values, classifier, coef, bars, off)
 
     def _robust_model(self) -> tuple[LinearClassifier, np.ndarray, object]:
         """The fitted classifier, and its weights and noise shape in units of X."""
         raise NotImplementedError
 
 
+class Judged(NamedTuple):
+    """Samples that a model is asked about."""
+
+    values: np.ndarray  # decision values
+    classifier: LinearClassifier
+    coef: np.ndarray  # weights in units of X
+    noise: object  # in units of X: a shape, or the samples' own sets
+    off: np.ndarray | None = None  # from X to the middles of lopsided boxes
+
+
 class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     """A classifier by `coef_`, `intercept_`, `classes_`, trained against `noise_`."""
 
-    def decision_function(self, X) -> np.ndarray:
+    # Error bars are for this classifier and nothing else: it asks for them wherever
+    # metadata is routed.
+    __metadata_request__fit: ClassVar = {"X_err": True}
+    __metadata_request__decision_function: ClassVar = {"X_err": True}
+    __metadata_request__predict: ClassVar = {"X_err": True}
+    __metadata_request__score: ClassVar = {"X_err": True}
+
+    def decision_function(self, X, X_err=None) -> np.ndarray:
         """Return the score of each class, or of the second class where there are two.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X_err : error bars of these samples, optional
+            As for `fit`. Only lopsided boxes matter, for the scores are those of the
+            middle of a box.
 
         Returns
         -------
@@ -127,20 +172,26 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         _check_same_place(X, self, "decision_function")
+        if X_err is not None:
+            refuse_errors_elsewhere(X_err, X)
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:
             X = X if is_dask(X) else read_rows(X, "prediction")
             dtypes = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
+        if X_err is not None:
+            X, _ = self._measured(X, X_err)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X, X_err=None) -> np.ndarray:
         """Return the label with the highest score for each sample.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X_err : error bars of these samples, optional
+            As for `decision_function`.
 
         Returns
         -------
@@ -148,7 +199,7 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         _check_same_place(X, self, "predict")
-        values = self.decision_function(X)
+        values = self.decision_function(X, X_err)
         xp = namespace(values)
         if values.ndim == 1:
             numbers = xp.where(values > 0, xp.ones_like(values, dtype=xp.int64), 0)
@@ -159,7 +210,7 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             return classes[host(numbers)]
         return pick(like(classes, values), numbers)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y, sample_weight=None, X_err=None):
         """Return the accuracy on samples with labels.
 
         Parameters
@@ -168,6 +219,8 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
         sample_weight : array of shape (n_samples,), optional
+        X_err : error bars of these samples, optional
+            As for `decision_function`.
 
         Returns
         -------
@@ -176,7 +229,8 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         if not is_foreign(y):
             y = class_labels(y, self.classes_, _num_samples(X))
-        return super().score(X, y, sample_weight)
+        predicted = self.predict(X, X_err)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _robust_model(self):
         return self, host(self.coef_), self.noise_
@@ -192,12 +246,42 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
 
-    def _radii(self, y, radius):
+    def _measured(self, X, X_err) -> tuple:
+        """X in the middle of the sets that X_err gives, and the sets.
+
+        A pipeline may carry them here from raw units.
+        """
+        if hasattr(self, "_carried_errors"):
+            return X, self._carried_errors(X_err)
+        names = getattr(self, "feature_names_in_", None)
+        return read_errors(X_err, self._error_shape, X, names)
+
+    @property
+    def _error_shape(self) -> str:
+        """How error bars are read: as in training, where there were any."""
+        return getattr(self, "error_shape_", None) or self.error_shape
+
+    @property
+    def _trained_with_errors(self) -> bool:
+        return getattr(self, "error_shape_", None) is not None  # absent in old files
+
+    def _ask_for_errors(self) -> None:
+        if self._trained_with_errors:
+            raise ValueError(
+                "X_err must be given: this model was trained with error bars, and it "
+                "does not know those of these samples. Give X_err=... , one error for "
+                "every cell of X."
+            )
+
+    def _radii(self, y, radius, X_err=None):
         """What `solve` takes for `radius`: one number or one per sample.
 
         Where none is given it is the one trained with, which must be one number or one
-        per class: radii of the training samples say nothing about those of others.
+        per class: radii of the training samples say nothing about those of others. A
+        radius in other units than the error bars X_err says nothing about those.
         """
+        if X_err is not None and not self._trained_with_errors:
+            radius = radius_or_default(radius, measured=True)
         if radius is None:
             radius = self._trained_radius()
             if radius is None:
@@ -231,7 +315,12 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _noise(self):
-        """The noise to train against; a pipeline may carry it here from raw units."""
+        """The shape to train against; a pipeline may carry it here from raw units.
+
+        None where error bars give every sample its own.
+        """
+        if self._trained_with_errors:
+            return None
         if hasattr(self, "_carried_noise"):
             return self._carried_noise()
         return align_noise(self.noise, getattr(self, "feature_names_in_", None))

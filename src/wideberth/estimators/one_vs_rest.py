@@ -33,7 +33,7 @@ _HANDED_ON = (
 #: Attributes that make a fitted model predict and certify.
 _PREDICTIVE = (
     *("classes_", "coef_", "intercept_", "noise_", "radius_"),
-    "n_features_in_",
+    *("error_shape_", "n_features_in_"),
 )
 
 
@@ -87,6 +87,7 @@ class OneVsRest:
             "y": np.where(data.numbers == positive, 1.0, -1.0),
             "sample_weight": weights,
             "radius": radii_of(data.radius, data.y),
+            "X_err": data.bars,
         }
 
 
@@ -95,14 +96,14 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     check_jobs(model.n_jobs)
     notes = unknown_classes(model.class_weight, data.radius, data.labels)
     problems = OneVsRest.of(data, model.class_weight)
-    noise, starts = model._noise(), _starts(model, problems, data)
+    model.noise_, starts = model._noise(), _starts(model, problems, data)
     seeds = check_random_state(model.random_state).randint(2**31, size=len(data.labels))
     deadline = None
     if model.max_seconds is not None:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
     options = {name: getattr(model, name) for name in _HANDED_ON}
-    options |= {"noise": noise, "max_seconds": None}
+    options |= {"noise": stated_noise(model), "max_seconds": None}
     progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     n_jobs = model.n_jobs if data.in_memory else 1
     solutions = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -114,7 +115,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
         )
         for k, start in zip(problems.positives, starts, strict=True)
     )
-    model.noise_, model.radius_ = noise, data.remembered_radius()
+    model.radius_ = data.remembered_radius()
     _keep(model, solutions, problems, data.y)
     progress.end(**{name: getattr(model, name) for name in _PREDICTIVE})
     return notes + _notes_of(solutions, problems.classes)
@@ -264,6 +265,17 @@ def unknown_classes(class_weight, radius, labels: np.ndarray) -> list[Warning]:
         if unknown:
             notes.append(UserWarning(f"{said}; its classes are {known!r}."))
     return notes
+
+
+# -- noise ----------------------------------------------------------------------------
+
+
+def stated_noise(model):
+    """What `solve` takes for `noise` beside the data that a model is trained on.
+
+    Error bars take its place, and `solve` refuses any but the default beside them.
+    """
+    return model.noise if model.noise_ is None else model.noise_
 
 
 # -- radii -----------------------------------------------------------------------------

@@ -11,6 +11,10 @@ of scales √diag(AΣAᵀ) where AΣAᵀ is diagonal (scalers; PCA of isotropic 
 or whitened too) and of factor AF otherwise, Σ = FFᵀ. Nothing is lost either way, and
 radii keep their numbers, because they count units of the noise shape.
 
+Error bars X_err are carried alike, the set of every sample by itself: standard errors
+stay such where A keeps features apart, and become covariances otherwise; boxes need
+such an A. The raw data is first moved to the middle of lopsided boxes.
+
 A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
 
 Cells may be missing where a step before the classifier fills them in. A missing cell
@@ -28,12 +32,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from wideberth.data.opening import is_scaled
+from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.problem.arrays import is_foreign
+from wideberth.problem.error_bars import Covariances, ErrorBars
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import align_noise, as_shape, is_covariance
+from wideberth.problem.read_errors import read_bars
+from wideberth.problem.validation import float_array
 
 
 def make_robust_pipeline(
@@ -81,7 +88,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     units of the X given to the pipeline, and each fit carries it through the steps as
     fitted there (in cross-validation: on the training folds). Radii need no change:
     they count units of `noise`. `certified_radius`, `robust_score` and `worst_case`
-    speak of the raw data.
+    speak of the raw data. So do error bars `X_err`, given to `fit` as
+    `robustlinearsvc__X_err`, or as `X_err` where metadata routing is enabled.
 
     Parameters are those of `sklearn.pipeline.Pipeline`.
 
@@ -89,8 +97,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     ----------
     linear_map_ : CSR matrix of shape (n_transformed, n_features)
         What the steps before the classifier do to a move of the raw data.
-    noise_ : str, array or Noise
-        The noise shape trained against, in raw units and in the order of the features.
+    noise_ : str, array, Noise or None
+        The noise shape trained against, in raw units and in the order of the features;
+        None where `X_err` gave every sample its own.
     """
 
     steps: list[tuple[str, Any]]
@@ -124,15 +133,29 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             )
 
         raw_noise = align_noise(classifier.noise, feature_names(X))
+        names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
+        errors = [params[name] for name in names if params[name] is not None]
+        if errors:
+            refuse_errors_elsewhere(errors[0], X)
+            X, bars = _measured(X, errors[0], classifier.error_shape)
+            params |= dict.fromkeys(names, bars)
 
-        def carried_noise():  # called once the steps before have been fitted
+        def read_map():  # once the steps before have been fitted
             ahead = self[:-1] if len(steps) > 1 else None
             maps.append(linear_map(ahead, X))
+            return maps[0]
+
+        def carried_noise():
             _check_missing(X, raw_noise)
-            return _carry(raw_noise, maps[0])
+            return _carry(raw_noise, read_map())
+
+        def carried_errors(bars):
+            _check_missing(X, bars)
+            return bars.carried(read_map())
 
         before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
         classifier._carried_noise = carried_noise
+        classifier._carried_errors = carried_errors
         try:
             super().fit(X, y, **params)
         except BaseException:
@@ -141,9 +164,63 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             for step, state in before:
                 step.__dict__ = state
             raise
-        del classifier._carried_noise
-        self.linear_map_, self.noise_ = maps[0], raw_noise
+        del classifier._carried_noise, classifier._carried_errors
+        self.linear_map_, self.noise_ = maps[0], None if errors else raw_noise
         return self
+
+    def decision_function(self, X, X_err=None, **params):
+        """Return the scores of the classifier.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        X_err : error bars of these samples, in the units of X, optional
+            Only lopsided boxes matter, for the scores are those of the middle of a box.
+        **params
+            As for `sklearn.pipeline.Pipeline.decision_function`.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return super().decision_function(self._moved(X, X_err), **params)
+
+    def predict(self, X, X_err=None, **params):
+        """Return the label with the highest score for each sample.
+
+        Parameters
+        ----------
+        X, X_err, **params
+            As for `decision_function`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return super().predict(self._moved(X, X_err), **params)
+
+    def score(self, X, y=None, sample_weight=None, X_err=None, **params):
+        """Return the accuracy on samples with labels.
+
+        Parameters
+        ----------
+        X, X_err, **params
+            As for `decision_function`.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return super().score(self._moved(X, X_err), y, sample_weight, **params)
+
+    def _moved(self, X, X_err):
+        """X in the middle of the sets that X_err gives."""
+        if X_err is None:
+            return X
+        refuse_errors_elsewhere(X_err, X)
+        return _measured(X, X_err, self[-1]._error_shape)[0]
 
     @classmethod
     def around(cls, classifier) -> RobustPipeline:
@@ -163,9 +240,10 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         made.noise_ = classifier.noise_
         return made
 
-    def _judge(self, X):
-        _check_missing(X, self.noise_)
-        return super()._judge(X)
+    def _judge(self, X, X_err=None):
+        judged = super()._judge(X, X_err)
+        _check_missing(X, judged.noise)
+        return judged
 
     def _robust_model(self):
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
@@ -198,15 +276,35 @@ def _carry(noise, linear: sp.csr_array):
     return noise if carried is shape else carried.as_parameter()
 
 
+def _measured(X, X_err, error_shape):
+    """Raw data, as what it is, in the middle of the sets that X_err gives; the sets."""
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    off, bars = read_bars(X_err, error_shape, shape, feature_names(X))
+    if off is None:
+        return X, bars
+    if sp.issparse(X):
+        return sp.csr_array(X + off), bars
+    moved = float_array(X, "X") + off
+    if hasattr(X, "iloc"):
+        moved = type(X)(moved, columns=X.columns, index=X.index)
+    elif hasattr(X, "columns"):
+        moved = type(X)(moved, schema=list(X.columns))
+    return moved, bars
+
+
 def _check_missing(X, noise) -> None:
     """Refuse missing cells where noise is correlated; see the head of this file."""
-    if not is_covariance(noise):
+    if isinstance(noise, Covariances):
+        given = "X_err holds covariances", "one standard error per cell"
+    elif not isinstance(noise, ErrorBars) and is_covariance(noise):
+        given = "noise is a covariance", "one noise scale per feature"
+    else:
         return
     values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if not np.any(np.isnan(values)):
         return
     raise ValueError(
-        "X has missing values and noise is a covariance. What is certified for "
-        "complete rows need not hold where one of two correlated features is missing. "
-        "Give one noise scale per feature, or complete the rows before this pipeline."
+        f"X has missing values and {given[0]}. What is certified for complete rows "
+        "need not hold where one of two correlated features is missing. Give "
+        f"{given[1]}, or complete the rows before this pipeline."
     )

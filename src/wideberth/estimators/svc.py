@@ -27,18 +27,20 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
         ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+
 
-    the hinge loss under the worst perturbation of every sample within radius ρ_i. With
-    `radius=0` it is the linear SVM: `SVC(kernel="linear")` as it stands, and
-    `LinearSVC(loss="hinge")` with `intercept_penalty=1`.
+    the hinge loss under the worst perturbation of every sample within radius ρ_i. Error
+    bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
+    of its own. With `radius=0` it is the linear SVM: `SVC(kernel="linear")` as it
+    stands, and `LinearSVC(loss="hinge")` with `intercept_penalty=1`.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the losses; smaller values regularise more.
-    radius : float or dict, default=0.0
-        How far a sample may be off, in units of `noise`: one number, or one per class
-        label, where every class needs one. Radii that differ from sample to sample are
-        given to `fit`.
+    radius : float or dict, default=None
+        How far a sample may be off, in units of `noise`, or in standard errors where
+        `fit` is given `X_err`: one number, or one per class label, where every class
+        needs one. None is 1 with `X_err` and 0 without. Radii that differ from sample
+        to sample are given to `fit`.
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
             (n_features, n_features), Series, dict, frame or Correlated, default="l2"
         Shape of the noise: a Euclidean ball; a box, every feature off by up to ρ; a
@@ -47,7 +49,11 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         as a factor besides. "linf" and "l1" need the extra `conic`. A pandas Series, a
         dict or a frame is aligned with the columns of X by name. Scales are in
         units of the X that this estimator sees: behind a scaler use
-        `make_robust_pipeline`, which takes them in the units of the raw data.
+        `make_robust_pipeline`, which takes them in the units of the raw data. Beside
+        `X_err` it stays at its default.
+    error_shape : {"ellipsoid", "box"}, default="ellipsoid"
+        Whether `X_err` holds standard errors, any of whose combinations of the same
+        total size may occur, or tolerances that all cells may reach at once.
     fit_intercept : bool, default=True
         Whether to fit an intercept. It carries no noise.
     intercept_penalty : float, default=0.0
@@ -106,9 +112,12 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         For each binary problem the shares of samples proven irrelevant ("removed") and
         proven at full weight ("saturated"), the "trace" of its certified points, and
         whether it "converged", as `wideberth.Solution` defines it.
-    noise_ : str, array or Correlated
+    noise_ : str, array, Correlated or None
         The shape trained against, in units of the X that `fit` saw and in the order of
-        its features.
+        its features; None where `X_err` gave every sample its own.
+    error_shape_ : str or None
+        How `X_err` was read in training; None without. A model trained with `X_err`
+        asks for that of the samples it is to judge.
     radius_ : float, dict or None
         The radius trained with, one number or one per class label; None where every
         sample had its own. `robust_score` and `worst_case` go by it.
@@ -139,9 +148,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     def __init__(
         self,
         C=1.0,
-        radius=0.0,
+        radius=None,
         *,
         noise="l2",
+        error_shape="ellipsoid",
         fit_intercept=True,
         intercept_penalty=0.0,
         class_weight=None,
@@ -158,6 +168,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.C = C
         self.radius = radius
         self.noise = noise
+        self.error_shape = error_shape
         self.fit_intercept = fit_intercept
         self.intercept_penalty = intercept_penalty
         self.class_weight = class_weight
@@ -171,7 +182,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None, radius=None):
+    def fit(self, X, y=None, sample_weight=None, radius=None, X_err=None):
         """Train on labelled samples.
 
         Parameters
@@ -187,16 +198,26 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             Factors on C. A sample of weight 0 might as well be absent.
         radius : float or array of shape (n_samples,), optional
             How far each sample may be off; takes the place of the parameter `radius`.
+        X_err : array or CSR matrix of shape (n_samples, n_features), frame, array of \
+                shape (n_samples, n_features, n_features) or pair, optional
+            Error bars: how far every cell of X may be off, in its units, and 0 where it
+            is exact. Frames are aligned with the columns of X by name. A covariance for
+            every sample has three dimensions. With error_shape="box" a pair (down, up)
+            of magnitudes states lopsided tolerances. Cells without an error:
+            `wideberth.fill_errors`. For data in memory, with `noise` left at its
+            default. The searches of scikit-learn slice arrays and frames for their
+            folds, but no pairs; `RobustLinearSVCCV` slices all of them.
 
         Returns
         -------
         self
         """
-        return self._fit_or_stay(X, y, sample_weight, radius)
+        return self._fit_or_stay(X, y, sample_weight, radius, X_err)
 
     @with_callbacks
-    def _fit(self, X, y, sample_weight, radius) -> list[Warning]:
-        notes = fit_one_vs_rest(self, training_data(self, X, y, sample_weight, radius))
+    def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
+        data = training_data(self, X, y, sample_weight, radius, X_err)
+        notes = fit_one_vs_rest(self, data)
         for name, value in vars(self).items() if dispatched(X) else ():
             fitted = name.endswith("_") and isinstance(value, np.ndarray)
             if fitted and value.dtype.kind in "biuf":

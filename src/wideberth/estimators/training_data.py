@@ -16,20 +16,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth.data.chunks import Classes
-from wideberth.data.opening import is_scaled, names_values, open_data
+from wideberth.data.opening import (
+    is_scaled,
+    names_values,
+    open_data,
+    refuse_errors_elsewhere,
+)
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     per_class,
     radii_of,
     remembered_radius,
+    stated_noise,
 )
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like, namespace
+from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.labels import refuse_mixture, uniform
 from wideberth.problem.validation import (
     as_array,
     check_number,
     check_per_sample,
+    radius_or_default,
     refuse_chunks,
     refuse_text,
 )
@@ -38,26 +46,51 @@ from wideberth.solve import solve
 from wideberth.solvers.chunked import solve_source
 
 
-def training_data(model, X, y, sample_weight, radius) -> InMemory | InChunks:
+def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChunks:
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
-    if not is_foreign(X) and is_scaled(X, y):
+    if X_err is None and not is_foreign(X) and is_scaled(X, y):
+        model.error_shape_ = None
         return InChunks(model, X, y, sample_weight, radius)
-    X, y = read_data(model, X, y, stay=dispatched(X))
-    return InMemory(X, y, sample_weight, _radius_to_train_with(model, radius))
+    X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
+    radius = _radius_to_train_with(model, radius, bars is not None)
+    return InMemory(X, y, sample_weight, radius, bars)
+
+
+def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
+    """`read_data`, and the sets that X_err gives, if any; X is in the middle of each.
+
+    The model notes how error bars are read, as `error_shape_`.
+    """
+    if X_err is not None:
+        refuse_errors_elsewhere(X_err, X, is_scaled(X, y))
+    X, y = read_data(model, X, y, stay)
+    model.error_shape_ = None if X_err is None else model.error_shape
+    bars = None
+    if X_err is not None:
+        X, bars = model._measured(X, X_err)
+    return X, y, bars
 
 
 class InMemory:
     """Rows of NumPy, SciPy or, where they are to stay there, another array library.
 
     `labels` are those that occur, `totals` their weights, `numbers` the place of each
-    sample's label among them; `radius` is None where a search is given none.
+    sample's label among them; `radius` is None where a search is given none; `bars` are
+    the sets of the samples where they have error bars.
     """
 
     in_memory = True
 
-    def __init__(self, X, y: np.ndarray, sample_weight=None, radius=None):
+    def __init__(
+        self,
+        X,
+        y: np.ndarray,
+        sample_weight=None,
+        radius=None,
+        bars: ErrorBars | None = None,
+    ):
         given = 1.0 if sample_weight is None else sample_weight
-        self.X, self.y = X, y
+        self.X, self.y, self.bars = X, y, bars
         self.weights = check_per_sample(given, len(y), "sample_weight")
         self.labels, self.numbers = np.unique(y, return_inverse=True)
         self.totals = np.bincount(self.numbers, self.weights)
@@ -68,7 +101,8 @@ class InMemory:
         """The samples `rows` alone."""
         radius = self.radius[rows] if np.ndim(self.radius) > 0 else self.radius
         X = _safe_indexing(self.X, rows)
-        return InMemory(X, self.y[rows], self.weights[rows], radius)
+        bars = None if self.bars is None else self.bars.take(rows)
+        return InMemory(X, self.y[rows], self.weights[rows], radius, bars)
 
     @property
     def radii(self) -> np.ndarray | None:
@@ -98,7 +132,7 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
     """
     problems = OneVsRest.of(data, model.class_weight)
     intercept = model.intercept_penalty if model.fit_intercept else None
-    options = {"C": model.C, "noise": model.noise_, "intercept": intercept}
+    options = {"C": model.C, "noise": stated_noise(model), "intercept": intercept}
     return [
         Problem.from_data(data.X, **problems.stated(data, k), **options)
         for k in problems.positives
@@ -108,11 +142,11 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
 class InChunks:
     """Rows that are read in chunks, wherever they live; see `wideberth.data`."""
 
-    in_memory = False
+    in_memory, bars = False, None
 
     def __init__(self, model, X, y, sample_weight, radius):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
-        self.radius = _radius_to_train_with(model, radius)
+        self.radius = _radius_to_train_with(model, radius, measured=False)
         self.verbose = bool(model.verbose)
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
@@ -155,15 +189,19 @@ def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:
     return np.array(labels), np.array([totals[label] for label in labels])
 
 
-def _radius_to_train_with(model, radius):
-    """The one given to `fit`, or the parameter, which is never one per sample."""
+def _radius_to_train_with(model, radius, measured: bool):
+    """The one given to `fit`, or the parameter, which is never one per sample.
+
+    Where neither is given it is the default, which depends on whether there are error
+    bars.
+    """
     if radius is None and np.ndim(model.radius) > 0:
         raise ValueError(
             f"radius has shape {np.shape(model.radius)}; as a parameter it must be one "
             "number or a dict of class label to number. Give one radius per sample to "
             "fit: fit(X, y, radius=...)."
         )
-    return model.radius if radius is None else radius
+    return radius_or_default(model.radius if radius is None else radius, measured)
 
 
 def dispatched(X) -> bool:

@@ -133,6 +133,10 @@ class ErrorBars(ABC):
     def joined(self, other: ErrorBars) -> ErrorBars:
         """These sets, and then those."""
 
+    @abstractmethod
+    def carried(self, linear: sp.csr_array) -> ErrorBars:
+        """The sets AU_i for a linear map A, with r_i(Aᵀw)."""
+
     @property
     @abstractmethod
     def largest(self) -> float:
@@ -290,6 +294,12 @@ class Ellipsoids(_PerCell, SmoothBars):
     def scaled(self, factor):
         return Ellipsoids(_as_table(self.table.X * (factor * factor)))
 
+    def carried(self, linear):
+        if _keeps_apart(linear):
+            return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
+        A = linear.toarray()
+        return Covariances((A * self.block(slice(None))[:, None, :]) @ A.T)
+
     @property
     def largest(self):
         return float(np.sqrt(self._maxima.max(initial=0.0)))
@@ -349,6 +359,16 @@ class Boxes(_PerCell):
 
     def scaled(self, factor):
         return Boxes(_as_table(self.table.X * factor))
+
+    def carried(self, linear):
+        if not _keeps_apart(linear):
+            raise ValueError(
+                "X_err holds boxes (error_shape='box'), and a step before the "
+                "classifier mixes features, which makes no box of a box. Use steps "
+                "that keep features apart, such as scalers, or "
+                "error_shape='ellipsoid'."
+            )
+        return Boxes(_as_table(self.table.X @ abs(linear).T))
 
     @property
     def largest(self):
@@ -433,6 +453,10 @@ class Covariances(SmoothBars):
 
     def scaled(self, factor):
         return Covariances(self.matrices * (factor * factor), self.passes)
+
+    def carried(self, linear):
+        A = linear.toarray()
+        return Covariances(A @ self.matrices @ A.T)
 
     def joined(self, other):
         return Covariances(np.concatenate((self.matrices, other.matrices)), self.passes)
@@ -584,6 +608,12 @@ def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
             break
         least = size
     return best
+
+
+def _keeps_apart(linear: sp.csr_array) -> bool:
+    """Whether no feature reaches two outputs of a linear map."""
+    reached = sp.csr_array(linear).astype(bool).sum(axis=0)
+    return int(reached.max(initial=0)) <= 1
 
 
 def _as_table(X, passes: Passes | None = None) -> Rows:

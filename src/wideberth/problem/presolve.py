@@ -48,8 +48,8 @@ from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import DenseRows, as_rows
 from wideberth.problem.validation import (
-    DEFAULT_RADII,
     measured_data,
+    radius_or_default,
     read_intercept,
 )
 
@@ -210,8 +210,7 @@ def build_problem(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     plain = isinstance(noise, str) and X_err is None
     names, options = None if plain else feature_names(X), options | {"y": y}
-    if radius is None:
-        radius = DEFAULT_RADII[X_err is not None]
+    radius = radius_or_default(radius, X_err is not None)
     options |= {"radius": radius, "intercept": intercept}
     X, size = measured_data(X)
     if X_err is not None:

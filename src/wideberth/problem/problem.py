@@ -46,11 +46,11 @@ from wideberth.problem.rounding import (
 )
 from wideberth.problem.rows import Rows, as_rows, gamma
 from wideberth.problem.validation import (
-    DEFAULT_RADII,
     check_data,
     check_number,
     check_per_sample,
     check_vector,
+    radius_or_default,
 )
 
 
@@ -142,7 +142,7 @@ class Problem:
             X,
             y,
             C=C,
-            radius=DEFAULT_RADII[X_err is not None] if radius is None else radius,
+            radius=radius_or_default(radius, X_err is not None),
             noise=shape,
             sample_weight=sample_weight,
             intercept=intercept,

@@ -29,30 +29,48 @@ def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, Err
 
     `names` are those of the features, where X has any; frames are used by name.
     """
-    passes = Passes(X.shape[0])
+    off, bars = read_bars(X_err, error_shape, X.shape, names)
+    if off is not None:
+        X = (X.toarray() if sp.issparse(X) else X) + off
+    return X, bars
+
+
+def read_bars(X_err, error_shape: str, shape, names=None):
+    """How far the middles of lopsided boxes are off, else None; and the sets.
+
+    `shape` is that of X. Sets that have been read before are taken as they are.
+    """
+    if isinstance(X_err, ErrorBars):
+        if (X_err.n, X_err.d) != tuple(shape):
+            raise ValueError(
+                f"X_err holds {X_err.n} sets of {X_err.d} features; X has shape "
+                f"{tuple(shape)}."
+            )
+        return None, X_err
+    check_error_shape(error_shape)
+    passes = Passes(shape[0])
     if isinstance(X_err, tuple | list) and len(X_err) == 2 and np.ndim(X_err[0]) == 2:
         if error_shape != "box":
             raise ValueError(
                 "X_err is a pair (down, up), which is for error_shape='box'; an "
                 "ellipsoid has one standard error for each cell."
             )
-        down, up = (_table(part, X, names) for part in X_err)
+        down, up = (_table(part, shape, names) for part in X_err)
         down, up = (p.toarray() if sp.issparse(p) else p for p in (down, up))
-        X = X.toarray() if sp.issparse(X) else X
-        moved = X + 0.5 * (up.astype(np.float64) - down)
-        return moved, Boxes.of(0.5 * down + 0.5 * up, passes)
+        off = 0.5 * (up.astype(np.float64) - down)
+        return off, Boxes.of(0.5 * down + 0.5 * up, passes)
     if not sp.issparse(X_err) and np.ndim(X_err) == 3:
         if error_shape != "ellipsoid":
             raise ValueError(
                 f"X_err has shape {np.shape(X_err)}, a covariance per sample, which is "
                 "for error_shape='ellipsoid'."
             )
-        return X, Covariances(_covariances(X_err, X.shape), passes)
-    table = _table(X_err, X, names)
-    return X, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
+        return None, Covariances(_covariances(X_err, shape), passes)
+    table = _table(X_err, shape, names)
+    return None, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
 
 
-def _table(X_err, X, names):
+def _table(X_err, shape, names):
     """Errors of all cells, dense or CSR, finite and not negative."""
     own = feature_names(X_err)
     order = None if own is None or names is None else matched(own, names, "X_err")
@@ -65,10 +83,10 @@ def _table(X_err, X, names):
         table = values = float_array(X_err, "X_err")
         if order is not None:
             table = values = values[:, order]
-    if table.ndim != 2 or table.shape != X.shape:
+    if table.ndim != 2 or table.shape != tuple(shape):
         raise ValueError(
             f"X_err has shape {table.shape}; it must have one error for every cell of "
-            f"X, {X.shape}."
+            f"X, {tuple(shape)}."
         )
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():

@@ -20,9 +20,6 @@ _LARGEST = sys.float_info.max
 
 # -- arrays of numbers ---------------------------------------------------------------
 
-#: The radius where none is given: without error bars 0, beside them one of them.
-DEFAULT_RADII = 0.0, 1.0
-
 
 def refuse_masked(values, name: str) -> None:
     """Refuse arrays with masked entries: NumPy would use what lies under the mask."""
@@ -284,6 +281,13 @@ def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
     return ValueError(
         f"{name}={short(value)} is not a number{many}; it must be finite and ≥ 0.{why}"
     )
+
+
+def radius_or_default(radius, measured: bool):
+    """The radius, or where none is given 0; 1, a standard error, beside error bars."""
+    if radius is not None:
+        return radius
+    return 1.0 if measured else 0.0
 
 
 def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarray:

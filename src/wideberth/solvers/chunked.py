@@ -17,7 +17,11 @@ from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
-from wideberth.problem.validation import DEFAULT_RADII, check_number, read_intercept
+from wideberth.problem.validation import (
+    check_number,
+    radius_or_default,
+    read_intercept,
+)
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
@@ -36,8 +40,7 @@ def solve_data(
         error_shape = None
     else:
         X, columns = beside_errors(X, X_err)
-    if radius is None:
-        radius = DEFAULT_RADII[X_err is not None]
+    radius = radius_or_default(radius, X_err is not None)
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
         radius = check_number(radius, "radius")
