@@ -43,8 +43,14 @@ def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, Err
                 f"X_err has shape {np.shape(X_err)}, a covariance per sample, which is "
                 "for error_shape='ellipsoid'."
             )
-        return X, Covariances(_covariances(X_err, X.shape), passes)
+        return X, Covariances.of(_covariances(X_err, X.shape), passes)
     table = _table(X_err, X, names)
+    largest = table.max() if table.size else 0.0
+    if error_shape != "box" and not np.isfinite(np.square(np.float64(largest))):
+        raise ValueError(
+            f"X_err reaches {largest:.3g}, whose square is out of the range of "
+            "float64; scale X and X_err down, or drop that cell."
+        )
     return X, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
 
 
@@ -102,7 +108,7 @@ def _covariances(X_err, shape) -> np.ndarray:
             f"matrix per sample: ({n}, {d}, {d})."
         )
     matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
-    values, vectors = np.linalg.eigh(matrices)
+    values = np.linalg.eigvalsh(matrices)
     wrong = values[:, 0] < -_INDEFINITE * np.maximum(values[:, -1], 0.0)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
@@ -110,10 +116,6 @@ def _covariances(X_err, shape) -> np.ndarray:
             f"X_err at row {k} has the eigenvalue {values[k, 0]:.3g}; a covariance "
             "has none below 0."
         )
-    below = values[:, 0] < 0
-    if below.any():
-        part = vectors[below] * np.maximum(values[below], 0.0)[:, None, :]
-        matrices[below] = part @ vectors[below].transpose(0, 2, 1)
     return matrices
 
 
