@@ -23,7 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY, power_of_two
+from wideberth.problem.limits import (
+    EPS,
+    LITTLE,
+    MOST_STEPS,
+    TINY,
+    power_of_two,
+)
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
@@ -33,6 +39,9 @@ _ENOUGH = 1e-3
 #: Relative decrease of ‖v‖² below which steps to w(α) end: a choice. At kinks they
 #: creep; 1e-3 leaves relative gaps of 1e-4 there, and 1e-6 still 1e-7.
 _STALLED = 1e-9
+#: How many times as many steps are taken, at most, while all of them read no more
+#: entries than so many: a choice, some ten milliseconds.
+_MORE_STEPS, _SPARE_ENTRIES = 10, 1 << 22
 #: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
 #: that leaves δ_i where it is but for a w that the set hardly sees.
 _LEAST_SIZE = 1e-10
@@ -90,8 +99,13 @@ class ErrorBars(ABC):
 
     @staticmethod
     @abstractmethod
-    def closest(pushes: Pushes, d: np.ndarray, near: np.ndarray | None) -> np.ndarray:
-        """About the shortest v = d − Σa_iδ_i; `near` is a guess of it."""
+    def closest(
+        pushes: Pushes, d: np.ndarray, near: np.ndarray | None, rough: bool = False
+    ) -> np.ndarray:
+        """About the shortest v = d − Σa_iδ_i; `near` is a guess of it.
+
+        `rough` where the next α will ask anew.
+        """
 
     @staticmethod
     @abstractmethod
@@ -141,9 +155,9 @@ class SmoothBars(ErrorBars):
     """Sets with r_i(w) = √(wᵀS_iw)."""
 
     @staticmethod
-    def closest(pushes, d, near):
+    def closest(pushes, d, near, rough=False):
         """By descent."""
-        return _descended(pushes, d, near)
+        return _descended(pushes, d, near, _ENOUGH if rough else _STALLED)
 
     @staticmethod
     def gauge(pushes, d):
@@ -330,7 +344,7 @@ class Boxes(_PerCell):
         return self.table.X @ cp.abs(w)
 
     @staticmethod
-    def closest(pushes, d, near):
+    def closest(pushes, d, near, rough=False):
         """A soft threshold of d."""
         t = sum(bars.table.combine(a) for bars, a in pushes.parts)
         return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
@@ -574,7 +588,7 @@ def _squares(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
+def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarray:
     """About the shortest v = d − Σa_iδ_i under smooth sets (see `measured.py`).
 
     With the gradients at `near`, where those fit it; else by a descent.
@@ -588,7 +602,9 @@ def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
         off = best - w
         if float(off @ off) <= _ENOUGH**2 * least:
             return best
-    for _ in range(MOST_STEPS):
+    entries = sum(a.size for _, a in pushes.parts) * d.size
+    steps = min(_SPARE_ENTRIES // max(entries, 1), _MORE_STEPS * MOST_STEPS)
+    for _ in range(max(steps, MOST_STEPS)):
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
         both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]
@@ -596,7 +612,7 @@ def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
         size, sizes = float(v @ v), ahead
         if size < least:
             best = v
-        if not size < (1 - _STALLED) * least:
+        if not size < (1 - stalled) * least:
             break
         least = size
     return best

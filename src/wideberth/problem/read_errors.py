@@ -14,6 +14,8 @@ SHAPES = ("ellipsoid", "box")
 #: Most negative eigenvalue of a covariance, relative to its largest, that counts as
 #: rounding: a choice; posteriors computed in float64 are off by less.
 _INDEFINITE = 1e-8
+#: Largest number whose square is within float64.
+_SQUARED = float(np.sqrt(np.finfo(np.float64).max))
 
 
 def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, ErrorBars]:
@@ -45,8 +47,8 @@ def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, Err
             )
         return X, Covariances.of(_covariances(X_err, X.shape), passes)
     table = _table(X_err, X, names)
-    largest = table.max() if table.size else 0.0
-    if error_shape != "box" and not np.isfinite(np.square(np.float64(largest))):
+    largest = float(table.max()) if table.size else 0.0
+    if error_shape != "box" and largest > _SQUARED:
         raise ValueError(
             f"X_err reaches {largest:.3g}, whose square is out of the range of "
             "float64; scale X and X_err down, or drop that cell."
@@ -148,7 +150,11 @@ def fill_errors(X_err, rule, X=None):
                 "and no median; fill it by another rule."
             )
         filled = np.broadcast_to(np.nanmedian(errors, axis=0), errors.shape)
-    elif not isinstance(rule, int | float) or not 0 <= rule < np.inf:
+    elif (
+        isinstance(rule, bool)
+        or not isinstance(rule, int | float)
+        or not 0 <= rule < np.inf
+    ):
         raise ValueError(
             f"rule={short(rule)} is not known; choose 'exact', 'median' or a share of "
             "the value such as 0.05."
@@ -157,6 +163,11 @@ def fill_errors(X_err, rule, X=None):
         raise ValueError(f"rule={rule} is a share of the value, which takes X.")
     else:
         filled = rule * np.abs(float_array(X, "X"))
+        if filled.shape != errors.shape:
+            raise ValueError(
+                f"X has shape {filled.shape}; it must have a value for every cell of "
+                f"X_err, {errors.shape}."
+            )
     whole = np.where(missing, filled, errors)
     if hasattr(X_err, "columns") and hasattr(X_err, "index"):
         return type(X_err)(whole, columns=X_err.columns, index=X_err.index)
