@@ -41,7 +41,7 @@ _ENOUGH = 1e-3
 _STALLED = 1e-9
 #: How many times as many steps are taken, at most, while all of them read no more
 #: entries than so many: a choice, some ten milliseconds.
-_MORE_STEPS, _SPARE_ENTRIES = 10, 1 << 22
+_MORE_STEPS, _SPARE_ENTRIES = 4, 1 << 22
 #: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
 #: that leaves δ_i where it is but for a w that the set hardly sees.
 _LEAST_SIZE = 1e-10
@@ -157,7 +157,9 @@ class SmoothBars(ErrorBars):
     @staticmethod
     def closest(pushes, d, near, rough=False):
         """By descent."""
-        return _descended(pushes, d, near, _ENOUGH if rough else _STALLED)
+        known = near is not None and bool(near.any())
+        stalled = _STALLED if known and not rough else _ENOUGH
+        return _descended(pushes, d, near if known else None, stalled)
 
     @staticmethod
     def gauge(pushes, d):
@@ -593,10 +595,9 @@ def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarra
 
     With the gradients at `near`, where those fit it; else by a descent.
     """
-    known = near is not None and bool(near.any())
-    w, best, least = near if known else d, d, np.inf
+    w, best, least = d if near is None else near, d, np.inf
     sizes = pushes.sizes(w)
-    if known:
+    if near is not None:
         best = d - pushes.pull(w, sizes)
         least = float(best @ best)
         off = best - w
