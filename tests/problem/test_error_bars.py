@@ -321,6 +321,27 @@ def test_values_are_within_their_bounds_of_those_of_many_digits(k):
         assert all(g <= e for g, e in zip(gaps, np.broadcast_to(off, 10), strict=True))
 
 
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_a_pull_is_off_by_no_more_than_its_bound(form):
+    problem = make_measured(1, n=300, d=5, form=form, spread="decades", size=1e3)
+    rng, bars = np.random.default_rng(1), problem.noise
+    w, a = rng.normal(size=5), rng.exponential(size=300)
+    sizes = bars.supports(w)
+    long = [x.astype(np.longdouble) for x in (w, a, sizes)]
+    if form == "covariance":
+        roots = bars.roots.astype(np.longdouble)
+        parts = (roots * long[0][None, :, None]).sum(axis=1)
+        images = (roots * parts[:, None, :]).sum(axis=2)
+    else:
+        images = bars.table.X.astype(np.longdouble) * long[0]
+    factors = long[1] / long[2]
+    if form == "box":
+        images, factors = bars.table.X.astype(np.longdouble) * np.sign(w), long[1]
+    exact = (factors[:, None] * images).sum(axis=0)
+    off = np.linalg.norm((bars.pull(a, w, sizes) - exact).astype(np.float64))
+    assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz())
+
+
 def test_covariances_keep_their_digits_next_to_their_null_space():
     rng = np.random.default_rng(0)
     u = rng.normal(size=4)
@@ -368,6 +389,7 @@ def test_folded_samples_leave_all_values_as_they_are(k, intercept):
 def test_a_fold_reaches_as_far_as_its_samples():
     problem = make_measured(2, spread="decades", radii="random")
     chosen = np.arange(problem.n) % 2 == 0
+    chosen[np.argmax(problem.sample_noise.largest)] = True
     fold = fold_samples(problem, chosen)
     assert fold.largest_radius == problem.sample_noise.largest[chosen].max()
     rest = Reduction.of(problem).shrink(

@@ -455,8 +455,9 @@ class Covariances(SmoothBars):
         return Covariances(self.matrices * square, self.roots * factor, self.passes)
 
     def joined(self, other):
-        pairs = ((self.matrices, other.matrices), (self.roots, other.roots))
-        return Covariances(*(np.concatenate(pair) for pair in pairs), self.passes)
+        matrices = np.concatenate((self.matrices, other.matrices))
+        roots = np.concatenate((self.roots, other.roots))
+        return Covariances(matrices, roots, self.passes)
 
     @property
     def largest(self):
