@@ -19,6 +19,8 @@ the optimum is then on their boundary, and a region too small by a little is cau
 One problem in four is also carried to a neighbouring C or radius, and what is decided
 there before anything is solved is held against the solution there (sequential screening).
 One in four is also read in chunks, and what is decided of its rows is held against it.
+
+Problems whose samples have sets of their own (error bars) have a table of theirs.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from measured import random_measured
 from problems import (
     EXTREME_PENALTIES,
     INTERCEPTS,
@@ -70,16 +74,14 @@ class Reference:
             self._solve() if solved is None else (solved.w, solved.b, solved.alpha)
         )
         self.w, self.b, self.alpha = w, b, alpha
-        self.point, dual = problem.at(w, b), problem.dual_at(alpha)
+        self.point, dual = problem.at(w, b), problem.dual_at(alpha, near=w)
         certificate = problem.certificate(self.point, dual)
         self.gap = max(certificate.gap, 0.0) + certificate.rounding
         self.relative_gap = self.gap / max(certificate.primal, 1e-300)
         self.margins = 1 - self.point.slack
         #: How far the optimum may be, in the coordinates (w, √λ_b b).
         self.distance = np.sqrt(2 * self.gap)
-        reach = problem.rows.norms() + problem.radii * problem.noise.lipschitz(
-            problem.rows.d
-        )
+        reach = problem.rows.norms() + problem.sample_noise.lipschitz(problem.rows.d)
         if problem.intercept:
             reach = np.hypot(reach, problem.intercept**-0.5)
         self.error = self.distance * reach
@@ -92,11 +94,13 @@ class Reference:
     @property
     def exact(self) -> bool:
         """Whether it is close enough to the optimum to judge by."""
+        if not self.problem.shared:
+            return self.relative_gap <= 1e-9
         return self.relative_gap <= (1e-11 if self.problem.noise.smooth else 1e-8)
 
     def _solve(self):
         problem = self.problem
-        if not problem.noise.smooth:
+        if problem.shared and not problem.noise.smooth:
             try:
                 found = solve_conic(problem)
             except RuntimeError:  # then this problem is not judged: see `exact`
@@ -157,13 +161,24 @@ class Reference:
 
 def parameters(problem: Problem) -> dict:
     """The arguments of `solve` that state a problem, but for X and y."""
+    noise = problem.noise
     return {
         "sample_weight": problem.weights,
         "radius": problem.radii,
-        "noise": problem.noise,
+        **({"noise": noise} if problem.shared else error_bars(noise)),
         "fit_intercept": problem.intercept is not None,
         "intercept_penalty": problem.intercept or 0.0,
     }
+
+
+def error_bars(bars) -> dict:
+    """The arguments of `solve` that state sets per sample."""
+    if bars.name == "covariance":
+        return {"X_err": bars.matrices}
+    table = bars.table.X
+    if bars.name == "box":
+        return {"X_err": table, "error_shape": "box"}
+    return {"X_err": table.sqrt() if sp.issparse(table) else np.sqrt(table)}
 
 
 def iterates(reference: Reference, rng):
@@ -181,12 +196,14 @@ def iterates(reference: Reference, rng):
         alpha = reference.alpha + level * problem.weights * rng.normal(size=problem.n)
         dual = problem.dual_at(alpha)
         yield problem.at(w), dual
+        if not problem.shared:  # w(α) has no closed form, and may start from w
+            yield problem.at(w), problem.dual_at(alpha, near=w)
         yield problem.at(dual.w, dual.b if problem.intercept else None), dual
         if level == 0:
             return
         yield reference.point, problem.dual_at(moved_at_margin(reference, level, rng))
         if problem.intercept is not None:
-            optimal = problem.dual_at(reference.alpha)
+            optimal = problem.dual_at(reference.alpha, near=reference.w)
             yield problem.at(reference.w, b + level * spread * rng.normal()), optimal
 
 
@@ -229,7 +246,8 @@ def examine(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
 def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
     """Carry the solution of one problem to a neighbour, and screen there."""
     problem = reference.problem
-    last = Outcome(reference.point, problem.dual_at(reference.alpha))
+    dual = problem.dual_at(reference.alpha, near=reference.w)
+    last = Outcome(reference.point, dual)
     ratio, factor = [(1.02, 1.0), (1.3, 1.0), (0.9, 1.0), (1.0, 1.05)][rng.integers(4)]
     there = problem.with_radii(factor * problem.radii)
     there = there.with_weights(ratio * problem.weights)
@@ -246,7 +264,7 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
 def examine_chunks(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
     """Read a problem in chunks, and judge what is decided of its rows."""
     problem = reference.problem
-    if not (problem.noise.smooth and reference.exact):
+    if not (problem.shared and problem.noise.smooth and reference.exact):
         return {}
     options = parameters(problem)
     size = -(-problem.n // 3)
@@ -323,6 +341,20 @@ def examine_seeds(seeds: range) -> dict[tuple[str, str], Counter]:
     return total
 
 
+def examine_measured(seeds: range) -> dict[tuple[str, str], Counter]:
+    """Examine a batch of random problems with a set per sample."""
+    total: dict[tuple[str, str], Counter] = {}
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 13])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NullModelWarning)
+            reference = Reference(random_measured(seed, rng))
+            merge(total, examine(reference, rng))
+            if rng.integers(4) == 0 and reference.exact:
+                merge(total, examine_carried(reference, rng))
+    return total
+
+
 def examine_paper(configuration) -> dict[tuple[str, str], Counter]:
     """Examine one of the paper's configurations."""
     name, C, radius = configuration
@@ -377,24 +409,12 @@ def main() -> int:
     """Run the campaign; exit code 1 if anything is wrong or nothing was decided."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=int, default=15_000)
+    parser.add_argument("--measured", type=int, default=5_000)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    started, total = time.perf_counter(), {}
-    batch = 100
-    batches = [
-        range(k, min(k + batch, options.problems))
-        for k in range(0, options.problems, batch)
-    ]
     with ProcessPoolExecutor(options.jobs) as pool:
-        for k, part in enumerate(pool.map(examine_seeds, batches), 1):
-            merge(total, part)
-            elapsed = time.perf_counter() - started
-            print(
-                f"\r{k * batch:,} problems, {elapsed:.0f} s, about "
-                f"{elapsed / k * (len(batches) - k):.0f} s left ",
-                end="",
-                file=sys.stderr,
-            )
+        total = sweep(pool, examine_seeds, options.problems)
+        measured = sweep(pool, examine_measured, options.measured)
         paper, audit = {}, {}
         for part in pool.map(examine_paper, list(configurations())):
             merge(paper, part)
@@ -405,20 +425,37 @@ def main() -> int:
         "outside",
     ]  # fmt: skip
     report(f"{options.problems:,} random problems", total, columns)
+    report(f"{options.measured:,} with a set per sample", measured, columns)
     report("The paper's 32 configurations", paper, columns)
     audit_columns = [
         "decisions", "wrong removals", "wrong saturations", "configurations affected"
     ]  # fmt: skip
     report("Algorithm 1 of the paper, by the same harness", audit, audit_columns)
-    return verdict(total, paper, audit)
+    return verdict((total, measured, paper), audit)
 
 
-def verdict(total, paper, audit) -> int:
+def sweep(pool, examine_batch, problems: int) -> dict[tuple[str, str], Counter]:
+    """Examine so many random problems, and say how far it is."""
+    started, total, batch = time.perf_counter(), {}, 100
+    batches = [range(k, min(k + batch, problems)) for k in range(0, problems, batch)]
+    for k, part in enumerate(pool.map(examine_batch, batches), 1):
+        merge(total, part)
+        elapsed = time.perf_counter() - started
+        print(
+            f"\r{k * batch:,} problems, {elapsed:.0f} s, about "
+            f"{elapsed / k * (len(batches) - k):.0f} s left ",
+            end="",
+            file=sys.stderr,
+        )
+    return total
+
+
+def verdict(parts, audit) -> int:
     """Say what was found."""
-    rules = [count for part in (total, paper) for count in part.values()]
+    rules = [count for part in parts for count in part.values()]
     kinds = ("wrong", "violated", "outside")
     wrong = sum(count[kind] for count in rules for kind in kinds)
-    idle = [key for part in (total, paper) for key, count in part.items()
+    idle = [key for part in parts for key, count in part.items()
             if key[0] in REGIONS and not count["decisions"]]  # fmt: skip
     found = sum(
         count["wrong removals"]

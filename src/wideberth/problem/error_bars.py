@@ -23,19 +23,33 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.limits import LITTLE, MOST_STEPS, TINY, power_of_two
+from wideberth.problem.limits import (
+    EPS,
+    LITTLE,
+    MOST_STEPS,
+    TINY,
+    power_of_two,
+)
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
-#: Number of steps to w(α) from a guess of it: a choice; on a kink one does, and far
-#: from w(α) a better guess is worth more than steps.
+#: Least number of steps to w(α) from a guess of it: a choice; far from w(α) a better
+#: guess is worth more than steps.
 _FEW_STEPS = 3
-#: Relative decrease of ‖v‖² below which steps to w(α) end, and relative distance from a
-#: guess within which it is taken: a choice; values are valid wherever steps end.
+#: Relative distance from a guess of w(α) within which it is taken: a choice; values are
+#: valid wherever steps end.
 _ENOUGH = 1e-3
-#: Least size that r_i(w) is taken for, relative to that of the set times ‖w‖: a choice
+#: Relative decrease of ‖v‖² below which steps to w(α) end: a choice. At kinks they
+#: creep; 1e-3 leaves relative gaps of 1e-4 there, and 1e-6 still 1e-7.
+_STALLED = 1e-9
+#: How many times as many steps are taken, at most, while all of them read no more
+#: entries than so many: a choice, some ten milliseconds.
+_MORE_STEPS, _SPARE_ENTRIES = 4, 1 << 22
+#: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
 #: that leaves δ_i where it is but for a w that the set hardly sees.
-_LEAST_SIZE = 1e-12
+_LEAST_SIZE = 1e-10
+#: Relative residual of a linear system that counts as solved: a choice.
+_SOLVED = 1e-12
 
 
 class ErrorBars(ABC):
@@ -88,8 +102,13 @@ class ErrorBars(ABC):
 
     @staticmethod
     @abstractmethod
-    def closest(pushes: Pushes, d: np.ndarray, near: np.ndarray | None) -> np.ndarray:
-        """About the shortest v = d − Σa_iδ_i; `near` is a guess of it."""
+    def closest(
+        pushes: Pushes, d: np.ndarray, near: np.ndarray | None, rough: bool = False
+    ) -> np.ndarray:
+        """About the shortest v = d − Σa_iδ_i; `near` is a guess of it.
+
+        `rough` where the next α will ask anew.
+        """
 
     @staticmethod
     @abstractmethod
@@ -147,9 +166,11 @@ class SmoothBars(ErrorBars):
     """Sets with r_i(w) = √(wᵀS_iw)."""
 
     @staticmethod
-    def closest(pushes, d, near):
+    def closest(pushes, d, near, rough=False):
         """By descent."""
-        return _descended(pushes, d, near)
+        known = near is not None and bool(near.any())
+        stalled = _STALLED if known and not rough else _ENOUGH
+        return _descended(pushes, d, near if known else None, stalled)
 
     @staticmethod
     def gauge(pushes, d):
@@ -259,7 +280,9 @@ class Ellipsoids(_PerCell, SmoothBars):
     def tangents(self, z, radii, w, rows):
         block = self.block(rows)
         reach = np.sqrt(block.max(axis=1, initial=0.0))
-        return _smooth_tangents(z, radii, block * w, w, reach)
+        sizes = np.sqrt(block @ (w * w))
+        off = np.zeros(len(sizes))
+        return _smooth_tangents(z, radii, block * w, sizes, reach, off)
 
     @classmethod
     def of(cls, errors, passes: Passes | None = None) -> Ellipsoids:
@@ -352,7 +375,7 @@ class Boxes(_PerCell):
         return self.table.X @ cp.abs(w)
 
     @staticmethod
-    def closest(pushes, d, near):
+    def closest(pushes, d, near, rough=False):
         """A soft threshold of d."""
         t = sum(bars.table.combine(a) for bars, a in pushes.parts)
         return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
@@ -377,19 +400,35 @@ class Boxes(_PerCell):
 
 @dataclass(frozen=True)
 class Covariances(SmoothBars):
-    """A positive semidefinite matrix for every sample."""
+    """A positive semidefinite matrix for every sample.
 
-    matrices: np.ndarray  # (n, d, d)
+    The sets are U_i = {F_iq : ‖q‖ ≤ 1} with S_i = F_iF_iᵀ up to rounding: r_i = ‖F_iᵀw‖
+    keeps its digits where w is next to the null space of S_i, and √(wᵀS_iw) would not.
+    """
+
+    matrices: np.ndarray  # S_i, (n, d, d)
+    roots: np.ndarray  # F_i, likewise
     passes: Passes | None = None
     name = "covariance"
 
+    @classmethod
+    def of(cls, matrices: np.ndarray, passes: Passes | None = None) -> Covariances:
+        """From symmetric matrices; eigenvalues within rounding of 0 count as 0."""
+        values, vectors = np.linalg.eigh(matrices)
+        least = matrices.shape[1] * EPS * values[:, -1:]
+        roots = np.sqrt(np.where(values > least, values, 0.0))
+        return cls(matrices, vectors * roots[:, None, :], passes)
+
     def conic(self, cp, w):
-        factors = self.factors(np.ones(self.n)).factors
-        return cp.hstack([cp.norm(factor.T @ w) for factor in factors])
+        return cp.hstack([cp.norm(root.T @ w) for root in self.roots])
 
     def tangents(self, z, radii, w, rows):
-        images = self.matrices[rows] @ w
-        return _smooth_tangents(z, radii, images, w, self._widths[rows])
+        roots, reach = self.roots[rows], self._widths[rows]
+        parts = w @ roots
+        off = self._off(w, reach)
+        return _smooth_tangents(
+            z, radii, _lifted(roots, parts), _norms(parts), reach, off
+        )
 
     @property
     def n(self) -> int:
@@ -401,65 +440,70 @@ class Covariances(SmoothBars):
         """Features."""
         return self.matrices.shape[1]
 
-    def _images(self, w):
-        """S_iw of every sample, one in a row."""
+    def _parts(self, w):
+        """F_iᵀw of every sample, one in a row."""
         if self.passes is not None:
             self.passes.add(self.n)
-        return self.matrices @ w
+        return w @ self.roots
 
     def supports(self, w):
-        return np.sqrt(np.maximum(self._images(w) @ w, 0.0))
+        return _norms(self._parts(w))
 
     def support_errors(self, w):
-        # wᵀS_iw is off by e = γ‖S_i‖‖w‖², its root by at most e/r_i and by √e.
-        e = gamma(2 * self.d + 8) * (self._widths * np.linalg.norm(w)) ** 2
-        return e / np.maximum(np.maximum(self.supports(w), np.sqrt(e)), TINY)
+        return self._off(w, self._widths)
+
+    def _off(self, w, widths):
+        return gamma(2 * self.d + 16) * float(np.linalg.norm(w)) * widths
 
     def lipschitz(self):
         return self._widths
 
     @cached_property
     def _widths(self) -> np.ndarray:
-        return np.sqrt(np.sqrt(np.square(self.matrices).sum(axis=(1, 2))))
+        return np.sqrt(np.square(self.roots).sum(axis=(1, 2)))
 
     def pull(self, a, w, sizes):
-        return _ratio(a, sizes) @ self._images(w)
+        parts = _ratio(a, sizes)[:, None] * self._parts(w)
+        return np.einsum("ijk,ik->j", self.roots, parts)
 
     @property
     def pull_rounding(self):
-        return gamma(self.n + 2 * self.d + 16)
+        return gamma(self.n + 4 * self.d + 16)
 
     def gradients(self, w, sizes, rows=slice(None)):
-        return (self.matrices[rows] @ w) * _ratio(1.0, sizes)[:, None]
+        roots = self.roots[rows]
+        return _lifted(roots, (w @ roots) * _ratio(1.0, sizes)[:, None])
 
     def factors(self, used):
-        values, vectors = np.linalg.eigh(self.matrices)
-        roots = np.sqrt(np.maximum(values, 0.0)) * used[:, None]
-        return _Matrices(vectors * roots[:, None, :])
+        return _Matrices(self.roots * used[:, None, None])
 
     def pressure(self, a, sizes):
         weights = _ratio(a, sizes)
         return (weights @ self.matrices.reshape(self.n, -1)).reshape(self.d, self.d)
 
     def curvature(self, a, w, sizes):
-        images = self._images(w) * np.sqrt(_ratio(a, sizes * sizes * sizes))[:, None]
+        images = _lifted(self.roots, self._parts(w))
+        images *= np.sqrt(_ratio(a, sizes * sizes * sizes))[:, None]
         return self.pressure(a, sizes) - images.T @ images
 
     def count_with(self, passes):
         object.__setattr__(self, "passes", passes)
 
     def take(self, J):
-        return Covariances(self.matrices[J], self.passes)
+        return Covariances(self.matrices[J], self.roots[J], self.passes)
 
     def scaled(self, factor):
-        return Covariances(self.matrices * (factor * factor), self.passes)
+        square = factor * factor
+        return Covariances(self.matrices * square, self.roots * factor, self.passes)
 
     def carried(self, linear):
         A = linear.toarray()
-        return Covariances(A @ self.matrices @ A.T)
+        return Covariances.of(A @ self.matrices @ A.T)
 
     def joined(self, other):
-        return Covariances(np.concatenate((self.matrices, other.matrices)), self.passes)
+        matrices = np.concatenate((self.matrices, other.matrices))
+        roots = np.concatenate((self.roots, other.roots))
+        return Covariances(matrices, roots, self.passes)
 
     @property
     def largest(self):
@@ -486,9 +530,9 @@ class Pushes:
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
         least = _LEAST_SIZE * float(np.linalg.norm(w))
         return [
-            (1 + gamma(2 * bars.d + 16)) * bars.supports(w)
+            (1 + gamma(2 * bars.d + 16))
+            * np.hypot(bars.supports(w), least * bars.lipschitz())
             + bars.support_errors(w)
-            + least * bars.lipschitz()
             for bars, _ in self.parts
         ]
 
@@ -518,7 +562,7 @@ class Pushes:
         except np.linalg.LinAlgError:
             return None
         off = np.linalg.norm(pressure @ w - d)
-        return w if off <= _LEAST_SIZE * np.linalg.norm(d) else None
+        return w if off <= _SOLVED * np.linalg.norm(d) else None
 
     def total(self, w: np.ndarray) -> float:
         """Σ a_i r_i(w)."""
@@ -563,40 +607,52 @@ def _gauged(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
     return min(lower, upper), upper
 
 
-def _smooth_tangents(z, radii, images, w, reach) -> Tangents:
+def _smooth_tangents(z, radii, images, sizes, reach, off) -> Tangents:
     """Those of r_i = √(wᵀS_iw), `images` S_iw, `reach` the largest r_i of unit w.
 
     Above, ψ_i lies below its tangent plane. Below, √ lies below its own:
-    r_i(w+u) ≤ r_i(w) + ⟨S_iw,u⟩/r_i(w) + uᵀS_iu/2r_i(w).
+    r_i(w+u) ≤ r_i(w) + ⟨S_iw,u⟩/r_i(w) + uᵀS_iu/2r_i(w), and for any s ≥ r_i(w) in its
+    place. `sizes` are r_i(w) up to `off`, F_iᵀw and S_iw up to that and its image.
     """
-    sizes = np.sqrt(np.maximum(images @ w, 0.0))
-    moves = images * _ratio(radii, sizes)[:, None]
+    above = sizes + off
+    moves = images * _ratio(radii, above)[:, None]
     slope = np.sqrt(_squares(z - moves))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        bend = np.where(reach > 0, 0.5 * radii * reach * (reach / sizes), 0.0)
+        bend = np.where(reach > 0, 0.5 * radii * reach * (reach / above), 0.0)
     bend = np.where(np.isnan(bend), np.inf, bend) * (1 + gamma(64))
-    return Tangents(radii * sizes, slope, slope, bend)
+    fall = slope + radii * reach * _ratio(off, above)
+    return Tangents(radii * sizes, slope, fall, bend)
+
+
+def _norms(rows: np.ndarray) -> np.ndarray:
+    return np.sqrt(_squares(rows))
+
+
+def _lifted(roots: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """F_ip_i, one in a row."""
+    return np.matmul(roots, parts[:, :, None])[:, :, 0]
 
 
 def _squares(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
+def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarray:
     """About the shortest v = d − Σa_iδ_i under smooth sets (see `measured.py`).
 
     With the gradients at `near`, where those fit it; else by a descent.
     """
-    known = near is not None and bool(near.any())
-    w, best, least = near if known else d, d, np.inf
+    w, best, least = d if near is None else near, d, np.inf
     sizes = pushes.sizes(w)
-    if known:
+    if near is not None:
         best = d - pushes.pull(w, sizes)
         least = float(best @ best)
         off = best - w
         if float(off @ off) <= _ENOUGH**2 * least:
             return best
-    for _ in range(_FEW_STEPS if known else MOST_STEPS):
+    entries = sum(a.size for _, a in pushes.parts) * d.size
+    steps = min(_SPARE_ENTRIES // max(entries, 1), _MORE_STEPS * MOST_STEPS)
+    for _ in range(max(steps, _FEW_STEPS if known else MOST_STEPS)):
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
         both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]
@@ -604,7 +660,7 @@ def _descended(pushes: Pushes, d: np.ndarray, near) -> np.ndarray:
         size, sizes = float(v @ v), ahead
         if size < least:
             best = v
-        if not size < (1 - _ENOUGH) * least:
+        if not size < (1 - stalled) * least:
             break
         least = size
     return best
@@ -651,10 +707,10 @@ class _Matrices(Factors):
     factors: np.ndarray
 
     def images(self, w):
-        return np.einsum("ijk,j->ik", self.factors, w)
+        return w @ self.factors
 
     def lifted(self, parts):
-        return np.einsum("ijk,ik->ij", self.factors, parts)
+        return _lifted(self.factors, parts)
 
     def gram(self, a):
         scaled = self.factors * np.sqrt(a)[:, None, None]

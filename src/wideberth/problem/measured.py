@@ -93,7 +93,7 @@ class MeasuredProblem(Problem):
     def closest(self, alpha, factor, near=None):
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
         pushes = self.pushes(factor * alpha)
-        return self.noise.closest(pushes, self.rows.combine(alpha), near)
+        return self.noise.closest(pushes, self.rows.combine(alpha), near, rough=True)
 
     def null_bracket(self, alpha):
         """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i."""

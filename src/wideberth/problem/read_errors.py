@@ -14,6 +14,8 @@ SHAPES = ("ellipsoid", "box")
 #: Most negative eigenvalue of a covariance, relative to its largest, that counts as
 #: rounding: a choice; posteriors computed in float64 are off by less.
 _INDEFINITE = 1e-8
+#: Largest number whose square is within float64.
+_SQUARED = float(np.sqrt(np.finfo(np.float64).max))
 
 
 def check_error_shape(error_shape) -> None:
@@ -65,8 +67,14 @@ def read_bars(X_err, error_shape: str, shape, names=None):
                 f"X_err has shape {np.shape(X_err)}, a covariance per sample, which is "
                 "for error_shape='ellipsoid'."
             )
-        return None, Covariances(_covariances(X_err, shape), passes)
+        return None, Covariances.of(_covariances(X_err, shape), passes)
     table = _table(X_err, shape, names)
+    largest = float(table.max()) if table.size else 0.0
+    if error_shape != "box" and largest > _SQUARED:
+        raise ValueError(
+            f"X_err reaches {largest:.3g}, whose square is out of the range of "
+            "float64; scale X and X_err down, or drop that cell."
+        )
     return None, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
 
 
@@ -124,7 +132,7 @@ def _covariances(X_err, shape) -> np.ndarray:
             f"matrix per sample: ({n}, {d}, {d})."
         )
     matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
-    values, vectors = np.linalg.eigh(matrices)
+    values = np.linalg.eigvalsh(matrices)
     wrong = values[:, 0] < -_INDEFINITE * np.maximum(values[:, -1], 0.0)
     if wrong.any():
         k = int(np.flatnonzero(wrong)[0])
@@ -132,10 +140,6 @@ def _covariances(X_err, shape) -> np.ndarray:
             f"X_err at row {k} has the eigenvalue {values[k, 0]:.3g}; a covariance "
             "has none below 0."
         )
-    below = values[:, 0] < 0
-    if below.any():
-        part = vectors[below] * np.maximum(values[below], 0.0)[:, None, :]
-        matrices[below] = part @ vectors[below].transpose(0, 2, 1)
     return matrices
 
 
@@ -168,7 +172,11 @@ def fill_errors(X_err, rule, X=None):
                 "and no median; fill it by another rule."
             )
         filled = np.broadcast_to(np.nanmedian(errors, axis=0), errors.shape)
-    elif not isinstance(rule, int | float) or not 0 <= rule < np.inf:
+    elif (
+        isinstance(rule, bool)
+        or not isinstance(rule, int | float)
+        or not 0 <= rule < np.inf
+    ):
         raise ValueError(
             f"rule={short(rule)} is not known; choose 'exact', 'median' or a share of "
             "the value such as 0.05."
@@ -177,6 +185,11 @@ def fill_errors(X_err, rule, X=None):
         raise ValueError(f"rule={rule} is a share of the value, which takes X.")
     else:
         filled = rule * np.abs(float_array(X, "X"))
+        if filled.shape != errors.shape:
+            raise ValueError(
+                f"X has shape {filled.shape}; it must have a value for every cell of "
+                f"X_err, {errors.shape}."
+            )
     whole = np.where(missing, filled, errors)
     if hasattr(X_err, "columns") and hasattr(X_err, "index"):
         return type(X_err)(whole, columns=X_err.columns, index=X_err.index)

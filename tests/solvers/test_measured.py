@@ -1,0 +1,322 @@
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import wideberth
+from measured import FORMS, make_arguments
+from wideberth import fill_errors, solve
+from wideberth.problem import Problem
+from wideberth.problem.read_errors import read_errors
+
+INTERCEPTS = (None, 1.0, 0.0)
+
+
+def intercept_options(intercept):
+    return {
+        "fit_intercept": intercept is not None,
+        "intercept_penalty": intercept or 0.0,
+    }
+
+
+def near_the_same(one, two, problem_size=1.0, digits=1e-8):
+    """Two answers to one strongly convex problem, both within `digits`."""
+    values = one.certificate, two.certificate
+    worst = max(v.gap + v.rounding for v in values)
+    assert values[0].dual <= values[1].primal + worst
+    assert values[1].dual <= values[0].primal + worst
+    apart = np.linalg.norm(one.w - two.w)
+    assert apart <= sum(np.sqrt(2 * (v.gap + v.rounding)) for v in values) + 1e-12
+
+
+# -- the optimum ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "intercept"), list(itertools.product(FORMS, INTERCEPTS))
+)
+def test_the_optimum_is_that_of_the_oracle(form, intercept):
+    pytest.importorskip("cvxpy")
+    seed = FORMS.index(form)
+    X, y, options = make_arguments(
+        seed, n=25, d=3, form=form, weights="some zero", radii="some zero"
+    )
+    options |= intercept_options(intercept)
+    found = solve(X, y, tol=1e-8, **options)
+    oracle = solve(X, y, tol=1e-6, solver="conic", quiet=True, **options)
+    assert found.converged
+    assert found.certificate.gap <= 1e-8 * found.certificate.primal
+    near_the_same(found, oracle)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("shape", ["ellipsoid", "box", "covariance"])
+@pytest.mark.parametrize("big", [1.5, 10.0, 100.0])
+def test_kinks_are_proven_to_the_last_digits(shape, intercept, big):
+    """All errors lie in one direction, which the best w avoids."""
+    rng = np.random.default_rng(0)
+    n, d = 40, 4
+    y = np.where(rng.random(n) < 0.5, 1, -1)
+    X = rng.normal(size=(n, d)) + y[:, None] * rng.normal(size=d)
+    along = rng.normal(size=d) if shape == "covariance" else np.eye(d)[0]
+    along = big * along / np.linalg.norm(along)
+    errors = np.tile(along, (n, 1))
+    if shape == "covariance":
+        errors = np.tile(np.outer(along, along), (n, 1, 1))
+    options = {"error_shape": "box" if shape == "box" else "ellipsoid"}
+    options |= intercept_options(intercept)
+    found = solve(X, y, X_err=errors, tol=1e-8, **options)
+    assert found.converged
+    if big == 100.0:
+        assert abs(found.w @ along) < 1e-6 * big
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_a_model_that_noise_rules_out_is_proven_null(form, intercept):
+    X, y, options = make_arguments(2, form=form, size=30.0)
+    options |= intercept_options(intercept)
+    with pytest.warns(wideberth.NullModelWarning):
+        found = solve(X, y, tol=1e-8, **options)
+    assert found.converged
+    assert np.linalg.norm(found.w) < 1e-5
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("spread", ["decades", "some zero", "rows zero", "one huge"])
+def test_uneven_errors_are_solved_to_the_tolerance(form, spread):
+    for C in (1e-3, 1.0, 1e3):
+        X, y, options = make_arguments(7, form=form, spread=spread)
+        assert solve(X, y, C=C, tol=1e-7, quiet=True, **options).converged
+
+
+def test_errors_of_zero_are_no_errors():
+    X, y, options = make_arguments(1)
+    plain = solve(X, y, tol=1e-9)
+    for shape in ("ellipsoid", "box"):
+        for zero in (np.zeros(X.shape), sp.csr_array(X.shape)):
+            found = solve(X, y, X_err=zero, error_shape=shape, tol=1e-9)
+            near_the_same(found, plain)
+    found = solve(X, y, X_err=options["X_err"], radius=0.0, tol=1e-9)
+    near_the_same(found, plain)
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_samples_and_rounds_on_many_rows_reach_the_optimum(form, intercept):
+    X, y, options = make_arguments(5, n=20_000, d=5, form=form, radii="random")
+    options |= intercept_options(intercept)
+    rough = solve(X, y, tol=1e-4, random_state=0, **options)
+    fine = solve(X, y, tol=1e-9, random_state=1, screening=None, **options)
+    assert rough.converged
+    assert fine.converged
+    near_the_same(rough, fine)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_screening_changes_no_answer_and_no_decision_contradicts_it(form):
+    X, y, options = make_arguments(11, n=60, form=form, weights="random")
+    plain = solve(X, y, tol=1e-9, screening=None, **options)
+    for region in ("ellipsoid", "midpoint", "gap"):
+        found = solve(X, y, tol=1e-9, screening=region, **options)
+        near_the_same(found, plain)
+        weights = options["sample_weight"]
+        assert np.all(plain.alpha[found.removed] <= 1e-3 * weights[found.removed])
+        short = weights[found.saturated] - plain.alpha[found.saturated]
+        assert np.all(short <= 1e-3 * weights[found.saturated])
+        assert found.removed.any()
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_a_path_is_its_solves(form):
+    X, y, options = make_arguments(12, n=50, form=form)
+    grid = [0.01, 0.1, 1.0, 10.0]
+    whole = wideberth.path(X, y, Cs=grid, tol=1e-8, **options)
+    for C, part in zip(grid, whole, strict=True):
+        assert part.converged
+        alone = solve(X, y, C=C, tol=1e-8, **options)
+        assert abs(part.objective - alone.certificate.primal) <= 2e-8 * part.objective
+        apart = 2 * np.sqrt(2 * 2e-8 * part.objective)
+        assert np.linalg.norm(part.w - alone.w) <= apart
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_a_start_at_the_solution_is_the_solution(form, intercept):
+    X, y, options = make_arguments(13, n=50, form=form, radii="random")
+    options |= intercept_options(intercept)
+    first = solve(X, y, tol=1e-9, **options)
+    again = solve(X, y, tol=1e-8, init=first, **options)
+    assert again.n_iter == 0
+    assert again.converged
+    near_the_same(first, again)
+    rng = np.random.default_rng(0)
+    start = first.w + rng.normal(size=4), first.b, first.alpha * rng.random(50)
+    near_the_same(first, solve(X, y, tol=1e-8, init=start, **options))
+    alone = solve(X, y, tol=1e-8, init=(first.w, first.b, None), **options)
+    near_the_same(first, alone)
+
+
+# -- what is said about error bars ------------------------------------------------------
+
+GOOD = np.full((6, 2), 0.1)
+X6 = np.arange(12.0).reshape(6, 2)
+Y6 = np.array([1, -1, 1, -1, 1, -1])
+INDEFINITE = np.tile(np.diag([1.0, -0.5]), (6, 1, 1))
+
+
+def with_cell(value):
+    errors = GOOD.copy()
+    errors[4, 1] = value
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("errors", "shape", "told"),
+    [
+        (GOOD[:5], "ellipsoid", r"shape \(5, 2\).*\(6, 2\)"),
+        (GOOD[:, 0], "ellipsoid", r"shape \(6,\)"),
+        (GOOD.T, "box", r"shape \(2, 6\)"),
+        (with_cell(-0.5), "box", r"-0.5 at row 4, column 1"),
+        (with_cell(np.inf), "ellipsoid", r"inf at row 4, column 1"),
+        (with_cell(np.nan), "ellipsoid", r"no error at row 4, column 1.*fill_errors"),
+        (sp.csr_array(with_cell(-0.5)), "box", r"-0.5 at row 4, column 1"),
+        (with_cell(1e160), "ellipsoid", r"1e\+160.*range"),
+        ((GOOD, GOOD), "ellipsoid", r"pair .*box"),
+        ((GOOD, GOOD[:4]), "box", r"shape \(4, 2\)"),
+        ((GOOD, with_cell(-1.0)), "box", r"-1 at row 4.*magnitude"),
+        (np.tile(np.eye(2), (6, 1, 1)), "box", r"\(6, 2, 2\).*ellipsoid"),
+        (np.tile(np.eye(2), (5, 1, 1)), "ellipsoid", r"\(5, 2, 2\).*\(6, 2, 2\)"),
+        (np.full((6, 2, 2), np.nan), "ellipsoid", r"finite|NaN|nan"),
+        (INDEFINITE, "ellipsoid", r"row 0 has the eigenvalue -0.5"),
+        (-INDEFINITE[:, ::-1, ::-1], "ellipsoid", r"eigenvalue"),
+        (-np.tile(np.eye(2), (6, 1, 1)), "ellipsoid", r"eigenvalue -1"),
+        (GOOD, "sphere", r"error_shape='sphere'.*ellipsoid"),
+        (GOOD, None, r"error_shape=None"),
+        ([["a", "b"]] * 6, "ellipsoid", r"X_err"),
+    ],
+)
+def test_errors_that_cannot_be_are_named(errors, shape, told):
+    for call in (solve, wideberth.critical_radius):
+        with pytest.raises((ValueError, TypeError), match=told):
+            call(X6, Y6, X_err=errors, error_shape=shape)
+
+
+def test_errors_beside_a_shape_of_noise_are_refused():
+    for noise in ("linf", "l1", np.ones(2), np.eye(2)):
+        with pytest.raises(ValueError, match="give one of them"):
+            solve(X6, Y6, X_err=GOOD, noise=noise)
+
+
+def test_frames_are_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    X, y, options = make_arguments(14, d=3)
+    frame = pd.DataFrame(X, columns=["u", "g", "r"])
+    errors = pd.DataFrame(options["X_err"], columns=["u", "g", "r"])
+    whole = solve(X, y, X_err=options["X_err"], tol=1e-8)
+    for turned in (errors, errors[["r", "u", "g"]]):
+        found = solve(frame, y, X_err=turned, tol=1e-8)
+        np.testing.assert_allclose(found.w, whole.w, rtol=1e-6)
+    down = errors[["g", "r", "u"]]
+    pairs = [
+        solve(frame, y, X_err=pair, error_shape="box", tol=1e-8).w
+        for pair in ((errors, 2 * errors), (down, 2 * errors))
+    ]
+    np.testing.assert_allclose(*pairs, rtol=1e-6)
+    with pytest.raises(ValueError, match="X_err"):
+        solve(frame, y, X_err=errors.rename(columns={"g": "i"}))
+    bad = errors.copy()
+    bad.loc[3, "g"] = np.nan
+    with pytest.raises(ValueError, match="row 3, column 'g'"):
+        solve(frame, y, X_err=bad[["r", "u", "g"]])
+
+
+def test_a_covariance_that_is_semidefinite_up_to_rounding_is_taken():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(6, 2, 1))
+    S = flat @ flat.transpose(0, 2, 1)
+    S[:, 1, 1] -= 1e-12
+    _, bars = read_errors(S, "ellipsoid", X6)
+    assert np.all(bars.supports(np.ones(2)) >= 0)
+    assert solve(X6, Y6, X_err=S, quiet=True).converged
+
+
+def test_errors_are_one_standard_error_wide_unless_a_radius_says_otherwise():
+    X, y, options = make_arguments(15)
+    one, default, two = (
+        solve(X, y, X_err=options["X_err"] / factor, tol=1e-9, **how)
+        for factor, how in ((1, {"radius": 1.0}), (1, {}), (2, {"radius": 2.0}))
+    )
+    np.testing.assert_array_equal(one.w, default.w)
+    near_the_same(one, two)
+
+
+def test_inputs_stay_as_they_were():
+    for form in FORMS:
+        X, y, options = make_arguments(16, form=form)
+        before = repr(options["X_err"]), repr(X)
+        solve(X, y, **options)
+        assert (repr(options["X_err"]), repr(X)) == before
+
+
+def test_other_libraries_and_chunks_are_refused_with_error_bars():
+    chunks = [(X6[:3], Y6[:3]), (X6[3:], Y6[3:])]
+    with pytest.raises(ValueError, match="X_err is for data in memory"):
+        solve(chunks, X_err=GOOD)
+
+
+def test_missing_errors_are_filled_by_the_rule_asked_for():
+    errors = np.array([[0.1, np.nan], [np.nan, 0.2], [0.3, 0.4]])
+    X = np.array([[1.0, -2.0], [-4.0, 5.0], [7.0, 8.0]])
+    exact = fill_errors(errors, "exact")
+    np.testing.assert_array_equal(exact, [[0.1, 0.0], [0.0, 0.2], [0.3, 0.4]])
+    median = fill_errors(errors, "median")
+    np.testing.assert_allclose(median, [[0.1, 0.3], [0.2, 0.2], [0.3, 0.4]])
+    share = fill_errors(errors, 0.5, X)
+    np.testing.assert_allclose(share, [[0.1, 1.0], [2.0, 0.2], [0.3, 0.4]])
+    assert np.isnan(errors).sum() == 2
+
+
+def test_frames_are_filled_as_frames():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"u": [0.1, np.nan], "g": [0.2, 0.3]}, index=["a", "b"])
+    filled = fill_errors(frame, "median")
+    assert list(filled.columns) == ["u", "g"]
+    assert list(filled.index) == ["a", "b"]
+    assert filled.loc["b", "u"] == 0.1
+
+
+def test_rules_that_cannot_be_followed_are_named():
+    errors = np.array([[0.1, np.nan], [0.2, np.nan]])
+    with pytest.raises(ValueError, match=r"Column 1 .*no median"):
+        fill_errors(errors, "median")
+    with pytest.raises(ValueError, match="takes X"):
+        fill_errors(errors, 0.1)
+    for rule in ("mean", -1, np.nan, np.inf, None, True):
+        with pytest.raises(ValueError, match="rule"):
+            fill_errors(errors, rule, np.ones((2, 2)))
+    with pytest.raises(ValueError, match="X"):
+        fill_errors(errors, 0.1, np.ones((3, 2)))
+
+
+def test_random_problems_are_solved_whatever_their_sets():
+    rng = np.random.default_rng(17)
+    for seed in range(30):
+        X, y, options = make_arguments(
+            seed,
+            n=int(rng.integers(2, 40)),
+            d=int(rng.integers(1, 6)),
+            form=FORMS[seed % len(FORMS)],
+            spread=str(rng.choice(["even", "decades", "some zero", "rows zero"])),
+            size=float(rng.choice([0.01, 0.3, 3.0])),
+        )
+        options |= intercept_options(INTERCEPTS[seed % 3])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", wideberth.NullModelWarning)
+            found = solve(X, y, C=10 ** rng.uniform(-3, 3), tol=1e-7, **options)
+        assert found.converged
+        options["intercept"] = INTERCEPTS[seed % 3]
+        del options["fit_intercept"], options["intercept_penalty"]
+        assert not Problem.from_data(X, y, **options).shared

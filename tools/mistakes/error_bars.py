@@ -1,0 +1,204 @@
+"""Mistakes in sets per sample: error bars, their dual points and their tests."""
+
+from mistakes.mutant import Mutant
+
+_FILE = "problem/error_bars.py"
+_TESTS = "problem/test_error_bars.py::"
+_BRUTE = f"{_TESTS}test_supports_and_the_points_that_attain_them_are_those_of_the_sets"
+_SLOPES = f"{_TESTS}test_gradients_and_curvature_are_derivatives"
+_SHORTEST = f"{_TESTS}test_the_shortest_v_is_nearly_found_and_never_shorter_than_it_is"
+_OVERSHOOT = f"{_TESTS}test_steps_that_overshoot_still_give_a_point_of_the_sets"
+_NULL = f"{_TESTS}test_the_bracket_of_the_null_model_holds_it"
+_EXACT = f"{_TESTS}test_values_are_within_their_bounds_of_those_in_rational_numbers"
+_FOLDS = f"{_TESTS}test_folded_samples_leave_all_values_as_they_are"
+_SHARED = f"{_TESTS}test_errors_that_all_samples_share_are_a_shape_of_noise"
+_BALLS = "screening/test_own_sets.py::test_bounds_hold_at_every_point_of_a_ball"
+_KINKS = "solvers/test_measured.py::test_kinks_are_proven_to_the_last_digits"
+_NAMED = "solvers/test_measured.py::test_errors_that_cannot_be_are_named"
+
+MUTANTS = [
+    Mutant(
+        "error bars: gradient of a box away from w",
+        _FILE,
+        "        return self.block(rows) * np.sign(w)\n",
+        "        return -self.block(rows) * np.sign(w)\n",
+        _BRUTE,
+    ),
+    Mutant(
+        "error bars: standard errors not squared",
+        _FILE,
+        "        return cls(_as_table(np.square(errors, dtype=np.float64), passes))\n",
+        "        return cls(_as_table(np.float64(1) * errors, passes))\n",
+        _SHARED,
+    ),
+    Mutant(
+        "error bars: curvature without what turns",
+        _FILE,
+        "        return np.diag(self.table.combine(k)) - w[:, None] * outer * w\n",
+        "        return np.diag(self.table.combine(k))\n",
+        _SLOPES,
+    ),
+    Mutant(
+        "error bars: sizes of the last point alone",
+        _FILE,
+        "        both = [np.maximum(old, new) for old, new in "
+        "zip(sizes, ahead, strict=True)]\n",
+        "        both = sizes\n",
+        _OVERSHOOT,
+    ),
+    Mutant(
+        "error bars: the next w taken for a dual point",
+        _FILE,
+        "        v = d - pushes.pull(w, both)\n",
+        "        v = w\n",
+        _SHORTEST,
+    ),
+    Mutant(
+        "error bars: a descent ends where it creeps",
+        _FILE,
+        "_STALLED = 1e-9\n",
+        "_STALLED = 1e-3\n",
+        _KINKS,
+    ),
+    Mutant(
+        "error bars: soft threshold too small",
+        _FILE,
+        "        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)\n",
+        "        return np.sign(d) * np.maximum(np.abs(d) - 0.999 * t, 0.0)\n",
+        _EXACT,
+    ),
+    Mutant(
+        "error bars: soft threshold too large",
+        _FILE,
+        "        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)\n",
+        "        return np.sign(d) * np.maximum(np.abs(d) - 1.001 * t, 0.0)\n",
+        _EXACT,
+    ),
+    Mutant(
+        "error bars: gauge by the wrong ratio",
+        _FILE,
+        "        pairs = zip(pushes.sizes(ahead), sizes, strict=True)\n",
+        "        pairs = zip(sizes, pushes.sizes(ahead), strict=True)\n",
+        _NULL,
+    ),
+    Mutant(
+        "error bars: gauge of a box by its easiest feature",
+        _FILE,
+        "        ratio = float(np.where(d == 0, 0.0, ratios).max(initial=0.0))\n",
+        "        ratio = float(np.where(d == 0, 0.0, ratios).min(initial=1e9))\n",
+        _NULL,
+    ),
+    Mutant(
+        "error bars: tangent test without bend",
+        "screening/bounds.py",
+        "        low = level - below - r * r * noise.bend - sample.slack\n",
+        "        low = level - below - sample.slack\n",
+        _BALLS,
+    ),
+    Mutant(
+        "error bars: bend without a half of the reach",
+        _FILE,
+        "0.5 * radii * reach * (reach / above)",
+        "0.2 * radii * reach * (reach / above)",
+        _BALLS,
+    ),
+    Mutant(
+        "error bars: a box falls without |z|",
+        _FILE,
+        "        fall = np.sqrt(_squares(np.abs(z) + e))\n",
+        "        fall = np.sqrt(_squares(z + e))\n",
+        _BALLS,
+    ),
+    Mutant(
+        "error bars: a box rises as if it helped",
+        _FILE,
+        "        rise = np.sqrt(_squares(z - e * np.sign(w)))\n",
+        "        rise = np.sqrt(_squares(np.maximum(np.abs(z) - e, 0.0)))\n",
+        _BALLS,
+    ),
+    Mutant(
+        "error bars: tangents without radii",
+        _FILE,
+        "    moves = images * _ratio(radii, above)[:, None]\n",
+        "    moves = images * _ratio(1.0, above)[:, None]\n",
+        _BALLS,
+    ),
+    Mutant(
+        "error bars: pushes of samples without their radii",
+        "problem/measured.py",
+        "        own = ((self.noise, alpha * self.radii),)\n",
+        "        own = ((self.noise, alpha),)\n",
+        _EXACT,
+    ),
+    Mutant(
+        "error bars: folds forget their pushes",
+        "problem/problem.py",
+        "            self.pushes + other.pushes,\n",
+        "            self.pushes,\n",
+        _FOLDS,
+    ),
+    Mutant(
+        "error bars: folded sets without radii",
+        _FILE,
+        "        return Pushes(((self.bars.take(J), (weights * self.radii)[J]),))\n",
+        "        return Pushes(((self.bars.take(J), weights[J]),))\n",
+        _FOLDS,
+    ),
+    Mutant(
+        "error bars: the reach of folded samples forgotten",
+        "problem/measured.py",
+        'max(float(own.max(initial=0.0)), self._fold("largest_radius"))',
+        "float(own.max(initial=0.0))",
+        f"{_TESTS}test_a_fold_reaches_as_far_as_its_samples",
+    ),
+    Mutant(
+        "error bars: rounding of a pull dropped",
+        _FILE,
+        "        return self.table.combine_rounding + gamma(2 * self.d + 16)\n",
+        "        return 0.0\n",
+        f"{_TESTS}test_a_pull_is_off_by_no_more_than_its_bound",
+    ),
+    Mutant(
+        "error bars: roots of covariances by their squares",
+        _FILE,
+        "        return _norms(self._parts(w))\n",
+        "        return np.sqrt(np.maximum(self.matrices @ w @ w, 0.0))\n",
+        f"{_TESTS}test_covariances_keep_their_digits_next_to_their_null_space",
+    ),
+    Mutant(
+        "error bars: ellipsoids in other units by the factor alone",
+        _FILE,
+        "        return Ellipsoids(_as_table(self.table.X * (factor * factor)))\n",
+        "        return Ellipsoids(_as_table(self.table.X * factor))\n",
+        f"{_TESTS}test_units_of_two_change_no_digit",
+    ),
+    Mutant(
+        "error bars: units of X forgotten",
+        "problem/presolve.py",
+        "        stretch = sigma if usual or not problem.noise.largest else "
+        "noise.magnitude\n",
+        "        stretch = 1.0\n",
+        f"{_TESTS}test_units_of_two_change_no_digit",
+    ),
+    Mutant(
+        "error bars: lopsided boxes about the measurement",
+        "problem/read_errors.py",
+        "        moved = X + 0.5 * (up.astype(np.float64) - down)\n",
+        "        moved = X + 0.5 * (down - up.astype(np.float64))\n",
+        f"{_TESTS}test_lopsided_boxes_are_boxes_about_their_middle",
+    ),
+    Mutant(
+        "error bars: indefinite covariances taken",
+        "problem/read_errors.py",
+        "    if wrong.any():\n",
+        "    if wrong.all() and not wrong.size:\n",
+        _NAMED,
+    ),
+    Mutant(
+        "error bars: squares beyond float64 taken",
+        "problem/read_errors.py",
+        'if error_shape != "box" and largest > _SQUARED:',
+        "if largest == np.inf:",
+        _NAMED,
+    ),
+]
