@@ -183,8 +183,8 @@ MUTANTS = [
     Mutant(
         "error bars: lopsided boxes about the measurement",
         "problem/read_errors.py",
-        "        moved = X + 0.5 * (up.astype(np.float64) - down)\n",
-        "        moved = X + 0.5 * (down - up.astype(np.float64))\n",
+        "        off = 0.5 * (up.astype(np.float64) - down)\n",
+        "        off = 0.5 * (down - up.astype(np.float64))\n",
         f"{_TESTS}test_lopsided_boxes_are_boxes_about_their_middle",
     ),
     Mutant(

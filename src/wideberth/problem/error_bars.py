@@ -321,7 +321,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         if _keeps_apart(linear):
             return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
         A = linear.toarray()
-        return Covariances((A * self.block(slice(None))[:, None, :]) @ A.T)
+        return Covariances.of((A * self.block(slice(None))[:, None, :]) @ A.T)
 
     @property
     def largest(self):
@@ -652,7 +652,7 @@ def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarra
             return best
     entries = sum(a.size for _, a in pushes.parts) * d.size
     steps = min(_SPARE_ENTRIES // max(entries, 1), _MORE_STEPS * MOST_STEPS)
-    for _ in range(max(steps, _FEW_STEPS if known else MOST_STEPS)):
+    for _ in range(max(steps, MOST_STEPS if near is None else _FEW_STEPS)):
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
         both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]

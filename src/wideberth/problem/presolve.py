@@ -210,7 +210,8 @@ def build_problem(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     plain = isinstance(noise, str) and X_err is None
     names, options = None if plain else feature_names(X), options | {"y": y}
-    radius = radius_or_default(radius, X_err is not None)
+    if radius is None:
+        radius = radius_or_default(radius, X_err is not None)
     options |= {"radius": radius, "intercept": intercept}
     X, size = measured_data(X)
     if X_err is not None:
