@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem.limits import (
+    CACHED_ENTRIES,
     EPS,
     LITTLE,
     MOST_STEPS,
@@ -32,24 +33,17 @@ from wideberth.problem.limits import (
 )
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
+from wideberth.problem.shape import ROUNDING
 
-#: Least number of steps to w(α) from a guess of it: a choice; far from w(α) a better
-#: guess is worth more than steps.
-_FEW_STEPS = 3
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
 _ENOUGH = 1e-3
 #: Relative decrease of ‖v‖² below which steps to w(α) end: a choice. At kinks they
 #: creep; 1e-3 leaves relative gaps of 1e-4 there, and 1e-6 still 1e-7.
 _STALLED = 1e-9
-#: How many times as many steps are taken, at most, while all of them read no more
-#: entries than so many: a choice, some ten milliseconds.
-_MORE_STEPS, _SPARE_ENTRIES = 4, 1 << 22
 #: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
 #: that leaves δ_i where it is but for a w that the set hardly sees.
 _LEAST_SIZE = 1e-10
-#: Relative residual of a linear system that counts as solved: a choice.
-_SOLVED = 1e-12
 
 
 class ErrorBars(ABC):
@@ -562,7 +556,7 @@ class Pushes:
         except np.linalg.LinAlgError:
             return None
         off = np.linalg.norm(pressure @ w - d)
-        return w if off <= _SOLVED * np.linalg.norm(d) else None
+        return w if off <= ROUNDING * np.linalg.norm(d) else None
 
     def total(self, w: np.ndarray) -> float:
         """Σ a_i r_i(w)."""
@@ -590,17 +584,18 @@ def _gauged(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
     """
     if not d.any():
         return 0.0, 0.0
+    error = gamma(64)  # of the few operations on sums of positive numbers
     lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
     for _ in range(2 * MOST_STEPS):
         sizes, total = pushes.sizes(w), pushes.total(w)
         if total > 0:
-            lower = max(lower, float(w @ d) / total * (1 - gamma(64)))
+            lower = max(lower, float(w @ d) / total * (1 - error))
         ahead = pushes.lifted(d, sizes)
         if ahead is None:  # nothing moves some feature that d has
             return lower, upper
         pairs = zip(pushes.sizes(ahead), sizes, strict=True)
         ratio = max(float(_ratio(new, old).max(initial=0.0)) for new, old in pairs)
-        upper = min(upper, ratio * (1 + gamma(64)))
+        upper = min(upper, ratio * (1 + error))
         if upper - lower <= _ENOUGH * LITTLE * upper:
             break
         w = ahead / np.linalg.norm(ahead)
@@ -650,9 +645,10 @@ def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarra
         off = best - w
         if float(off @ off) <= _ENOUGH**2 * least:
             return best
-    entries = sum(a.size for _, a in pushes.parts) * d.size
-    steps = min(_SPARE_ENTRIES // max(entries, 1), _MORE_STEPS * MOST_STEPS)
-    for _ in range(max(steps, MOST_STEPS if near is None else _FEW_STEPS)):
+    steps = MOST_STEPS if near is None else 2  # a better guess is worth more
+    if sum(a.size for _, a in pushes.parts) * d.size <= CACHED_ENTRIES:
+        steps = 4 * MOST_STEPS  # at kinks they creep, and here cost milliseconds
+    for _ in range(steps):
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
         both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]

@@ -22,7 +22,7 @@ from wideberth.solvers.measured_boxes import SignedParts
 from wideberth.solvers.measured_cones import Cones
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.measured_rounded import RoundedOff
-from wideberth.solvers.newton import rms
+from wideberth.solvers.newton import least_rows, rms
 from wideberth.solvers.newton_settings import SETTINGS
 
 #: Number of steps without a gap ten times smaller after which another method goes on
@@ -109,7 +109,7 @@ class MeasuredRounds:
 
     def _enough(self, near: np.ndarray, point: PrimalPoint) -> np.ndarray:
         """At least so many rows that they tell something about w; all, if most."""
-        least = min(near.size, SETTINGS.rows_per_feature * self.full.rows.d + 50)
+        least = min(near.size, least_rows(self.full))
         if near.sum() < least:
             near[np.argpartition(np.abs(point.slack), least - 1)[:least]] = True
         if near.sum() > SETTINGS.copy_share * near.size:
@@ -170,13 +170,12 @@ class MeasuredRounds:
 
     def _unsettled(self, engine) -> np.ndarray | None:
         """Rows that the next steps may still move across the margin, if few enough."""
-        n, d = engine.problem.n, engine.d
-        least, slack = SETTINGS.rows_per_feature * d + 50, engine.true_slack
+        n, least = engine.problem.n, least_rows(engine.problem)
+        slack = engine.true_slack
         if max(least, SETTINGS.direct_rows) > SETTINGS.copy_share * n:
             return None
-        near = np.abs(slack) <= SETTINGS.settled_moves * engine.moved + rms(
-            engine.moved
-        )
+        reach = SETTINGS.settled_moves * engine.moved + rms(engine.moved)
+        near = np.abs(slack) <= reach
         near |= (slack > 0) != (2 * engine.room[1] > 1)
         return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 

@@ -126,7 +126,7 @@ class Rounds:
             return work, InteriorPoint(problem)
         distance = np.abs(point.slack)
         near = (distance <= self.band) | self.pinned
-        least = min(problem.n, _least_rows(problem))
+        least = min(problem.n, least_rows(problem))
         if near.sum() < least:
             near[np.argpartition(distance, least - 1)[:least]] = True
         if not near.all():
@@ -219,14 +219,14 @@ class Rounds:
             self._restrict(kept)
 
 
-def _least_rows(problem: Problem) -> int:
+def least_rows(problem: Problem) -> int:
     """The fewest rows of a working set that tell something about w."""
     return SETTINGS.rows_per_feature * problem.rows.d + 50
 
 
 def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
-    n, least = engine.problem.n, _least_rows(engine.problem)
+    n, least = engine.problem.n, least_rows(engine.problem)
     if least > SETTINGS.copy_share * n:
         return None
     move = engine.recent_move
