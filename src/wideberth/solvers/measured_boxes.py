@@ -75,10 +75,6 @@ class SignedParts(MeasuredEngine):
         self.gap += max(stationarity, 0.0)
         self.true_slack = self.slack
 
-    def step(self):
-        with np.errstate(all="ignore"):  # at the end of float64; checked below
-            return self._step()
-
     def _step(self) -> bool:
         ratio = self.force / self.room
         share = 1.0 / (ratio[0] + ratio[1])  # θ/c

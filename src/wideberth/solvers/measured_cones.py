@@ -131,10 +131,6 @@ class Cones(MeasuredEngine):
         self.combined[: self.d] += self.factors.lifted(h1).sum(axis=0)
         self._measure(np.sqrt(_dots(image, image)), -float(np.vdot(h1, image)))
 
-    def step(self):
-        with np.errstate(all="ignore"):  # at the end of float64; checked below
-            return self._step()
-
     def _step(self) -> bool:
         cones, radii, d = self.cones, self.radii, self.d
         cones.scale()

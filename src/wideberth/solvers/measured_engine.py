@@ -118,9 +118,14 @@ class MeasuredEngine(ABC):
     def _begin(self) -> None:
         """Set what is known of the noise at x, and the slacks that Newton sees."""
 
-    @abstractmethod
     def step(self) -> bool:
         """One predictor–corrector step; False if no progress is possible."""
+        with np.errstate(all="ignore"):  # at the end of float64; checked there
+            return self._step()
+
+    @abstractmethod
+    def _step(self) -> bool:
+        """The step."""
 
     def _least_squares(self):
         """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise."""

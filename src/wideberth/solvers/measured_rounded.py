@@ -52,10 +52,6 @@ class RoundedOff(MeasuredEngine):
         self.combined = self.rows.T @ alpha + self.folded
         self._measure(self.supports, attained)
 
-    def step(self):
-        with np.errstate(all="ignore"):  # at the end of float64; checked below
-            return self._step()
-
     def _step(self) -> bool:
         ratio = self.force / self.room
         share = 1.0 / (ratio[0] + ratio[1])  # θ/c
