@@ -34,7 +34,7 @@ def test_chunks_have_the_certificate_of_all_rows(intercept, shape, room, data):
     terms = Terms(4, 0.2, radius, L2(), penalty, error_shape=shape)
     found = searched(source, terms, Control(1e-5))
     assert found.certificate.proves(1e-5)
-    assert found.reads <= 12
+    assert found.reads <= 25
     problem = Problem.from_data(
         X, y, C=0.2, radius=radius, X_err=E, error_shape=shape, intercept=penalty
     )
@@ -86,5 +86,7 @@ def test_errors_that_cannot_go_with_the_data_are_refused(data, tmp_path):
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(DataError, match="which columns"):
         solve(tmp_path / "X.npy", y, X_err=E)
+    with pytest.raises(DataError, match="have no names"):
+        solve(tmp_path / "X.npy", y, X_err={"a": "b"})
     with pytest.raises(DataError, match="in memory"):
         solve(iter([(X, y)]).__iter__, X_err=E)

@@ -52,6 +52,11 @@ def solve_data(
         memory=memory,
         columns=columns,
     )
+    if columns is not None and source.names != columns:
+        raise DataError(
+            f"X_err names columns of {X}, whose columns have no names; put X and the "
+            "errors into one table (Parquet, Arrow, CSV), or load them."
+        )
     options |= {"classes": _binary(source), "error_shape": error_shape}
     return solve_source(source, radius=radius if one else 0.0, **options)
 
