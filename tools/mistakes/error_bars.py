@@ -49,8 +49,8 @@ MUTANTS = [
     Mutant(
         "error bars: the next w taken for a dual point",
         _FILE,
-        "        v = d - pushes.pull(w, both)\n",
-        "        v = w\n",
+        "        v, sizes = d - pushes.pull(w, both), ahead\n",
+        "        v, sizes = w, ahead\n",
         _SHORTEST,
     ),
     Mutant(
@@ -140,8 +140,8 @@ MUTANTS = [
     Mutant(
         "error bars: folded sets without radii",
         _FILE,
-        "        return Pushes(((self.bars.take(J), (weights * self.radii)[J]),))\n",
-        "        return Pushes(((self.bars.take(J), weights[J]),))\n",
+        "        a = np.where(chosen, weights * self.radii, 0.0)\n",
+        "        a = np.where(chosen, weights, 0.0)\n",
         _FOLDS,
     ),
     Mutant(

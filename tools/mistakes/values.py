@@ -27,8 +27,8 @@ MUTANTS = [
     Mutant(
         "noise helps instead of hurting",
         "problem/problem.py",
-        "        slack += self.sample_noise.supports(w)\n",
-        "        slack -= self.sample_noise.supports(w)\n",
+        "        slack += supports\n",
+        "        slack -= supports\n",
         "problem/test_problem.py::test_worst_case_perturbation_attains_the_robust_hinge",
     ),
     Mutant(

@@ -120,7 +120,7 @@ def null_certificate(
         return middle
     if not problem.radii.any():
         return None
-    if problem.null_bracket(middle)[1] <= 1:
+    if problem.null_bracket(middle, 1.0)[1] <= 1:
         return middle
     if face is None or start is None:
         return None

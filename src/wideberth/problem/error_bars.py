@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -97,17 +98,22 @@ class ErrorBars(ABC):
     @staticmethod
     @abstractmethod
     def closest(
-        pushes: Pushes, d: np.ndarray, near: np.ndarray | None, rough: bool = False
+        pushes: Pushes,
+        d: np.ndarray,
+        near: np.ndarray | None,
+        rough: bool = False,
+        worth: float = 0.0,
     ) -> np.ndarray:
         """About the shortest v = d − Σa_iδ_i; `near` is a guess of it.
 
-        `rough` where the next α will ask anew.
+        `rough` where the next α will ask anew; `worth` is what ½‖v‖² is taken from, so
+        that it tells which decreases do not matter.
         """
 
     @staticmethod
     @abstractmethod
-    def gauge(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
-        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i."""
+    def gauge(pushes: Pushes, d: np.ndarray, most=np.inf) -> tuple[float, float]:
+        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i; rough where it exceeds `most`."""
 
     @abstractmethod
     def conic(self, cp, w):
@@ -135,7 +141,26 @@ class ErrorBars(ABC):
         """Count reads of the errors together with those of the rows."""
 
     @abstractmethod
-    def take(self, J) -> ErrorBars:
+    def visited(self) -> None:
+        """Count one read of all errors."""
+
+    def blocks(self) -> Iterator[tuple[slice, Self]]:
+        """Parts that a cache holds, and which rows they are; no read is counted."""
+        size = max(CACHED_ENTRIES // max(self.d, 1), 1)
+        for start in range(0, self.n, size):
+            rows = slice(start, start + size)
+            part = self.take(rows)
+            part.count_with(Passes(self.n))
+            yield rows, part
+
+    def sizes(self, w: np.ndarray) -> np.ndarray:
+        """Numbers of at least r_i(w), and not zero where a set is not a point."""
+        least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz()
+        above = (1 + gamma(2 * self.d + 16)) * np.hypot(self.supports(w), least)
+        return above + self.support_errors(w)
+
+    @abstractmethod
+    def take(self, J) -> Self:
         """The sets of some samples."""
 
     @abstractmethod
@@ -160,20 +185,28 @@ class SmoothBars(ErrorBars):
     """Sets with r_i(w) = √(wᵀS_iw)."""
 
     @staticmethod
-    def closest(pushes, d, near, rough=False):
+    def closest(pushes, d, near, rough=False, worth=0.0):
         """By descent."""
         known = near is not None and bool(near.any())
         stalled = _STALLED if known and not rough else _ENOUGH
-        return _descended(pushes, d, near if known else None, stalled)
+        return _descended(pushes, d, near if known else None, stalled, worth)
 
     @staticmethod
-    def gauge(pushes, d):
+    def gauge(pushes, d, most=np.inf):
         """Between two bounds, which meet."""
-        return _gauged(pushes, d)
+        return _gauged(pushes, d, most)
 
     @abstractmethod
     def factors(self, used: np.ndarray) -> Factors:
         """F_i with S_i = F_iF_iᵀ of all samples, 0 where they are not `used`."""
+
+    @abstractmethod
+    def images(self, w: np.ndarray) -> np.ndarray:
+        """S_iw, one in a row."""
+
+    @abstractmethod
+    def along(self, w: np.ndarray, u: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """⟨δ_i,u⟩ for the δ_i at w, with sizes ≥ r_i(w)."""
 
     @abstractmethod
     def pressure(self, a: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -231,6 +264,9 @@ class _PerCell(ErrorBars):
 
     def count_with(self, passes):
         self.table.passes = passes
+
+    def visited(self):
+        self.table.passes.add(self.n)
 
     def take(self, J):
         part = type(self)(self.table.take(J))
@@ -297,6 +333,12 @@ class Ellipsoids(_PerCell, SmoothBars):
     def gradients(self, w, sizes, rows=slice(None)):
         return self.block(rows) * w * _ratio(1.0, sizes)[:, None]
 
+    def images(self, w):
+        return self.block(slice(None)) * w
+
+    def along(self, w, u, sizes):
+        return self.table.margins(w * u) * _ratio(1.0, sizes)
+
     def factors(self, used):
         return _Diagonals(np.sqrt(self.block(slice(None))) * used[:, None])
 
@@ -358,7 +400,7 @@ class Boxes(_PerCell):
         return Tangents(e @ np.abs(w), rise, fall, np.zeros(len(fall)))
 
     @staticmethod
-    def gauge(pushes, d):
+    def gauge(pushes, d, most=np.inf):
         """The largest ratio of any feature: a sum of boxes is a box."""
         t = sum(bars.table.combine(a) for bars, a in pushes.parts)
         ratios = np.divide(np.abs(d), t, out=np.full(d.size, np.inf), where=t > 0)
@@ -369,7 +411,7 @@ class Boxes(_PerCell):
         return self.table.X @ cp.abs(w)
 
     @staticmethod
-    def closest(pushes, d, near, rough=False):
+    def closest(pushes, d, near, rough=False, worth=0.0):
         """A soft threshold of d."""
         t = sum(bars.table.combine(a) for bars, a in pushes.parts)
         return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
@@ -436,8 +478,7 @@ class Covariances(SmoothBars):
 
     def _parts(self, w):
         """F_iᵀw of every sample, one in a row."""
-        if self.passes is not None:
-            self.passes.add(self.n)
+        self.visited()
         return w @ self.roots
 
     def supports(self, w):
@@ -468,6 +509,12 @@ class Covariances(SmoothBars):
         roots = self.roots[rows]
         return _lifted(roots, (w @ roots) * _ratio(1.0, sizes)[:, None])
 
+    def images(self, w):
+        return _lifted(self.roots, self._parts(w))
+
+    def along(self, w, u, sizes):
+        return np.einsum("ij,j->i", self.images(w), u) * _ratio(1.0, sizes)
+
     def factors(self, used):
         return _Matrices(self.roots * used[:, None, None])
 
@@ -476,12 +523,16 @@ class Covariances(SmoothBars):
         return (weights @ self.matrices.reshape(self.n, -1)).reshape(self.d, self.d)
 
     def curvature(self, a, w, sizes):
-        images = _lifted(self.roots, self._parts(w))
+        images = self.images(w)
         images *= np.sqrt(_ratio(a, sizes * sizes * sizes))[:, None]
         return self.pressure(a, sizes) - images.T @ images
 
     def count_with(self, passes):
         object.__setattr__(self, "passes", passes)
+
+    def visited(self):
+        if self.passes is not None:
+            self.passes.add(self.n)
 
     def take(self, J):
         return Covariances(self.matrices[J], self.roots[J], self.passes)
@@ -522,13 +573,7 @@ class Pushes:
 
     def sizes(self, w: np.ndarray) -> list[np.ndarray]:
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
-        least = _LEAST_SIZE * float(np.linalg.norm(w))
-        return [
-            (1 + gamma(2 * bars.d + 16))
-            * np.hypot(bars.supports(w), least * bars.lipschitz())
-            + bars.support_errors(w)
-            for bars, _ in self.parts
-        ]
+        return [bars.sizes(w) for bars, _ in self.parts]
 
     def pull(self, w: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
         """Σ a_iδ_i at w."""
@@ -542,6 +587,18 @@ class Pushes:
         if np.ndim(pressure) == 1:
             return d / (1 + pressure)
         return np.linalg.solve(np.eye(d.size) + pressure, d)
+
+    def stretch(self, d: np.ndarray, w: np.ndarray) -> float:
+        """About the t that is best for tw in ½‖w−d‖² + Σ a_ir_i(w)."""
+        along = float(w @ d) - self.total(w)
+        return max(along / max(float(w @ w), TINY), LITTLE)
+
+    def newton(self, d: np.ndarray, w: np.ndarray, sizes) -> np.ndarray:
+        """w after a step of Newton's method for ½‖w−d‖² + Σ a_ir_i(w)."""
+        parts = zip(self.parts, sizes, strict=True)
+        curvature = sum(bars.curvature(a, w, own) for (bars, a), own in parts)
+        right = d - self.pull(w, sizes) - w
+        return w + np.linalg.solve(np.eye(d.size) + curvature, right)
 
     def lifted(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray | None:
         """(Σ a_i S_i/sizes_i)⁻¹d; None where there is none."""
@@ -575,7 +632,7 @@ class Pushes:
 NO_PUSHES = Pushes()
 
 
-def _gauged(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
+def _gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
     """The least t ≥ 0 with d ∈ tΣa_iU_i under smooth sets, between two bounds.
 
     From below by ⟨w,d⟩/Σa_ir_i(w) for any w. From above by δ_i = S_iw⁺/r_i(w), whose
@@ -587,9 +644,12 @@ def _gauged(pushes: Pushes, d: np.ndarray) -> tuple[float, float]:
     error = gamma(64)  # of the few operations on sums of positive numbers
     lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
     for _ in range(2 * MOST_STEPS):
-        sizes, total = pushes.sizes(w), pushes.total(w)
+        total = pushes.total(w)
         if total > 0:
             lower = max(lower, float(w @ d) / total * (1 - error))
+        if lower > most:
+            return lower, upper
+        sizes = pushes.sizes(w)
         ahead = pushes.lifted(d, sizes)
         if ahead is None:  # nothing moves some feature that d has
             return lower, upper
@@ -632,10 +692,15 @@ def _squares(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", rows, rows)
 
 
-def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarray:
+def _descended(
+    pushes: Pushes, d: np.ndarray, near, stalled: float, worth: float
+) -> np.ndarray:
     """About the shortest v = d − Σa_iδ_i under smooth sets (see `measured.py`).
 
-    With the gradients at `near`, where those fit it; else by a descent.
+    With the gradients at `near`, where those fit it; else by a descent, whose steps
+    creep where some r_i(w) is next to 0 or the a_i are large. There a step of Newton's
+    method follows, as long as it leads to a shorter v; where it does not, after twice
+    as many steps.
     """
     w, best, least = d if near is None else near, d, np.inf
     sizes = pushes.sizes(w)
@@ -643,20 +708,31 @@ def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarra
         best = d - pushes.pull(w, sizes)
         least = float(best @ best)
         off = best - w
-        if float(off @ off) <= _ENOUGH**2 * least:
+        if float(off @ off) <= max(_ENOUGH**2 * least, 2 * stalled * worth):
             return best
-    steps = MOST_STEPS if near is None else 2  # a better guess is worth more
-    if sum(a.size for _, a in pushes.parts) * d.size <= CACHED_ENTRIES:
-        steps = 4 * MOST_STEPS  # at kinks they creep, and here cost milliseconds
-    for _ in range(steps):
+    few = sum(a.size for _, a in pushes.parts) * d.size <= CACHED_ENTRIES
+    steps, turn = 4 * MOST_STEPS if few else MOST_STEPS if near is None else 4, 2
+    for step in range(steps):
+        if step >= turn:
+            scale = pushes.stretch(d, w)
+            sizes = [scale * size for size in sizes]
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
         both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]
-        v = d - pushes.pull(w, both)
-        size, sizes = float(v @ v), ahead
+        v, sizes = d - pushes.pull(w, both), ahead
+        size, off = float(v @ v), np.inf
+        if step >= turn:
+            further = pushes.newton(d, w, sizes)
+            there = pushes.sizes(further)
+            shorter = d - pushes.pull(further, there)
+            if (length := float(shorter @ shorter)) < size:
+                w, sizes, v, size = further, there, shorter, length
+                off = float((v - w) @ (v - w))
+            else:
+                turn = 2 * step
         if size < least:
             best = v
-        if not size < (1 - stalled) * least:
+        if min(off, least - size) <= stalled * max(size, 2 * worth):
             break
         least = size
     return best
@@ -742,9 +818,12 @@ class OwnNoise:
         return 0.0
 
     def pushes(self, weights, chosen) -> Pushes:
-        """The sets of the samples `chosen` with c_iρ_i."""
-        J = np.flatnonzero(chosen & (self.radii > 0))
-        return Pushes(((self.bars.take(J), (weights * self.radii)[J]),))
+        """The sets of the samples `chosen` with c_iρ_i; all of them, if most are."""
+        a = np.where(chosen, weights * self.radii, 0.0)
+        J = np.flatnonzero(a)
+        if 2 * J.size > a.size:  # no copy
+            return Pushes(((self.bars, a),))
+        return Pushes(((self.bars.take(J), a[J]),))
 
     def select(self, rows) -> OwnNoise:
         """The noise of some samples, by a slice or indices."""

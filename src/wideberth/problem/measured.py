@@ -95,13 +95,14 @@ class MeasuredProblem(Problem):
         pushes = self.pushes(factor * alpha)
         return self.noise.closest(pushes, self.rows.combine(alpha), near, rough=True)
 
-    def null_bracket(self, alpha):
+    def null_bracket(self, alpha, most=np.inf):
         """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i."""
-        return self.noise.gauge(self.pushes(alpha), self.rows.combine(alpha))
+        return self.noise.gauge(self.pushes(alpha), self.rows.combine(alpha), most)
 
     def _nearest(self, alpha, d, near):
         pushes = self.pushes(alpha)
-        v = self.noise.closest(pushes, d, near)
+        worth = float(alpha.sum()) + self._fold("total")
+        v = self.noise.closest(pushes, d, near, worth=worth)
         reach, size = pushes.reach(), float(np.linalg.norm(v))
         sums = NoiseSums(
             reach=reach,

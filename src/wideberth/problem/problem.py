@@ -224,8 +224,9 @@ class Problem:
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
         omega = self._omega(w)
+        supports = self.sample_noise.supports(w)
         slack = 1.0 - margins
-        slack += self.sample_noise.supports(w)
+        slack += supports
         if self.intercept is None:
             b = 0.0
         else:
@@ -234,7 +235,7 @@ class Problem:
         hinge = accurate_sum(self.weights * at_least(0.0, slack))
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
         noise = self.folded_noise(w, omega)
-        rounding = primal_rounding(self, w, b, noise, slack, hinge, sizes)
+        rounding = primal_rounding(self, w, b, supports, noise, slack, hinge, sizes)
         if self.folded is not None:
             fold = self.folded
             value += fold.total - float(fold.d @ w) - fold.balance * b + noise
@@ -407,8 +408,11 @@ class Problem:
         s = factor * accurate_sum(alpha * self.radii)
         return self.noise.prox(self.rows.combine(alpha), s)
 
-    def null_bracket(self, alpha: np.ndarray) -> tuple[float, float]:
-        """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i; here they are equal."""
+    def null_bracket(self, alpha: np.ndarray, most=np.inf) -> tuple[float, float]:
+        """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i; here they are equal.
+
+        Elsewhere they may be rough where t is over `most`.
+        """
         s, size = (
             accurate_sum(alpha * self.radii),
             self.noise.dual_norm(self.rows.combine(alpha)),

@@ -54,25 +54,27 @@ def totals_rounding(problem: Problem) -> float:
     return gamma(free if fold is None else max(free, fold.chain) + 1)
 
 
-def slack_rounding(problem: Problem, w, b, sizes=None) -> np.ndarray:
-    """Error of each slack."""
+def slack_rounding(problem: Problem, w, b, supports, sizes=None) -> np.ndarray:
+    """Error of each slack; `supports` are κ_i(w)."""
     norm_w = float(np.linalg.norm(w))
     if sizes is None:
         sizes = norm_w * problem.rows.norms()
-    per_slack = sizes + problem.sample_noise.supports(w)
+    per_slack = sizes + supports
     per_slack += 1.0 + abs(b)
     per_slack *= problem.rows.margin_rounding + gamma(8)
     per_slack += problem.sample_noise.support_errors(w)
     return per_slack + norm_w * problem.axes_error()
 
 
-def primal_rounding(problem: Problem, w, b, noise, slack, hinge, sizes) -> float:
+def primal_rounding(
+    problem: Problem, w, b, supports, noise, slack, hinge, sizes
+) -> float:
     """Error of P: that of each active slack, weighted, plus that of the sums.
 
-    `noise` is that of the folded samples, Σ c_iκ_i(w).
+    `supports` are κ_i(w); `noise` is that of the folded samples, Σ c_iκ_i(w).
     """
     norm_w = float(np.linalg.norm(w))
-    per_slack = slack_rounding(problem, w, b, sizes)
+    per_slack = slack_rounding(problem, w, b, supports, sizes)
     # Inactive ones, whatever the rounding, add nothing.
     per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
     per_slack *= problem.weights

@@ -58,7 +58,10 @@ def gamma(k: float) -> float:
 
 @dataclass
 class Passes:
-    """Data-pass equivalents: rows touched, each product counting once, ÷ n."""
+    """Data-pass equivalents: rows touched, each product counting once, ÷ n.
+
+    Products that are taken of a block while it is in the cache count as one.
+    """
 
     n_rows: int
     rows_touched: int = 0
@@ -89,9 +92,9 @@ class Rows(ABC):
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Zw, in float64; the first time, ‖z_i‖ in the same read."""
-        self.passes.add(self.n)
         if not w.any():
             return fill(self.y, self.n, 0.0)
+        self.passes.add(self.n)
         if "_norms" not in self.__dict__:
             return self._margins_and_norms(w)
         w = like(w, self.y)
@@ -247,10 +250,14 @@ class Rows(ABC):
         part = self.X[rows]
         return float64(part.toarray() if sp.issparse(part) else part)
 
-    def take(self, J: np.ndarray) -> Rows:
-        """A copy of the rows J (indices or a mask), counting into the same passes."""
+    def take(self, J) -> Rows:
+        """A copy of the rows J (indices or a mask), counting into the same passes.
+
+        A slice makes no copy, and does not count.
+        """
         part = type(self)(pick(self.X, J), pick(self.y, J), self.passes)
-        self.passes.add(part.n)
+        if not isinstance(J, slice):
+            self.passes.add(part.n)
         if "_norms" in self.__dict__:
             part.__dict__["_norms"] = pick(self._norms, J)
         return part

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.screening import Screener, fold_samples
@@ -37,11 +37,7 @@ _NEXT_GAP = 1e-3
 def solve_near_measured(
     problem: Problem, control: Control, start: PrimalPoint | None, model: Model | None
 ) -> Outcome:
-    """Solve rows that a search gathered; the `model` stands for the noise of others.
-
-    The dual point has the δ_i of settled samples at the point of the model, so that its
-    value is that of the whole problem.
-    """
+    """Solve rows that a search gathered; the `model` stands for the noise of others."""
     rounds = MeasuredRounds(problem, control)
     rounds.goal, work, begin = 0.5 * control.target, _Settled(problem), None
     if start is not None:
@@ -49,10 +45,22 @@ def solve_near_measured(
         width = max(float(np.abs(slack).max(initial=0.0)), SETTINGS.least_distance)
         begin = start.w, start.b, 0.5 + 0.5 * slack / width
     engine = rounds.run(work, begin, model)
-    alpha, whole = work.unfold(engine.alpha), problem
+    alpha = work.unfold(engine.alpha)
+    dual = dual_with_others(problem, model, alpha, engine.w)
+    return Outcome(problem.at(engine.w, engine.b), dual)
+
+
+def dual_with_others(
+    problem: Problem, model: Model | None, alpha: np.ndarray, w: np.ndarray
+) -> DualPoint:
+    """The dual point of rows that a search gathered, and of all others.
+
+    Those have the δ_i at the point of the model, so that its value is that of the whole
+    problem.
+    """
     if model is not None and problem.folded is not None:
-        whole = replace(problem, folded=model.settled(problem.folded))
-    return Outcome(problem.at(engine.w, engine.b), whole.dual_at(alpha, near=engine.w))
+        problem = replace(problem, folded=model.settled(problem.folded))
+    return problem.dual_at(alpha, near=w)
 
 
 class MeasuredRounds:

@@ -126,10 +126,12 @@ class Cones(MeasuredEngine):
     def _turn(self) -> None:
         """Σα_i(z_i − δ_i), the slacks and the gap."""
         (t, image), (_, h1) = self.cones.k, self.cones.h
-        self.slack = 1.0 - self.Z @ self.x + self.radii * t
+        distance = 1.0 - self.Z @ self.x
+        self.slack = distance + self.radii * t
         self.combined = self.Z.T @ self.alpha + self.folded
         self.combined[: self.d] += self.factors.lifted(h1).sum(axis=0)
-        self._measure(np.sqrt(_dots(image, image)), -float(np.vdot(h1, image)))
+        noise = self.problem.radii * np.sqrt(_dots(image, image))
+        self._measure(distance + noise, noise, -float(np.vdot(h1, image)))
 
     def _step(self) -> bool:
         cones, radii, d = self.cones, self.radii, self.d

@@ -41,10 +41,13 @@ class Model:
         """That of samples with coefficients c_iρ_i."""
         value, gradient, rounding = 0.0, np.zeros(w.size), 0.0
         curvature = np.zeros((w.size, w.size))
-        for (bars, a), sizes in zip(pushes.parts, pushes.sizes(w), strict=True):
-            value += float(a @ sizes)
-            gradient += bars.pull(a, w, sizes)
-            curvature += bars.curvature(a, w, sizes)
+        for bars, a in pushes.parts:
+            bars.visited()
+            for rows, part in bars.blocks():
+                sizes = part.sizes(w)
+                value += float(a[rows] @ sizes)
+                gradient += part.pull(a[rows], w, sizes)
+                curvature += part.curvature(a[rows], w, sizes)
             rounding += bars.pull_rounding * float(a @ bars.lipschitz())
         return cls(w, value, gradient, curvature, rounding)
 
@@ -165,15 +168,13 @@ class MeasuredEngine(ABC):
         """Gap of the current point on its own problem, over its primal value."""
         return self.gap / max(abs(self.primal), TINY)
 
-    def _measure(self, supports, attained: float) -> None:
+    def _measure(self, u: np.ndarray, noise: np.ndarray, attained: float) -> None:
         """Primal value and gap, split as in theory §8.
 
-        `combined` holds Σα_i(z_i − δ_i, y_i) and what is folded; r_i(w) are `supports`,
-        and `attained` is Σα_i⟨δ_i,w⟩.
+        `combined` holds Σα_i(z_i − δ_i, y_i) and what is folded; `u` are the slacks at
+        x, `noise` κ_i(w), and `attained` is Σα_i⟨δ_i,w⟩.
         """
         problem, alpha, settled = self.problem, self.alpha, 0.0
-        noise = problem.radii * supports
-        u = 1.0 - self.Z @ self.x + noise
         self.true_slack = u
         if self.model is not None:
             settled, gradient = self.model.at(self.w)

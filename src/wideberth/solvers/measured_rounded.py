@@ -6,64 +6,134 @@ affine: rows g_i = z_i − ∇κ_i(w) that turn with w, and the curvature of the
     H = Q + Σθ_i g_ig_iᵀ + Σα_i∇²κ_i(w) .
 
 r_i is rounded off to √(r_i² + ε²), and ε² is μ. The dual point has δ_i = ∇κ_i(w),
-rounded off likewise, which lies in ρ_iU_i. Two Gram matrices and no number per cell is
-kept; but where the optimum lies on a kink ε falls faster than Newton's method can
-follow, and nothing more comes of it.
+rounded off likewise, which lies in ρ_iU_i. But where the optimum lies on a kink ε falls
+faster than Newton's method can follow, and nothing more comes of it.
+
+A step reads the rows and their errors three times, block by block: at x, where all sums
+of both directions' right sides are taken but one; along the predictor, with that one;
+and along the corrector. The corrector aims at products of `target` − d_room·d_force,
+with a target that is not known until the predictor is; its right side is linear in it.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth.problem.error_bars import SmoothBars
+from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.measured_engine import MeasuredEngine
 from wideberth.solvers.newton_settings import SETTINGS
+
+
+class _Block(NamedTuple):
+    """Some rows, and their sets."""
+
+    rows: slice
+    Z: np.ndarray
+    bars: SmoothBars
+    radii: np.ndarray
 
 
 class RoundedOff(MeasuredEngine):
     """The quicker of the two methods."""
 
     def __init__(self, problem, start=None, model=None):
+        self.blocks: list[_Block] | None = None
         super().__init__(problem, start, model)
         self._turn()
 
     def _begin(self):
-        self.supports = self.problem.noise.supports(self.w)
-        self.slack = 1.0 - self.Z @ self.x + self.problem.radii * self.supports
+        supports = self.problem.noise.supports(self.w)
+        self.slack = 1.0 - self.Z @ self.x + self.problem.radii * supports
 
     def shrink(self, keep: np.ndarray, problem, model) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
         self._adopt(problem, model)
         self.Z, self.moved = self.Z[keep], self.moved[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
-        self._begin()
+        self.blocks = None
         self._turn()
 
+    def _visit(self) -> list[_Block]:
+        """All rows with their sets, a cacheful in each block; counted as one read."""
+        problem = self.problem
+        if self.blocks is None:
+            self.blocks = [
+                _Block(rows, self.Z[rows], bars, problem.radii[rows])
+                for rows, bars in problem.noise.blocks()
+            ]
+        problem.rows.passes.add(problem.n)
+        return self.blocks
+
     def _turn(self) -> None:
-        """The rows g_i at x for the present ε, Σα_ig_i, and the gap."""
-        problem, alpha = self.problem, self.alpha
-        self.sizes = np.sqrt(self.supports**2 + self.mu)
-        self.slack = self.slack + problem.radii * (self.sizes - self.supports)
-        move = problem.noise.gradients(self.w, self.sizes)
-        move *= problem.radii[:, None]
-        attained = float(alpha @ (move @ self.w))
-        self.rows = np.array(self.Z)
-        self.rows[:, : self.d] -= move
-        self.combined = self.rows.T @ alpha + self.folded
-        self._measure(self.supports, attained)
+        """Visit the rows at x for the present ε: the gap, and sums for a step."""
+        n, d, w, mu = self.problem.n, self.d, self.w, self.mu
+        self.sizes, supports, products = np.empty(n), np.empty(n), np.empty(n)
+        self.ratio = self.force / self.room
+        self.share = 1.0 / (self.ratio[0] + self.ratio[1])  # θ/c
+        theta, alpha = self.c * self.share, self.alpha
+        push, inverse = alpha * self.problem.radii, 1.0 / self.room
+        lead = theta * (inverse[1] - inverse[0])
+        sums, matrix = np.zeros((3, self.x.size)), np.diag(self.penalty)
+        for J, Z, bars, radii in self._visit():
+            products[J] = Z @ self.x
+            supports[J] = bars.supports(w)
+            sizes = np.sqrt(supports[J] ** 2 + mu)
+            slack = 1.0 - products[J] + radii * sizes
+            images, self.sizes[J] = bars.images(w), sizes
+            rows = np.array(Z)
+            rows[:, :d] -= images * (radii / sizes)[:, None]
+            sums += np.stack((alpha[J], theta[J] * slack, lead[J])) @ rows
+            rows *= np.sqrt(theta[J])[:, None]
+            matrix += rows.T @ rows
+            k = push[J] / sizes
+            images *= (np.sqrt(k) / sizes)[:, None]
+            matrix[:d, :d] -= images.T @ images
+            pressure = bars.pressure(push[J], sizes)
+            if pressure.ndim == 1:
+                matrix.reshape(-1)[: d * (d + self.free) : d + self.free + 1] += (
+                    pressure
+                )
+            else:
+                matrix[:d, :d] += pressure
+        if self.model is not None:
+            matrix[:d, :d] += self.model.curvature
+        self.matrix = matrix
+        self.combined, self.sums = sums[0] + self.folded, sums[1:]
+        noise = self.problem.radii * supports
+        self.slack = 1.0 - products + self.problem.radii * self.sizes
+        attained = float(alpha @ (noise * supports / self.sizes))
+        self._measure(1.0 - products + noise, noise, attained)
 
     def _step(self) -> bool:
-        ratio = self.force / self.room
-        share = 1.0 / (ratio[0] + ratio[1])  # θ/c
-        bars, alpha = self.problem.noise, self.alpha
-        noise = bars.curvature(alpha * self.problem.radii, self.w, self.sizes)
-        factor = self._matrix(self.rows * np.sqrt(self.c * share)[:, None], noise)
+        factor = cholesky(self.matrix)
         if factor is None:
             return False
-        _, d_room, d_force = self._direction(factor, share, ratio)
+        ratio, inverse, theta = self.ratio, 1.0 / self.room, self.c * self.share
+        right = self.combined - self.penalty * self.x
+        right += self.sums[0]
+        dx, last = lapack.dpotrs(factor, right, lower=1)[0], np.zeros_like(right)
+        d_room, d_force = np.empty_like(self.room), np.empty_like(self.force)
+        for block in self._visit():  # one read for both directions
+            J = block.rows
+            da = self.share[J] * (self.slack[J] - self._along(block, dx))
+            d_room[0, J], d_room[1, J] = -da, da
+            d_force[:, J] = -(ratio[:, J] * d_room[:, J] + self.force[:, J])
+            off = d_room[:, J] * d_force[:, J] * inverse[:, J]
+            last += self._sum(block, theta[J] * (off[0] - off[1]))
         length = min(self._hinge_room(d_room, d_force), 1.0)
-        aims = self._centred(d_room, d_force, length) - d_room * d_force
-        dx, d_room, d_force = self._direction(factor, share, ratio, aims)
+        target = self._centred(d_room, d_force, length)
+        aims = (target - d_room * d_force) * inverse
+        right += target * self.sums[1] + last
+        dx = lapack.dpotrs(factor, right, lower=1)[0]
+        residual, da = self.slack - aims[0] + aims[1], np.empty(self.problem.n)
+        for block in self._visit():
+            J = block.rows
+            da[J] = self.share[J] * (residual[J] - self._along(block, dx))
+        d_room, d_force = self._hinge_moves(da, ratio, aims)
         length = min(1.0, SETTINGS.to_boundary * self._hinge_room(d_room, d_force))
         if not self._possible(length, dx):
             return False
@@ -71,19 +141,19 @@ class RoundedOff(MeasuredEngine):
         self.x = self.x + length * dx
         self.room = self.room + length * d_room
         self.force = self.force + length * d_force
-        self._begin()
         self._turn()
         self.moved = np.abs(self.true_slack - before)
         return bool(np.isfinite(self.gap))
 
-    def _direction(self, factor, share, ratio, aims=None):
-        """Newton direction for room·force → aims, 0 if None."""
-        residual = self.slack
-        if aims is not None:
-            aims = aims / self.room
-            residual = residual - aims[0] + aims[1]
-        right = self.combined - self.penalty * self.x
-        right += self.rows.T @ (self.c * share * residual)
-        dx = lapack.dpotrs(factor, right, lower=1)[0]
-        da = share * (residual - self.rows @ dx)
-        return dx, *self._hinge_moves(da, ratio, aims)
+    def _along(self, block: _Block, dx: np.ndarray) -> np.ndarray:
+        """⟨g_i,dx⟩ of the rows of a block."""
+        J, Z, bars, radii = block
+        push = bars.along(self.w, dx[: self.d], self.sizes[J])
+        return Z @ dx - radii * push
+
+    def _sum(self, block: _Block, a: np.ndarray) -> np.ndarray:
+        """Σ a_ig_i over the rows of a block."""
+        J, Z, bars, radii = block
+        total = Z.T @ a
+        total[: self.d] -= bars.pull(a * radii, self.w, self.sizes[J])
+        return total

@@ -57,8 +57,6 @@ class Newton(Solver):
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""
-        if not problem.shared:
-            return super().along(problem, control)
         return _NewtonPath(self, problem, control)
 
 

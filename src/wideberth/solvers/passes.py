@@ -110,9 +110,10 @@ class Piece:
     indices: Any  # their places in the batch
     chance: Any
     bars: Any = None  # sets of their own, where there are
+    alpha: Any = None  # in the last proof, where that is asked for
 
     @classmethod
-    def of(cls, problem: Problem, near) -> Piece:
+    def of(cls, problem: Problem, near, alpha=None) -> Piece:
         """The rows `near`, a mask; no copy is made of all rows."""
         indices = namespace(near).nonzero(near)[0]
         parts = [problem.rows.X, problem.y, problem.weights, problem.radii]
@@ -120,8 +121,9 @@ class Piece:
             parts = [pick(part, indices) for part in parts]
         X, y, weights, radii = parts
         bars = None if problem.shared else problem.noise.take(indices)
+        alpha = None if alpha is None else pick(alpha, indices)
         chance = fill(y, indices.shape[0], 1.0)
-        return cls(X, y, weights, radii, indices, chance, bars)
+        return cls(X, y, weights, radii, indices, chance, bars, alpha)
 
     @property
     def n(self) -> int:
@@ -138,7 +140,8 @@ class Piece:
         parts = self.X, self.y, self.weights, self.radii, self.indices, self.chance
         X, y, weights, radii, indices, before = (pick(part, J) for part in parts)
         bars = None if self.bars is None else self.bars.take(J)
-        return Piece(X, y, weights, radii, indices, before * chance, bars)
+        alpha = None if self.alpha is None else pick(self.alpha, J)
+        return Piece(X, y, weights, radii, indices, before * chance, bars, alpha)
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,8 @@ class Gather:
     seed: int = 0
     grouping: Grouping | None = None
     shares: Mapping[int, Any] | None = None
+    #: For sets per sample: whose α the rows near the margin bring along.
+    proof: Proof | None = None
     #: For one batch of all rows, whose point is kept: whether it is good enough, so
     #: that nothing need be gathered.
     good: Callable[[PrimalPoint], bool] | None = None
@@ -252,7 +257,9 @@ class Gather:
         if count > self.most:
             return answer
         active = point.slack > SETTINGS.least_distance
-        fold, piece = fold_samples(problem, ~near & active), Piece.of(problem, near)
+        alpha = None if self.proof is None else self.proof.alpha(number, problem)
+        fold = fold_samples(problem, ~near & active)
+        piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
         answer = replace(answer, fold=fold, piece=piece)
         return answer if problem.shared else _condensed(answer, problem, self.w)
@@ -272,7 +279,8 @@ class Gather:
 
     def part(self, number: int) -> Gather:
         """What of this question concerns one batch."""
-        return _part(self, number)
+        proof = None if self.proof is None else _part(self.proof, number)
+        return replace(_part(self, number), proof=proof)
 
     def _near(self, problem: Problem, slack):
         """Which rows may still cross the margin."""

@@ -60,7 +60,8 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
 
     Four times the bound: slacks must be seen to be negative after a stretch as well.
     """
-    error = slack_rounding(problem, point.w, point.b, sizes)
+    supports = problem.sample_noise.supports(point.w)
+    error = slack_rounding(problem, point.w, point.b, supports, sizes)
     margins = 1 - point.slack - 4 * error
     weights, fold = problem.weights, problem.folded
     penalty = (problem.intercept or 0.0) * point.b * point.b

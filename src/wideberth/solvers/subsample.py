@@ -5,7 +5,6 @@ They decide which rows a first working set needs; nothing here bears on correctn
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,12 +65,8 @@ class Sample:
 
     def of(self, problem: Problem) -> Problem:
         """The sample's problem, in place of the given one."""
-        return replace(
-            problem,
-            rows=self.rows,
-            weights=problem.weights[self.index] / self.chance,
-            radii=problem.radii[self.index],
-        )
+        weights = problem.weights[self.index] / self.chance
+        return problem.take(self.index, rows=self.rows, weights=weights)
 
 
 class SamplingError:

@@ -35,7 +35,11 @@ from wideberth.screening.partition import decide
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.measured import MeasuredRounds, solve_near_measured
+from wideberth.solvers.measured import (
+    MeasuredRounds,
+    dual_with_others,
+    solve_near_measured,
+)
 from wideberth.solvers.newton import Rounds, solve_groups, solve_near
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.passes import (
@@ -98,6 +102,8 @@ class Search:
         while True:
             solved, before = work.exact, question
             question = self._round(work, here, 3.0**idle, again)
+            if question is None:
+                return
             again = solved and self.grouping is None
             work, question = self._gather(question, before)
             here = self._note(work, question)
@@ -173,9 +179,15 @@ class Search:
 
     def _round(
         self, work: Work, here: PrimalPoint, widening: float, again: bool
-    ) -> Gather:
-        """Solve what was handed over at a point; say what to gather next."""
+    ) -> Gather | None:
+        """Solve what was handed over at a point; say what to gather next, if any."""
         problem, first = work.problem(), self.passes == 1
+        if work.exact and work.alpha is not None:
+            dual = dual_with_others(problem, work.model, work.alpha, here.w)
+            if self.proof is None or dual.value > self.proof.dual.value:
+                self.proof = Proof(dual, here, work.split(dual.alpha))
+            if self.certificate.meets(self.control.target):
+                return None
         found = self._solve(work, problem, None if first else here)
         most: float = self.batches.capacity
         if work.exact and not first:
@@ -208,7 +220,8 @@ class Search:
             question = replace(
                 question, before=replace(here, w=question.w, b=question.b)
             )
-        return replace(question, pinned=work.members if again else None)
+        proof = None if self.batches.shared else self.proof
+        return replace(question, proof=proof, pinned=work.members if again else None)
 
     def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin.

@@ -22,6 +22,7 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.screening import Partition
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share, rms
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.subsample import (
@@ -79,7 +80,8 @@ class Walk:
         if predicted:
             kind = min(predicted, key=lambda kind: predicted[kind].value)
             start = predicted[kind], self._band(problem, predicted[kind].slack, kind)
-        outcome = Rounds(problem, control, decided).solve(*start)
+        rounds = Rounds if problem.shared else MeasuredRounds
+        outcome = rounds(problem, control, decided).solve(*start)
         for kind, point in predicted.items():
             self._learn(kind, np.abs(outcome.point.slack - point.slack))
         self.accept(outcome.point, at)

@@ -66,6 +66,7 @@ class Work:
         self.point: PrimalPoint | None = None
         self.fold: Folded | None = None
         self.model: Model | None = None
+        self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
         self.classes: tuple[int, ...] = (0, 0)
         self._share = 1.0  # of the rows of a first pass that is kept
@@ -176,6 +177,8 @@ class Work:
             weights = concat([piece.weights / piece.chance for piece in pieces])
             radii = concat([piece.radii for piece in pieces])
             self.chance = concat([piece.chance for piece in pieces])
+            if all(piece.alpha is not None for piece in pieces):
+                self.alpha = concat([piece.alpha for piece in pieces])
             fold = self.fold if self.fold is not None and self.fold.n else None
             rows = as_rows(X, y)
             stated = rows, weights, radii
