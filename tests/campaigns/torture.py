@@ -38,9 +38,7 @@ TOL = 1e-6
 #: take on a machine that is busy with other things.
 LIMIT, PATIENCE = 20.0, 6
 #: What a warning or an error must name to be of use.
-_NAMES = (
-    r"\b(X|C|radius|radii|sample_weight|noise|intercept_penalty|weights?|labels|y)\b"
-)
+_NAMES = r"\b(X|X_err|C|radius|radii|sample_weight|noise|intercept_penalty|weights?|labels|y)\b"
 _TELLING = re.compile(_NAMES)
 
 
@@ -159,8 +157,10 @@ def _intercept(case: Case) -> dict:
 
 
 def _task(case: Case, y, options: dict) -> Task:
-    known = ("C", "radius", "noise", "sample_weight")
+    known = ("C", "radius", "noise", "sample_weight", "X_err", "error_shape")
     stated = {name: options[name] for name in known if name in options}
+    if "X_err" in stated:
+        stated.setdefault("radius", 1.0)
     return Task(case.X, y, intercept=case.intercept, **stated)
 
 

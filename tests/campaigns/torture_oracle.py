@@ -17,6 +17,8 @@ mp.prec = 200
 
 #: What float64 cannot be blamed for: a few roundings of each value.
 UNIT = mpf(2) ** -48
+#: Most steps to the point of a sum of ellipsoids that is next to another one.
+STEPS = 400
 #: Values below this underflow on their way; far below any objective in range.
 FLOOR = mpf(2) ** -1070
 
@@ -32,10 +34,18 @@ class Task:
     noise: object = "l2"
     sample_weight: object = None
     intercept: float | None = None
+    X_err: object = None
+    error_shape: str = "ellipsoid"
 
     def __post_init__(self):
         dense = self.X.toarray() if sp.issparse(self.X) else np.asarray(self.X)
         n = dense.shape[0]
+        self.sets = None
+        if self.X_err is not None:
+            self.sets = [
+                [[mpf(float(v)) for v in row] for row in np.atleast_2d(own)]
+                for own in np.asarray(self.X_err, dtype=float)
+            ]
         self.y = [int(label) for label in self.y]
         self.Z = [
             [mpf(float(x)) * label for x in row]
@@ -85,7 +95,8 @@ def judge(task: Task, answer: Answer, tol: float) -> Verdict:
         if answer.balanced and off > 1000 * UNIT * sum(alpha) + len(alpha) * FLOOR:
             say(f"Σα_i y_i = {float(off):.2e} with a free intercept")
         alpha = balanced(alpha, task.y)
-    primal, dual = primal_value(task, answer.w, answer.b), dual_value(task, alpha)
+    primal = primal_value(task, answer.w, answer.b)
+    dual = dual_value(task, alpha, answer.w)
     if primal - dual < -UNIT * abs(primal):
         say("the oracle contradicts weak duality")
     allowed = mpf(answer.rounding) + FLOOR
@@ -118,23 +129,103 @@ def balanced(alpha, y):
 def primal_value(task: Task, w, b):
     """½‖w‖² + ½λ_b b² + Σ c_i [1 − ⟨w,z_i⟩ − y_i b + ρ_i Ω(w)]_+."""
     w, b = [mpf(float(v)) for v in w], mpf(float(b))
-    omega = support(task.noise, w)
+    supports = all_supports(task, w)
     value = mp.fdot(w, w) / 2 + mpf(task.intercept or 0) * b * b / 2
-    for z, y, c, rho in zip(task.Z, task.y, task.c, task.rho, strict=True):
-        value += c * max(1 - mp.fdot(w, z) - y * b + rho * omega, mpf(0))
+    rows = zip(task.Z, task.y, task.c, task.rho, supports, strict=True)
+    for z, y, c, rho, r in rows:
+        value += c * max(1 - mp.fdot(w, z) - y * b + rho * r, mpf(0))
     return value
 
 
-def dual_value(task: Task, alpha):
-    """Σα_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b)."""
+def all_supports(task: Task, w):
+    """r_i(w) of every sample."""
+    if task.sets is None:
+        return [support(task.noise, w)] * len(task.y)
+    return [own_support(own, task.error_shape, w) for own in task.sets]
+
+
+def own_support(own, shape: str, w):
+    """The largest ⟨w,δ⟩ over the set of one sample: errors, or a covariance."""
+    if len(own) > 1:
+        return mp.sqrt(max(mp.fdot(w, [mp.fdot(row, w) for row in own]), mpf(0)))
+    parts = [e * abs(v) for e, v in zip(own[0], w, strict=True)]
+    return mp.fsum(parts) if shape == "box" else mp.sqrt(mp.fdot(parts, parts))
+
+
+def dual_value(task: Task, alpha, near=None):
+    """Σα_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b), or Σα_iρ_iU_i in place of sU.
+
+    Of sums of ellipsoids the distance is bounded from above, by steps from `near`.
+    """
     d = [mp.fdot(alpha, column) for column in zip(*task.Z, strict=True)]
-    value = (
-        mp.fsum(alpha) - squared_distance(task.noise, d, mp.fdot(alpha, task.rho)) / 2
-    )
+    pushes = [a * rho for a, rho in zip(alpha, task.rho, strict=True)]
+    if task.sets is None:
+        distance = squared_distance(task.noise, d, mp.fsum(pushes))
+    elif task.error_shape == "box":
+        columns = zip(*(own[0] for own in task.sets), strict=True)
+        sizes = [mp.fdot(pushes, e) for e in columns]
+        distance = mp.fsum(
+            max(abs(v) - t, mpf(0)) ** 2 for v, t in zip(d, sizes, strict=True)
+        )
+    else:
+        distance = distance_to_sum(task.sets, pushes, d, near)
+    value = mp.fsum(alpha) - distance / 2
     if task.intercept:
         balance = sum(a * y for a, y in zip(alpha, task.y, strict=True))
         value -= balance**2 / (2 * mpf(task.intercept))
     return value
+
+
+def distance_to_sum(sets, pushes, d, near):
+    """dist² of d to Σa_iU_i, U_i ellipsoids, or more: the best of many points of it.
+
+    φ(w) = ½‖w−d‖² + Σa_ir_i(w) is least where d − Σa_iδ_i = w. Each step takes the
+    lower of Newton's w and (I + Σa_iS_i/r_i(w))⁻¹d, which never rises. δ_i = S_iw over
+    r_i(w), or over a larger r_i of the step before, lies in U_i.
+    """
+    matrices = [
+        mp.diag([e * e for e in own[0]]) if len(own) == 1 else mp.matrix(own)
+        for own in sets
+    ]
+    used = [(a, S) for a, S in zip(pushes, matrices, strict=True) if a > 0]
+    target, unit, floor = mp.matrix(d), mp.eye(len(d)), mpf(2) ** -150
+
+    def look(w):
+        images = [S * w for _, S in used]
+        squares = [(w.T * image)[0] for image in images]
+        sizes = [mp.sqrt(max(v, mpf(0))) + floor for v in squares]
+        off = w - target
+        value = (off.T * off)[0] / 2
+        return images, sizes, value + mp.fdot([a for a, _ in used], sizes)
+
+    def rest(images, sizes):
+        v = target
+        for (a, _), image, r in zip(used, images, sizes, strict=True):
+            v = v - image * (a / r)
+        return v
+
+    w = mp.matrix([mpf(float(v)) for v in near]) if near is not None else target
+    best, (images, sizes, value) = mp.fdot(d, d), look(w)
+    for _ in range(STEPS):
+        pressure, curvature, v = unit.copy(), unit.copy(), rest(images, sizes)
+        for (a, S), image, r in zip(used, images, sizes, strict=True):
+            pressure += S * (a / r)
+            curvature += (S - image * image.T / (r * r)) * (a / r)
+        turned = w + mp.lu_solve(curvature, v - w)
+        w = mp.lu_solve(pressure, target)
+        before = sizes
+        images, sizes, value = look(w)
+        v = rest(images, [max(pair) for pair in zip(sizes, before, strict=True)])
+        best = min(best, (v.T * v)[0])
+        ahead = look(turned)
+        if ahead[2] < value:
+            w, (images, sizes, value) = turned, ahead
+            v = rest(images, sizes)
+            best = min(best, (v.T * v)[0])
+        # φ(w) is at least ½‖d‖² − ½ dist², which ends it.
+        if value - (mp.fdot(d, d) - best) / 2 <= mpf(2) ** -70 * abs(value):
+            break
+    return best
 
 
 def support(noise, w):

@@ -381,3 +381,47 @@ def paths():
         else:
             options["Cs"] = 4
         yield name, scale * X, y, options, INTERCEPTS[b], "path"
+
+
+#: How errors are spread over twelve orders, rows and columns as given.
+SPREADS = {
+    "cells": lambda n, d, rng: 10.0 ** rng.uniform(-6, 6, size=(n, d)),
+    "rows": lambda n, d, rng: 10.0 ** np.tile(np.linspace(-6, 6, n)[:, None], d),
+    "columns": lambda n, d, rng: 10.0 ** np.tile(np.linspace(-6, 6, d), (n, 1)),
+    "mostly small": lambda n, d, rng: 10.0 ** rng.uniform(-12, 0, size=(n, d)),
+    "one huge": lambda n, d, rng: np.where(np.arange(n * d).reshape(n, d), 0.1, 1e9),
+    "some zero": lambda n, d, rng: 0.1 * (rng.random((n, d)) < 0.5),
+}
+
+
+def error_bars(sizes, form, rng):
+    """X_err and its shape as arguments."""
+    if form != "covariance":
+        return {"X_err": sizes, "error_shape": form}
+    mixed = sizes[:, :, None] * rng.normal(size=(*sizes.shape, sizes.shape[1]))
+    return {"X_err": mixed @ mixed.transpose(0, 2, 1)}
+
+
+@family("errors over twelve orders")
+def errors_over_twelve_orders():
+    X, y = clouds(19)
+    forms, Cs = ("ellipsoid", "box", "covariance"), (1e-3, 1.0, 1e6)
+    for name, spread, form, C, b in grid(
+        spread=SPREADS, form=forms, C=Cs, b=INTERCEPTS
+    ):
+        rng = np.random.default_rng(19)
+        options = error_bars(SPREADS[spread](*X.shape, rng), form, rng)
+        yield name, X, y, options | {"C": C}, INTERCEPTS[b]
+
+
+@family("errors, radius and scale")
+def errors_radius_and_scale():
+    X, y = clouds(20)
+    rng = np.random.default_rng(20)
+    sizes = rng.uniform(0.0, 0.4, size=X.shape)
+    scales, radii = (1e-120, 1e-6, 1.0, 1e6, 1e120), (1e-12, 1.0, 1e12)
+    for name, scale, r, form, b in grid(
+        s=scales, r=radii, form=("ellipsoid", "box"), b=INTERCEPTS
+    ):
+        options = error_bars(scale * sizes, form, rng) | {"radius": r}
+        yield name, scale * X, y, options | {"C": scale**-2}, INTERCEPTS[b]

@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
 from wideberth import Problem, critical_radius, solve
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
-from wideberth.problem.rows import gamma
+from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.partition import Partition
 from wideberth.solvers.conic import solve_conic
@@ -520,3 +521,73 @@ def test_a_table_can_be_halved_and_joined(tall):
         np.testing.assert_allclose(again.supports(w), bars.supports(w), rtol=1e-14)
         np.testing.assert_allclose(bars.scaled(4.0).supports(w), 4 * bars.supports(w))
         assert bars.scaled(4.0).largest == 4 * bars.largest
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "csr ellipsoid", "csr box"])
+def test_a_ball_that_is_said_to_be_inside_is(form):
+    """Its support function, the radius, is below that of Σ a_iU_i everywhere."""
+    for seed in range(20):
+        problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
+        pushes = problem.pushes(problem.weights * rng.random(problem.n))
+        radius = pushes.inscribed()
+        for w in (*rng.normal(size=(200, problem.rows.d)), *np.eye(problem.rows.d)):
+            assert pushes.total(w / np.linalg.norm(w)) >= radius * (1 - 1e-12)
+        assert form.startswith("csr") or radius > 0
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+def test_no_model_is_certain_only_well_inside_the_sets(form):
+    """d may move by its rounding, and the sum of the sets holds it still."""
+    certain = 0
+    for seed in range(30):
+        problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
+        alpha = problem.weights * rng.random(problem.n)
+        pushes, d = problem.pushes(alpha), problem.rows.combine(alpha)
+        edge = problem.null_bracket(alpha)[1]
+        for share in (0.1, 0.9, 1.1):
+            inside, error = d * share / edge, 0.3 * pushes.inscribed()
+            for off in (0.0, error, 4 * error):
+                said = problem._well_inside(alpha, inside, 0.0, alpha.sum(), off)
+                u = rng.normal(size=(500, d.size))
+                u /= np.linalg.norm(u, axis=1)[:, None]
+                u = np.vstack((u, np.eye(d.size), -np.eye(d.size)))
+                held = all(v @ inside + off <= pushes.total(v) for v in u)
+                assert held or not said
+                certain += said
+    assert certain > 20
+
+
+def test_units_of_features_do_not_matter_to_covariances():
+    """What a feature of small variance adds is there beside one of a huge one."""
+    rng, units = np.random.default_rng(0), 10.0 ** np.array([-9.0, 0.0, 9.0])
+    mixed = rng.normal(size=(5, 3, 3))
+    plain = mixed @ mixed.transpose(0, 2, 1)
+    bars = Covariances.of(plain * units[:, None] * units)
+    for w in rng.normal(size=(20, 3)):
+        expected = Covariances.of(plain).supports(w)
+        np.testing.assert_allclose(bars.supports(w / units), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+def test_arrays_of_another_library_have_the_same_values(form):
+    strict = pytest.importorskip("array_api_strict")
+    problem, rng = make_measured(3, form=form, intercept=0.0), np.random.default_rng(3)
+    w, alpha = rng.normal(size=problem.rows.d), problem.weights * 0.5
+    rows = as_rows(strict.asarray(problem.rows.X), strict.asarray(problem.y))
+    kind = Ellipsoids if form == "ellipsoid" else Boxes
+    table = problem.noise.table.X
+    errors = strict.asarray(np.sqrt(table) if kind is Ellipsoids else table)
+    there = replace(
+        problem,
+        rows=rows,
+        weights=strict.asarray(problem.weights),
+        radii=strict.asarray(problem.radii),
+        noise=kind.of(errors),
+    )
+    assert there.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
+    found = there.dual_at(strict.asarray(alpha), near=w)
+    expected = problem.dual_at(alpha, near=w)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert found.rounding == pytest.approx(expected.rounding, rel=1e-6)
+    back = there.on_host()
+    assert back.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)

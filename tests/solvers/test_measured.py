@@ -10,6 +10,7 @@ from measured import FORMS, make_arguments
 from wideberth import fill_errors, solve
 from wideberth.problem import Problem
 from wideberth.problem.read_errors import read_errors
+from wideberth.solvers.measured_rounded import RoundedOff
 
 INTERCEPTS = (None, 1.0, 0.0)
 
@@ -320,3 +321,34 @@ def test_random_problems_are_solved_whatever_their_sets():
         options["intercept"] = INTERCEPTS[seed % 3]
         del options["fit_intercept"], options["intercept_penalty"]
         assert not Problem.from_data(X, y, **options).shared
+
+
+def test_steps_of_newton_solve_their_equations():
+    """Without errors they are linear, so what is left of them shrinks as one vector."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1)
+    problem = Problem.from_data(X, y, X_err=0 * X, intercept=1.0)
+    engine = RoundedOff(problem)
+    for _ in range(4):
+        before = engine.penalty * engine.x - engine.combined
+        assert engine.step()
+        after = engine.penalty * engine.x - engine.combined
+        share = (after @ before) / (before @ before)
+        assert 0 <= share + 1e-9 < 1
+        off = np.linalg.norm(after - share * before)
+        assert off <= 1e-10 * (1 + np.linalg.norm(engine.combined))
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
+    X, y, options = make_arguments(5, n=60, d=3)
+    problem = Problem.from_data(X, y, intercept=intercept, **options)
+    whole, parts = RoundedOff(problem), None
+    monkeypatch.setattr("wideberth.problem.error_bars.CACHED_ENTRIES", 40)
+    parts = RoundedOff(problem)
+    assert len(parts.blocks) > 3
+    for _ in range(6):
+        assert whole.step()
+        assert parts.step()
+        np.testing.assert_allclose(parts.x, whole.x, rtol=1e-8, atol=1e-10)

@@ -18,6 +18,49 @@ _NAMED = "solvers/test_measured.py::test_errors_that_cannot_be_are_named"
 
 MUTANTS = [
     Mutant(
+        "error bars: a ball as large as the widest feature",
+        _FILE,
+        "        return float(self._totals(a).min(initial=",
+        "        return float(self._totals(a).max(initial=",
+        f"{_TESTS}test_a_ball_that_is_said_to_be_inside_is",
+    ),
+    Mutant(
+        "error bars: null model proven up to the edge of the sets",
+        "problem/measured.py",
+        "        left = 1 - 4 * g - self.noise.gauge(pushes, d, 1.0)[1]\n",
+        "        left = 1.0\n",
+        f"{_TESTS}test_no_model_is_certain_only_well_inside_the_sets",
+    ),
+    Mutant(
+        "error bars: rounding of d left out where no model is certain",
+        "problem/measured.py",
+        "        moved = d_error + balance_rounding(self, total) * reach\n",
+        "        moved = balance_rounding(self, total) * reach\n",
+        f"{_TESTS}test_no_model_is_certain_only_well_inside_the_sets",
+    ),
+    Mutant(
+        "error bars: correlations scaled back by one side alone",
+        _FILE,
+        "        roots = scales[:, :, None] * vectors * roots[:, None, :]\n",
+        "        roots = vectors * roots[:, None, :]\n",
+        _BRUTE,
+    ),
+    Mutant(
+        "error bars: dual point of others at their old errors",
+        "solvers/measured.py",
+        "        problem = replace(problem, folded=model.settled(problem.folded))\n",
+        "        problem = replace(problem, folded=problem.folded)\n",
+        "solvers/test_error_bars_in_chunks.py::"
+        "test_a_dual_point_that_is_renewed_is_one_of_the_whole_problem",
+    ),
+    Mutant(
+        "error bars: a right side without the corrector's second order",
+        "solvers/measured_rounded.py",
+        "            last += self._sum(block, theta[J] * (lead[0, :] - lead[1, :]))\n",
+        "",
+        "solvers/test_measured.py::test_steps_of_newton_solve_their_equations",
+    ),
+    Mutant(
         "error bars: gradient of a box away from w",
         _FILE,
         "        return self.block(rows) * np.sign(w)\n",
@@ -41,7 +84,7 @@ MUTANTS = [
     Mutant(
         "error bars: sizes of the last point alone",
         _FILE,
-        "        both = [np.maximum(old, new) for old, new in "
+        "        both = [_larger(old, new) for old, new in "
         "zip(sizes, ahead, strict=True)]\n",
         "        both = sizes\n",
         _OVERSHOOT,
@@ -140,15 +183,15 @@ MUTANTS = [
     Mutant(
         "error bars: folded sets without radii",
         _FILE,
-        "        a = np.where(chosen, weights * self.radii, 0.0)\n",
-        "        a = np.where(chosen, weights, 0.0)\n",
+        "        a = xp.where(chosen, weights * self.radii, 0.0)\n",
+        "        a = xp.where(chosen, weights, 0.0)\n",
         _FOLDS,
     ),
     Mutant(
         "error bars: the reach of folded samples forgotten",
         "problem/measured.py",
-        'max(float(own.max(initial=0.0)), self._fold("largest_radius"))',
-        "float(own.max(initial=0.0))",
+        'max(largest(own), self._fold("largest_radius"))',
+        "largest(own)",
         f"{_TESTS}test_a_fold_reaches_as_far_as_its_samples",
     ),
     Mutant(

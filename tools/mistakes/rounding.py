@@ -69,15 +69,15 @@ MUTANTS = [
     Mutant(
         "folded rows taken to be in balance",
         "problem/problem.py",
-        'return max(_largest(self.rows.norms()), self._fold("largest_norm"))',
-        "return _largest(self.rows.norms())",
+        'return max(largest(self.rows.norms()), self._fold("largest_norm"))',
+        "return largest(self.rows.norms())",
         "problem/test_rounding.py::test_folded_rows_may_be_the_ones_out_of_balance",
     ),
     Mutant(
         "no model taken for certain",
         "problem/problem.py",
-        "        if not w.any() and well_inside(self, d, s, total, d_error):\n",
-        "        if not w.any():\n",
+        "not w.any() and self._well_inside(feasible, d, s, total, d_error)",
+        "not w.any()",
         "problem/test_rounding.py::test_no_model_is_certain_only_where_rounding_cannot_bring_one_back",
     ),
     Mutant(
@@ -104,8 +104,8 @@ MUTANTS = [
     Mutant(
         "d well inside but for the imbalance",
         "problem/rounding.py",
-        "    moved = (OFF + 1) * g * total if problem.intercept == 0 else 0.0\n",
-        "    moved = 0.0\n",
+        "    return (OFF + 1) * g * total if problem.intercept == 0 else 0.0\n",
+        "    return 0.0\n",
         "problem/test_rounding.py::test_inside_means_inside_for_any_rounding_of_s_and_of_the_balance",
     ),
     Mutant(

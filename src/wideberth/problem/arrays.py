@@ -102,10 +102,17 @@ def at_least(low: float, array):
 
 
 def pick(array, J):
-    """The rows J, given as indices beside the array."""
+    """The rows J, a slice or indices beside the array."""
+    if isinstance(J, slice):
+        return array[J, ...] if is_foreign(array) else array[J]
     if is_foreign(array):
         return namespace(array).take(array, J, axis=0)
     return array[J]
+
+
+def largest(array) -> float:
+    """The largest entry of a vector, 0 where there is none."""
+    return float(namespace(array).max(array)) if array.shape[0] else 0.0
 
 
 def quantile(array, share: float) -> float:

@@ -24,8 +24,20 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.arrays import (
+    at_least,
+    concat,
+    fill,
+    float64,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    pick,
+)
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
+    DEVICE_ENTRIES,
     EPS,
     LITTLE,
     MOST_STEPS,
@@ -53,6 +65,8 @@ class ErrorBars(ABC):
     name: str
     #: Whether r_i is differentiable wherever it is positive.
     smooth = True
+    #: Whether the errors are kept by another library than NumPy and SciPy.
+    on_device = False
     #: What shapes of noise that all samples share may be, and sets per sample are not.
     isotropic, axes, rotation_error, support_error = False, None, 0.0, 0.0
 
@@ -91,8 +105,8 @@ class ErrorBars(ABC):
     def gradients(self, w: np.ndarray, sizes: np.ndarray, rows=slice(None)):
         """δ_i at w of the samples `rows`, one in a row; `sizes` are theirs."""
 
-    def inscribed(self, n_features: int) -> float:
-        """The radius of a Euclidean ball inside every set; 0 where none is known."""
+    def inscribed(self, a: np.ndarray) -> float:
+        """The radius of a Euclidean ball inside Σ a_iU_i; 0 where none is known."""
         return 0.0
 
     @staticmethod
@@ -113,7 +127,7 @@ class ErrorBars(ABC):
     @staticmethod
     @abstractmethod
     def gauge(pushes: Pushes, d: np.ndarray, most=np.inf) -> tuple[float, float]:
-        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i; rough where it exceeds `most`."""
+        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i; rough if over `most`."""
 
     @abstractmethod
     def conic(self, cp, w):
@@ -146,9 +160,10 @@ class ErrorBars(ABC):
 
     def blocks(self) -> Iterator[tuple[slice, Self]]:
         """Parts that a cache holds, and which rows they are; no read is counted."""
-        size = max(CACHED_ENTRIES // max(self.d, 1), 1)
+        entries = DEVICE_ENTRIES if self.on_device else CACHED_ENTRIES
+        size = max(entries // max(self.d, 1), 1)
         for start in range(0, self.n, size):
-            rows = slice(start, start + size)
+            rows = slice(start, min(start + size, self.n))
             part = self.take(rows)
             part.count_with(Passes(self.n))
             yield rows, part
@@ -156,12 +171,16 @@ class ErrorBars(ABC):
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
         least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz()
-        above = (1 + gamma(2 * self.d + 16)) * np.hypot(self.supports(w), least)
-        return above + self.support_errors(w)
+        above = namespace(least).hypot(self.supports(w), least)
+        return (1 + gamma(2 * self.d + 16)) * above + self.support_errors(w)
 
     @abstractmethod
     def take(self, J) -> Self:
         """The sets of some samples."""
+
+    def on_host(self) -> ErrorBars:
+        """The same in NumPy, wherever they live."""
+        return self
 
     @abstractmethod
     def scaled(self, factor: float) -> ErrorBars:
@@ -253,6 +272,11 @@ class _PerCell(ErrorBars):
     table: Rows
 
     @property
+    def on_device(self) -> bool:  # type: ignore[override]
+        """Whether the table is kept by another library."""
+        return is_foreign(self.table.X)
+
+    @property
     def n(self) -> int:
         """Samples."""
         return self.table.n
@@ -268,32 +292,46 @@ class _PerCell(ErrorBars):
     def visited(self):
         self.table.passes.add(self.n)
 
+    def on_host(self):
+        return type(self)(_as_table(host(self.table.X), self.table.passes))
+
     def take(self, J):
         part = type(self)(self.table.take(J))
         if "_maxima" in self.__dict__:
-            part.__dict__["_maxima"] = self._maxima[J]
+            part.__dict__["_maxima"] = pick(self._maxima, J)
         return part
 
     def joined(self, other):
-        parts = [self.table.X, other.table.X]
-        stack = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else None
-        X = np.concatenate(parts) if stack is None else stack
+        X = concat([self.table.X, other.table.X])
         return type(self)(_as_table(X, self.table.passes))
 
     @property
     def pull_rounding(self):
         return self.table.combine_rounding + gamma(2 * self.d + 16)
 
+    @abstractmethod
+    def _totals(self, a: np.ndarray) -> np.ndarray:
+        """Σ a_ie_ij of every feature."""
+
+    def inscribed(self, a):
+        """Its radius is the least Σ a_ie_ij of any feature.
+
+        For boxes since Σ a_ir_i(w) = Σ|w_j|Σ a_ie_ij. For ellipsoids and ‖w‖ = 1 the
+        root of a mean is above the mean of roots: √(Σw_j²e_ij²) ≥ Σw_j²e_ij.
+        """
+        return float(self._totals(a).min(initial=0.0 if not self.d else np.inf))
+
     def block(self, rows):
         """Some rows of the table, dense."""
-        part = self.table.X[rows]
-        return part.toarray() if sp.issparse(part) else part
+        return self.table.dense(rows)
 
     @cached_property
     def _maxima(self) -> np.ndarray:
         X = self.table.X
         if not self.n or not self.d:
-            return np.zeros(self.n)
+            return fill(self.table.y, self.n, 0.0)
+        if is_foreign(X):
+            return namespace(X).max(X, axis=1)
         return X.max(axis=1).toarray().ravel() if sp.issparse(X) else X.max(axis=1)
 
 
@@ -319,22 +357,27 @@ class Ellipsoids(_PerCell, SmoothBars):
         """From a table of standard errors, dense or CSR."""
         if sp.issparse(errors):
             return cls(_as_table(errors.astype(np.float64).power(2).tocsr(), passes))
+        if is_foreign(errors):
+            return cls(_as_table(float64(errors) ** 2, passes))
         return cls(_as_table(np.square(errors, dtype=np.float64), passes))
 
     def supports(self, w):
-        return np.sqrt(self.table.margins(w * w))
+        squares = self.table.margins(w * w)
+        return namespace(squares).sqrt(squares)
 
     def lipschitz(self):
-        return np.sqrt(self._maxima)
+        return namespace(self._maxima).sqrt(self._maxima)
 
     def pull(self, a, w, sizes):
         return self.table.combine(_ratio(a, sizes)) * w
 
     def gradients(self, w, sizes, rows=slice(None)):
-        return self.block(rows) * w * _ratio(1.0, sizes)[:, None]
+        block = self.block(rows)
+        return block * like(w, block) * _ratio(1.0, sizes)[:, None]
 
     def images(self, w):
-        return self.block(slice(None)) * w
+        block = self.block(slice(None))
+        return block * like(w, block)
 
     def along(self, w, u, sizes):
         return self.table.margins(w * u) * _ratio(1.0, sizes)
@@ -349,6 +392,12 @@ class Ellipsoids(_PerCell, SmoothBars):
         k = _ratio(a, sizes)
         outer = self.table.curvature(_ratio(k, sizes * sizes))
         return np.diag(self.table.combine(k)) - w[:, None] * outer * w
+
+    def _totals(self, a):
+        blocks = (
+            a[rows] @ np.sqrt(part.block(slice(None))) for rows, part in self.blocks()
+        )
+        return sum(map(host, blocks), np.zeros(self.d))
 
     def scaled(self, factor):
         return Ellipsoids(_as_table(self.table.X * (factor * factor)))
@@ -372,6 +421,8 @@ class Boxes(_PerCell):
     @classmethod
     def of(cls, errors, passes: Passes | None = None) -> Boxes:
         """From a table of tolerances, dense or CSR."""
+        if is_foreign(errors):
+            return cls(_as_table(float64(errors), passes))
         return cls(_as_table(errors.astype(np.float64, copy=False), passes))
 
     def supports(self, w):
@@ -416,6 +467,9 @@ class Boxes(_PerCell):
         t = sum(bars.table.combine(a) for bars, a in pushes.parts)
         return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
 
+    def _totals(self, a):
+        return self.table.combine(a)
+
     def scaled(self, factor):
         return Boxes(_as_table(self.table.X * factor))
 
@@ -440,6 +494,8 @@ class Covariances(SmoothBars):
 
     The sets are U_i = {F_iq : ‖q‖ ≤ 1} with S_i = F_iF_iᵀ up to rounding: r_i = ‖F_iᵀw‖
     keeps its digits where w is next to the null space of S_i, and √(wᵀS_iw) would not.
+    What is proven is proven of these sets. The F_i come of correlations, so that units
+    of the features do not matter: (F_iF_iᵀ)_jk is S_jk within rounding of √(S_jjS_kk).
     """
 
     matrices: np.ndarray  # S_i, (n, d, d)
@@ -449,11 +505,19 @@ class Covariances(SmoothBars):
 
     @classmethod
     def of(cls, matrices: np.ndarray, passes: Passes | None = None) -> Covariances:
-        """From symmetric matrices; eigenvalues within rounding of 0 count as 0."""
-        values, vectors = np.linalg.eigh(matrices)
+        """From symmetric matrices.
+
+        Eigenvalues of their correlations that are within rounding of 0 count as 0.
+        """
+        scales = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
+        inverse = _ratio(1.0, scales)
+        values, vectors = np.linalg.eigh(
+            inverse[:, :, None] * matrices * inverse[:, None, :]
+        )
         least = matrices.shape[1] * EPS * values[:, -1:]
         roots = np.sqrt(np.where(values > least, values, 0.0))
-        return cls(matrices, vectors * roots[:, None, :], passes)
+        roots = scales[:, :, None] * vectors * roots[:, None, :]
+        return cls(matrices, roots, passes)
 
     def conic(self, cp, w):
         return cp.hstack([cp.norm(root.T @ w) for root in self.roots])
@@ -520,7 +584,8 @@ class Covariances(SmoothBars):
 
     def pressure(self, a, sizes):
         weights = _ratio(a, sizes)
-        return (weights @ self.matrices.reshape(self.n, -1)).reshape(self.d, self.d)
+        flat = self.matrices.reshape(self.n, self.d * self.d)
+        return (weights @ flat).reshape(self.d, self.d)
 
     def curvature(self, a, w, sizes):
         images = self.images(w)
@@ -568,7 +633,7 @@ class Pushes:
             return Pushes(parts)
         bars, a = parts[0]
         for more, b in parts[1:]:
-            bars, a = bars.joined(more), np.concatenate((a, b))
+            bars, a = bars.joined(more), concat([a, b])
         return Pushes(((bars, a),))
 
     def sizes(self, w: np.ndarray) -> list[np.ndarray]:
@@ -619,9 +684,13 @@ class Pushes:
         """Σ a_i r_i(w)."""
         return sum(accurate_sum(a * bars.supports(w)) for bars, a in self.parts)
 
+    def inscribed(self) -> float:
+        """The radius of a Euclidean ball inside Σ a_iU_i; 0 where none is known."""
+        return sum(bars.inscribed(a) for bars, a in self.parts)
+
     def error(self, w: np.ndarray) -> float:
         """What rounding changes it by, beyond that of sums of positive numbers."""
-        return sum(float(np.sum(a * bars.support_errors(w))) for bars, a in self.parts)
+        return sum(accurate_sum(a * bars.support_errors(w)) for bars, a in self.parts)
 
     def reach(self) -> float:
         """Σ a_i times the largest r_i(w) over ‖w‖₂ ≤ 1."""
@@ -718,7 +787,7 @@ def _descended(
             sizes = [scale * size for size in sizes]
         w = pushes.shrunk(d, sizes)
         ahead = pushes.sizes(w)
-        both = [np.maximum(old, new) for old, new in zip(sizes, ahead, strict=True)]
+        both = [_larger(old, new) for old, new in zip(sizes, ahead, strict=True)]
         v, sizes = d - pushes.pull(w, both), ahead
         size, off = float(v @ v), np.inf
         if step >= turn:
@@ -745,14 +814,22 @@ def _keeps_apart(linear: sp.csr_array) -> bool:
 
 
 def _as_table(X, passes: Passes | None = None) -> Rows:
-    rows = as_rows(X, np.ones(X.shape[0]))
+    beside = X if is_foreign(X) else np.empty(0)
+    rows = as_rows(X, fill(beside, X.shape[0], 1.0))
     if passes is not None:
         rows.passes = passes
     return rows
 
 
+def _larger(one, other):
+    return namespace(one).maximum(one, other)
+
+
 def _ratio(a, sizes: np.ndarray) -> np.ndarray:
     """a/sizes, 0 where a size is: such a set is a point as far as w can see."""
+    if is_foreign(sizes):
+        xp = namespace(sizes)
+        return xp.where(sizes > TINY, a / at_least(TINY, sizes), 0.0)
     return np.divide(a, sizes, out=np.zeros(sizes.shape), where=sizes > TINY)
 
 
@@ -819,11 +896,12 @@ class OwnNoise:
 
     def pushes(self, weights, chosen) -> Pushes:
         """The sets of the samples `chosen` with c_iρ_i; all of them, if most are."""
-        a = np.where(chosen, weights * self.radii, 0.0)
-        J = np.flatnonzero(a)
-        if 2 * J.size > a.size:  # no copy
+        xp = namespace(weights)
+        a = xp.where(chosen, weights * self.radii, 0.0)
+        J = xp.nonzero(a)[0]
+        if 2 * J.shape[0] > a.shape[0]:  # no copy
             return Pushes(((self.bars, a),))
-        return Pushes(((self.bars.take(J), a[J]),))
+        return Pushes(((self.bars.take(J), pick(a, J)),))
 
     def select(self, rows) -> OwnNoise:
         """The noise of some samples, by a slice or indices."""

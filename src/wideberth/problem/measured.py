@@ -19,15 +19,22 @@ need not be a v of this kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from wideberth.problem.arrays import is_foreign, largest
 from wideberth.problem.error_bars import ErrorBars, OwnNoise, Pushes
 from wideberth.problem.problem import Problem
 from wideberth.problem.read_errors import check_error_shape, read_errors
-from wideberth.problem.rounding import NoiseSums, totals_rounding
+from wideberth.problem.rounding import (
+    NoiseSums,
+    accurate_sum,
+    balance_rounding,
+    totals_rounding,
+)
+from wideberth.problem.rows import gamma
 
 
 def check_errors_alone(noise, error_shape) -> None:
@@ -66,6 +73,12 @@ class MeasuredProblem(Problem):
         """The problem of the samples J."""
         return super().take(J, **{"noise": self.noise.take(J), **changes})
 
+    def on_host(self):
+        """The same with rows and errors in NumPy, wherever they live."""
+        if not is_foreign(self.y):
+            return self
+        return replace(super().on_host(), noise=self.noise.on_host())
+
     def folded_noise(self, w, omega):
         """Σ c_iκ_i(w) of folded samples."""
         return 0.0 if self.folded is None else self.folded.pushes.total(w)
@@ -88,7 +101,7 @@ class MeasuredProblem(Problem):
     def largest_reach(self) -> float:
         """The largest L_i, folded samples included."""
         own = self.sample_noise.lipschitz(self.rows.d)
-        return max(float(own.max(initial=0.0)), self._fold("largest_radius"))
+        return max(largest(own), self._fold("largest_radius"))
 
     def closest(self, alpha, factor, near=None):
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
@@ -99,10 +112,23 @@ class MeasuredProblem(Problem):
         """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i."""
         return self.noise.gauge(self.pushes(alpha), self.rows.combine(alpha), most)
 
+    def _well_inside(self, alpha, d, s, total, d_error):
+        """Whether d ∈ Σα_iρ_iU_i whatever the rounding."""
+        pushes = self.pushes(alpha)
+        reach = self.largest_norm + self.largest_reach
+        moved = d_error + balance_rounding(self, total) * reach
+        g = totals_rounding(self) + gamma(64)
+        left = 1 - 4 * g - self.noise.gauge(pushes, d, 1.0)[1]
+        return moved <= left * (1 - g) * pushes.inscribed()
+
     def _nearest(self, alpha, d, near):
         pushes = self.pushes(alpha)
-        worth = float(alpha.sum()) + self._fold("total")
-        v = self.noise.closest(pushes, d, near, worth=worth)
+        null = near is not None and not near.any()
+        if null and self.noise.gauge(pushes, d, 1.0)[1] <= 1:
+            v = np.zeros_like(d)
+        else:
+            worth = accurate_sum(alpha) + self._fold("total")
+            v = self.noise.closest(pushes, d, near, worth=worth)
         reach, size = pushes.reach(), float(np.linalg.norm(v))
         sums = NoiseSums(
             reach=reach,

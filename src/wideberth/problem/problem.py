@@ -26,7 +26,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from wideberth.problem.arrays import at_least, host, is_foreign, namespace, pick
+from wideberth.problem.arrays import (
+    at_least,
+    host,
+    is_foreign,
+    largest,
+    namespace,
+    pick,
+)
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.error_bars import NO_PUSHES, OwnNoise, Pushes
 from wideberth.problem.feature_names import feature_names
@@ -306,11 +313,15 @@ class Problem:
             each = self.rows.magnitudes(w)
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
             along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
-            sizes = along, _largest(each)
+            sizes = along, largest(each)
         error, center = dual_rounding(self, w, b, total, d_error, noise, sizes)
-        if not w.any() and well_inside(self, d, s, total, d_error):
+        if not w.any() and self._well_inside(feasible, d, s, total, d_error):
             error = null_rounding(self, b, total)
         return DualPoint(feasible, d, s, w, b, value, error, center)
+
+    def _well_inside(self, alpha, d: np.ndarray, s: float, total, d_error) -> bool:
+        """Whether d ∈ Σα_iρ_iU_i whatever the rounding."""
+        return well_inside(self, d, s, total, d_error)
 
     def _nearest(
         self, alpha, d: np.ndarray, near
@@ -437,13 +448,9 @@ class Problem:
     @cached_property
     def largest_norm(self) -> float:
         """The largest ‖z_i‖, folded samples included."""
-        return max(_largest(self.rows.norms()), self._fold("largest_norm"))
+        return max(largest(self.rows.norms()), self._fold("largest_norm"))
 
     @cached_property
     def largest_radius(self) -> float:
         """The largest ρ_i, folded samples included."""
-        return max(_largest(self.radii), self._fold("largest_radius"))
-
-
-def _largest(values) -> float:
-    return float(namespace(values).max(values)) if values.shape[0] else 0.0
+        return max(largest(self.radii), self._fold("largest_radius"))

@@ -92,10 +92,15 @@ def primal_rounding(
     return error
 
 
+def balance_rounding(problem: Problem, total) -> float:
+    """How much of Σα_i rounding may put off a balance Σα_i y_i that has to be 0."""
+    g = totals_rounding(problem)
+    return (OFF + 1) * g * total if problem.intercept == 0 else 0.0
+
+
 def well_inside(problem: Problem, d, s, total, d_error) -> bool:
     """Whether d ∈ sU whatever the rounding of both, and of a balance Σα_i y_i."""
-    g = totals_rounding(problem)
-    moved = (OFF + 1) * g * total if problem.intercept == 0 else 0.0
+    g, moved = totals_rounding(problem), balance_rounding(problem, total)
     inscribed = problem.noise.inscribed(problem.rows.d)
     if not inscribed > 0:
         return False

@@ -247,7 +247,7 @@ class Rows(ABC):
 
     def dense(self, rows) -> np.ndarray:
         """Some rows x_i as a float64 array."""
-        part = self.X[rows]
+        part = self.X[rows, :]
         return float64(part.toarray() if sp.issparse(part) else part)
 
     def take(self, J) -> Rows:

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem.arrays import host, is_foreign, largest, like, namespace
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.screening import Screener, fold_samples
@@ -38,16 +39,20 @@ def solve_near_measured(
     problem: Problem, control: Control, start: PrimalPoint | None, model: Model | None
 ) -> Outcome:
     """Solve rows that a search gathered; the `model` stands for the noise of others."""
-    rounds = MeasuredRounds(problem, control)
-    rounds.goal, work, begin = 0.5 * control.target, _Settled(problem), None
+    begin, rounds = None, MeasuredRounds(problem, control)
     if start is not None:
         slack = problem.slack(start.w, start.b)
-        width = max(float(np.abs(slack).max(initial=0.0)), SETTINGS.least_distance)
+        xp = namespace(slack)
+        width = max(largest(xp.abs(slack)), SETTINGS.least_distance)
         begin = start.w, start.b, 0.5 + 0.5 * slack / width
-    engine = rounds.run(work, begin, model)
-    alpha = work.unfold(engine.alpha)
-    dual = dual_with_others(problem, model, alpha, engine.w)
-    return Outcome(problem.at(engine.w, engine.b), dual)
+    rounds.goal = 0.5 * control.target
+    if is_foreign(problem.y):
+        w, b, alpha = rounds.run_on_device(begin, model)
+    else:
+        work = _Settled(problem)
+        engine = rounds.run(work, begin, model)
+        w, b, alpha = engine.w, engine.b, work.unfold(engine.alpha)
+    return Outcome(problem.at(w, b), dual_with_others(problem, model, alpha, w))
 
 
 def dual_with_others(
@@ -67,12 +72,12 @@ class MeasuredRounds:
     """One problem, solved by rounds; see `Rounds` in `newton.py`."""
 
     def __init__(self, problem: Problem, control: Control, decided=None):
-        self.full, self.control = problem, control
-        self.screener = Screener(problem, control.screening, decided)
-        self.best = Best(self.screener)
+        self.full, self.control, self.decided = problem, control, decided
 
     def solve(self, point: PrimalPoint | None = None, band=None) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance."""
+        self.screener = Screener(self.full, self.control.screening, self.decided)
+        self.best = Best(self.screener)
         problem, control = self.screener.problem, self.control
         if point is not None and problem.n < self.full.n:
             band = None if band is None else band[self.screener.reduction.free]
@@ -103,7 +108,7 @@ class MeasuredRounds:
             wrong = ~near & ((settled > 0) != (found.point.slack > 0))
             pinned |= wrong
             move = np.abs(found.point.slack - settled)
-            width = SETTINGS.next_move * move + move.mean()
+            width = SETTINGS.next_move * move + move.sum() / max(move.size, 1)
             band = np.full(problem.n, np.inf) if point is None else width
             if not wrong.any():
                 final *= LITTLE
@@ -154,6 +159,20 @@ class MeasuredRounds:
             return engine
         work.take_over(begun)
         return other
+
+    def run_on_device(self, start, model):
+        """The same where the rows live, or on a NumPy copy of them; w, b and α."""
+        problem = self.full
+        if problem.noise.smooth:
+            engine = self._steps(RoundedOff(problem, start, model), _PATIENCE)
+            if engine.relative_gap <= self.goal or self.control.exhausted():
+                return engine.w, engine.b, engine.alpha
+        if start is not None:
+            start = *start[:2], host(start[2])
+        work = _Settled(problem.on_host())
+        engine = self.run(work, start, model)
+        alpha = like(work.unfold(engine.alpha), problem.y)
+        return engine.w, engine.b, alpha
 
     def _steps(self, engine, patience: int, work: _Settled | None = None):
         """Step while it helps, leaving rows of `work` behind as they settle."""

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import Folded, Problem
+from wideberth.problem.arrays import at_least, host, namespace
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import EPS, TINY
 from wideberth.problem.rows import gamma
@@ -90,19 +91,22 @@ class MeasuredEngine(ABC):
 
     def __init__(self, problem: Problem, start=None, model: Model | None = None):
         self._adopt(problem, model)
-        X = problem.rows.X
-        Z = (X.toarray() if hasattr(X, "toarray") else X) * problem.y[:, None]
-        self.Z = np.column_stack((Z, problem.y)) if self.free else Z  # (z_i, y_i)
+        xp = self.xp = namespace(problem.y)
+        Z = problem.rows.dense(slice(None)) * problem.y[:, None]
+        if self.free:
+            Z = xp.concat((Z, problem.y[:, None]), axis=1)
+        self.Z = Z  # (z_i, y_i)
         w, b, share = self._least_squares() if start is None else start
         self.x = np.append(w, b) if self.free else np.array(w)
         self._begin()
-        distance = max(float(np.mean(np.abs(self.slack))), SETTINGS.least_distance)
+        distance = float(xp.sum(xp.abs(self.slack))) / max(problem.n, 1)
+        distance = max(distance, SETTINGS.least_distance)
         share = 0.5 * self.slack if share is None else share
-        share = np.clip(share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
-        self.room = np.stack([1.0 - share, share])
-        upper = np.maximum(self.slack, 0.0) + distance
-        self.force = np.stack([upper, upper - self.slack])
-        self.moved = np.zeros(problem.n)
+        share = xp.clip(share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
+        self.room = xp.stack([1.0 - share, share])
+        upper = at_least(0.0, self.slack) + distance
+        self.force = xp.stack([upper, upper - self.slack])
+        self.moved = 0.0 * upper
 
     def _adopt(self, problem: Problem, model: Model | None) -> None:
         """Take over a problem: its weights, penalties and what is folded."""
@@ -133,11 +137,11 @@ class MeasuredEngine(ABC):
     def _least_squares(self):
         """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise."""
         half = 0.5 * self.c
-        matrix = (self.Z * half[:, None]).T @ self.Z
+        matrix = host((self.Z * half[:, None]).T @ self.Z)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
         if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
             matrix[-1, -1] = 1.0
-        factor, right = cholesky(matrix), self.Z.T @ half + self.folded
+        factor, right = cholesky(matrix), host(self.Z.T @ half) + self.folded
         x = 0 * right if factor is None else lapack.dpotrs(factor, right, lower=1)[0]
         if not np.isfinite(x).all():
             x = 0 * right
@@ -156,12 +160,13 @@ class MeasuredEngine(ABC):
     @property
     def alpha(self) -> np.ndarray:
         """Dual weights, strictly inside the box."""
-        return self.c * self.room[1]
+        return self.c * self.room[1, :]
 
     @property
     def mu(self) -> float:
         """Mean complementarity product of the rows."""
-        return max(float(np.vdot(self.room, self.force)), TINY) / max(self.room.size, 1)
+        product = float(self.xp.sum(self.room * self.force))
+        return max(product, TINY) / max(2 * self.problem.n, 1)
 
     @property
     def relative_gap(self) -> float:
@@ -179,7 +184,7 @@ class MeasuredEngine(ABC):
         if self.model is not None:
             settled, gradient = self.model.at(self.w)
             self.combined[: self.d] -= gradient
-        hinge = float(self.c @ np.maximum(u, 0.0))
+        hinge = float(self.c @ at_least(0.0, u))
         self.primal = 0.5 * float(self.penalty @ (self.x * self.x)) + hinge + settled
         if problem.folded is not None:
             self.primal += problem.folded.total - float(self.folded @ self.x)
@@ -206,12 +211,13 @@ class MeasuredEngine(ABC):
     def _centred(self, d_room, d_force, length: float) -> float:
         """Mehrotra's target: μ times (μ after the predictor / μ)³."""
         mu = self.mu
-        after = np.vdot(self.room + length * d_room, self.force + length * d_force)
-        return mu * min(max(float(after) / (self.room.size * mu), 0.0), 1.0) ** 3
+        room, force = self.room + length * d_room, self.force + length * d_force
+        after = float(self.xp.sum(room * force)) / (2 * max(self.problem.n, 1) * mu)
+        return mu * min(max(after, 0.0), 1.0) ** 3
 
     def _hinge_moves(self, da, ratio, aims):
         """Moves of room and force; their product goes to `aims`·room, 0 if None."""
-        d_room = np.stack([-da, da])
+        d_room = self.xp.stack([-da, da])
         d_force = -(ratio * d_room + self.force)
         return d_room, d_force if aims is None else d_force + aims
 
@@ -219,7 +225,8 @@ class MeasuredEngine(ABC):
         """Largest step that keeps both positive, at most 1/(share to the boundary)."""
         if not self.problem.n:
             return 1.0 / SETTINGS.to_boundary
-        nearest = np.min(d_room / self.room), np.min(d_force / self.force)
+        xp = self.xp
+        nearest = xp.min(d_room / self.room), xp.min(d_force / self.force)
         return 1.0 / max(-float(nearest[0]), -float(nearest[1]), SETTINGS.to_boundary)
 
     def _possible(self, length: float, dx: np.ndarray) -> bool:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth.problem.arrays import fill, host, like
 from wideberth.problem.error_bars import SmoothBars
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.measured_engine import MeasuredEngine
@@ -47,7 +48,8 @@ class RoundedOff(MeasuredEngine):
 
     def _begin(self):
         supports = self.problem.noise.supports(self.w)
-        self.slack = 1.0 - self.Z @ self.x + self.problem.radii * supports
+        products = self.Z @ like(self.x, self.Z)
+        self.slack = 1.0 - products + self.problem.radii * supports
 
     def shrink(self, keep: np.ndarray, problem, model) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
@@ -62,7 +64,7 @@ class RoundedOff(MeasuredEngine):
         problem = self.problem
         if self.blocks is None:
             self.blocks = [
-                _Block(rows, self.Z[rows], bars, problem.radii[rows])
+                _Block(rows, self.Z[rows, :], bars, problem.radii[rows])
                 for rows, bars in problem.noise.blocks()
             ]
         problem.rows.passes.add(problem.n)
@@ -70,41 +72,35 @@ class RoundedOff(MeasuredEngine):
 
     def _turn(self) -> None:
         """Visit the rows at x for the present ε: the gap, and sums for a step."""
-        n, d, w, mu = self.problem.n, self.d, self.w, self.mu
-        self.sizes, supports, products = np.empty(n), np.empty(n), np.empty(n)
-        self.ratio = self.force / self.room
-        self.share = 1.0 / (self.ratio[0] + self.ratio[1])  # θ/c
+        problem, xp, d, w, mu = self.problem, self.xp, self.d, self.w, self.mu
+        self.sizes, supports, products = (fill(self.c, problem.n, 0.0) for _ in "123")
+        self.ratio, self.inverse = self.force / self.room, 1.0 / self.room
+        self.share = 1.0 / (self.ratio[0, :] + self.ratio[1, :])  # θ/c
         theta, alpha = self.c * self.share, self.alpha
-        push, inverse = alpha * self.problem.radii, 1.0 / self.room
-        lead = theta * (inverse[1] - inverse[0])
+        lead = theta * (self.inverse[1, :] - self.inverse[0, :])
+        push, x = alpha * problem.radii, like(self.x, self.Z)
         sums, matrix = np.zeros((3, self.x.size)), np.diag(self.penalty)
         for J, Z, bars, radii in self._visit():
-            products[J] = Z @ self.x
+            products[J] = Z @ x
             supports[J] = bars.supports(w)
-            sizes = np.sqrt(supports[J] ** 2 + mu)
+            sizes = xp.sqrt(supports[J] ** 2 + mu)
             slack = 1.0 - products[J] + radii * sizes
             images, self.sizes[J] = bars.images(w), sizes
-            rows = np.array(Z)
+            rows = xp.asarray(Z, copy=True)
             rows[:, :d] -= images * (radii / sizes)[:, None]
-            sums += np.stack((alpha[J], theta[J] * slack, lead[J])) @ rows
-            rows *= np.sqrt(theta[J])[:, None]
-            matrix += rows.T @ rows
-            k = push[J] / sizes
-            images *= (np.sqrt(k) / sizes)[:, None]
-            matrix[:d, :d] -= images.T @ images
-            pressure = bars.pressure(push[J], sizes)
-            if pressure.ndim == 1:
-                matrix.reshape(-1)[: d * (d + self.free) : d + self.free + 1] += (
-                    pressure
-                )
-            else:
-                matrix[:d, :d] += pressure
+            sums += host(xp.stack((alpha[J], theta[J] * slack, lead[J])) @ rows)
+            rows *= xp.sqrt(theta[J])[:, None]
+            matrix += host(rows.T @ rows)
+            images *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
+            noise = bars.pressure(push[J], sizes)
+            noise = noise if noise.ndim == 2 else np.diag(noise)
+            matrix[:d, :d] += noise - host(images.T @ images)
         if self.model is not None:
             matrix[:d, :d] += self.model.curvature
         self.matrix = matrix
         self.combined, self.sums = sums[0] + self.folded, sums[1:]
-        noise = self.problem.radii * supports
-        self.slack = 1.0 - products + self.problem.radii * self.sizes
+        noise = problem.radii * supports
+        self.slack = 1.0 - products + problem.radii * self.sizes
         attained = float(alpha @ (noise * supports / self.sizes))
         self._measure(1.0 - products + noise, noise, attained)
 
@@ -112,24 +108,25 @@ class RoundedOff(MeasuredEngine):
         factor = cholesky(self.matrix)
         if factor is None:
             return False
-        ratio, inverse, theta = self.ratio, 1.0 / self.room, self.c * self.share
+        ratio, inverse, theta = self.ratio, self.inverse, self.c * self.share
         right = self.combined - self.penalty * self.x
         right += self.sums[0]
         dx, last = lapack.dpotrs(factor, right, lower=1)[0], np.zeros_like(right)
-        d_room, d_force = np.empty_like(self.room), np.empty_like(self.force)
+        da, off = 0.0 * self.slack, 0.0 * self.room
         for block in self._visit():  # one read for both directions
             J = block.rows
-            da = self.share[J] * (self.slack[J] - self._along(block, dx))
-            d_room[0, J], d_room[1, J] = -da, da
-            d_force[:, J] = -(ratio[:, J] * d_room[:, J] + self.force[:, J])
-            off = d_room[:, J] * d_force[:, J] * inverse[:, J]
-            last += self._sum(block, theta[J] * (off[0] - off[1]))
+            da[J] = self.share[J] * (self.slack[J] - self._along(block, dx))
+            move = self.xp.stack([-da[J], da[J]])
+            off[:, J] = -move * (ratio[:, J] * move + self.force[:, J])
+            lead = off[:, J] * inverse[:, J]
+            last += self._sum(block, theta[J] * (lead[0, :] - lead[1, :]))
+        d_room, d_force = self._hinge_moves(da, ratio, None)
         length = min(self._hinge_room(d_room, d_force), 1.0)
         target = self._centred(d_room, d_force, length)
-        aims = (target - d_room * d_force) * inverse
+        aims = (target - off) * inverse
         right += target * self.sums[1] + last
         dx = lapack.dpotrs(factor, right, lower=1)[0]
-        residual, da = self.slack - aims[0] + aims[1], np.empty(self.problem.n)
+        residual = self.slack - aims[0, :] + aims[1, :]
         for block in self._visit():
             J = block.rows
             da[J] = self.share[J] * (residual[J] - self._along(block, dx))
@@ -142,18 +139,18 @@ class RoundedOff(MeasuredEngine):
         self.room = self.room + length * d_room
         self.force = self.force + length * d_force
         self._turn()
-        self.moved = np.abs(self.true_slack - before)
+        self.moved = self.xp.abs(self.true_slack - before)
         return bool(np.isfinite(self.gap))
 
     def _along(self, block: _Block, dx: np.ndarray) -> np.ndarray:
         """⟨g_i,dx⟩ of the rows of a block."""
         J, Z, bars, radii = block
         push = bars.along(self.w, dx[: self.d], self.sizes[J])
-        return Z @ dx - radii * push
+        return Z @ like(dx, Z) - radii * push
 
     def _sum(self, block: _Block, a: np.ndarray) -> np.ndarray:
         """Σ a_ig_i over the rows of a block."""
         J, Z, bars, radii = block
-        total = Z.T @ a
+        total = host(Z.T @ a)
         total[: self.d] -= bars.pull(a * radii, self.w, self.sizes[J])
         return total
