@@ -312,7 +312,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         return Ellipsoids(_as_table(self.table.X * (factor * factor)))
 
     def carried(self, linear):
-        if _keeps_apart(linear):
+        if keeps_apart(linear):
             return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
         A = linear.toarray()
         return Covariances.of((A * self.block(slice(None))[:, None, :]) @ A.T)
@@ -378,7 +378,7 @@ class Boxes(_PerCell):
         return Boxes(_as_table(self.table.X * factor))
 
     def carried(self, linear):
-        if not _keeps_apart(linear):
+        if not keeps_apart(linear):
             raise ValueError(
                 "X_err holds boxes (error_shape='box'), and a step before the "
                 "classifier mixes features, which makes no box of a box. Use steps "
@@ -662,7 +662,7 @@ def _descended(pushes: Pushes, d: np.ndarray, near, stalled: float) -> np.ndarra
     return best
 
 
-def _keeps_apart(linear: sp.csr_array) -> bool:
+def keeps_apart(linear: sp.csr_array) -> bool:
     """Whether no feature reaches two outputs of a linear map."""
     reached = sp.csr_array(linear).astype(bool).sum(axis=0)
     return int(reached.max(initial=0)) <= 1
