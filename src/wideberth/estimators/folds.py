@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from wideberth.certify import decision_values, robust_correct
+from wideberth.certify import decision_values
 from wideberth.estimators.images import Images
+from wideberth.estimators.judging import judge
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     remembered_radius,
@@ -109,9 +110,8 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
 def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     """The score of every model on the samples left out."""
     labels = class_numbers(rest.y, classes, len(rest.y))
-    # Without noise, robust accuracy is accuracy.
-    judged = rest.at(search.scoring_radius or 0.0)
-    noise = search.noise_ if judged.bars is None else judged.bars
+    radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy
+    radii = radii if rest.radii is None else radii * rest.radii
     by_accuracy = search.scoring in (None, "accuracy") and not params
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
@@ -120,15 +120,15 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     for k, radius in enumerate(search.radii_):
         model.radius = radius
         model.radius_ = remembered_radius(scaled_radius(rest.radius, radius))
-        for j, values in enumerate(_decisions(paths, k, judged.X)):
+        for j, values in enumerate(_decisions(paths, k, rest.X)):
             coef = np.vstack([path.coefs[k, j] for path in paths])
+            model.C, model.coef_ = search.Cs_[j], coef
+            model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
             if by_accuracy:
-                known = np.maximum(labels, 0)
-                right = robust_correct(values, known, coef, judged.radii, noise)
+                judged = judge(model, values, coef, rest.bars)
+                right = judged.correct(np.maximum(labels, 0), radii)
                 yield k, j, float(np.mean(right & (labels >= 0)))
             else:
-                model.C, model.coef_ = search.Cs_[j], coef
-                model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
                 yield k, j, search.scorer_(model, rest.X, rest.y, **params)
 
 

@@ -18,6 +18,17 @@ from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_per_sample
 
 
+def judge(classifier, values, coef, bars, off=None) -> Judged | JudgedImages:
+    """Samples with decision values, and error bars or, if None, the noise of training.
+
+    `off` leads from X to the middles of lopsided boxes.
+    """
+    if isinstance(bars, Images):
+        return JudgedImages(classifier, bars, off)
+    noise = classifier.noise_ if bars is None else bars
+    return Judged(values, classifier, coef, noise, off)
+
+
 @dataclass(frozen=True)
 class Judged:
     """Samples with noise that the model sees as it is."""
@@ -73,8 +84,11 @@ class JudgedImages:
         return np.where(endless, np.inf, kept.view(np.float64))
 
     def correct(self, labels: np.ndarray, radii) -> np.ndarray:
-        """Whether every move within the radii leaves samples predicted as `labels`."""
-        return certify.wins(self._lead(labels, *self.images.ends(radii)), labels)
+        """Whether every move within the radii leaves samples predicted as `labels`.
+
+        A move out of what the steps take leaves none.
+        """
+        return self._certain(labels, check_per_sample(radii, len(labels), "radius"))
 
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """The move of each sample, to a corner, that favours some wrong class most."""

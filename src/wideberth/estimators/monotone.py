@@ -43,9 +43,10 @@ _BENDING = (Binarizer, PowerTransformer, QuantileTransformer)
 
 def bends(step) -> bool:
     """Whether a fitted step is known to be monotone, and is not affine."""
-    if isinstance(step, ColumnTransformer):
+    if type(step) is ColumnTransformer:
         parts = [part for part, _, _ in _blocks(step)]
-        return all(map(_sign, parts)) and any(map(bends, parts))
+        known = all(map(_sign, parts)) and not step.transformer_weights
+        return known and any(map(bends, parts))
     affine = type(step) in _SCALERS and not getattr(step, "clip", False)
     same = type(step) is FunctionTransformer and step.func is None
     return _sign(step) != 0 and not affine and not same and step != "passthrough"
@@ -53,7 +54,7 @@ def bends(step) -> bool:
 
 def directions(step, n_features: int) -> sp.csr_array:
     """1 where an output increases with a feature, −1 where it decreases, else 0."""
-    if not isinstance(step, ColumnTransformer):
+    if type(step) is not ColumnTransformer:
         return sp.csr_array(_sign(step) * sp.eye_array(n_features))
     blocks = _blocks(step)
     found = sp.lil_array((max(out.stop for _, _, out in blocks), n_features))
@@ -70,7 +71,7 @@ def domain(step, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     largest number, which leaves room for the scales behind them.
     """
     low, high = np.full(n_features, -np.inf), np.full(n_features, np.inf)
-    if isinstance(step, ColumnTransformer):
+    if type(step) is ColumnTransformer:
         for part, inputs, _ in _blocks(step):
             low[inputs], high[inputs] = domain(part, len(inputs))
     if type(step) is PowerTransformer:

@@ -104,7 +104,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     that clip, and a `ColumnTransformer` of such and of scalers. A radius then grows the
     intervals of raw data, before the steps, and `certified_radius` is the largest
     factor on them. Intervals that lead where a step is not defined are refused in
-    training and by `robust_score`; they end the factor in `certified_radius`.
+    training; `certified_radius` ends there, and to `robust_score` they are not right.
 
     Parameters are those of `sklearn.pipeline.Pipeline`.
 
@@ -277,6 +277,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if X_err is None:
             self[-1]._ask_for_errors()
         refuse_errors_elsewhere(X_err, X)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and {*names} <= {*getattr(X, "columns", ())}:
+            X = X[list(names)]  # as they were in training
         X, bars, off = _measured(X, X_err, self[-1]._error_shape)
         course = Course(self._steps_ahead(), self.step_maps_)
         return JudgedImages(self[-1], course.images(X, bars), off)

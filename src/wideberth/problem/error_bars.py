@@ -33,7 +33,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
-from wideberth.problem.shape import ROUNDING
+from wideberth.problem.shape import ROUNDING, normals
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
@@ -116,6 +116,11 @@ class ErrorBars(ABC):
     def support(self, w: np.ndarray) -> float:
         """The largest r_i(w)."""
         return float(self.supports(w).max(initial=0.0))
+
+    def outlines(self) -> np.ndarray:
+        """Points around the boundaries of U_i in two dimensions, (n, points, 2)."""
+        around = [self.gradients(w, self.supports(w)) for w in normals()]
+        return np.stack(around, axis=1)
 
     @property
     def magnitude(self) -> float:
