@@ -338,6 +338,20 @@ def test_frames_and_lists_go_through(kind):
     )
 
 
+def test_columns_are_used_by_name_in_judging():
+    frame = pd.DataFrame(X, columns=COLUMNS)
+    step = ColumnTransformer(
+        [("d", function(special.erfc), ["u"])], remainder="passthrough"
+    )
+    model = fitted(step, rows=frame)
+    turned = frame[COLUMNS[::-1]]
+    errors = pd.DataFrame(E, columns=COLUMNS)
+    np.testing.assert_array_equal(
+        model.certified_radius(turned, X_err=errors),
+        model.certified_radius(frame, X_err=errors),
+    )
+
+
 def test_missing_cells_do_not_move():
     holes = X.copy()
     holes[::7, 1] = np.nan
@@ -430,6 +444,9 @@ class Squared(QuantileTransformer):
         FunctionTransformer(np.square),
         FunctionTransformer(np.log, kw_args={"where": True}),
         Squared(n_quantiles=10),
+        ColumnTransformer(
+            [("l", FunctionTransformer(np.log), [0, 1])], transformer_weights={"l": -1}
+        ),
         KBinsDiscretizer(3, encode="onehot-dense"),
         ColumnTransformer(
             [("l", FunctionTransformer(np.log), [0]), ("q", PCA(), [1, 2])]
