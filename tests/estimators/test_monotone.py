@@ -25,7 +25,12 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
+from wideberth import (
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    certify,
+    make_robust_pipeline,
+)
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.images import Course
 from wideberth.estimators.monotone import bends
@@ -231,6 +236,9 @@ def test_images_that_are_lopsided_beyond_rounding_are_judged_by_their_ends():
         moves = model.worst_case(rows, before, factor, X_err=errors)
         assert np.all(model.predict(rows + moves) != before)
         assert model.robust_score(rows, before, factor, X_err=errors) == 0.0
+    low, high, zero = np.array([[-1e18]]), np.array([[4.0]]), np.zeros(1, dtype=int)
+    lead = certify.box_lead(low, high, zero, np.ones((1, 1)), np.array([-1.0]))
+    np.testing.assert_array_equal(lead, [[np.inf, -3.0]])
 
 
 def test_lopsided_boxes_go_through_about_their_middle():
