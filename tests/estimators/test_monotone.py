@@ -262,6 +262,11 @@ def test_lopsided_boxes_go_through_about_their_middle():
 # -- searches --------------------------------------------------------------------------
 
 
+def size_of(model, X=None, y=None):
+    """A score that tells models apart."""
+    return float(np.abs(model.coef_).sum())
+
+
 @pytest.mark.parametrize("labels", [Y, Y3], ids=["two", "three"])
 def test_a_search_carries_boxes_at_every_radius(labels):
     cv, radii = StratifiedKFold(3), [0.3, 1.0]
@@ -281,6 +286,16 @@ def test_a_search_carries_boxes_at_every_radius(labels):
     assert model.robust_score(X, labels, X_err=E) == pytest.approx(
         best.robust_score(X, labels, X_err=E)
     )
+    # The models themselves are those of their own radius, not only about as good.
+    sized = clone(search).set_params(scoring_radius=None, scoring=size_of)
+    make_robust_pipeline(function(np.exp), sized).fit(
+        X, labels, robustlinearsvccv__X_err=E
+    )
+    train, _ = next(cv.split(X, labels))
+    for k, radius in enumerate(radii):
+        one = pipeline(function(np.exp), radius=radius, C=0.1)
+        one.fit(X[train], labels[train], robustlinearsvc__X_err=E[train])
+        np.testing.assert_allclose(sized.scores_[k, 0, 0], size_of(one[-1]), rtol=1e-3)
     spaced = clone(search).set_params(Cs=3, scoring_radius=None)
     spaced = make_robust_pipeline(function(np.log), spaced)
     assert spaced.fit(X, labels, robustlinearsvccv__X_err=E)[-1].Cs_.size == 3
