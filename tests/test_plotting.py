@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, make_blobs
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import FunctionTransformer, StandardScaler, scale
 
 mpl.use("Agg")
 
@@ -108,6 +108,57 @@ def test_uncertainty_sets_have_the_shape_and_size_of_the_noise(noise):
     order = {"l2": 2, "linf": np.inf, "l1": 1}[noise]
     drawn = display.ax_.collections[2].get_paths()[0].vertices - X[1]
     np.testing.assert_allclose(np.linalg.norm(drawn, order, axis=1), 1.0)
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "pair", "covariance"])
+@pytest.mark.parametrize("radius", [None, 0.5])
+def test_every_sample_is_drawn_with_its_own_errors(blobs, form, radius):
+    (X, y), rng = blobs, np.random.default_rng(5)
+    errors, roots = (
+        rng.uniform(0.1, 1, size=(2, *X.shape)),
+        rng.normal(size=(len(X), 2, 2)),
+    )
+    given, shape = {
+        "ellipsoid": (errors[0], "ellipsoid"),
+        "box": (errors[0], "box"),
+        "pair": (np.stack([*errors], axis=-1), "box"),
+        "covariance": (roots @ roots.transpose(0, 2, 1), "ellipsoid"),
+    }[form]
+    svc = RobustLinearSVC(error_shape=shape)
+    model = make_robust_pipeline(StandardScaler(), svc)
+    model.fit(X, y, robustlinearsvc__X_err=given)
+    display = MarginDisplay.from_estimator(model, X, y, X_err=given, radius=radius)
+    size = 1.0 if radius is None else radius
+    for k, label in enumerate(model[-1].classes_):
+        sets, points = display.ax_.collections[2 * k : 2 * k + 2]
+        np.testing.assert_allclose(points.get_offsets(), X[y == label])
+        for i, path in zip(np.flatnonzero(y == label), sets.get_paths(), strict=True):
+            moves = path.vertices - X[i]
+            if form == "covariance":
+                sizes = np.linalg.norm(moves @ np.linalg.inv(roots[i]).T, axis=1)
+            elif form == "ellipsoid":
+                sizes = np.linalg.norm(moves / errors[0, i], axis=1)
+            else:
+                other = errors[1 if form == "pair" else 0, i]
+                middle, half = (other - errors[0, i]) / 2, (other + errors[0, i]) / 2
+                sizes = np.abs((moves - middle) / half).max(axis=1)
+            np.testing.assert_allclose(sizes, size, rtol=1e-6)
+    display.figure_.canvas.draw()
+    with pytest.raises(ValueError, match="X_err must be given"):
+        MarginDisplay.from_estimator(model, X, y)
+
+
+def test_margins_behind_steps_that_bend_are_refused():
+    X, y = np.exp(np.random.default_rng(0).normal(size=(30, 2))), np.arange(30) % 2
+    svc = RobustLinearSVC(error_shape="box")
+    model = make_robust_pipeline(FunctionTransformer(np.log), svc)
+    model.fit(X, y, robustlinearsvc__X_err=0.1 * X)
+    with pytest.raises(ValueError, match=r"A step of this pipeline bends.*model\[-1\]"):
+        MarginDisplay.from_estimator(model, X, y, X_err=0.1 * X)
+    sure = CertifiedAccuracyDisplay.from_estimator(
+        model, X, y, radii=[1], X_err=0.1 * X
+    )
+    assert sure.accuracy[0] == model.robust_score(X, y, X_err=0.1 * X)
 
 
 def test_margins_need_two_features(cancer):

@@ -203,11 +203,13 @@ class MarginDisplay(_Display):
     X : array of shape (n_samples, 2)
     y : array of shape (n_samples,)
     radii : array of shape (n_samples,)
-    outline : array of shape (n_points, 2)
-        Boundary of the unit uncertainty set.
+    outline : array of shape (n_points, 2) or (n_samples, n_points, 2)
+        Boundary of the unit uncertainty set, or of that of every sample, about 0.
     coef : array of shape (n_problems, 2)
     intercept : array of shape (n_problems,)
     classes : array of labels
+    middles : array of shape (n_samples, 2), optional
+        Middles of the sets, where they are not the samples: those of lopsided boxes.
     """
 
     X: np.ndarray
@@ -217,9 +219,10 @@ class MarginDisplay(_Display):
     coef: np.ndarray
     intercept: np.ndarray
     classes: np.ndarray
+    middles: np.ndarray | None = None
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, radius=None, ax=None):
+    def from_estimator(cls, estimator, X, y, *, radius=None, ax=None, X_err=None):
         """Draw a fitted `RobustLinearSVC` of two features with data.
 
         Parameters
@@ -228,8 +231,12 @@ class MarginDisplay(_Display):
         X, y : data to draw
         radius : float, dict or array of shape (n_samples,), optional
             Size of the uncertainty sets; by default that of training. A model that
-            was trained with one radius per sample asks for them.
+            was trained with one radius per sample asks for them. With `X_err` in
+            units of the errors, and 1 by default if there were none in training.
         ax : matplotlib Axes, optional
+        X_err : error bars of the data, optional
+            As for `robust_score`; every sample is drawn with its own box or ellipse.
+            A model that was trained with error bars asks for them.
 
         Returns
         -------
@@ -241,30 +248,32 @@ class MarginDisplay(_Display):
                 f"X has shape {X.shape}; margins are drawn in two dimensions, so it "
                 "must have two columns."
             )
-        model, coef, noise = estimator._robust_model()
-        if noise is None:
-            raise ValueError(
-                "The model was trained with X_err, a set for every sample; this "
-                "drawing has one shape for all. Draw a model trained with radius and "
-                "noise."
-            )
+        model, coef, _ = estimator._robust_model()
+        judged = estimator._judge(given, X_err)
         values = estimator.decision_function(given).reshape(len(X), -1)
+        if X_err is None:
+            outline = as_shape(judged.noise, 2).outline()
+        else:
+            outline = judged.noise.outlines()
         return cls(
             X=X,
             y=y,
-            radii=np.broadcast_to(model._radii(y, radius), (len(y),)),
-            outline=as_shape(noise, 2).outline(),
+            radii=np.broadcast_to(model._radii(y, radius, X_err), (len(y),)),
+            outline=outline,
             coef=coef,
             intercept=(values - X @ coef.T)[0],
             classes=model.classes_,
+            middles=None if judged.off is None else X + judged.off,
         ).plot(ax=ax)
 
     def _draw(self, ax):
         from matplotlib.collections import PolyCollection
 
+        middles = self.X if self.middles is None else self.middles
         for k, label in enumerate(self.classes):
             rows, color = self.y == label, f"C{k}"
-            sets = self.X[rows, None] + self.radii[rows, None, None] * self.outline
+            outline = self.outline if self.outline.ndim == 2 else self.outline[rows]
+            sets = middles[rows, None] + self.radii[rows, None, None] * outline
             ax.add_collection(PolyCollection(sets, color=color, alpha=0.2, zorder=1))
             ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
         ax.set_aspect("equal", adjustable="box")

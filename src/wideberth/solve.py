@@ -81,7 +81,8 @@ def solve(
         Error bars: how far every cell of X may be off, 0 where it is exact. Frames are
         aligned with the columns of X by name. A covariance for every sample has three
         dimensions. With error_shape="box" a pair (down, up) of magnitudes states
-        lopsided tolerances. Cells without an error: `wideberth.fill_errors`. Of a
+        lopsided tolerances: two tables in a tuple or a list, or an array of shape
+        (n, d, 2). Cells without an error: `wideberth.fill_errors`. Of a
         table that is read in chunks, a dict of feature to error column; beside Dask
         arrays, one of the same blocks.
     error_shape : {"ellipsoid", "box"}

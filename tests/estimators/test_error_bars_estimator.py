@@ -47,6 +47,7 @@ KINDS = {
     "sparse box": (sp.csr_array(E), "box"),
     "frame": (pd.DataFrame(E, columns=COLUMNS)[["w", "u", "v"]], "ellipsoid"),
     "pair": ((E, UP), "box"),
+    "stacked pair": (np.stack([E, UP], axis=-1), "box"),
     "covariances": (ROOTS @ ROOTS.transpose(0, 2, 1), "ellipsoid"),
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -163,6 +164,29 @@ def test_what_a_fit_leaves_goes_on_working():
     found = critical_radius(problem)
     assert found.lower <= expected.upper
     assert expected.lower <= found.upper
+
+
+def test_a_pair_is_two_tables_or_one_of_pairs():
+    pair, stacked = fitted("pair")[0], fitted("stacked pair")[0]
+    listed = RobustLinearSVC(error_shape="box").fit(X, Y, X_err=[E, UP])
+    np.testing.assert_array_equal(pair.coef_, stacked.coef_)
+    np.testing.assert_array_equal(pair.coef_, listed.coef_)
+    with pytest.raises(
+        ValueError, match=r"shape \(90, 3, 3\);.*np\.stack.*'ellipsoid'"
+    ):
+        RobustLinearSVC(error_shape="box").fit(X, Y, X_err=KINDS["covariances"][0])
+    bad = KINDS["stacked pair"][0].copy()
+    bad[2, 1, 1] = -1.0
+    with pytest.raises(ValueError, match=r"X_err is -1 at row 2, column 1"):
+        RobustLinearSVC(error_shape="box").fit(X, Y, X_err=bad)
+    # Two samples with a covariance each are no pair, but two tables of errors are one.
+    rows, matrices = X[[0, -1]], [np.diag([0.1, 0.2, 0.3]), np.eye(D)]
+    of_list = RobustLinearSVC().fit(rows, [0, 1], X_err=matrices)
+    of_array = RobustLinearSVC().fit(rows, [0, 1], X_err=np.array(matrices))
+    np.testing.assert_array_equal(of_list.coef_, of_array.coef_)
+    for two in ([E[:2], UP[:2]], (matrices[0], matrices[1])):
+        with pytest.raises(ValueError, match="X_err is a pair"):
+            RobustLinearSVC().fit(rows, [0, 1], X_err=two)
 
 
 def test_frames_are_used_by_name_wherever_errors_are():
@@ -334,7 +358,9 @@ class RobustScorer:
         return request
 
 
-@pytest.mark.parametrize("kind", ["ellipsoid", "box", "sparse", "frame", "covariances"])
+@pytest.mark.parametrize(
+    "kind", ["ellipsoid", "box", "sparse", "frame", "covariances", "stacked pair"]
+)
 @pytest.mark.parametrize("asked", [False, True])
 def test_errors_are_routed_through_pipelines_and_searches(kind, asked):
     errors, shape = KINDS[kind]
@@ -501,7 +527,7 @@ def test_a_model_trained_with_errors_asks_for_them():
             ask()
     assert model.score(X, Y) == model.score(X, Y, X_err=E)
     two = RobustLinearSVC().fit(X[:, :2], Y, X_err=E[:, :2])
-    with pytest.raises(ValueError, match="trained with X_err, a set for every sample"):
+    with pytest.raises(ValueError, match=said):
         MarginDisplay.from_estimator(two, X[:, :2], Y)
 
 

@@ -10,9 +10,16 @@ import skl2onnx
 import sklearn
 import skops.io
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
+from sklearn.model_selection import (
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+    learning_curve,
+)
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
 from sklearn.utils import get_tags
 
 import wideberth.onnx
@@ -81,6 +88,79 @@ def test_onnx_gives_the_same_labels_and_scores(name, rename, dtype):
     np.testing.assert_allclose(
         scores, values, atol=1e-4 if dtype == np.float32 else 1e-10
     )
+
+
+ERRORS = 0.05 * X * np.random.default_rng(0).random(X.shape)
+MEASURED = {
+    "alone": RobustLinearSVC(),
+    "scaled": make_robust_pipeline(StandardScaler(), RobustLinearSVC()),
+    "boxes": RobustLinearSVC(error_shape="box"),
+    "logarithms": make_robust_pipeline(
+        FunctionTransformer(np.log), RobustLinearSVC(error_shape="box")
+    ),
+    "powers": make_robust_pipeline(
+        PowerTransformer(), RobustLinearSVC(error_shape="box")
+    ),
+}
+
+
+def measured(name, y=Y):
+    model = clone(MEASURED[name])
+    prefix = "" if isinstance(model, RobustLinearSVC) else "robustlinearsvc__"
+    return model.fit(X, y, **{f"{prefix}X_err": ERRORS})
+
+
+@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize(
+    "send", [lambda m: pickle.loads(pickle.dumps(m)), through_joblib, through_skops]
+)
+def test_models_trained_with_error_bars_come_back_whole(name, send):
+    model = measured(name)
+    back = send(model)
+    np.testing.assert_array_equal(
+        back.certified_radius(X, X_err=ERRORS), model.certified_radius(X, X_err=ERRORS)
+    )
+    score = model.robust_score(X, Y, X_err=ERRORS)
+    assert back.robust_score(X, Y, X_err=ERRORS) == score
+    with pytest.raises(ValueError, match="X_err must be given"):
+        back.robust_score(X, Y)
+
+
+@pytest.mark.parametrize("name", ["alone", "scaled", "boxes", "powers"])
+def test_onnx_predicts_as_models_trained_with_error_bars(name):
+    wideberth.onnx.register_onnx()
+    model, data = measured(name), X.astype(np.float32)
+    graph = skl2onnx.to_onnx(model, data[:1])
+    session = onnxruntime.InferenceSession(
+        graph.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    label, _ = session.run(None, {session.get_inputs()[0].name: data})
+    np.testing.assert_array_equal(label, model.predict(data))
+
+
+def test_onnx_says_that_it_has_no_functions():
+    wideberth.onnx.register_onnx()
+    with pytest.raises(RuntimeError, match="FunctionTransformer is not supported"):
+        skl2onnx.to_onnx(measured("logarithms"), X[:1])
+
+
+@pytest.mark.parametrize("name", ["alone", "boxes", "logarithms"])
+def test_tools_of_scikit_learn_hand_error_bars_on(name):
+    model, labels = clone(MEASURED[name]), np.minimum(Y, 1)
+    given = {"cv": 3, "params": {"X_err": ERRORS}}
+    with sklearn.config_context(enable_metadata_routing=True):
+        calibrated = CalibratedClassifierCV(model, cv=3).fit(X, labels, X_err=ERRORS)
+        assert calibrated.predict_proba(X).shape == (len(X), 2)
+        for one in calibrated.calibrated_classifiers_:
+            with pytest.raises(ValueError, match="X_err must be given"):
+                one.estimator.certified_radius(X)
+        _, _, scores = learning_curve(model, X, labels, **given, train_sizes=[0.5, 1.0])
+        last = cross_val_score(model, X, labels, **given)
+        np.testing.assert_allclose(scores[-1], last)
+        folds = StratifiedKFold(3).split(X, labels)
+        predicted = cross_val_predict(model, X, labels, **given)
+        for (_, test), score in zip(folds, last, strict=True):
+            assert np.mean(predicted[test] == labels[test]) == pytest.approx(score)
 
 
 def test_onnx_refuses_labels_it_does_not_know():

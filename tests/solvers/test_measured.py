@@ -188,7 +188,7 @@ def with_cell(value):
         ((GOOD, GOOD), "ellipsoid", r"pair .*box"),
         ((GOOD, GOOD[:4]), "box", r"shape \(4, 2\)"),
         ((GOOD, with_cell(-1.0)), "box", r"-1 at row 4.*magnitude"),
-        (np.tile(np.eye(2), (6, 1, 1)), "box", r"\(6, 2, 2\).*ellipsoid"),
+        (np.tile(np.eye(3), (6, 1, 1)), "box", r"\(6, 3, 3\).*ellipsoid"),
         (np.tile(np.eye(2), (5, 1, 1)), "ellipsoid", r"\(5, 2, 2\).*\(6, 2, 2\)"),
         (np.full((6, 2, 2), np.nan), "ellipsoid", r"finite|NaN|nan"),
         (INDEFINITE, "ellipsoid", r"row 0 has the eigenvalue -0.5"),

@@ -86,15 +86,15 @@ MUTANTS = [
     Mutant(
         "only the last step carries noise",
         "estimators/affine.py",
-        "        linear = affine.linear @ linear\n",
-        "        linear = affine.linear\n",
+        "lambda before, A: A @ before",
+        "lambda before, A: A",
         "estimators/test_pipeline.py::test_carried_noise_has_the_support_function_of_the_raw_one",
     ),
     Mutant(
         "the last step blamed for one before it",
         "estimators/affine.py",
-        "            yield from _steps(step, inner_name)\n",
-        "            yield from _steps(step, transformer.steps[-1][0])\n",
+        "            yield from steps_of(step, inner_name)\n",
+        "            yield from steps_of(step, transformer.steps[-1][0])\n",
         "estimators/test_transformers.py::test_the_step_that_bends_is_named",
     ),
 ]

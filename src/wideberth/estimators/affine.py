@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from functools import reduce
 from numbers import Real
 
 import numpy as np
@@ -55,9 +56,39 @@ def linear_map(transformer, X) -> sp.csr_array:
     -------
     CSR matrix of shape (n_transformed, n_features)
     """
-    steps = list(_steps(transformer))
+    return composed(step_maps(list(steps_of(transformer)), X))
+
+
+def composed(maps: list) -> sp.csr_array:
+    """The product of linear maps, the first of which is applied first."""
+    return sp.csr_array(reduce(lambda before, A: A @ before, maps))
+
+
+def step_maps(steps, X, bends=lambda step: False) -> list:
+    """A of each step, for the data X of the first; None of those that `bends` names.
+
+    `steps` are pairs of a name and a fitted transformer, as from `steps_of`. Where
+    there are none, the one map is the identity.
+    """
+    sample, lost = _sample_of(X, steps), False
+    maps: list[sp.csr_array | None] = []
+    for name, step in steps:
+        if bends(step):
+            maps.append(None)
+        else:
+            affine = _AffineStep(name, step, sample)
+            if lost and affine.fills_missing:
+                affine.refuse("it fills in sums of missing values and others")
+            lost |= affine.loses_present
+            maps.append(affine.linear)
+        sample = Sample(transformed(step, sample.given(sample.rows)))
+    return maps or [sp.eye_array(sample.n_features, format="csr")]
+
+
+def _sample_of(X, steps) -> Sample:
+    """Rows of X, the data of the first step, which must be numbers."""
     try:
-        sample = Sample(X)
+        return Sample(X)
     except (TypeError, ValueError) as error:
         first = f"'{steps[0][0]}'" if steps else "the classifier"
         raise ValueError(
@@ -65,23 +96,22 @@ def linear_map(transformer, X) -> sp.csr_array:
             f"which noise in raw units means nothing ({error}). Encode them before "
             "this pipeline."
         ) from None
-    linear = sp.eye_array(sample.n_features, format="csr")
-    lost = False
-    for name, step in steps:
-        affine = _AffineStep(name, step, sample)
-        if lost and affine.fills_missing:
-            affine.refuse("it fills in sums of missing values and others")
-        lost |= affine.loses_present
-        linear = affine.linear @ linear
-        sample = Sample(affine.transform(sample.rows))
-    return sp.csr_array(linear)
 
 
-def _steps(transformer, name: str | None = None) -> Iterator[tuple[str, object]]:
+def transformed(transformer, points):
+    """What a fitted step makes of points, in float64, without a word."""
+    with quietly(), np.errstate(all="ignore"):  # points need not look like data
+        out = transformer.transform(points)
+    if sp.issparse(out):
+        return sp.csr_array(out, dtype=np.float64)
+    return np.asarray(out, dtype=np.float64)
+
+
+def steps_of(transformer, name: str | None = None) -> Iterator[tuple[str, object]]:
     """The transformers that do something, in turn, with the names they go by."""
     if isinstance(transformer, Pipeline):
         for inner_name, step in transformer.steps:
-            yield from _steps(step, inner_name)
+            yield from steps_of(step, inner_name)
     elif transformer is not None and not isinstance(transformer, str):
         yield name or type(transformer).__name__.lower(), transformer
 
@@ -169,11 +199,7 @@ class _AffineStep:
         return out
 
     def transform(self, points):
-        with quietly(), np.errstate(all="ignore"):  # points need not look like data
-            out = self.transformer.transform(self.sample.given(points))
-        if sp.issparse(out):
-            return sp.csr_array(out, dtype=np.float64)
-        return np.asarray(out, dtype=np.float64)
+        return transformed(self.transformer, self.sample.given(points))
 
     def refuse(self, why: str):
         step = textwrap.shorten(repr(self.transformer), 150)
@@ -181,7 +207,9 @@ class _AffineStep:
             f"'{self.name}' ({step}) is not affine: {why}. Noise in raw units has no "
             "one shape behind such a step, so nothing could be certified. Use scalers, "
             "PCA, feature selection or constants for missing values, or give noise in "
-            "transformed units to a plain Pipeline."
+            "transformed units to a plain Pipeline. Steps that are known to be "
+            "monotone, such as FunctionTransformer(np.log), carry error bars X_err "
+            "with error_shape='box'."
         )
 
 

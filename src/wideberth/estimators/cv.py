@@ -245,10 +245,11 @@ class RobustLinearSVCCV(LinearClassifier):
         """Values of C, by default spaced over the ranges of all binary problems."""
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
-        unit = 1.0 if data.radii is None else data.radii
-        least = {"C": 1.0, "radius": self.radii_.min() * unit, "factor": None}
+        data, options = data.at(self.radii_.min()), {"C": 1.0, "factor": None}
         stated = [
-            build_problem(data.X, **problems.stated(data, k) | self._stated() | least)
+            build_problem(
+                data.X, **problems.stated(data, k), **self._stated(), **options
+            )
             for k in problems.positives
         ]
         return read_Cs(self.Cs, stated)

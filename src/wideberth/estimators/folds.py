@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from wideberth.certify import decision_values, robust_correct
+from wideberth.certify import decision_values
+from wideberth.estimators.images import Images
+from wideberth.estimators.judging import judge
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     remembered_radius,
     scaled_radius,
 )
 from wideberth.estimators.training_data import InMemory
-from wideberth.path import Path, follow
+from wideberth.path import follow
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 
@@ -35,21 +38,7 @@ def run_fold(
     started = time.perf_counter()
     part = data.take(np.asarray(train))
     problems = OneVsRest.of(part, search.class_weight)
-    paths = [
-        follow(
-            part.X,
-            Cs=search.Cs_,
-            radii=search.radii_,
-            solver=search.solver,
-            screening=search.screening,
-            limits=(search.tol, search.max_iter, None, None),
-            random_state=seed,
-            proofs=False,
-            **problems.stated(part, k),
-            **search._stated(),
-        )
-        for k in problems.positives
-    ]
+    paths = [_follow(search, part, problems, k, seed) for k in problems.positives]
     rest = data.take(np.asarray(test))
     routed = {name: value for name, value in params.items() if name != "X_err"}
     routed = {
@@ -80,12 +69,49 @@ def run_fold(
     }
 
 
+class _Models(NamedTuple):
+    """Along C and radius for one class against the rest, as of `Path`."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    seconds: np.ndarray
+    converged: np.ndarray
+    relative_gaps: np.ndarray
+
+
+def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Models:
+    """One path for all radii; behind steps that bend one for each, its sets its own."""
+    if isinstance(part.bars, Images):
+        runs = [(part.at(radius), [1.0]) for radius in search.radii_]
+    else:
+        runs = [(part, search.radii_)]
+    found = [
+        follow(
+            data.X,
+            Cs=search.Cs_,
+            radii=radii,
+            solver=search.solver,
+            screening=search.screening,
+            limits=(search.tol, search.max_iter, None, None),
+            random_state=seed,
+            proofs=False,
+            **problems.stated(data, positive),
+            **search._stated(),
+        )
+        for data, radii in runs
+    ]
+    joined = (
+        np.concatenate([getattr(path, name) for path in found])
+        for name in _Models._fields
+    )
+    return _Models(*joined)
+
+
 def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     """The score of every model on the samples left out."""
     labels = class_numbers(rest.y, classes, len(rest.y))
     radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy
     radii = radii if rest.radii is None else radii * rest.radii
-    noise = search.noise_ if rest.bars is None else rest.bars
     by_accuracy = search.scoring in (None, "accuracy") and not params
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
@@ -96,17 +122,17 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
         model.radius_ = remembered_radius(scaled_radius(rest.radius, radius))
         for j, values in enumerate(_decisions(paths, k, rest.X)):
             coef = np.vstack([path.coefs[k, j] for path in paths])
+            model.C, model.coef_ = search.Cs_[j], coef
+            model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
             if by_accuracy:
-                known = np.maximum(labels, 0)
-                right = robust_correct(values, known, coef, radii, noise)
+                judged = judge(model, values, coef, rest.bars)
+                right = judged.correct(np.maximum(labels, 0), radii)
                 yield k, j, float(np.mean(right & (labels >= 0)))
             else:
-                model.C, model.coef_ = search.Cs_[j], coef
-                model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
                 yield k, j, search.scorer_(model, rest.X, rest.y, **params)
 
 
-def _decisions(paths: list[Path], k: int, X) -> Iterator[np.ndarray]:
+def _decisions(paths: list[_Models], k: int, X) -> Iterator[np.ndarray]:
     """Decision values of all Cs under radius k, many models in one product."""
     coefs = np.stack([path.coefs[k] for path in paths], axis=1)
     intercepts = np.stack([path.intercepts[k] for path in paths], axis=1)

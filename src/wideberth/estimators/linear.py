@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from sklearn import get_config
@@ -17,6 +17,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from wideberth import certify
 from wideberth.data.opening import refuse_errors_elsewhere
+from wideberth.estimators.images import Images
+from wideberth.estimators.judging import Judged, JudgedImages
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.training_data import dispatched, read_rows
 from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
@@ -48,8 +50,7 @@ class CertifiedMixin:
         array of shape (n_samples,)
             Infinite where no noise of this shape can change the prediction.
         """
-        judged = self._judge(X, X_err)
-        return certify.certified_radius(judged.values, judged.coef, judged.noise)
+        return self._judge(X, X_err).certified_radius()
 
     def robust_score(self, X, y, radius=None, sample_weight=None, X_err=None) -> float:
         """Return the accuracy under the worst perturbation of every sample.
@@ -72,14 +73,14 @@ class CertifiedMixin:
         float
             The share of samples that every move within the radius leaves right.
         """
-        values, classifier, coef, noise, _ = self._judge(X, X_err)
-        labels = class_numbers(y, classifier.classes_, len(values))
+        judged = self._judge(X, X_err)
+        classifier, n = judged.classifier, _num_samples(X)
+        labels = class_numbers(y, classifier.classes_, n)
         radii = classifier._radii(y, radius, X_err)
-        known = np.maximum(labels, 0)
-        right = certify.robust_correct(values, known, coef, radii, noise)
+        right = judged.correct(np.maximum(labels, 0), radii)
         weights = None
         if sample_weight is not None:
-            weights = check_per_sample(sample_weight, len(values), "sample_weight")
+            weights = check_per_sample(sample_weight, n, "sample_weight")
             if not weights.any():
                 raise ValueError("sample_weight is 0 for every sample; give some > 0.")
         return float(np.average(right & (labels >= 0), weights=weights))
@@ -105,20 +106,21 @@ class CertifiedMixin:
             To be added to X. It leads to the middle of a lopsided box and on from
             there.
         """
-        values, classifier, coef, noise, off = self._judge(X, X_err)
-        labels = class_numbers(y, classifier.classes_, len(values))
+        judged = self._judge(X, X_err)
+        classifier = judged.classifier
+        labels = class_numbers(y, classifier.classes_, _num_samples(X))
         if labels.min(initial=0) < 0:
             unknown = host(y)[labels < 0][0]
             raise ValueError(
                 f"y holds the label {unknown!s}, unknown to this model; its classes "
                 f"are {classifier.classes_.tolist()}."
             )
-        radii = classifier._radii(y, radius, X_err)
-        moves = certify.worst_case(values, labels, coef, radii, noise)
-        return moves if off is None else moves + off
+        return judged.worst_case(labels, classifier._radii(y, radius, X_err))
 
-    def _judge(self, X, X_err=None) -> Judged:
+    def _judge(self, X, X_err=None) -> Judged | JudgedImages:
         """Samples as a model sees them, in the middle of their sets."""
+        if isinstance(X_err, Images):
+            return JudgedImages(self, X_err)
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
         classifier, coef, noise = self._robust_model()
         if X_err is None:
@@ -134,16 +136,6 @@ class CertifiedMixin:
     def _robust_model(self) -> tuple[LinearClassifier, np.ndarray, object]:
         """The fitted classifier, and its weights and noise shape in units of X."""
         raise NotImplementedError
-
-
-class Judged(NamedTuple):
-    """Samples that a model is asked about."""
-
-    values: np.ndarray  # decision values
-    classifier: LinearClassifier
-    coef: np.ndarray  # weights in units of X
-    noise: object  # in units of X: a shape, or the samples' own sets
-    off: np.ndarray | None = None  # from X to the middles of lopsided boxes
 
 
 class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
@@ -251,6 +243,8 @@ class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
         A pipeline may carry them here from raw units.
         """
+        if isinstance(X_err, Images):
+            return X, X_err
         if hasattr(self, "_carried_errors"):
             return X, self._carried_errors(X_err)
         names = getattr(self, "feature_names_in_", None)

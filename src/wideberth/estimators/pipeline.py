@@ -16,6 +16,8 @@ stay such where A keeps features apart, and become covariances otherwise; boxes 
 such an A. The raw data is first moved to the middle of lopsided boxes.
 
 A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
+Boxes go through steps that are known to be monotone as well, such as logarithms, one
+image for every radius: `images.py`.
 
 Cells may be missing where a step before the classifier fills them in. A missing cell
 stays missing when noise moves the others, so such a row moves in fewer directions. If
@@ -31,9 +33,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
-from wideberth.estimators.affine import linear_map
+from wideberth.estimators.affine import linear_map, steps_of
+from wideberth.estimators.images import Course
+from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.error_bars import Covariances, ErrorBars
@@ -51,8 +56,10 @@ def make_robust_pipeline(
     Parameters
     ----------
     *steps : estimators
-        Affine transformers (scalers, PCA, feature selection, …), then a
-        `RobustLinearSVC` or `RobustLinearSVCCV`.
+        Affine transformers (scalers, PCA, feature selection, …), and for error bars
+        with error_shape="box" monotone ones (`FunctionTransformer(np.log)`,
+        `PowerTransformer`, `QuantileTransformer`, …); then a `RobustLinearSVC` or
+        `RobustLinearSVCCV`.
     memory : str or joblib.Memory, optional
         Where fitted transformers are cached.
     transform_input : list of str, optional
@@ -91,18 +98,31 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     speak of the raw data. So do error bars `X_err`, given to `fit` as
     `robustlinearsvc__X_err`, or as `X_err` where metadata routing is enabled.
 
+    With error_shape="box" steps may also be monotone in every feature: logarithms and
+    other functions of NumPy in a `FunctionTransformer`, `PowerTransformer`,
+    `QuantileTransformer`, `KBinsDiscretizer(encode="ordinal")`, `Binarizer`, scalers
+    that clip, and a `ColumnTransformer` of such and of scalers. A radius then grows the
+    intervals of raw data, before the steps, and `certified_radius` is the largest
+    factor on them. Intervals that lead where a step is not defined are refused in
+    training; `certified_radius` ends there, and to `robust_score` they are not right.
+
     Parameters are those of `sklearn.pipeline.Pipeline`.
 
     Attributes
     ----------
-    linear_map_ : CSR matrix of shape (n_transformed, n_features)
-        What the steps before the classifier do to a move of the raw data.
+    linear_map_ : CSR matrix of shape (n_transformed, n_features) or None
+        What the steps before the classifier do to a move of the raw data; None where
+        one of them bends.
+    step_maps_ : list of CSR matrices and None, or None
+        Where a step bends, the same for every step by itself, and None for those.
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
     """
 
     steps: list[tuple[str, Any]]
+    linear_map_: Any
+    step_maps_: Any
 
     def fit(self, X, y=None, **params):
         """Fit the steps in turn, the classifier against noise in raw units.
@@ -124,7 +144,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "RobustLinearSVC alone."
             )
         steps = self.steps
-        classifier, maps = steps[-1][1], []
+        classifier, courses = steps[-1][1], list[Course]()
         if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
@@ -137,21 +157,23 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
             refuse_errors_elsewhere(errors[0], X)
-            X, bars = _measured(X, errors[0], classifier.error_shape)
+            X, bars, _ = _measured(X, errors[0], classifier.error_shape)
             params |= dict.fromkeys(names, bars)
 
-        def read_map():  # once the steps before have been fitted
-            ahead = self[:-1] if len(steps) > 1 else None
-            maps.append(linear_map(ahead, X))
-            return maps[0]
+        def read_course():  # once the steps before have been fitted
+            courses.append(Course.of(self._steps_ahead(), X, bool(errors)))
+            return courses[0]
 
         def carried_noise():
             _check_missing(X, raw_noise)
-            return _carry(raw_noise, read_map())
+            return _carry(raw_noise, read_course().linear)
 
         def carried_errors(bars):
             _check_missing(X, bars)
-            return bars.carried(read_map())
+            course = read_course()
+            if course.bent is None:
+                return bars.carried(course.linear)
+            return course.images(X, bars)
 
         before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
         classifier._carried_noise = carried_noise
@@ -165,8 +187,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 step.__dict__ = state
             raise
         del classifier._carried_noise, classifier._carried_errors
-        self.linear_map_, self.noise_ = maps[0], None if errors else raw_noise
+        bent = courses[0].bent is not None
+        self.linear_map_ = None if bent else courses[0].linear
+        self.step_maps_ = courses[0].maps if bent else None
+        self.noise_ = None if errors else raw_noise
         return self
+
+    def _steps_ahead(self) -> list:
+        return list(steps_of(self[:-1])) if len(self.steps) > 1 else []
 
     def decision_function(self, X, X_err=None, **params):
         """Return the scores of the classifier.
@@ -241,11 +269,28 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         return made
 
     def _judge(self, X, X_err=None):
-        judged = super()._judge(X, X_err)
-        _check_missing(X, judged.noise)
-        return judged
+        check_is_fitted(self[-1], "coef_")
+        if self.linear_map_ is not None:
+            judged: Any = super()._judge(X, X_err)
+            _check_missing(X, judged.noise)
+            return judged
+        if X_err is None:
+            self[-1]._ask_for_errors()
+        refuse_errors_elsewhere(X_err, X)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and {*names} <= {*getattr(X, "columns", ())}:
+            X = X[list(names)]  # as they were in training
+        X, bars, off = _measured(X, X_err, self[-1]._error_shape)
+        course = Course(self._steps_ahead(), self.step_maps_)
+        return JudgedImages(self[-1], course.images(X, bars), off)
 
     def _robust_model(self):
+        if self.linear_map_ is None:
+            raise ValueError(
+                "A step of this pipeline bends, so that its model has no weights in "
+                "raw units. Use what the classifier sees: model[:-1].transform(X), and "
+                "model[-1]."
+            )
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
 
 
@@ -277,19 +322,22 @@ def _carry(noise, linear: sp.csr_array):
 
 
 def _measured(X, X_err, error_shape):
-    """Raw data, as what it is, in the middle of the sets that X_err gives; the sets."""
+    """Raw data, as what it is, in the middle of the sets that X_err gives.
+
+    Besides, the sets; and how far the middles are off, or None.
+    """
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     off, bars = read_bars(X_err, error_shape, shape, feature_names(X))
     if off is None:
-        return X, bars
+        return X, bars, None
     if sp.issparse(X):
-        return sp.csr_array(X + off), bars
+        return sp.csr_array(X + off), bars, off
     moved = float_array(X, "X") + off
     if hasattr(X, "iloc"):
         moved = type(X)(moved, columns=X.columns, index=X.index)
     elif hasattr(X, "columns"):
         moved = type(X)(moved, schema=list(X.columns))
-    return moved, bars
+    return moved, bars, off
 
 
 def _check_missing(X, noise) -> None:

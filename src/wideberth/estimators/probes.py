@@ -51,10 +51,7 @@ class Sample:
 
     def given(self, points):
         """Points in the kind of container that X is."""
-        if self.frame is None:
-            return points
-        names = "columns" if hasattr(self.frame, "iloc") else "schema"
-        return type(self.frame)(points, **{names: list(self.frame.columns)})
+        return in_the_form_of(self.frame, points)
 
     def units(self, steps: np.ndarray) -> Iterator:
         """The rows step_j·e_j for all j in batches, each below a row of zeros."""
@@ -165,6 +162,14 @@ class Sample:
             first, second = rng.integers(len(data), size=(2, *columns.shape))
             amid = u * data[first, columns] + (1 - u) * data[second, columns]
         return np.choose(kind, [about, beyond, near_zero, amid])
+
+
+def in_the_form_of(frame, points):
+    """Points as a frame with the same columns; as they are where it is None."""
+    if frame is None:
+        return points
+    names = "columns" if hasattr(frame, "iloc") else "schema"
+    return type(frame)(points, **{names: list(frame.columns)})
 
 
 def _some_rows(X):

@@ -203,10 +203,11 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             Error bars: how far every cell of X may be off, in its units, and 0 where it
             is exact. Frames are aligned with the columns of X by name. A covariance for
             every sample has three dimensions. With error_shape="box" a pair (down, up)
-            of magnitudes states lopsided tolerances. Cells without an error:
-            `wideberth.fill_errors`. For data in memory, with `noise` left at its
-            default. The searches of scikit-learn slice arrays and frames for their
-            folds, but no pairs; `RobustLinearSVCCV` slices all of them.
+            of magnitudes states lopsided tolerances: two tables in a tuple or a list,
+            or `np.stack([down, up], axis=-1)`, of shape (n_samples, n_features, 2),
+            which the searches of scikit-learn slice for their folds like other arrays.
+            Cells without an error: `wideberth.fill_errors`. For data in memory, with
+            `noise` left at its default.
 
         Returns
         -------

@@ -8,6 +8,7 @@ there on a fit is the same (`one_vs_rest.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from sklearn import get_config
@@ -22,11 +23,13 @@ from wideberth.data.opening import (
     open_data,
     refuse_errors_elsewhere,
 )
+from wideberth.estimators.images import Images
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     per_class,
     radii_of,
     remembered_radius,
+    scaled_radius,
     stated_noise,
 )
 from wideberth.problem import Problem
@@ -76,7 +79,8 @@ class InMemory:
 
     `labels` are those that occur, `totals` their weights, `numbers` the place of each
     sample's label among them; `radius` is None where a search is given none; `bars` are
-    the sets of the samples where they have error bars.
+    the sets of the samples where they have error bars, or, behind steps that bend, what
+    tells them from the radius.
     """
 
     in_memory = True
@@ -87,7 +91,7 @@ class InMemory:
         y: np.ndarray,
         sample_weight=None,
         radius=None,
-        bars: ErrorBars | None = None,
+        bars: ErrorBars | Images | None = None,
     ):
         given = 1.0 if sample_weight is None else sample_weight
         self.X, self.y, self.bars = X, y, bars
@@ -104,6 +108,20 @@ class InMemory:
         bars = None if self.bars is None else self.bars.take(rows)
         return InMemory(X, self.y[rows], self.weights[rows], radius, bars)
 
+    def at(self, factor: float) -> InMemory:
+        """The same samples under radii `factor` times as large, and their sets then."""
+        radius = scaled_radius(self.radius, factor)
+        data = InMemory(self.X, self.y, self.weights, radius, self.bars)
+        if isinstance(self.bars, Images):
+            data.X, data.bars = self.bars.at(data.radii)
+            data.radius = 1.0
+        return data
+
+    @cached_property
+    def settled(self) -> InMemory:
+        """What is trained on under the radius at hand."""
+        return self.at(1.0) if isinstance(self.bars, Images) else self
+
     @property
     def radii(self) -> np.ndarray | None:
         """The radius of every sample; None where a search is given none."""
@@ -117,12 +135,13 @@ class InMemory:
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
-        stated = problems.stated(self, positive)
+        data = self.settled
+        stated = problems.stated(data, positive)
         if is_foreign(self.X):  # what is per sample goes where the rows are
             for name, values in stated.items():
                 if np.ndim(values) > 0:
                     stated[name] = like(np.ascontiguousarray(values), self.X)
-        return solve(self.X, **stated, **options, quiet=True)
+        return solve(data.X, **stated, **options, quiet=True)
 
 
 def binary_problems(model, data: InMemory) -> list[Problem]:
@@ -130,7 +149,7 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
 
     In the order of `coef_`; with the noise trained against, and the radius of `data`.
     """
-    problems = OneVsRest.of(data, model.class_weight)
+    problems, data = OneVsRest.of(data, model.class_weight), data.settled
     intercept = model.intercept_penalty if model.fit_intercept else None
     options = {"C": model.C, "noise": stated_noise(model), "intercept": intercept}
     return [

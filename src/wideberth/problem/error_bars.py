@@ -46,7 +46,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
-from wideberth.problem.shape import ROUNDING
+from wideberth.problem.shape import ROUNDING, normals
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
@@ -136,6 +136,11 @@ class ErrorBars(ABC):
     def support(self, w: np.ndarray) -> float:
         """The largest r_i(w)."""
         return float(self.supports(w).max(initial=0.0))
+
+    def outlines(self) -> np.ndarray:
+        """Points around the boundaries of U_i in two dimensions, (n, points, 2)."""
+        around = [self.gradients(w, self.supports(w)) for w in normals()]
+        return np.stack(around, axis=1)
 
     @property
     def magnitude(self) -> float:
@@ -403,7 +408,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         return Ellipsoids(_as_table(self.table.X * (factor * factor)))
 
     def carried(self, linear):
-        if _keeps_apart(linear):
+        if keeps_apart(linear):
             return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
         A = linear.toarray()
         return Covariances.of((A * self.block(slice(None))[:, None, :]) @ A.T)
@@ -474,7 +479,7 @@ class Boxes(_PerCell):
         return Boxes(_as_table(self.table.X * factor))
 
     def carried(self, linear):
-        if not _keeps_apart(linear):
+        if not keeps_apart(linear):
             raise ValueError(
                 "X_err holds boxes (error_shape='box'), and a step before the "
                 "classifier mixes features, which makes no box of a box. Use steps "
@@ -807,7 +812,7 @@ def _descended(
     return best
 
 
-def _keeps_apart(linear: sp.csr_array) -> bool:
+def keeps_apart(linear: sp.csr_array) -> bool:
     """Whether no feature reaches two outputs of a linear map."""
     reached = sp.csr_array(linear).astype(bool).sum(axis=0)
     return int(reached.max(initial=0)) <= 1

@@ -51,22 +51,13 @@ def read_bars(X_err, error_shape: str, shape, names=None):
         return None, X_err
     check_error_shape(error_shape)
     passes = Passes(shape[0])
-    if isinstance(X_err, tuple | list) and len(X_err) == 2 and np.ndim(X_err[0]) == 2:
-        if error_shape != "box":
-            raise ValueError(
-                "X_err is a pair (down, up), which is for error_shape='box'; an "
-                "ellipsoid has one standard error for each cell."
-            )
-        down, up = (_table(part, shape, names) for part in X_err)
+    pair = _pair(X_err, error_shape, shape)
+    if pair is not None:
+        down, up = (_table(part, shape, names) for part in pair)
         down, up = (p.toarray() if sp.issparse(p) else p for p in (down, up))
         off = 0.5 * (up.astype(np.float64) - down)
         return off, Boxes.of(0.5 * down + 0.5 * up, passes)
     if not sp.issparse(X_err) and np.ndim(X_err) == 3:
-        if error_shape != "ellipsoid":
-            raise ValueError(
-                f"X_err has shape {np.shape(X_err)}, a covariance per sample, which is "
-                "for error_shape='ellipsoid'."
-            )
         return None, Covariances.of(_covariances(X_err, shape), passes)
     table = _table(X_err, shape, names)
     largest = float(table.max()) if table.size else 0.0
@@ -76,6 +67,35 @@ def read_bars(X_err, error_shape: str, shape, names=None):
             "float64; scale X and X_err down, or drop that cell."
         )
     return None, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
+
+
+def _pair(X_err, error_shape: str, shape):
+    """The tables (down, up) of lopsided boxes, where they are given; else None.
+
+    They are two tables, in a tuple or a list, or one array of shape (n, d, 2), which
+    has a row for each sample and so can be sliced. Beside ellipsoids three dimensions
+    are a covariance per sample, and a list of as many d × d tables as samples is that.
+    """
+    two = isinstance(X_err, tuple | list) and len(X_err) == 2 and np.ndim(X_err[0]) == 2
+    if two and error_shape == "box":
+        return X_err
+    square = [(shape[1], shape[1])] * shape[0]
+    if two and (isinstance(X_err, tuple) or list(map(np.shape, X_err)) != square):
+        raise ValueError(
+            "X_err is a pair (down, up), which is for error_shape='box'; an "
+            "ellipsoid has one standard error for each cell."
+        )
+    if error_shape != "box" or sp.issparse(X_err) or np.ndim(X_err) != 3:
+        return None
+    tables = float_array(X_err, "X_err")
+    if tables.shape != (*shape, 2):
+        raise ValueError(
+            f"X_err has shape {tables.shape}; with error_shape='box' three dimensions "
+            f"are the errors down and up of every cell, {(*shape, 2)}: "
+            "np.stack([down, up], axis=-1). A covariance per sample is for "
+            "error_shape='ellipsoid'."
+        )
+    return tables[..., 0], tables[..., 1]
 
 
 def _table(X_err, shape, names):

@@ -100,9 +100,7 @@ class Noise(ABC):
 
     def outline(self, n_points: int = 60) -> np.ndarray:
         """Points around the boundary of U in two dimensions."""
-        angles = np.linspace(0, 2 * np.pi, n_points, endpoint=False)
-        normals = np.column_stack([np.cos(angles), np.sin(angles)])
-        return np.array([self.maximizer(normal) for normal in normals])
+        return np.array([self.maximizer(normal) for normal in normals(n_points)])
 
     def carried(self, A: sp.csr_array) -> Noise:
         """The shape AU of this noise behind the linear map x ↦ Ax.
@@ -127,6 +125,12 @@ class Noise(ABC):
 
     def __repr__(self):
         return f"{type(self).__name__}()"
+
+
+def normals(n_points: int = 60) -> np.ndarray:
+    """Unit vectors around the circle."""
+    angles = np.linspace(0, 2 * np.pi, n_points, endpoint=False)
+    return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def safe_norm(v: np.ndarray) -> float:
