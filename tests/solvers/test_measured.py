@@ -345,7 +345,7 @@ def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
     X, y, options = make_arguments(5, n=60, d=3)
     problem = Problem.from_data(X, y, intercept=intercept, **options)
     whole, parts = RoundedOff(problem), None
-    monkeypatch.setattr("wideberth.problem.error_bars.CACHED_ENTRIES", 40)
+    monkeypatch.setattr("wideberth.problem.error_bars.sets.CACHED_ENTRIES", 40)
     parts = RoundedOff(problem)
     assert len(parts.blocks) > 3
     for _ in range(6):

@@ -2,7 +2,10 @@
 
 from mistakes.mutant import Mutant
 
-_FILE = "problem/error_bars.py"
+_SUMS = "problem/error_bars/sums.py"
+_SETS = "problem/error_bars/sets.py"
+_CELLS = "problem/error_bars/cells.py"
+_COVARIANCES = "problem/error_bars/covariances.py"
 _TESTS = "problem/test_error_bars.py::"
 _BRUTE = f"{_TESTS}test_supports_and_the_points_that_attain_them_are_those_of_the_sets"
 _SLOPES = f"{_TESTS}test_gradients_and_curvature_are_derivatives"
@@ -19,7 +22,7 @@ _NAMED = "solvers/test_measured.py::test_errors_that_cannot_be_are_named"
 MUTANTS = [
     Mutant(
         "error bars: a ball as large as the widest feature",
-        _FILE,
+        _CELLS,
         "        return float(self._totals(a).min(initial=",
         "        return float(self._totals(a).max(initial=",
         f"{_TESTS}test_a_ball_that_is_said_to_be_inside_is",
@@ -40,7 +43,7 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: correlations scaled back by one side alone",
-        _FILE,
+        _COVARIANCES,
         "        roots = scales[:, :, None] * vectors * roots[:, None, :]\n",
         "        roots = vectors * roots[:, None, :]\n",
         _BRUTE,
@@ -62,28 +65,28 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: gradient of a box away from w",
-        _FILE,
+        _CELLS,
         "        return self.block(rows) * np.sign(w)\n",
         "        return -self.block(rows) * np.sign(w)\n",
         _BRUTE,
     ),
     Mutant(
         "error bars: standard errors not squared",
-        _FILE,
+        _CELLS,
         "        return cls(_as_table(np.square(errors, dtype=np.float64), passes))\n",
         "        return cls(_as_table(np.float64(1) * errors, passes))\n",
         _SHARED,
     ),
     Mutant(
         "error bars: curvature without what turns",
-        _FILE,
+        _CELLS,
         "        return np.diag(self.table.combine(k)) - w[:, None] * outer * w\n",
         "        return np.diag(self.table.combine(k))\n",
         _SLOPES,
     ),
     Mutant(
         "error bars: sizes of the last point alone",
-        _FILE,
+        _SUMS,
         "        both = [_larger(old, new) for old, new in "
         "zip(sizes, ahead, strict=True)]\n",
         "        both = sizes\n",
@@ -91,42 +94,42 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: the next w taken for a dual point",
-        _FILE,
+        _SUMS,
         "        v, sizes = d - pushes.pull(w, both), ahead\n",
         "        v, sizes = w, ahead\n",
         _SHORTEST,
     ),
     Mutant(
         "error bars: a descent ends where it creeps",
-        _FILE,
+        _SUMS,
         "_STALLED = 1e-9\n",
         "_STALLED = 1e-3\n",
         _KINKS,
     ),
     Mutant(
         "error bars: soft threshold too small",
-        _FILE,
+        _CELLS,
         "        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)\n",
         "        return np.sign(d) * np.maximum(np.abs(d) - 0.999 * t, 0.0)\n",
         _EXACT,
     ),
     Mutant(
         "error bars: soft threshold too large",
-        _FILE,
+        _CELLS,
         "        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)\n",
         "        return np.sign(d) * np.maximum(np.abs(d) - 1.001 * t, 0.0)\n",
         _EXACT,
     ),
     Mutant(
         "error bars: gauge by the wrong ratio",
-        _FILE,
+        _SUMS,
         "        pairs = zip(pushes.sizes(ahead), sizes, strict=True)\n",
         "        pairs = zip(sizes, pushes.sizes(ahead), strict=True)\n",
         _NULL,
     ),
     Mutant(
         "error bars: gauge of a box by its easiest feature",
-        _FILE,
+        _CELLS,
         "        ratio = float(np.where(d == 0, 0.0, ratios).max(initial=0.0))\n",
         "        ratio = float(np.where(d == 0, 0.0, ratios).min(initial=1e9))\n",
         _NULL,
@@ -140,30 +143,30 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: bend without a half of the reach",
-        _FILE,
+        _SETS,
         "0.5 * radii * reach * (reach / above)",
         "0.2 * radii * reach * (reach / above)",
         _BALLS,
     ),
     Mutant(
         "error bars: a box falls without |z|",
-        _FILE,
-        "        fall = np.sqrt(_squares(np.abs(z) + e))\n",
-        "        fall = np.sqrt(_squares(z + e))\n",
+        _CELLS,
+        "        fall = np.sqrt(squares(np.abs(z) + e))\n",
+        "        fall = np.sqrt(squares(z + e))\n",
         _BALLS,
     ),
     Mutant(
         "error bars: a box rises as if it helped",
-        _FILE,
-        "        rise = np.sqrt(_squares(z - e * np.sign(w)))\n",
-        "        rise = np.sqrt(_squares(np.maximum(np.abs(z) - e, 0.0)))\n",
+        _CELLS,
+        "        rise = np.sqrt(squares(z - e * np.sign(w)))\n",
+        "        rise = np.sqrt(squares(np.maximum(np.abs(z) - e, 0.0)))\n",
         _BALLS,
     ),
     Mutant(
         "error bars: tangents without radii",
-        _FILE,
-        "    moves = images * _ratio(radii, above)[:, None]\n",
-        "    moves = images * _ratio(1.0, above)[:, None]\n",
+        _SETS,
+        "    moves = images * ratio(radii, above)[:, None]\n",
+        "    moves = images * ratio(1.0, above)[:, None]\n",
         _BALLS,
     ),
     Mutant(
@@ -182,7 +185,7 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: folded sets without radii",
-        _FILE,
+        _SETS,
         "        a = xp.where(chosen, weights * self.radii, 0.0)\n",
         "        a = xp.where(chosen, weights, 0.0)\n",
         _FOLDS,
@@ -196,21 +199,21 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: rounding of a pull dropped",
-        _FILE,
+        _CELLS,
         "        return self.table.combine_rounding + gamma(2 * self.d + 16)\n",
         "        return 0.0\n",
         f"{_TESTS}test_a_pull_is_off_by_no_more_than_its_bound",
     ),
     Mutant(
         "error bars: roots of covariances by their squares",
-        _FILE,
+        _COVARIANCES,
         "        return _norms(self._parts(w))\n",
         "        return np.sqrt(np.maximum(self.matrices @ w @ w, 0.0))\n",
         f"{_TESTS}test_covariances_keep_their_digits_next_to_their_null_space",
     ),
     Mutant(
         "error bars: ellipsoids in other units by the factor alone",
-        _FILE,
+        _CELLS,
         "        return Ellipsoids(_as_table(self.table.X * (factor * factor)))\n",
         "        return Ellipsoids(_as_table(self.table.X * factor))\n",
         f"{_TESTS}test_units_of_two_change_no_digit",

@@ -2,7 +2,7 @@
 
     P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩+b) + κ_i(w)]_+ ,  κ_i = ρ_i r_i,
 
-with the sets of `error_bars.py`. The dual has a δ_i ∈ ρ_iU_i for every sample,
+with the sets of `error_bars`. The dual has a δ_i ∈ ρ_iU_i for every sample,
 
     D(α,δ) = Σα_i − ½‖v‖² − …,   v = Σα_i(z_i − δ_i),
 

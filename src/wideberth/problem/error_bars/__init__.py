@@ -1,0 +1,18 @@
+"""Error bars: a set per sample, within which its measurement may be off."""
+
+from wideberth.problem.error_bars.cells import Boxes, Ellipsoids, keeps_apart
+from wideberth.problem.error_bars.covariances import Covariances
+from wideberth.problem.error_bars.sets import ErrorBars, OwnNoise, SmoothBars
+from wideberth.problem.error_bars.sums import NO_PUSHES, Pushes
+
+__all__ = [
+    "NO_PUSHES",
+    "Boxes",
+    "Covariances",
+    "Ellipsoids",
+    "ErrorBars",
+    "OwnNoise",
+    "Pushes",
+    "SmoothBars",
+    "keeps_apart",
+]

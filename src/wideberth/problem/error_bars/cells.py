@@ -1,0 +1,285 @@
+"""An error for every cell of the data: ellipsoids and boxes along the features."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.problem.arrays import (
+    concat,
+    fill,
+    float64,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    pick,
+)
+from wideberth.problem.error_bars.covariances import Covariances
+from wideberth.problem.error_bars.sets import (
+    ErrorBars,
+    Factors,
+    SmoothBars,
+    Tangents,
+    smooth_tangents,
+    squares,
+)
+from wideberth.problem.error_bars.sums import Pushes, ratio
+from wideberth.problem.rows import Passes, Rows, as_rows, gamma
+
+
+@dataclass(frozen=True)
+class _PerCell(ErrorBars):
+    """Errors for every cell, by a table of them (or of their squares) as rows."""
+
+    table: Rows
+
+    @property
+    def on_device(self) -> bool:  # type: ignore[override]
+        """Whether the table is kept by another library."""
+        return is_foreign(self.table.X)
+
+    @property
+    def n(self) -> int:
+        """Samples."""
+        return self.table.n
+
+    @property
+    def d(self) -> int:
+        """Features."""
+        return self.table.d
+
+    def count_with(self, passes):
+        self.table.passes = passes
+
+    def visited(self):
+        self.table.passes.add(self.n)
+
+    def on_host(self):
+        return type(self)(_as_table(host(self.table.X), self.table.passes))
+
+    def take(self, J):
+        part = type(self)(self.table.take(J))
+        if "_maxima" in self.__dict__:
+            part.__dict__["_maxima"] = pick(self._maxima, J)
+        return part
+
+    def joined(self, other):
+        X = concat([self.table.X, other.table.X])
+        return type(self)(_as_table(X, self.table.passes))
+
+    @property
+    def pull_rounding(self):
+        return self.table.combine_rounding + gamma(2 * self.d + 16)
+
+    @abstractmethod
+    def _totals(self, a: np.ndarray) -> np.ndarray:
+        """Σ a_ie_ij of every feature."""
+
+    def inscribed(self, a):
+        """Its radius is the least Σ a_ie_ij of any feature.
+
+        For boxes since Σ a_ir_i(w) = Σ|w_j|Σ a_ie_ij. For ellipsoids and ‖w‖ = 1 the
+        root of a mean is above the mean of roots: √(Σw_j²e_ij²) ≥ Σw_j²e_ij.
+        """
+        return float(self._totals(a).min(initial=0.0 if not self.d else np.inf))
+
+    def block(self, rows):
+        """Some rows of the table, dense."""
+        return self.table.dense(rows)
+
+    @cached_property
+    def _maxima(self) -> np.ndarray:
+        X = self.table.X
+        if not self.n or not self.d:
+            return fill(self.table.y, self.n, 0.0)
+        if is_foreign(X):
+            return namespace(X).max(X, axis=1)
+        return X.max(axis=1).toarray().ravel() if sp.issparse(X) else X.max(axis=1)
+
+
+class Ellipsoids(_PerCell, SmoothBars):
+    """Standard errors; the table holds their squares."""
+
+    name = "ellipsoid"
+
+    def conic(self, cp, w):
+        errors = np.sqrt(self.block(slice(None)))
+        row = cp.reshape(w, (1, self.d), order="C")
+        return cp.norm(cp.multiply(errors, row), axis=1)
+
+    def tangents(self, z, radii, w, rows):
+        block = self.block(rows)
+        reach = np.sqrt(block.max(axis=1, initial=0.0))
+        sizes = np.sqrt(block @ (w * w))
+        off = np.zeros(len(sizes))
+        return smooth_tangents(z, radii, block * w, sizes, reach, off)
+
+    @classmethod
+    def of(cls, errors, passes: Passes | None = None) -> Ellipsoids:
+        """From a table of standard errors, dense or CSR."""
+        if sp.issparse(errors):
+            return cls(_as_table(errors.astype(np.float64).power(2).tocsr(), passes))
+        if is_foreign(errors):
+            return cls(_as_table(float64(errors) ** 2, passes))
+        return cls(_as_table(np.square(errors, dtype=np.float64), passes))
+
+    def supports(self, w):
+        squares = self.table.margins(w * w)
+        return namespace(squares).sqrt(squares)
+
+    def lipschitz(self):
+        return namespace(self._maxima).sqrt(self._maxima)
+
+    def pull(self, a, w, sizes):
+        return self.table.combine(ratio(a, sizes)) * w
+
+    def gradients(self, w, sizes, rows=slice(None)):
+        block = self.block(rows)
+        return block * like(w, block) * ratio(1.0, sizes)[:, None]
+
+    def images(self, w):
+        block = self.block(slice(None))
+        return block * like(w, block)
+
+    def along(self, w, u, sizes):
+        return self.table.margins(w * u) * ratio(1.0, sizes)
+
+    def factors(self, used):
+        return _Diagonals(np.sqrt(self.block(slice(None))) * used[:, None])
+
+    def pressure(self, a, sizes):
+        return self.table.combine(ratio(a, sizes))
+
+    def curvature(self, a, w, sizes):
+        k = ratio(a, sizes)
+        outer = self.table.curvature(ratio(k, sizes * sizes))
+        return np.diag(self.table.combine(k)) - w[:, None] * outer * w
+
+    def _totals(self, a):
+        blocks = (
+            a[rows] @ np.sqrt(part.block(slice(None))) for rows, part in self.blocks()
+        )
+        return sum(map(host, blocks), np.zeros(self.d))
+
+    def scaled(self, factor):
+        return Ellipsoids(_as_table(self.table.X * (factor * factor)))
+
+    def carried(self, linear):
+        if keeps_apart(linear):
+            return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
+        A = linear.toarray()
+        return Covariances.of((A * self.block(slice(None))[:, None, :]) @ A.T)
+
+    @property
+    def largest(self):
+        return float(np.sqrt(self._maxima.max(initial=0.0)))
+
+
+class Boxes(_PerCell):
+    """Tolerances; the table holds them."""
+
+    name, smooth = "box", False
+
+    @classmethod
+    def of(cls, errors, passes: Passes | None = None) -> Boxes:
+        """From a table of tolerances, dense or CSR."""
+        if is_foreign(errors):
+            return cls(_as_table(float64(errors), passes))
+        return cls(_as_table(errors.astype(np.float64, copy=False), passes))
+
+    def supports(self, w):
+        return self.table.margins(np.abs(w))
+
+    def lipschitz(self):
+        return self.table.norms()
+
+    def pull(self, a, w, sizes):
+        return self.table.combine(a) * np.sign(w)
+
+    def gradients(self, w, sizes, rows=slice(None)):
+        return self.block(rows) * np.sign(w)
+
+    @staticmethod
+    def condensed(pushes: Pushes) -> Pushes:
+        """The same sum of boxes, which is a box: one for all."""
+        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
+        return Pushes(((Boxes.of(np.atleast_2d(t)), np.ones(1)),))
+
+    def tangents(self, z, radii, w, rows):
+        """Exact signs above; |z_i| + ρ_ie_i bounds the fall, with no bend."""
+        e = radii[:, None] * self.block(rows)
+        rise = np.sqrt(squares(z - e * np.sign(w)))
+        fall = np.sqrt(squares(np.abs(z) + e))
+        return Tangents(e @ np.abs(w), rise, fall, np.zeros(len(fall)))
+
+    @staticmethod
+    def gauge(pushes, d, most=np.inf):
+        """The largest ratio of any feature: a sum of boxes is a box."""
+        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
+        ratios = np.divide(np.abs(d), t, out=np.full(d.size, np.inf), where=t > 0)
+        ratio = float(np.where(d == 0, 0.0, ratios).max(initial=0.0))
+        return ratio, ratio
+
+    def conic(self, cp, w):
+        return self.table.X @ cp.abs(w)
+
+    @staticmethod
+    def closest(pushes, d, near, rough=False, worth=0.0):
+        """A soft threshold of d."""
+        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
+        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
+
+    def _totals(self, a):
+        return self.table.combine(a)
+
+    def scaled(self, factor):
+        return Boxes(_as_table(self.table.X * factor))
+
+    def carried(self, linear):
+        if not keeps_apart(linear):
+            raise ValueError(
+                "X_err holds boxes (error_shape='box'), and a step before the "
+                "classifier mixes features, which makes no box of a box. Use steps "
+                "that keep features apart, such as scalers, or "
+                "error_shape='ellipsoid'."
+            )
+        return Boxes(_as_table(self.table.X @ abs(linear).T))
+
+    @property
+    def largest(self):
+        return float(self._maxima.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class _Diagonals(Factors):
+    """Diagonal F_i, one in a row."""
+
+    table: np.ndarray
+
+    def images(self, w):
+        return self.table * w
+
+    def lifted(self, parts):
+        return self.table * parts
+
+    def gram(self, a):
+        return np.diag(a @ (self.table * self.table))
+
+
+def keeps_apart(linear: sp.csr_array) -> bool:
+    """Whether no feature reaches two outputs of a linear map."""
+    reached = sp.csr_array(linear).astype(bool).sum(axis=0)
+    return int(reached.max(initial=0)) <= 1
+
+
+def _as_table(X, passes: Passes | None = None) -> Rows:
+    beside = X if is_foreign(X) else np.empty(0)
+    rows = as_rows(X, fill(beside, X.shape[0], 1.0))
+    if passes is not None:
+        rows.passes = passes
+    return rows
