@@ -1,4 +1,4 @@
-"""How far rows may be off: from a number, a column, scales in a file, or replicates."""
+"""How far rows may be off: a number, a column, scales, replicates, or error bars."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import UserError
+from wideberth.cli.measured import ErrorColumns, training_sets
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.data import Format, Request, Table, open_table
@@ -20,6 +21,7 @@ from wideberth.measurement.radius import (
     radius_from_std,
     scales_from_replicates,
 )
+from wideberth.problem.error_bars import ErrorBars
 
 #: What a radius means, by the shape of the noise.
 _ABOUT = {
@@ -49,6 +51,8 @@ class Uncertainty:
     story: str
     facts: dict = field(default_factory=dict)
     unit_radius: bool = False  # 1, for radii to be multiples of
+    bars: ErrorBars | None = None  # sets that the radii are multiples of
+    errors: ErrorColumns | None = None  # where they are from
 
     @property
     def per_row(self) -> bool:
@@ -90,6 +94,32 @@ def of_rows(
     elif options.radius is None and options.radii:
         radius, story, unit = 1.0, about, True
     return rows, Uncertainty(radius, noise, story, unit_radius=unit)
+
+
+def measured(
+    options: TrainingOptions, errors: ErrorColumns, table: Table, rows: Rows
+) -> tuple[Rows, Uncertainty]:
+    """Rows whose values have errors of their own, which radii are multiples of."""
+    form = options.reading()
+    errors, X, bars, facts = training_sets(errors, table, rows, form)
+    box = errors.shape == "box"
+    about = "tolerance" if box else "standard error"
+    whose = f"the {about} of each value, in {_holders(errors)}"
+    radius: Any = 1.0 if options.radius is None else options.radius
+    story = f"{radius:g} times {whose}"
+    if options.radius_column is not None:
+        radius = row_radii(table, options.radius_column)[rows.kept]
+        story = f"the column {options.radius_column} times {whose}"
+    if facts["exact"]:
+        story += f"; {listed(facts['exact'])} without one count as exact"
+    unit = "tolerances" if box else "standard errors"
+    facts |= {"unit": f"in {unit}", "shape": errors.shape}
+    given = Uncertainty(radius, "l2", story, facts, bars=bars, errors=errors)
+    return replace(rows, X=X), given
+
+
+def _holders(errors: ErrorColumns) -> str:
+    return errors.file or f"the columns {listed(errors.names, 6)}"
 
 
 def tell_radius(options: TrainingOptions, about: str = _ABOUT["l2"]) -> str:

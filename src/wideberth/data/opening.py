@@ -205,5 +205,10 @@ def open_reader(path, form: Format, memory: int | None = None) -> Reader:
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:
     """Read the columns that `request` asks for, of all rows; say how they were read."""
     reader = open_reader(path, form)
+    return read_table(reader, request), reader
+
+
+def read_table(reader: Reader, request: Request) -> Table:
+    """Read the columns that `request` asks for, of all rows."""
     with explained(reader.name):
-        return reader.read(reader.plan(request)), reader
+        return reader.read(reader.plan(request))
