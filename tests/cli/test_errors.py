@@ -149,7 +149,8 @@ def test_path_and_choice(cli):
         ("--errors auto --missing-errors 0.05", 2, "share:0.05"),
         ("--errors auto --noise linf", 2, "both say"),
         ("--errors auto --radius-units std", 2, "both say"),
-        ("--errors auto --memory 2GB", 2, "--memory"),
+        ("--errors auto --missing-errors exact --memory 8GB", 2, "--memory"),
+        ("--errors few.csv --memory 8GB", 1, "--memory"),
     ],
 )
 def test_what_is_refused(cli, options, code, told, capsys):

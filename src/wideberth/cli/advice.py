@@ -113,7 +113,7 @@ def _errors(result: dict) -> Iterator[Advice]:
     uncertainty, data = result["uncertainty"], result["data"]
     if text := tell_pairs(data["undeclared_errors"]):
         yield Advice("error-columns", text)
-    errors = uncertainty.get("errors", {})
+    errors = uncertainty.get("errors") or {}
     spread = {f["name"]: f["std"] for f in data["features"]}
     if lost := [name for name, error in errors.items() if error > spread[name] > 0]:
         yield Advice(

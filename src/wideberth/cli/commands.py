@@ -44,7 +44,7 @@ exit codes:
 #: Options that need the whole table in memory.
 _WHOLE = (
     *("report", "cv", "standardize", "replicates", "noise_scales", "radius_units"),
-    *("noise", "one_hot", "errors"),
+    *("noise", "one_hot", "missing_errors"),
 )
 
 

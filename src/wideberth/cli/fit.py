@@ -22,12 +22,11 @@ from wideberth.cli.errors import require
 from wideberth.cli.measured import undeclared
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.reading import open_in_pieces, read_training_data
 from wideberth.cli.training import (
     certain,
     evaluate,
     fit_model,
-    open_in_pieces,
-    read_training_data,
 )
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.pipeline import RobustPipeline
@@ -138,8 +137,9 @@ def _describe_rows(
     right = certified = 0
     smallest, largest = np.inf, -np.inf
     seen: tuple = ()
-    for X, y, radii in rows.pieces(trained.radius):
-        reach = model.certified_radius(X, trained.bars)
+    pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
+    for X, y, radii, bars in pieces:
+        reach = model.certified_radius(X, bars)
         correct = model.predict(X) == y
         right += int(correct.sum())
         certified += int(certain(correct, reach, radii).sum())

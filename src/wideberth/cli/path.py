@@ -8,7 +8,8 @@ from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.measured import warn_undeclared
-from wideberth.cli.training import preparation, read_training_data
+from wideberth.cli.reading import read_training_data
+from wideberth.cli.training import preparation
 from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.pipeline import carry_noise, linear_map
 from wideberth.estimators.training_data import InMemory

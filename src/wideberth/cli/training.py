@@ -1,11 +1,7 @@
-"""From DATA to rows with radii, from those to a model, and how right it is on others.
-
-With --memory the rows stay in their file and are read in pieces; see `Rows`.
-"""
+"""From rows with radii to a model, and how right it is on rows it has not seen."""
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
@@ -16,27 +12,15 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
-from wideberth.cli.errors import UserError, blamed_on_data, located
-from wideberth.cli.measured import find_error_columns
+from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import (
-    Columns,
     Rows,
-    label_values,
-    row_counts,
-    training_rows,
 )
 from wideberth.cli.uncertainty import (
     Uncertainty,
-    averaged,
-    measured,
-    of_rows,
-    tell_radius,
 )
-from wideberth.data import Reader, Request, TableSource, open_reader, read_table
-from wideberth.data.errors import listed
-from wideberth.data.memory import parse_bytes, room
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.pipeline import (
     RobustPipeline,
@@ -50,76 +34,8 @@ from wideberth.problem.error_bars import ErrorBars
 _POINTS = 12
 #: Number of folds that --cv chooses by where --folds asks for none.
 _FOLDS = 5
-#: Most different labels that are kept in mind while a column is read; no classifier has
-#: as many classes, and a column of measurements would fill the memory (a choice).
-_TOO_MANY = 100_000
 #: Number of radii at which a curve of certified accuracy is drawn.
 _RADII = 61
-
-
-def read_training_data(
-    options: TrainingOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
-    """Read DATA as the options ask: rows to train on, and how far they may be off."""
-    progress.show(f"reading {options.data}")
-    reader = open_reader(options.data, options.reading())
-    if options.errors is not None:
-        errors, unused = find_error_columns(options, reader.names)
-        table = read_table(reader, _request(options, errors.names, unused))
-        with located(reader.name):
-            rows = training_rows(table, options)
-            return *measured(options, errors, table, rows), reader
-    table = read_table(reader, _request(options))
-    with located(reader.name):
-        rows = training_rows(table, options)
-        find = of_rows if options.replicates is None else averaged
-        return *find(options, table, rows), reader
-
-
-def open_in_pieces(
-    options: FitOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
-    """The same of a file that is never held whole; only its labels are read here."""
-    if not os.path.exists(options.data):
-        raise UserError(f"{options.data}: there is no such file.")
-    progress.show(f"reading {options.data}")
-    distinct: set[str] = set()
-    n = 0
-    with blamed_on_data():
-        room(options.memory)  # some readers read all of a file
-        limit = parse_bytes(options.memory)
-        reader = open_reader(options.data, options.reading(), limit)
-        plan, target = reader.plan(_request(options)), str(options.target)
-        beside = {"y": target, "radius": options.radius_column}
-        source = TableSource(reader, plan, beside, options.memory, texts=True)
-        for texts, _ in source.labels():
-            distinct.update(texts.tolist())
-            n += len(texts)
-            if len(distinct) > _TOO_MANY:
-                raise UserError(
-                    f"{reader.name}: the target column holds more than {_TOO_MANY} "
-                    f"different values ({listed(distinct, 3)}); it must hold a class."
-                )
-    with located(reader.name):
-        source.values = label_values(distinct, n, target)
-    rows = Rows(source, None, Columns(plan.features), row_counts(n))
-    radius = None if source.brings_radii else options.radius or 0.0
-    return rows, Uncertainty(radius, "l2", tell_radius(options)), reader
-
-
-def _request(
-    options: TrainingOptions,
-    errors: tuple[str, ...] = (),
-    unused: tuple[str, ...] = (),
-) -> Request:
-    """Which columns to read; `errors` of the features, and not `unused` ones."""
-    radii = () if options.radius_column is None else (options.radius_column,)
-    groups = () if options.replicates is None else (options.replicates,)
-    return Request(
-        texts=(str(options.target), *groups, *options.one_hot),
-        numbers=(*radii, *errors),
-        dropped=(*options.drop, *unused),
-    )
 
 
 def _steps(options: TrainingOptions, X) -> list:

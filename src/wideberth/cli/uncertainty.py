@@ -100,26 +100,29 @@ def measured(
     options: TrainingOptions, errors: ErrorColumns, table: Table, rows: Rows
 ) -> tuple[Rows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
-    form = options.reading()
-    errors, X, bars, facts = training_sets(errors, table, rows, form)
-    box = errors.shape == "box"
-    about = "tolerance" if box else "standard error"
-    whose = f"the {about} of each value, in {_holders(errors)}"
-    radius: Any = 1.0 if options.radius is None else options.radius
-    story = f"{radius:g} times {whose}"
+    errors, X, bars, facts = training_sets(errors, table, rows, options.reading())
+    given = in_errors(options, errors, facts)
+    given.bars = bars
     if options.radius_column is not None:
-        radius = row_radii(table, options.radius_column)[rows.kept]
-        story = f"the column {options.radius_column} times {whose}"
-    if facts["exact"]:
-        story += f"; {listed(facts['exact'])} without one count as exact"
-    unit = "tolerances" if box else "standard errors"
-    facts |= {"unit": f"in {unit}", "shape": errors.shape}
-    given = Uncertainty(radius, "l2", story, facts, bars=bars, errors=errors)
+        given.radius = row_radii(table, options.radius_column)[rows.kept]
     return replace(rows, X=X), given
 
 
-def _holders(errors: ErrorColumns) -> str:
-    return errors.file or f"the columns {listed(errors.names, 6)}"
+def in_errors(
+    options: TrainingOptions, errors: ErrorColumns, facts: dict
+) -> Uncertainty:
+    """Radii that count errors of the values; features without any are `exact`."""
+    one = "tolerance" if errors.shape == "box" else "standard error"
+    where = errors.file or f"the columns {listed(errors.names, 6)}"
+    radius = 1.0 if options.radius is None else options.radius
+    times = f"{radius:g} times"
+    if options.radius_column is not None:
+        times = f"the column {options.radius_column} times"
+    story = f"{times} the {one} of each value, in {where}"
+    if facts["exact"]:
+        story += f"; exact are {listed(facts['exact'])}, which have none"
+    facts = facts | {"unit": f"in {one}s", "shape": errors.shape}
+    return Uncertainty(radius, "l2", story, facts, errors=errors)
 
 
 def tell_radius(options: TrainingOptions, about: str = _ABOUT["l2"]) -> str:

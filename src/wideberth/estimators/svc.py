@@ -204,9 +204,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             is exact. Frames are aligned with the columns of X by name. A covariance for
             every sample has three dimensions. With error_shape="box" a pair (down, up)
             of magnitudes states lopsided tolerances. Cells without an error:
-            `wideberth.fill_errors`. For data in memory, with `noise` left at its
-            default. The searches of scikit-learn slice arrays and frames for their
-            folds, but no pairs; `RobustLinearSVCCV` slices all of them.
+            `wideberth.fill_errors`. Data that is read in chunks has them as
+            `wideberth.data.open_data` says. `noise` is left at its default. The
+            searches of scikit-learn slice arrays and frames for their folds, but no
+            pairs; `RobustLinearSVCCV` slices all of them.
 
         Returns
         -------
