@@ -11,6 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from commands import read_csv, two_classes
 from wideberth import RobustLinearSVC, make_robust_pipeline
 from wideberth.cli import main
+from wideberth.cli.measured import ErrorColumns
+from wideberth.cli.model import load_model
 from wideberth.cli.page import fit_page
 
 X, Y = two_classes(120, seed=3)
@@ -174,3 +176,22 @@ def test_negative_errors_and_dropped_values(cli):
     assert "column 'mass_err' is -999" in told
     result = json.loads(cli(f"{FIT} --errors auto --folds 0 --drop mass").out)
     assert list(result["model"]["coefficients"]) == ["temp", "size"]
+
+
+def test_a_model_file_with_other_errors_is_none(cli):
+    """What fit does not write is not read."""
+    cli(f"{FIT} --errors auto --folds 0")
+    model = load_model("m.skops")
+    good = model.errors.described()
+    assert ErrorColumns.read(good, model.columns) == model.errors
+    for wrong in (
+        {"columns": {"other": ["x"]}},
+        {"columns": {"mass": ["x", "y"]}},
+        {"columns": {"mass": [3]}},
+        {"shape": "ball"},
+        {"missing": "often"},
+        {"medians": {"mass": -1.0}},
+        {"file": "e.csv"},
+    ):
+        with pytest.raises(ValueError, match="described"):
+            ErrorColumns.read(good | wrong, model.columns)

@@ -120,7 +120,10 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
 def _describe_request(options: FitOptions) -> dict:
     given = "as given" if options.C != 1 else "the default"
     even = "of equal weight together" if options.class_weight else ""
-    names = ("target", "standardize", "missing", "folds", "score_radius", "tol", "seed")
+    names = (
+        *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
+        *("errors", "error_shape", "missing_errors"),
+    )
     return {name: getattr(options, name) for name in names} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
         "dropped": list(options.drop),

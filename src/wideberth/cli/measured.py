@@ -13,14 +13,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.options import TrainingOptions
+from wideberth.cli.options import TrainingOptions, is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
 from wideberth.data import Format, Request, Table, kind_of, open_table
 from wideberth.data.errors import listed, quoted
 from wideberth.measurement.columns import error_columns
 from wideberth.problem.error_bars import ErrorBars
-from wideberth.problem.read_errors import fill_errors, read_bars
+from wideberth.problem.read_errors import SHAPES, fill_errors, read_bars
 
 _REMEDY = (
     "--missing-errors exact, median or share:0.05 says what is meant by values without "
@@ -56,8 +56,28 @@ class ErrorColumns:
         return any(len(own) == 2 for own in self.columns.values())
 
     def described(self) -> dict:
-        """Plain values, for a model file; `ErrorColumns(**described)` reads them."""
+        """Plain values, for a model file."""
         return asdict(replace(self, file=None if self.file is None else ""))
+
+    @classmethod
+    def read(cls, described: dict, columns: Columns) -> ErrorColumns:
+        """What `described` wrote; a ValueError where it is something else."""
+        found = cls(**described)
+        own = found.columns
+        sound = (
+            own.keys() <= set(columns.numeric)
+            and all(len(names) in (1, 2) for names in own.values())
+            and all(isinstance(name, str) for names in own.values() for name in names)
+            and found.shape in SHAPES
+            and (found.shape == "box" or not found.lopsided)
+            and found.file in (None, "")
+            and (found.missing is None or is_rule(found.missing))
+            and found.medians.keys() <= own.keys()
+            and all(0 <= float(size) < np.inf for size in found.medians.values())
+        )
+        if not sound:
+            raise ValueError("not described as fit describes errors")
+        return found
 
     def cells(
         self, table: Table, columns: Columns, form: Format

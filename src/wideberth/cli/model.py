@@ -156,16 +156,17 @@ def _read(content: dict) -> Model:
         svc.radius_ = float(svc.radius) if known else None
         content |= {"radius_column": None, "radius_factor": 1.0}
     column, errors = content["radius_column"], content.get("errors")
+    columns = Columns(
+        tuple(content["numeric"]),
+        {name: tuple(levels) for name, levels in content["categories"].items()},
+    )
     model = Model(
         pipeline,
-        Columns(
-            tuple(content["numeric"]),
-            {name: tuple(levels) for name, levels in content["categories"].items()},
-        ),
+        columns,
         str(content["target"]),
         None if column is None else str(column),
         float(content["radius_factor"]),
-        None if errors is None else ErrorColumns(**errors),
+        None if errors is None else ErrorColumns.read(errors, columns),
         dict(content["origin"]),
     )
     rows = np.zeros((2, len(model.columns.features)))

@@ -156,13 +156,18 @@ def _character(text: str) -> str:
     return text
 
 
-def _rule(text: str) -> str:
-    share = text.removeprefix("share:") if text.startswith("share:") else None
+def is_rule(text: str) -> bool:
+    """Whether it says what a value without an error is: exact, median or share:0.05."""
+    if not text.startswith("share:"):
+        return text in ("exact", "median")
     try:
-        known = text in ("exact", "median") if share is None else _from(share) >= 0
+        return _from(text.removeprefix("share:")) >= 0
     except argparse.ArgumentTypeError:
-        known = False
-    if not known:
+        return False
+
+
+def _rule(text: str) -> str:
+    if not is_rule(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} must be exact, median or a share of the value, share:0.05."
         )
