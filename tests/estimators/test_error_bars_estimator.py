@@ -554,12 +554,20 @@ def test_errors_are_for_data_in_memory(tmp_path):
             (lambda: iter([(X, Y)]), "function"),
         ):
             y = None if callable(given) else Y
-            with pytest.raises(ValueError, match=said.format("X", kind)):
-                model.fit(given, y, X_err=E)
+            if isinstance(model, RobustLinearSVCCV) or given is foreign:
+                with pytest.raises(ValueError, match=said.format("X", kind)):
+                    model.fit(given, y, X_err=E)
         for given in (da.from_array(E, chunks=30), strict.asarray(E)):
             with pytest.raises(ValueError, match=said.format("X_err", "Array")):
                 model.fit(X, Y, X_err=given)
+    with pytest.raises(ValueError, match="another of the same blocks"):
+        RobustLinearSVC().fit(lazy, da.from_array(Y, chunks=30), X_err=E)
+    with pytest.raises(ValueError, match="X_err must come with them"):
+        RobustLinearSVC().fit(lambda: iter([(X, Y)]), X_err=E)
     model = RobustLinearSVC().fit(X, Y, X_err=E)
+    apart = RobustLinearSVC().fit(str(tmp_path / "X.npy"), Y, X_err=E)
+    np.testing.assert_allclose(apart.objective_, model.objective_, rtol=2e-4)
+    assert (apart.error_shape_, apart.radius_, apart.noise_) == ("ellipsoid", 1.0, None)
     for judge in (model.certified_radius, model.predict):
         with pytest.raises(ValueError, match="X_err is for data in memory"):
             judge(lazy, X_err=E)

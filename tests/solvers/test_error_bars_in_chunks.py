@@ -1,5 +1,7 @@
 """Error bars beside data that is read in chunks: one read for both, one answer."""
 
+from unittest import mock
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from tall import searched
 from wideberth import Problem, solve
 from wideberth.data.chunks import Terms
 from wideberth.data.errors import DataError
+from wideberth.data.sources import Source
 from wideberth.problem.noise import L2
 from wideberth.solvers.base import Control
 from wideberth.solvers.measured import dual_with_others
@@ -83,14 +86,69 @@ def test_dask_arrays_bring_errors_of_their_own(data):
         solve(*parts[:2], X_err=parts[2].rechunk((500, 4)))
 
 
+def test_pairs_exact_features_and_chunks_that_bring_errors(data, tmp_path):
+    """Lopsided and exact columns of one table; chunks without weights and radii."""
+    X, y, E = (part[:900] for part in data)
+    columns = dict(zip("abcd", X.T, strict=True))
+    frame = pd.DataFrame(columns | {"up": 2 * E[:, 0], "down": E[:, 0], "e": E[:, 1]})
+    frame.assign(label=y).to_parquet(tmp_path / "table.parquet")
+    errors = {"a": ("down", "up"), "b": "e", "c": None, "d": None}
+    exact = np.zeros(len(X))
+    down = np.column_stack((E[:, 0], E[:, 1], exact, exact))
+    up = np.column_stack((2 * E[:, 0], E[:, 1], exact, exact))
+    expected = solve(X, y, C=0.2, X_err=(down, up), error_shape="box").primal
+    parts = [
+        (X[k], y[k], None, None, (down[k], up[k]))
+        for k in (slice(0, 500), slice(500, 900))
+    ]
+    for given in ((tmp_path / "table.parquet", "label", errors), (parts, None, None)):
+        where, label, beside = given
+        found = solve(where, label, C=0.2, X_err=beside, error_shape="box")
+        assert found.primal == pytest.approx(expected, rel=2e-6)
+
+
+def test_rows_that_do_not_fit_are_said_to_need_memory(data):
+    """They form no groups; what is found of a sample of them is no proof."""
+    X, y, E = (part[:400] for part in data)
+    parts = [
+        (X[k : k + 100], y[k : k + 100], None, None, E[k : k + 100])
+        for k in range(0, 400, 100)
+    ]
+    with mock.patch.object(Source, "capacity", return_value=60):
+        found = solve(parts, None, C=0.2, quiet=True, tol=1e-8)
+    assert not found.converged
+    assert "raise it" in str(found.notes[0])
+
+
+@pytest.mark.parametrize(
+    ("X_err", "said"),
+    [
+        ({"a": 3}, "pair of them"),
+        ({"a": ("b", "c", "d")}, "pair of them"),
+        ({"a": "b", "b": None}, "one thing only"),
+        ({"a": "z"}, "no column 'z'"),
+        ({}, "which columns"),
+    ],
+)
+def test_wrong_names_of_error_columns(X_err, said, data, tmp_path):
+    X, y, _ = (part[:50] for part in data)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(DataError, match=said):
+        solve(tmp_path / "a.csv", "label", X_err=X_err)
+
+
 def test_errors_that_cannot_go_with_the_data_are_refused(data, tmp_path):
     X, y, E = (part[:100] for part in data)
     np.save(tmp_path / "X.npy", X)
+    pd.DataFrame(X).assign(label=y).to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(DataError, match="which columns"):
-        solve(tmp_path / "X.npy", y, X_err=E)
+        solve(tmp_path / "a.csv", "label", X_err=E)
+    with pytest.raises(DataError, match="shape"):
+        solve(tmp_path / "X.npy", y, X_err=E[:50])
     with pytest.raises(DataError, match="have no names"):
         solve(tmp_path / "X.npy", y, X_err={"a": "b"})
-    with pytest.raises(DataError, match="in memory"):
+    with pytest.raises(DataError, match="must come with them"):
         solve(iter([(X, y)]).__iter__, X_err=E)
 
 

@@ -262,9 +262,9 @@ def test_inputs_stay_as_they_were():
         assert (repr(options["X_err"]), repr(X)) == before
 
 
-def test_chunks_from_a_program_are_refused_with_error_bars():
+def test_chunks_from_a_program_bring_their_error_bars():
     chunks = [(X6[:3], Y6[:3]), (X6[3:], Y6[3:])]
-    with pytest.raises(ValueError, match="X_err goes with data in memory"):
+    with pytest.raises(ValueError, match="X_err must come with them"):
         solve(chunks, X_err=GOOD)
 
 

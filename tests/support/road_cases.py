@@ -24,6 +24,7 @@ class Case:
     weighted: bool = False
     intercept: float | None = 0.0  # its penalty; None: there is none
     C: float = 0.5
+    errors: str | None = None  # or "ellipsoid", "box", "lopsided"
 
     @cached_property
     def _drawn(self):
@@ -64,6 +65,20 @@ class Case:
         """Radii of the rows, where each has its own."""
         return self._drawn[2][1] / 8 if self.radius == "own" else None
 
+    @cached_property
+    def tables(self):
+        """Lower and upper errors, the same but for lopsided boxes; there may be none."""
+        if self.errors is None:
+            return ()
+        rng = np.random.default_rng(7)
+        sizes = rng.uniform(0, 1, (ROWS, 4)) * (rng.random((ROWS, 4)) < 0.8)
+        down = _dyadic(sizes * [1.0, 2.0, 0.5, 1.0])
+        return (down, _dyadic(2 * down)) if self.errors == "lopsided" else (down,)
+
+    @property
+    def error_shape(self):
+        return "ellipsoid" if self.errors in (None, "ellipsoid") else "box"
+
     @property
     def shape(self):
         """What `noise` is given as."""
@@ -96,10 +111,16 @@ class Case:
             if self.noise == "covariance"
             else 0,
         }[self.noise]
+        X = self.X
+        if self.errors is not None:
+            down, up = self.tables[0], self.tables[-1]
+            X, half = X + (up - down) / 2, (up + down) / 2
+            wide = half @ np.abs(w)
+            omega = np.sqrt(half**2 @ w**2) if self.errors == "ellipsoid" else wide
         sign = np.where(self.numbers == k, 1.0, -1.0)
         radii = self.radii if self.radius == "own" else np.full(ROWS, self.radius)
         weight = np.ones(ROWS) if self.weight is None else self.weight
-        loss = np.maximum(1 - sign * (self.X @ w + b) + radii * omega, 0)
+        loss = np.maximum(1 - sign * (X @ w + b) + radii * omega, 0)
         terms = [0.5 * w @ w, 0.5 * (self.intercept or 0.0) * b * b]
         return math.fsum([*terms, *(self.C * weight * loss)])
 
@@ -122,6 +143,11 @@ CASES = [
     Case("labels True and False", labels=(False, True), radius=0.25),
     Case("three classes", labels=("ash", "birch", "oak"), radius=0.125),
     Case("three numbers", labels=(2, 3, 5), radius=0.125, weighted=True),
+    Case("errors", radius=0.5, errors="ellipsoid"),
+    Case("errors and own radii", radius="own", errors="ellipsoid", weighted=True),
+    Case("tolerances", radius=0.25, errors="box", intercept=2.0),
+    Case("lopsided tolerances", radius=0.25, errors="lopsided"),
+    Case("three with errors", labels=("a", "b", "c"), radius=0.25, errors="ellipsoid"),
 ]
 
 

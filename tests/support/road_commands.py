@@ -47,13 +47,17 @@ def _new_rows_first(case):
     X, numbers, beside = case._drawn
     order = np.r_[ROWS : ROWS + NEW, :ROWS]
     fresh.__dict__["_drawn"] = X[order], numbers, beside
+    # Other roads predict the rows as they are, not the middle of their boxes.
+    fresh.__dict__["tables"] = tuple(map(np.zeros_like, case.tables))
     return fresh
 
 
 def _noise_options(case, folder):
-    if case.radius == "own":
-        return ["--radius-column", "r"]
     options = ["--radius", case.radius]
+    if case.radius == "own":
+        options = ["--radius-column", "r"]
+    if case.errors is not None:
+        options += ["--errors", "auto", "--error-shape", case.error_shape]
     if case.noise == "scales":
         lines = [f"{n},{s}" for n, s in zip(NAMES, case.shape, strict=True)]
         (folder / "s.csv").write_text("\n".join(["name,scale", *lines]))

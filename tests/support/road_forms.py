@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from road_cases import NAMES, ROWS
+from wideberth import error_columns
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Given:
     y: object = None
     weight: object = None
     radius: object = None
+    errors: object = None
     options: dict = field(default_factory=dict)  # for `solve` alone
     #: Turns new rows into what `predict` takes.
     like: Callable = np.asarray
@@ -39,6 +41,7 @@ class Given:
     def beside(self):
         """Arguments that are there."""
         beside = {"sample_weight": self.weight, "radius": self.radius}
+        beside["X_err"] = self.errors
         return {name: value for name, value in beside.items() if value is not None}
 
 
@@ -46,10 +49,16 @@ def _arrays(X, like=None):
     """Data beside which labels, weights and radii are plain arrays."""
 
     def give(case, folder):
-        made = X(case.X)
-        return Given(made, case.y, case.weight, case.radii, like=like or X)
+        beside = (case.y, case.weight, case.radii, _pair(map(X, case.tables)))
+        return Given(X(case.X), *beside, like=like or X)
 
     return give
+
+
+def _pair(tables):
+    """One table of errors, or a pair of them, as `X_err` takes it; None without."""
+    tables = tuple(tables)
+    return tables if len(tables) == 2 else next(iter(tables), None)
 
 
 def _frame(make):
@@ -61,9 +70,13 @@ def _parts(case):
     ones = np.ones(ROWS)
     weight = ones if case.weight is None else case.weight
     radii = ones * case.radius if case.radii is None else case.radii
+    spans = [slice(i, i + 25) for i in range(0, ROWS, 25)]
     return [
-        tuple(part[i : i + 25] for part in (case.X, case.y, weight, radii))
-        for i in range(0, ROWS, 25)
+        (
+            *(part[rows] for part in (case.X, case.y, weight, radii)),
+            *([_pair(part[rows] for part in case.tables)] if case.tables else []),
+        )
+        for rows in spans
     ]
 
 
@@ -76,6 +89,9 @@ def _chunks(of=lambda parts: parts, X=lambda X: X):
 
 def table_of(case):
     columns = {name: case.X[:, j] for j, name in enumerate(NAMES)}
+    ends = ("_error_min", "_error_max") if len(case.tables) == 2 else ("_err",)
+    for end, table in zip(ends, case.tables, strict=False):
+        columns |= {name + end: table[:, j] for j, name in enumerate(NAMES)}
     beside = {"class": case.y, "w": case.weight, "r": case.radii}
     return pa.table(columns | {n: v for n, v in beside.items() if v is not None})
 
@@ -95,8 +111,10 @@ def _named(X):
 
 def _file(name, write):
     def give(case, folder):
-        write(table_of(case), folder / name)
-        return Given(folder / name, *_columns(case), like=_named)
+        table = table_of(case)
+        write(table, folder / name)
+        errors = error_columns(table.column_names) or None
+        return Given(folder / name, *_columns(case), errors, like=_named)
 
     return give
 
@@ -114,18 +132,23 @@ def _write_folder(table, folder):
 
 def _npy(case, folder):
     np.save(folder / "X.npy", case.X)
-    return Given(folder / "X.npy", case.y, case.weight, case.radii)
+    for k, table in enumerate(case.tables):
+        np.save(folder / f"{k}.npy", table)
+    errors = _pair(folder / f"{k}.npy" for k in range(len(case.tables)))
+    return Given(folder / "X.npy", case.y, case.weight, case.radii, errors)
 
 
 def _memory_map(case, folder):
     np.save(folder / "X.npy", case.X)
     mapped = np.load(folder / "X.npy", mmap_mode="r")
-    return Given(mapped, case.y, case.weight, case.radii, {"memory": 2000})
+    beside = (case.y, case.weight, case.radii, _pair(case.tables))
+    return Given(mapped, *beside, {"memory": 2000})
 
 
 def _libsvm(case, folder):
     dump_svmlight_file(case.X, case.y, str(folder / "a.svm"), zero_based=False)
-    return Given(folder / "a.svm", None, case.weight, case.radii)
+    beside = (case.weight, case.radii, _pair(case.tables))
+    return Given(folder / "a.svm", None, *beside)
 
 
 def _dask_array(case, folder):
@@ -134,13 +157,16 @@ def _dask_array(case, folder):
             return None
         return da.from_array(part, chunks=(25, *part.shape[1:]))
 
-    return Given(*map(split, (case.X, case.y, case.weight, case.radii)))
+    parts = (case.X, case.y, case.weight, case.radii)
+    return Given(*map(split, parts), _pair(map(split, case.tables)))
 
 
 def _dask_frame(case, folder):
     frame = dd.from_pandas(table_of(case).to_pandas(), npartitions=3)
     beside = [None if name is None else frame[name] for name in _columns(case)]
-    return Given(frame[list(NAMES)], *beside, like=_named)
+    errors = error_columns(frame.columns) or None
+    X = frame[list(NAMES)] if errors is None else frame
+    return Given(X, *beside, errors, like=_named)
 
 
 def _foreign(library):
@@ -151,7 +177,8 @@ def _foreign(library):
             part if part is None or part.dtype.kind in "OU" else xp.asarray(part)
             for part in beside
         ]
-        return Given(xp.asarray(case.X), *numbers, like=xp.asarray)
+        errors = _pair(map(xp.asarray, case.tables))
+        return Given(xp.asarray(case.X), *numbers, errors, like=xp.asarray)
 
     return give
 

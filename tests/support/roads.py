@@ -40,6 +40,7 @@ def _solve(solver):
         found = solve(
             given.X, given.y, C=case.C, noise=case.shape, solver=solver, tol=TOL,
             random_state=0, **_radius(case, given) | given.options, **case.penalty,
+            error_shape=case.error_shape,
         )  # fmt: skip
         certificate = found.certificate
         return _of_line(case, found.w, found.b, certificate.gap + certificate.rounding)
@@ -57,7 +58,7 @@ def _path(case, given):
     found = path(
         given.X, given.y, Cs=[case.C], noise=case.shape, tol=TOL, random_state=0,
         radii=[1.0 if case.radius == "own" else case.radius], **given.beside,
-        **case.penalty,
+        error_shape=case.error_shape, **case.penalty,
     )  # fmt: skip
     return _of_line(case, found.coefs[0, 0], found.intercepts[0, 0], found.gaps[0, 0])
 
@@ -76,6 +77,7 @@ def _of_line(case, w, b, gap):
 def _classifier(case, **more):
     radius = 0.0 if case.radius == "own" else case.radius
     options = {"noise": case.shape, "tol": TOL, "random_state": 0}
+    options["error_shape"] = case.error_shape
     return RobustLinearSVC(C=case.C, radius=radius, **options | case.penalty | more)
 
 
@@ -102,7 +104,7 @@ def _search(case, given):
     radii = [1.0 if case.radius == "own" else case.radius]
     model = RobustLinearSVCCV(
         [case.C], radii, noise=case.shape, cv=2, tol=TOL, random_state=0,
-        **case.penalty,
+        error_shape=case.error_shape, **case.penalty,
     )  # fmt: skip
     model.fit(given.X, given.y, **given.beside)
     return _of_model(model, model, given.like(case.new))
@@ -157,6 +159,8 @@ class Road:
         numbers = all(isinstance(label, int) for label in case.labels)
         if "LIBSVM" in self.name and not numbers:
             return False  # the format holds numbers
+        if self.trainer == "solve in little room" and case.errors is not None:
+            return False  # sets of their own form no groups: it ends without a proof
         if self.trainer == "estimator, noise by name":
             return case.noise == "scales" and self.form in ("pandas", "polars")
         if self.trainer not in COMMANDS:
@@ -194,7 +198,11 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.trainer in _ONE_LINE and len(c.labels) > 2, "RobustLinearSVC"),
     # Solvers that are for some shapes of noise.
     (lambda r, c: r.trainer.startswith("solve by newton") and c.noise == "linf", "needs smooth noise"),
-    (lambda r, c: r.trainer == "solve by coordinate" and c.noise != "l2", "solver='newton'|solver='conic'"),
+    (lambda r, c: r.trainer == "solve by coordinate" and (c.noise != "l2" or c.errors), "solver='newton'|solver='conic'"),
+    # Errors: formats without a place for them, and arrays of other libraries.
+    (lambda r, c: r.form == "LIBSVM" and c.errors is not None, "no place for errors"),
+    (lambda r, c: r.form in FOREIGN and r.trainer != "path" and c.errors is not None, "another library"),
+    (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "fits no column"),
     # The command line in pieces.
     (lambda r, c: "in pieces" in r.trainer and c.noise in ("scales", "linf"), "needs the whole table"),
 ]  # fmt: skip

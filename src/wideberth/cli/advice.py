@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from wideberth.cli.measured import tell_pairs
 from wideberth.data.errors import listed
 
 #: Smallest share of the critical radius at which it is said to be near.
@@ -30,7 +31,7 @@ class Advice:
 
 def advise(result: dict) -> list[Advice]:
     """Everything worth saying, the most serious first."""
-    parts = (_optimality, _noise, _data, _scales)
+    parts = (_optimality, _noise, _errors, _data, _scales)
     found = [advice for part in parts for advice in part(result)]
     return sorted(found, key=lambda advice: not advice.serious)
 
@@ -105,6 +106,26 @@ def _noise(result: dict) -> Iterator[Advice]:
             f"rows apart{', under the worst noise too' if beyond else ''}. Training "
             "accuracy then says nothing; trust the cross-validated numbers, and more "
             "of them the fewer rows there are.",
+        )
+
+
+def _errors(result: dict) -> Iterator[Advice]:
+    uncertainty, data = result["uncertainty"], result["data"]
+    if text := tell_pairs(data["undeclared_errors"]):
+        yield Advice("error-columns", text)
+    errors = uncertainty.get("errors") or {}
+    spread = {f["name"]: f["std"] for f in data["features"]}
+    if lost := [name for name, error in errors.items() if error > spread[name] > 0]:
+        yield Advice(
+            "errors-exceed-spread",
+            f"Half of the errors of {listed(lost)} are larger than the standard "
+            "deviation of the values themselves: such a feature tells little, and "
+            "training will hardly use it.",
+        )
+    if filled := uncertainty.get("errors_filled_in"):
+        yield Advice(
+            "errors-filled-in",
+            f"{filled} values had no error and were given one by --missing-errors.",
         )
 
 

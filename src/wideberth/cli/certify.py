@@ -25,9 +25,9 @@ def run(options: CertifyOptions) -> int:
     target = options.target or model.target
     column = options.radius_column or model.radius_column
     with output.Progress(options.json) as progress:
-        applied = apply_model(model, options, progress, target, column)
+        applied = apply_model(model, options, progress, target, column, judged=True)
     table, headings, columns = applied.table, applied.headings, applied.columns
-    reach = applied.answers(model.pipeline.certified_radius)
+    reach = applied.reach(model.pipeline.certified_radius)
     radius, told = _radii_to_judge_by(options, model, table, column)
     summary = {
         "rows": table.n,

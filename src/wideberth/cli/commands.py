@@ -44,7 +44,7 @@ exit codes:
 #: Options that need the whole table in memory.
 _WHOLE = (
     *("report", "cv", "standardize", "replicates", "noise_scales", "radius_units"),
-    *("noise", "one_hot"),
+    *("noise", "one_hot", "missing_errors"),
 )
 
 
@@ -82,11 +82,14 @@ how far values may be off:
   --noise-scales precision.csv  each feature by its own standard deviation; the file has
                                 the columns name and scale, or one number per line
   --radius-column sigma         each row by its own radius, in the column sigma
+  --errors suffix:_err          each value by its own standard error: that of mass is in
+                                the column mass_err
   --replicates sample           rows with the same sample are repeated measurements:
                                 trained on as means, radii from how they spread
 
 examples:
   wideberth fit iris.csv --target species --standardize --report iris.html
+  wideberth fit galaxies.csv --target type --errors suffix:_err --standardize
   wideberth fit blood.csv --target sick --drop name date --one-hot clinic \\
       --replicates patient --standardize --out model.skops --report report.html
   xzcat big.tsv.xz | wideberth fit - --format tsv --target y --radius 0.2 --json
@@ -167,6 +170,7 @@ class ApplyOptions(TableOptions):
     -------
     model: file written by wideberth fit
     data: file with the rows, or -
+    errors: where DATA has its errors, like fit --errors (default: as in training)
     id: column to repeat in the output (default: row number)
     out: CSV to write (default: print it)
     """
@@ -174,6 +178,7 @@ class ApplyOptions(TableOptions):
     usage = "MODEL DATA"
     model: str
     data: str
+    errors: Annotated[str, ("metavar", "HOW")] | None = None
     id: Column | None = None
     out: File | None = None
 
@@ -206,7 +211,8 @@ examples:
 class CertifyOptions(ApplyOptions):
     """Say for every row of DATA how far its values may be off before the prediction can
     change: exactly, and in the units of the noise the model was trained with. `inf`
-    means that no noise of that shape changes it.
+    means that no noise of that shape changes it. A model that was trained with error
+    bars counts in multiples of the errors of the row itself.
 
     Where DATA has the target column, also say which predictions are right, and which
     share of them is right whatever noise of a given radius does (certified accuracy).

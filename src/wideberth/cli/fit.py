@@ -19,14 +19,14 @@ from wideberth.cli import output
 from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import require
+from wideberth.cli.measured import undeclared
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.reading import open_in_pieces, read_training_data
 from wideberth.cli.training import (
     certain,
     evaluate,
     fit_model,
-    open_in_pieces,
-    read_training_data,
 )
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.estimators.pipeline import RobustPipeline
@@ -79,7 +79,8 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
     model, choice, notes = fit_model(
-        options, given, rows.X, rows.y, given.radius, in_pieces and progress.on
+        *(options, given, rows.X, rows.y, given.radius, given.bars),
+        verbose=in_pieces and progress.on,
     )
     seconds = time.perf_counter() - started
     trained, factor = given.chosen(choice), choice["factor"] if choice else 1.0
@@ -112,13 +113,17 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     result["warnings"] = [vars(advice) for advice in advise(result)]
     target, column = str(options.target), options.radius_column
     about = origin | {"data": source}
-    return Model(model, rows.columns, target, column, factor, about), result
+    made = Model(model, rows.columns, target, column, factor, given.errors, about)
+    return made, result
 
 
 def _describe_request(options: FitOptions) -> dict:
     given = "as given" if options.C != 1 else "the default"
     even = "of equal weight together" if options.class_weight else ""
-    names = ("target", "standardize", "missing", "folds", "score_radius", "tol", "seed")
+    names = (
+        *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
+        *("errors", "error_shape", "missing_errors"),
+    )
     return {name: getattr(options, name) for name in names} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
         "dropped": list(options.drop),
@@ -135,10 +140,12 @@ def _describe_rows(
     right = certified = 0
     smallest, largest = np.inf, -np.inf
     seen: tuple = ()
-    for X, y, radii in rows.pieces(trained.radius):
+    pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
+    for X, y, radii, bars in pieces:
+        reach = model.certified_radius(X, bars)
         correct = model.predict(X) == y
         right += int(correct.sum())
-        certified += int(certain(correct, model.certified_radius(X), radii).sum())
+        certified += int(certain(correct, reach, radii).sum())
         smallest, largest = min(smallest, np.min(radii)), max(largest, np.max(radii))
         classes.update(y.tolist())
         part = (len(y), *moments(X))
@@ -152,6 +159,7 @@ def _describe_rows(
             "target": options.target,
             "classes": {str(label): classes[label] for label in sorted(classes)},
             "row_counters": _row_counters(rows),
+            "undeclared_errors": undeclared(rows.columns.numeric),
             "features": [
                 {"name": name, **{key: float(of[j]) for key, of in scales.items()}}
                 for j, name in enumerate(rows.columns.features)
@@ -213,7 +221,8 @@ def _describe_noise(
         unit = "in the units of the data"
     return {
         "shape": noise if isinstance(noise, str) else "scales",
-        "isotropic": all(scales.get(name, 1) == 1 for name in columns.numeric),
+        "isotropic": options.errors is None
+        and all(scales.get(name, 1) == 1 for name in columns.numeric),
         "unit": unit,
         "scales": scales,
     }
@@ -267,9 +276,12 @@ def _noise_limits(
     svc = model[-1]
     if rows.y is None:
         return [{}] * len(svc.screening_)
-    X = model[:-1].transform(rows.X) if len(model.steps) > 1 else rows.X
+    X, bars = rows.X, uncertainty.bars
+    if len(model.steps) > 1:
+        X = model[:-1].transform(X)
+        bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
-    data = InMemory(X, rows.y, radius=uncertainty.radius)
+    data = InMemory(X, rows.y, radius=uncertainty.radius, bars=bars)
     limits = []
     for problem in binary_problems(svc, data):
         found = critical_scale(problem) if some else critical_radius(problem)

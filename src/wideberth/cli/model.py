@@ -15,13 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from wideberth.cli.errors import UserError, require
+from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.prepare import Columns
 from wideberth.data.errors import listed
 from wideberth.estimators.pipeline import RobustPipeline
 
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
-#: one radius, which might be the median of many, and 2 keeps where they came from.
-_FORMAT = 2
+#: one radius, which might be the median of many, 2 keeps where they came from, and 3
+#: where error bars did.
+_FORMAT = 3
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
@@ -44,6 +46,7 @@ class Model:
     target: str
     radius_column: str | None  # that held each row's radius in training
     radius_factor: float  # by which the column was multiplied
+    errors: ErrorColumns | None = None  # where those of the features are
     origin: dict = field(default_factory=dict)  # command, versions, data
 
     @property
@@ -68,6 +71,7 @@ def dump_model(model: Model) -> bytes:
             "target": model.target,
             "radius_column": model.radius_column,
             "radius_factor": float(model.radius_factor),
+            "errors": None if model.errors is None else model.errors.described(),
             "origin": model.origin,
         }
     )
@@ -151,19 +155,22 @@ def _read(content: dict) -> Model:
         known = svc.radius > 0 and svc.radius == content["radius"]
         svc.radius_ = float(svc.radius) if known else None
         content |= {"radius_column": None, "radius_factor": 1.0}
-    column = content["radius_column"]
+    column, errors = content["radius_column"], content.get("errors")
+    columns = Columns(
+        tuple(content["numeric"]),
+        {name: tuple(levels) for name, levels in content["categories"].items()},
+    )
     model = Model(
         pipeline,
-        Columns(
-            tuple(content["numeric"]),
-            {name: tuple(levels) for name, levels in content["categories"].items()},
-        ),
+        columns,
         str(content["target"]),
         None if column is None else str(column),
         float(content["radius_factor"]),
+        None if errors is None else ErrorColumns.read(errors, columns),
         dict(content["origin"]),
     )
     rows = np.zeros((2, len(model.columns.features)))
+    exact = None if errors is None else np.zeros_like(rows)
     scores = () if len(model.classes) == 2 else (len(model.classes),)
     sound = (
         isinstance(pipeline, RobustPipeline)
@@ -171,7 +178,7 @@ def _read(content: dict) -> Model:
         and (model.radius is None or 0 <= model.radius < np.inf)
         and 0 <= model.radius_factor < np.inf
         and pipeline.predict(rows).shape == (2,)
-        and pipeline.certified_radius(rows).shape == (2,)
+        and pipeline.certified_radius(rows, exact).shape == (2,)
         and pipeline.decision_function(rows).shape == (2, *scores)
         and svc.intercept_.shape == (scores or (1,))
     )

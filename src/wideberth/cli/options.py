@@ -156,6 +156,24 @@ def _character(text: str) -> str:
     return text
 
 
+def is_rule(text: str) -> bool:
+    """Whether it says what a value without an error is: exact, median or share:0.05."""
+    if not text.startswith("share:"):
+        return text in ("exact", "median")
+    try:
+        return _from(text.removeprefix("share:")) >= 0
+    except argparse.ArgumentTypeError:
+        return False
+
+
+def _rule(text: str) -> str:
+    if not is_rule(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must be exact, median or a share of the value, share:0.05."
+        )
+    return text
+
+
 _share = _number(float, "a number between 0 and 1", lambda value: 0 < value < 1)
 _above = _number(float, "a number > 0", lambda value: value > 0)
 _from = _number(float, "a number ≥ 0", lambda value: value >= 0)
@@ -171,6 +189,7 @@ Natural = Annotated[int, ("type", _natural), ("metavar", "N")]
 Positive = Annotated[float, ("type", _above), ("metavar", "X")]
 Probability = Annotated[float, ("type", _share), ("metavar", "P")]
 Radius = Annotated[float, ("type", _from), ("metavar", "R")]
+Rule = Annotated[str, ("type", _rule), ("metavar", "RULE")]
 Text = Annotated[str, ("nargs", None), ("action", "append"), ("metavar", "TEXT")]
 
 
@@ -233,6 +252,14 @@ class TrainingOptions(TableOptions):
 
     How far values may be off
     -------------------------
+    errors: every value by its own error: suffix:_err, prefix:e_ or infix:_err say how
+        error columns are named, auto tries the usual ways, and a file holds a table of
+        errors with the columns of DATA; a radius then counts standard errors (default:
+        1)
+    error_shape: errors are standard errors, of which few are large at once (ellipsoid,
+        the default), or tolerances that all values may reach at once (box)
+    missing_errors: values without an error: exact, the median error of the column, or a
+        share of the value such as share:0.05 (default: stop)
     radius: every row by as much
     radius_column: each row by what this column says
     replicates: rows with the same entry here are measurements of one sample
@@ -269,6 +296,9 @@ class TrainingOptions(TableOptions):
     rivals = (("radius", "radius_column", "replicates"), ("C", "cv"))
     data: str
     target: Column | None = None
+    errors: Annotated[str, ("metavar", "HOW")] | None = None
+    error_shape: Literal["ellipsoid", "box"] = "ellipsoid"
+    missing_errors: Rule | None = None
     radius: Radius | None = None
     radius_column: Column | None = None
     replicates: Column | None = None
@@ -311,7 +341,15 @@ class TrainingOptions(TableOptions):
                 f"--noise {self.noise} in the units of the data has no such shape once "
                 "features are standardised; use --noise-scales or --radius-units std."
             )
+        if self.errors is None:
+            alone = {
+                "--error-shape box": self.error_shape == "box",
+                "--missing-errors": self.missing_errors is not None,
+            }
+            for name in [name for name, given in alone.items() if given]:
+                yield f"{name} is about errors, and --errors says where they are."
         shapes = {
+            "--errors": self.errors is not None,
             "--noise-scales": self.noise_scales is not None,
             "--replicates": self.replicates is not None,
             "--radius-units std": self.radius_units == "std",

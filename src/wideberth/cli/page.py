@@ -55,6 +55,7 @@ def fit_page(result: dict) -> str:
         "asked": _asked(result),
         "data": _data(result),
         "classes": _classes(result["data"]["classes"]),
+        "errors": _errors(result),
         "scales": _scales(result),
         "accuracy": _section("Accuracy", "" if found is None else _accuracy(result)),
         "choice": _section("The choice of C", _choice(result)),
@@ -197,6 +198,24 @@ def _scales(result: dict) -> str:
     ]
     heading = "Scales of the features, in raw units"
     return _folded(heading, len(features), columns, lines)
+
+
+def _errors(result: dict) -> str:
+    """Errors beside the spread of each feature, the largest share first."""
+    errors = result["uncertainty"].get("errors")
+    if errors is None:
+        return ""
+    spread = {f["name"]: f["std"] for f in result["data"]["features"]}
+    shares = {n: e / spread[n] if spread[n] > 0 else 0.0 for n, e in errors.items()}
+    order = sorted(shares, key=lambda name: -shares[name])
+    columns = {"feature": "text", "median error": "number", "std": "number"}
+    columns["error as share of std"] = "share"
+    lines = [[name, errors[name], spread[name], shares[name]] for name in order]
+    heading = "Errors beside the spread of each feature"
+    parts = [f"<h3>{heading}</h3>", _table(heading, columns, lines[:_SHOWN])]
+    if rest := lines[_SHOWN:_FOLDED]:
+        parts.append(_folded("Errors of the others", len(lines), columns, rest))
+    return "\n".join(parts)
 
 
 def _accuracy(result: dict) -> str:

@@ -7,7 +7,9 @@ import numpy as np
 from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.training import preparation, read_training_data
+from wideberth.cli.measured import warn_undeclared
+from wideberth.cli.reading import read_training_data
+from wideberth.cli.training import preparation
 from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.pipeline import carry_noise, linear_map
 from wideberth.estimators.training_data import InMemory
@@ -36,7 +38,12 @@ def _table(
 ) -> tuple[list[str], list[list]]:
     rows, given, _ = read_training_data(options, progress)
     prepare = preparation(options, rows.X)
-    noise = carry_noise(given.noise, prepare, rows.X)
+    warn_undeclared(options, rows.columns.numeric)
+    noise, bars = given.noise, given.bars
+    if bars is None:
+        noise = carry_noise(noise, prepare, rows.X)
+    else:
+        bars = bars.carried(linear_map(prepare, rows.X))
     data = InMemory(prepare.transform(rows.X), rows.y)
     problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
@@ -61,6 +68,8 @@ def _table(
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
                 noise=noise,
+                X_err=bars,
+                error_shape=options.error_shape,
                 sample_weight=stated["sample_weight"],
                 tol=options.tol,
                 random_state=options.seed,

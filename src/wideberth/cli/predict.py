@@ -10,9 +10,12 @@ import scipy.sparse as sp
 
 from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
+from wideberth.cli.errors import located
+from wideberth.cli.measured import errors_to_apply
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import feature_holes
-from wideberth.data import Request, Table, open_table
+from wideberth.data import Request, Table, open_reader, read_table
+from wideberth.problem.error_bars import ErrorBars
 
 
 def run(options: PredictOptions) -> int:
@@ -50,14 +53,27 @@ class Applied:
     usable: np.ndarray  # the others lack a value, or have a category unknown to it
     headings: list[str]
     columns: list
+    bars: ErrorBars | None = None  # sets of the rows, where those have been read
 
     def answers(self, method: Callable) -> list:
         """What a method of the model says of every row; None of those not usable."""
+        return self._spread(lambda rows: method(self.X[rows]))
+
+    def reach(self, certified_radius: Callable) -> list:
+        """How far every row may be off, in units of its own set where it has one."""
+        if self.bars is None:
+            return self.answers(certified_radius)
+        bars = self.bars
+        return self._spread(
+            lambda rows: certified_radius(self.X[rows], bars.take(rows))
+        )
+
+    def _spread(self, answer: Callable) -> list:
         found: list = [None] * self.table.n
         rows = np.flatnonzero(self.usable)
         if rows.size:
-            for row, answer in zip(rows, method(self.X[rows]).tolist(), strict=True):
-                found[row] = answer
+            for row, own in zip(rows, answer(rows).tolist(), strict=True):
+                found[row] = own
         return found
 
 
@@ -67,29 +83,46 @@ def apply_model(
     progress: output.Progress,
     target: str | None = None,
     radius_column: str | None = None,
+    judged: bool = False,
 ) -> Applied:
     """Read the columns that a model needs by name, and predict the usable rows.
 
     Target and radii may be absent where they have the names they had in training.
+    Errors are read where predictions depend on them, and where rows are `judged`.
     """
+    progress.show(f"reading {options.data}")
+    source = open_reader(options.data, options.reading())
+    errors = errors_to_apply(model.errors, options, source.names, judged)
     aside = [name for name in (options.id, target) if name is not None]
     request = Request(
         texts=(*aside, *model.columns.categories),
-        numbers=() if radius_column is None else (radius_column,),
+        numbers=(
+            *(() if radius_column is None else (radius_column,)),
+            *(() if errors is None else errors.names),
+        ),
         features=model.columns.numeric,
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
-    progress.show(f"reading {options.data}")
-    table, source = open_table(options.data, request, options.reading())
+    table = read_table(source, request)
     X, unknown = model.columns.encode(table)
     usable = ~unknown
     if not any(name == "simpleimputer" for name, _ in model.pipeline.steps):
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
     _tell(~usable & ~unknown, "lack a value", source.name)
+    bars = None
+    if errors is not None:
+        with located(options.data):
+            cells = errors.cells(table, model.columns, options.reading())
+        cells = errors.filled(cells, X, model.columns)
+        lacking = errors.holes(cells)
+        _tell(lacking & usable, "lack an error", source.name)
+        usable &= ~lacking
+        X, bars = errors.sets(tuple(map(np.nan_to_num, cells)), X)
     _tell(unknown, "are of a category unknown to the model", source.name)
     ids = range(1, table.n + 1) if options.id is None else table.texts[options.id]
     applied = Applied(table, X, usable, [options.id or "row", "prediction"], [ids])
+    applied.bars = bars if judged else None
     applied.columns.append(applied.answers(model.pipeline.predict))
     return applied
 

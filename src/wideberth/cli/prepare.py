@@ -19,6 +19,7 @@ from wideberth.data import Table
 from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import looks_like_number
 from wideberth.data.table import check_names
+from wideberth.problem.read_errors import read_errors
 
 #: Largest number of different values that a column may hold whatever they are; beyond
 #: it a column names rows if most values occur once, and fractions are measurements. A
@@ -98,13 +99,17 @@ class Rows:
     facts: dict
     kept: Any = None  # their numbers in the table
 
-    def pieces(self, radius) -> Iterator[tuple]:
-        """Features, labels and radii of as many rows as are held at a time."""
+    def pieces(self, radius, bars, shape: str) -> Iterator[tuple]:
+        """Features, labels, radii and sets of as many rows as are held at a time."""
         if self.y is not None:
-            yield self.X, self.y, radius
+            yield self.X, self.y, radius, bars
             return
         for chunk in self.X.chunks():
-            yield chunk.X, chunk.y, radius if chunk.radius is None else chunk.radius
+            X, own = chunk.X, radius if chunk.radius is None else chunk.radius
+            if self.X.layout is not None:
+                X, errors = self.X.layout.split(X)
+                X, bars = read_errors(errors, shape, X)
+            yield X, chunk.y, own, bars
 
 
 def row_counts(

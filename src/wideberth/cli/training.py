@@ -1,11 +1,7 @@
-"""From DATA to rows with radii, from those to a model, and how right it is on others.
-
-With --memory the rows stay in their file and are read in pieces; see `Rows`.
-"""
+"""From rows with radii to a model, and how right it is on rows it has not seen."""
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
@@ -16,88 +12,30 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
-from wideberth.cli.errors import UserError, blamed_on_data, located
+from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import (
-    Columns,
     Rows,
-    label_values,
-    row_counts,
-    training_rows,
 )
-from wideberth.cli.uncertainty import Uncertainty, averaged, of_rows, tell_radius
-from wideberth.data import Reader, Request, TableSource, open_reader, open_table
-from wideberth.data.errors import listed
-from wideberth.data.memory import parse_bytes, room
+from wideberth.cli.uncertainty import (
+    Uncertainty,
+)
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.pipeline import (
     RobustPipeline,
     carry_noise,
+    linear_map,
     make_robust_pipeline,
 )
+from wideberth.problem.error_bars import ErrorBars
 
 #: Number of values of C that --cv chooses from.
 _POINTS = 12
 #: Number of folds that --cv chooses by where --folds asks for none.
 _FOLDS = 5
-#: Most different labels that are kept in mind while a column is read; no classifier has
-#: as many classes, and a column of measurements would fill the memory (a choice).
-_TOO_MANY = 100_000
 #: Number of radii at which a curve of certified accuracy is drawn.
 _RADII = 61
-
-
-def read_training_data(
-    options: TrainingOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
-    """Read DATA as the options ask: rows to train on, and how far they may be off."""
-    progress.show(f"reading {options.data}")
-    table, reader = open_table(options.data, _request(options), options.reading())
-    with located(reader.name):
-        rows = training_rows(table, options)
-        find = of_rows if options.replicates is None else averaged
-        return *find(options, table, rows), reader
-
-
-def open_in_pieces(
-    options: FitOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
-    """The same of a file that is never held whole; only its labels are read here."""
-    if not os.path.exists(options.data):
-        raise UserError(f"{options.data}: there is no such file.")
-    progress.show(f"reading {options.data}")
-    distinct: set[str] = set()
-    n = 0
-    with blamed_on_data():
-        room(options.memory)  # some readers read all of a file
-        limit = parse_bytes(options.memory)
-        reader = open_reader(options.data, options.reading(), limit)
-        plan, target = reader.plan(_request(options)), str(options.target)
-        beside = {"y": target, "radius": options.radius_column}
-        source = TableSource(reader, plan, beside, options.memory, texts=True)
-        for texts, _ in source.labels():
-            distinct.update(texts.tolist())
-            n += len(texts)
-            if len(distinct) > _TOO_MANY:
-                raise UserError(
-                    f"{reader.name}: the target column holds more than {_TOO_MANY} "
-                    f"different values ({listed(distinct, 3)}); it must hold a class."
-                )
-    with located(reader.name):
-        source.values = label_values(distinct, n, target)
-    rows = Rows(source, None, Columns(plan.features), row_counts(n))
-    radius = None if source.brings_radii else options.radius or 0.0
-    return rows, Uncertainty(radius, "l2", tell_radius(options)), reader
-
-
-def _request(options: TrainingOptions) -> Request:
-    groups = () if options.replicates is None else (options.replicates,)
-    return Request(
-        texts=(str(options.target), *groups, *options.one_hot),
-        numbers=() if options.radius_column is None else (options.radius_column,),
-        dropped=options.drop,
-    )
 
 
 def _steps(options: TrainingOptions, X) -> list:
@@ -117,9 +55,17 @@ def preparation(options: TrainingOptions, X) -> Pipeline:
 
 
 def fit_model(
-    options: FitOptions, given: Uncertainty, X, y, radius, verbose: bool = False
+    options: FitOptions,
+    given: Uncertainty,
+    X,
+    y,
+    radius,
+    bars: ErrorBars | None = None,
+    verbose: bool = False,
 ) -> tuple[RobustPipeline, dict | None, list[str]]:
-    """Fit to rows with one radius, or one each; data in pieces brings y and radii.
+    """Fit to rows with one radius, or one each, and error bars if they have any.
+
+    Data in pieces brings y and radii.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
@@ -127,7 +73,7 @@ def fit_model(
         warnings.simplefilter("always")
         choice, C = None, options.C
         if options.cv:
-            choice = _choose(options, given, X, y, radius)
+            choice = _choose(options, given, X, y, radius, bars)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
         each = radius is None or np.ndim(radius) > 0
@@ -135,6 +81,7 @@ def fit_model(
             C=C,
             radius=0.0 if each else float(radius),
             noise=given.noise,
+            error_shape=options.error_shape,
             class_weight=options.class_weight,
             tol=options.tol,
             random_state=options.seed,
@@ -144,12 +91,21 @@ def fit_model(
             model = RobustPipeline.around(classifier.fit(X))
         else:
             model = make_robust_pipeline(*_steps(options, X), classifier)
-            model.fit(X, y, **{"robustlinearsvc__radius": radius} if each else {})
+            own = {"radius": radius if each else None, "X_err": bars}
+            own = {name: value for name, value in own.items() if value is not None}
+            model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return model, choice, notes
 
 
-def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
+def _choose(
+    options: FitOptions,
+    given: Uncertainty,
+    X,
+    y,
+    radius,
+    bars: ErrorBars | None,
+) -> dict:
     """C, and a factor on the radii, by cross-validation within these rows."""
     prepare, folds = preparation(options, X), _fold_count(y, options.folds or _FOLDS)
     if not folds:
@@ -157,7 +113,8 @@ def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
     search = RobustLinearSVCCV(
         Cs=_POINTS,
         radii=options.radii if options.radii and np.any(radius) else [1.0],
-        noise=carry_noise(given.noise, prepare, X),
+        noise=given.noise if bars else carry_noise(given.noise, prepare, X),
+        error_shape=options.error_shape,
         class_weight=options.class_weight,
         cv=StratifiedKFold(folds, shuffle=True, random_state=options.seed),
         scoring_radius=options.score_radius,
@@ -165,7 +122,8 @@ def _choose(options: FitOptions, given: Uncertainty, X, y, radius) -> dict:
         random_state=options.seed,
         refit=False,
     )
-    search.fit(prepare.transform(X), y, radius=radius)
+    carried = None if bars is None else bars.carried(linear_map(prepare, X))
+    search.fit(prepare.transform(X), y, radius=radius, X_err=carried)
     return {
         "C": float(search.C_),
         "factor": float(search.radius_),
@@ -240,10 +198,12 @@ def evaluate(
             step = f"{t * folds + k + 1} of {folds * len(trials)}"
             progress.show(f"cross-validating, {step}")
             own = radius[train] if np.ndim(radius) else radius
-            model, *_ = fit_model(options, given, X[train], y[train], own)
+            learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
+            learnt = learnt if np.any(np.asarray(own) > 0) else None
+            model, *_ = fit_model(options, given, X[train], y[train], own, learnt)
             fold[test] = k
             right[test] = model.predict(X[test]) == y[test]
-            certified_radius[test] = model.certified_radius(X[test])
+            certified_radius[test] = model.certified_radius(X[test], seen)
     radii = curve_radii(
         np.concatenate([found[1] for found in scores.values()]), trained.median
     )
@@ -257,6 +217,10 @@ def evaluate(
             for name, found in scores.items()
         },
     }
+
+
+def _taken(bars: ErrorBars | None, rows: np.ndarray) -> ErrorBars | None:
+    return None if bars is None else bars.take(rows)
 
 
 def _described(

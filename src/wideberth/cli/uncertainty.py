@@ -1,4 +1,4 @@
-"""How far rows may be off: from a number, a column, scales in a file, or replicates."""
+"""How far rows may be off: a number, a column, scales, replicates, or error bars."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import UserError
+from wideberth.cli.measured import ErrorColumns, training_sets
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.data import Format, Request, Table, open_table
@@ -20,6 +21,7 @@ from wideberth.measurement.radius import (
     radius_from_std,
     scales_from_replicates,
 )
+from wideberth.problem.error_bars import ErrorBars
 
 #: What a radius means, by the shape of the noise.
 _ABOUT = {
@@ -49,6 +51,8 @@ class Uncertainty:
     story: str
     facts: dict = field(default_factory=dict)
     unit_radius: bool = False  # 1, for radii to be multiples of
+    bars: ErrorBars | None = None  # sets that the radii are multiples of
+    errors: ErrorColumns | None = None  # where they are from
 
     @property
     def per_row(self) -> bool:
@@ -90,6 +94,35 @@ def of_rows(
     elif options.radius is None and options.radii:
         radius, story, unit = 1.0, about, True
     return rows, Uncertainty(radius, noise, story, unit_radius=unit)
+
+
+def measured(
+    options: TrainingOptions, errors: ErrorColumns, table: Table, rows: Rows
+) -> tuple[Rows, Uncertainty]:
+    """Rows whose values have errors of their own, which radii are multiples of."""
+    errors, X, bars, facts = training_sets(errors, table, rows, options.reading())
+    given = in_errors(options, errors, facts)
+    given.bars = bars
+    if options.radius_column is not None:
+        given.radius = row_radii(table, options.radius_column)[rows.kept]
+    return replace(rows, X=X), given
+
+
+def in_errors(
+    options: TrainingOptions, errors: ErrorColumns, facts: dict
+) -> Uncertainty:
+    """Radii that count errors of the values; features without any are `exact`."""
+    one = "tolerance" if errors.shape == "box" else "standard error"
+    where = errors.file or f"the columns {listed(errors.names, 6)}"
+    radius = 1.0 if options.radius is None else options.radius
+    times = f"{radius:g} times"
+    if options.radius_column is not None:
+        times = f"the column {options.radius_column} times"
+    story = f"{times} the {one} of each value, in {where}"
+    if facts["exact"]:
+        story += f"; exact are {listed(facts['exact'])}, which have none"
+    facts = facts | {"unit": f"in {one}s", "shape": errors.shape}
+    return Uncertainty(radius, "l2", story, facts, errors=errors)
 
 
 def tell_radius(options: TrainingOptions, about: str = _ABOUT["l2"]) -> str:

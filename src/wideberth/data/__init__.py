@@ -9,7 +9,7 @@ of whatever else yields them (`sources.py`).
 
 from wideberth.data.chunks import Chunk
 from wideberth.data.errors import DataError
-from wideberth.data.opening import open_data, open_reader, open_table
+from wideberth.data.opening import open_data, open_reader, open_table, read_table
 from wideberth.data.sources import Source, TableSource
 from wideberth.data.streams import KINDS as FORMATS
 from wideberth.data.streams import kind_of
@@ -29,4 +29,5 @@ __all__ = [
     "open_data",
     "open_reader",
     "open_table",
+    "read_table",
 ]

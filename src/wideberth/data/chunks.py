@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.data.beside import Layout
 from wideberth.data.errors import DataError
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
@@ -161,23 +162,29 @@ class Terms:
     turn: np.ndarray | None = None
     #: Norms of the rows of each chunk, where those are in memory themselves.
     norms: dict[int, Any] | None = None
-    #: The shape of the error bars, where the columns of X are followed by as many
-    #: columns of errors.
+    #: The shape of the error bars, where the columns of X are followed by those of
+    #: their errors, and where those are.
     error_shape: str | None = None
+    layout: Layout | None = None
 
     def problem(self, chunk: Chunk, *, check: bool = False) -> Problem:
         """The robust SVM on this chunk alone; `check` the first time it is seen."""
         if self.classes is not None:
             chunk = self.classes.read(chunk)
-        X, columns = chunk.X, self.d * (1 if self.error_shape is None else 2)
+        X, columns, errors = chunk.X, self.d, None
+        if self.error_shape is not None:
+            layout = self.layout or Layout.of(self.d)
+            columns = layout.width
         if X.ndim != 2 or X.shape[1] != columns:
             raise chunk.error(
                 f"has shape {tuple(X.shape)}; every chunk must have {columns} columns."
             )
-        errors = X[:, self.d :]
         if self.error_shape is not None:
-            X = X[:, : self.d]
+            X, errors = layout.split(X)
+        bars = None
         try:
+            if self.error_shape is not None:
+                X, bars = read_errors(errors, self.error_shape, X)
             y = _labels(chunk, check)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)
@@ -188,8 +195,7 @@ class Terms:
                 rows.__dict__["_norms"] = self.norms[chunk.number]
             if check and is_foreign(X):
                 _check_finite(rows)
-            if self.error_shape is not None:
-                bars = read_errors(errors, self.error_shape, X)[1]
+            if bars is not None:
                 return MeasuredProblem(rows, weights, radii, bars, self.intercept)
         except DataError:
             raise

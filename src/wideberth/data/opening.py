@@ -9,6 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.arrays import ArrayReader, MappedRows, open_arrays
+from wideberth.data.beside import (
+    SideBySide,
+    error_tables,
+    joined_blocks,
+    named_errors,
+)
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
@@ -54,37 +60,8 @@ def names_values(X, value) -> bool:
     return isinstance(X, str | PathLike) and isinstance(value, str | PathLike)
 
 
-def beside_errors(X, X_err):
-    """Data in chunks whose columns are followed by those of their errors.
-
-    Of a table `X_err` names the column of errors of every feature; of Dask arrays it is
-    one of the same rows. Returns the data and the columns of a table to read.
-    """
-    if isinstance(X, str | PathLike):
-        if not isinstance(X_err, dict):
-            raise DataError(
-                f"X is the path {str(X)!r}, so X_err must say which columns of it hold "
-                "the errors: a dict of feature to error column, {'mass': 'mass_err'}."
-            )
-        return X, [*X_err.keys(), *X_err.values()]
-    if is_dask(X) and is_dask(X_err) and not hasattr(X, "columns"):
-        from dask.array import concatenate
-
-        if X.shape[1] != X_err.shape[1] or X.chunks[0] != X_err.chunks[0]:
-            raise DataError(
-                f"X_err has shape {X_err.shape} and blocks of {X_err.chunks[0][:3]} … "
-                f"rows; it must have those of X, {X.shape} and {X.chunks[0][:3]} …"
-            )
-        return concatenate([X, X_err], axis=1).rechunk({1: -1}), None
-    raise DataError(
-        "X_err goes with data in memory, with tables by the names of their columns, "
-        "and with Dask arrays beside Dask arrays. Put X and the errors into one table "
-        "(Parquet, Arrow, CSV), or load them."
-    )
-
-
 def open_data(
-    X, y=None, *, sample_weight=None, radius=None, memory=None, columns=None
+    X, y=None, *, sample_weight=None, radius=None, X_err=None, memory=None, columns=None
 ) -> Source:
     """Open data that is read in chunks.
 
@@ -93,12 +70,18 @@ def open_data(
     X : path, array, Dask collection, iterable or function
         A .npy file; a Parquet, Arrow, Feather, CSV or TSV file, or a folder of them;
         a LIBSVM file; an array of another library, such as PyTorch or CuPy; a Dask
-        array or frame; or whatever yields (X, y), (X, y, weight) or (X, y, weight,
-        radius) from the start each time it is iterated or called.
+        array or frame; or whatever yields (X, y), (X, y, weight), (X, y, weight,
+        radius) or (X, y, weight, radius, X_err) from the start each time it is iterated
+        or called; weight and radius may be None.
     y, sample_weight, radius : optional
         One value per row of X: an array or another .npy file beside a .npy file; the
         name of a column of a table; an array or frame like X beside an array. LIBSVM
         files and iterables bring their own labels.
+    X_err : optional
+        Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
+        pair (down, up) of them or to None, whose features are all that is read; beside
+        a .npy file or a memory map, an array or another .npy file of the same shape, or
+        a pair of them; beside a Dask array, one of the same blocks, or a pair.
     memory : int or str, optional
         Bytes that the process may hold, such as "2GB", what it holds already included;
         by default a quarter of the memory that it leaves of the machine's is used
@@ -112,6 +95,7 @@ def open_data(
     """
     beside = {"y": y, "weight": sample_weight, "radius": radius}
     given = [name for name, value in beside.items() if value is not None]
+    given += [] if X_err is None else ["X_err"]
     if isinstance(X, Source):
         if given:
             raise DataError(
@@ -122,31 +106,91 @@ def open_data(
     if y is None and (isinstance(X, np.memmap) or is_foreign(X)):
         raise DataError("y is missing; give one label per row of X.")
     if isinstance(X, np.memmap):
-        reader = ArrayReader("X, a memory map", "npy", MappedRows(X))
-        return TableSource(reader, reader.plan(Request()), beside, memory)
+        rows = _with_errors(MappedRows(X), X_err)
+        reader = ArrayReader("X, a memory map", "npy", rows)
+        source = TableSource(reader, reader.plan(Request()), beside, memory)
+        return source.measured(getattr(rows, "layout", None))
     if isinstance(X, str | PathLike):
-        return _open_path(Path(X), beside, memory, columns)
+        return _open_path(Path(X), beside, memory, columns, X_err)
     if is_dask(X):
         from wideberth.data.dask import DaskSource
 
-        return DaskSource(X, **beside, memory=memory)
+        layout = None
+        if X_err is not None:
+            X, layout = _dask_errors(X, X_err)
+        return DaskSource(X, **beside, memory=memory).measured(layout)
     if is_foreign(X):
+        if X_err is not None:
+            refuse_errors_elsewhere(X_err, X)
         return ArraySource(X, **beside)
     if given:
         raise DataError(
             f"X yields chunks, so {' and '.join(given)} must come with them: "
-            "(X, y, weight, radius)."
+            "(X, y, weight, radius, X_err)."
         )
     return ChunkSource(X, memory)
 
 
-def _open_path(path: Path, beside: dict, memory, columns) -> Source:
+def _with_errors(rows, X_err):
+    """Rows of an array, with those of its errors beside them if there are any."""
+    if X_err is None:
+        return rows
+    parts = []
+    for table in error_tables(X_err):
+        if isinstance(table, dict):
+            raise DataError(
+                "X_err names columns, and those of X have no names; give errors in an "
+                "array or a .npy file of the same shape."
+            )
+        if isinstance(table, str | PathLike):
+            if kind_of(table) != "npy":
+                raise DataError(
+                    f"X_err is the file {table}; beside an array it must be a .npy "
+                    "file of the same shape."
+                )
+            parts.append(open_arrays(table, "npy", whole=False).rows)
+        elif isinstance(table, np.memmap):
+            parts.append(MappedRows(table))
+        else:
+            refuse_errors_elsewhere(table, None)
+            parts.append(table.toarray() if sp.issparse(table) else np.asarray(table))
+    return SideBySide(rows, *parts)
+
+
+def _dask_errors(X, X_err):
+    """A Dask collection with its errors, and the layout of its columns."""
+    tables = error_tables(X_err)
+    if hasattr(X, "columns") and isinstance(X_err, dict):
+        columns, layout = named_errors(X_err, "a Dask frame")
+        if absent := [name for name in columns if name not in X.columns]:
+            raise DataError(
+                f"X, a Dask frame, has no column {listed(absent)}; its columns are "
+                f"{listed(X.columns, 12)}."
+            )
+        return X[columns], layout
+    if hasattr(X, "columns") or not all(is_dask(table) for table in tables):
+        raise DataError(
+            "X_err goes with a Dask frame by the names of its columns, {'mass': "
+            "'mass_err'}, and with a Dask array as another of the same blocks."
+        )
+    return joined_blocks(X, X_err)
+
+
+def _open_path(path: Path, beside: dict, memory, columns, X_err=None) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
     room(memory)  # some readers read all of a file
     reader = open_reader(path, Format(), parse_bytes(memory))
-    y, request = beside["y"], Request()
+    y, request, layout = beside["y"], Request(), None
+    if X_err is not None and reader.kind == "libsvm":
+        raise DataError(
+            f"{path} is a LIBSVM file, which has no place for errors; put X and the "
+            "errors into one table (Parquet, Arrow, CSV), or load them."
+        )
     if reader.kind == "npy":
+        if X_err is not None and isinstance(reader, ArrayReader):
+            rows = _with_errors(reader.rows, X_err)
+            reader, layout = ArrayReader(path, "npy", rows), rows.layout
         if y is None:
             raise DataError(f"y is missing; give the labels that go with {path}.")
     elif reader.kind == "libsvm":
@@ -162,13 +206,20 @@ def _open_path(path: Path, beside: dict, memory, columns) -> Source:
                 f"y={y!r} must be the name of the column of {path} that holds the "
                 f"labels; there are {listed(reader.names, 8)}."
             )
+        if X_err is not None:
+            if columns is not None:
+                raise DataError(
+                    "columns and X_err both say which columns are features; name them "
+                    "all in X_err, with None for those that are exact."
+                )
+            columns, layout = named_errors(X_err, f"the path {str(path)!r}")
         numbers = (beside["weight"], beside["radius"])
         request = Request(
             texts=(y,),
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )
-    return TableSource(reader, reader.plan(request), beside, memory)
+    return TableSource(reader, reader.plan(request), beside, memory).measured(layout)
 
 
 def open_reader(path, form: Format, memory: int | None = None) -> Reader:
@@ -205,5 +256,10 @@ def open_reader(path, form: Format, memory: int | None = None) -> Reader:
 def open_table(path: str, request: Request, form: Format) -> tuple[Table, Reader]:
     """Read the columns that `request` asks for, of all rows; say how they were read."""
     reader = open_reader(path, form)
+    return read_table(reader, request), reader
+
+
+def read_table(reader: Reader, request: Request) -> Table:
+    """Read the columns that `request` asks for, of all rows."""
     with explained(reader.name):
-        return reader.read(reader.plan(request)), reader
+        return reader.read(reader.plan(request))

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.arrays import check_length, load_npy
+from wideberth.data.beside import Layout, joined_chunk
 from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
@@ -51,6 +52,8 @@ class Source(ABC):
     names: list[str] | None = None
     #: Whether rows bring radii of their own; of chunks that is known once all are read.
     brings_radii = False
+    #: Where chunks have the errors of their values, which are d columns then.
+    layout: Layout | None = None
     #: Whether the rows are in memory all the time.
     stays = False
     #: Told how many chunks of a read are done.
@@ -62,6 +65,13 @@ class Source(ABC):
         self.memory, self.room = parse_bytes(memory), room(memory)
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
+
+    def measured(self, layout: Layout | None) -> Self:
+        """This source, where some of its columns are errors of others."""
+        if layout is not None:
+            self.layout, self.d = layout, layout.d
+            self.names = None if self.names is None else self.names[: layout.d]
+        return self
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
@@ -193,7 +203,7 @@ class ArraySource(Source):
 
 
 class ChunkSource(Source):
-    """Any object that yields (X, y[, weight, radius]) from the start when iterated.
+    """Any object that yields (X, y[, weight, radius, X_err]) anew when iterated.
 
     A function that returns such an iterator will do as well.
     """
@@ -221,15 +231,17 @@ class ChunkSource(Source):
         if not is_foreign(first.X):
             held = first.X.data if sp.issparse(first.X) else first.X
             self.row_bytes = held.nbytes / max(first.n, 1)
+        self.measured(self.layout)
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
-            if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 4:
+            if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 5:
                 raise DataError(
-                    f"X, chunk {number}: each must be a tuple (X, y), (X, y, weight) "
-                    f"or (X, y, weight, radius); received {type(parts).__name__}."
+                    f"X, chunk {number}: each must be a tuple (X, y), (X, y, weight), "
+                    "(X, y, weight, radius) or (X, y, weight, radius, X_err); received "
+                    f"{type(parts).__name__}."
                 )
-            X, *vectors = parts
+            (X, *vectors), errors = parts[:4], (*parts, None, None, None)[4]
             for name, part in zip(("X", "y", "weight", "radius"), parts, strict=False):
                 refuse_masked(part, name)
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
@@ -239,8 +251,18 @@ class ChunkSource(Source):
                     "must have two: samples × features. If X holds rows, not chunks "
                     "(X, y), give y beside it."
                 )
+            if errors is not None:
+                where = f"X, chunk {number}"
+                if is_foreign(X):
+                    raise DataError(
+                        f"{where}: errors go with NumPy and SciPy arrays; its rows are "
+                        f"a {type(X).__name__}."
+                    )
+                X, layout = joined_chunk(X, errors, where)
+                self.layout = self.layout or layout
             vectors = [
-                part if is_foreign(part) else np.asarray(part) for part in vectors
+                part if part is None or is_foreign(part) else np.asarray(part)
+                for part in vectors
             ]
             chunk = Chunk.of(X, vectors, number, "X")
             self.brings_radii |= chunk.radius is not None

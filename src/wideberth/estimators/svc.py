@@ -206,8 +206,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
             of magnitudes states lopsided tolerances: two tables in a tuple or a list,
             or `np.stack([down, up], axis=-1)`, of shape (n_samples, n_features, 2),
             which the searches of scikit-learn slice for their folds like other arrays.
-            Cells without an error: `wideberth.fill_errors`. For data in memory, with
-            `noise` left at its default.
+            Cells without an error: `wideberth.fill_errors`. Data that is read in chunks
+            has them as `wideberth.data.open_data` says. `noise` is left at its default.
 
         Returns
         -------

@@ -51,9 +51,8 @@ from wideberth.solvers.chunked import solve_source
 
 def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChunks:
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
-    if X_err is None and not is_foreign(X) and is_scaled(X, y):
-        model.error_shape_ = None
-        return InChunks(model, X, y, sample_weight, radius)
+    if not is_foreign(X) and is_scaled(X, y):
+        return InChunks(model, X, y, sample_weight, radius, X_err)
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
     radius = _radius_to_train_with(model, radius, bars is not None)
     return InMemory(X, y, sample_weight, radius, bars)
@@ -163,14 +162,18 @@ class InChunks:
 
     in_memory, bars = False, None
 
-    def __init__(self, model, X, y, sample_weight, radius):
+    def __init__(self, model, X, y, sample_weight, radius, X_err=None):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
-        self.radius = _radius_to_train_with(model, radius, measured=False)
+        self.radius = _radius_to_train_with(model, radius, X_err is not None)
         self.verbose = bool(model.verbose)
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
-        source = open_data(X, y, sample_weight=sample_weight, radius=each)
+        source = open_data(X, y, sample_weight=sample_weight, radius=each, X_err=X_err)
+        measured = source.layout is not None
+        self.radius = _radius_to_train_with(model, radius, measured)
+        self.error_shape = model.error_shape
+        model.error_shape_ = model.error_shape if measured else None
         # Labels stay in the chunks: what is as long as the data may not fit.
         self.X, self.y = source, None
         model.n_features_in_ = source.d
@@ -192,6 +195,7 @@ class InChunks:
             radius, radii = 0.0, per_class(self.radius, self.labels, "radius")
         classes = Classes(self.labels, positive, problems.factors, radii)
         options |= {"radius": radius, "classes": classes, "verbose": self.verbose}
+        options["error_shape"] = self.error_shape
         return solve_source(self.X, **options)
 
 

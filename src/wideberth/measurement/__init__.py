@@ -1,5 +1,6 @@
-"""What people know of their measurements: radii from errors and replicates."""
+"""What people know of their measurements: error columns, radii, replicates."""
 
+from wideberth.measurement.columns import error_columns
 from wideberth.measurement.radius import (
     radius_from_imputations,
     radius_from_replicates,
@@ -8,6 +9,7 @@ from wideberth.measurement.radius import (
 )
 
 __all__ = [
+    "error_columns",
     "radius_from_imputations",
     "radius_from_replicates",
     "radius_from_std",

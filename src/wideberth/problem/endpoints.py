@@ -223,12 +223,15 @@ class _FaceDescent:
     def step(self) -> Bracket:
         """One projected gradient step, then the bounds at its result."""
         value, gradient, _ = self._evaluate(self.ahead)
+        steepest = self._steepest()
         for _ in range(MOST_STEPS // 4):  # a w(α) that is not exact may never fit
             moved = self._project(self.ahead - gradient / self.lipschitz)
             change = moved - self.ahead
             new_value, _, w = self._evaluate(moved)
             model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
             if new_value <= model + sum_rounding(self.problem.n) * abs(value):
+                break
+            if self.lipschitz >= steepest:
                 break
             self.lipschitz *= 2
         if gradient @ (moved - self.free) > 0:
@@ -242,6 +245,13 @@ class _FaceDescent:
             self.upper, self.best = ratio, alpha
         self.lower = min(max(self.lower, self._lower_bound(w, moved)), self.upper)
         return Bracket(self.lower, self.upper)
+
+    def _steepest(self) -> float:
+        """Σ(‖z_i‖ + tL_i)² over the majority: no gradient changes faster than that."""
+        problem = self.problem
+        reach = problem.sample_noise.lipschitz(problem.rows.d)
+        sizes = problem.rows.norms() + self.lower * reach
+        return float(np.sum(sizes[self.majority] ** 2))
 
     def _whole(self, free):
         alpha = np.array(self.problem.weights)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wideberth.data.chunks import Chunk, Classes, DataError, Terms
-from wideberth.data.opening import beside_errors, names_values, open_data
+from wideberth.data.opening import names_values, open_data
 from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
@@ -35,30 +35,20 @@ def solve_data(
     X, y, *, sample_weight, radius, memory, X_err=None, error_shape=None, **options
 ) -> Solution:
     """Open the data and train on it; the parameters are those of `solve`."""
-    columns = None
-    if X_err is None:
-        error_shape = None
-    else:
-        X, columns = beside_errors(X, X_err)
-    radius = radius_or_default(radius, X_err is not None)
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
-        radius = check_number(radius, "radius")
+        check_number(radius_or_default(radius, measured=False), "radius")
     source = open_data(
         X,
         y,
         sample_weight=sample_weight,
         radius=None if one else radius,
+        X_err=X_err,
         memory=memory,
-        columns=columns,
     )
-    if columns is not None and source.names != columns:
-        raise DataError(
-            f"X_err names columns of {X}, whose columns have no names; put X and the "
-            "errors into one table (Parquet, Arrow, CSV), or load them."
-        )
     options |= {"classes": _binary(source), "error_shape": error_shape}
-    return solve_source(source, radius=radius if one else 0.0, **options)
+    radius = radius_or_default(radius, source.layout is not None) if one else 0.0
+    return solve_source(source, radius=radius, **options)
 
 
 def _binary(source: Source) -> Classes | None:
@@ -104,7 +94,7 @@ def solve_source(
     classes: Classes | None = None,
     error_shape: str | None = None,
 ) -> Solution:
-    """Train on an open source; with an `error_shape` half of its columns are errors."""
+    """Train on an open source; `error_shape` is that of the errors it may bring."""
     started = time.perf_counter()
     _check_possible(solver, init)
     intercept = read_intercept(fit_intercept, intercept_penalty)
@@ -182,10 +172,9 @@ def _check_possible(solver, init) -> None:
 
 def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) -> Terms:
     """Check what the problem is made of, but for its rows."""
-    d = source.d
-    if error_shape is not None:
+    d, layout = source.d, source.layout
+    if layout is not None:
         check_errors_alone(noise, error_shape)
-        d = source.d // 2
     shape = as_shape(noise, d, source.names)
     turn, shape = shape.axes, shape.principal
     if not shape.smooth:
@@ -202,7 +191,8 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
         classes,
         turn,
         {} if source.stays else None,
-        error_shape,
+        None if layout is None else error_shape,
+        layout,
     )
 
 
@@ -216,7 +206,8 @@ def _solution(search: Search, screening, terms: Terms, control: Control) -> Solu
         classes = terms.classes.labels
     notes = []
     if not converged:
-        remedy = None if search.grouping is None else _MORE_MEMORY
+        crowded = search.crowded or search.grouping is not None
+        remedy = _MORE_MEMORY if crowded else None
         if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
             remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))

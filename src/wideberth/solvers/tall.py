@@ -80,6 +80,7 @@ class Search:
         self.proof: Proof | None = None
         self.expected = np.inf  # rows near the margin, of which a sample is taken
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
+        self.crowded = False  # they do not fit, and form no groups
 
     # -- rounds --------------------------------------------------------------------
 
@@ -162,7 +163,19 @@ class Search:
             self.grouping = self.batches.grouping(self.n)
             question = replace(question, pinned=None, grouping=self.grouping)
             work = self._pass(question)
+        elif work.overfull:  # rows with sets of their own form no groups
+            self.crowded = True
+            share, seed = self._room / work.near, int(self.control.rng.integers(2**31))
+            question = replace(
+                question, pinned=None, most=np.inf, share=share, seed=seed
+            )
+            work = self._pass(question)
         return work, question
+
+    @property
+    def _room(self) -> float:
+        """How many rows of a sample are expected to fit."""
+        return (1 - LITTLE) * self.batches.capacity
 
     def _too_few(self, work: Work) -> bool:
         """Whether the rows handed over, not all there are, say too little."""
@@ -237,11 +250,12 @@ class Search:
             return question
         near = np.abs(host(found.point.slack)) <= host(error(problem))
         count = float((near / host(work.chance)).sum())  # among all rows, expected
-        room = (1 - LITTLE) * self.batches.capacity
+        room = self._room
         if count <= room:
             return question
         smaller = count <= (1 - LITTLE) * min(self.expected, self.n)
         if smaller or not self.batches.shared:
+            self.crowded |= not smaller
             self.expected, seed = count, int(rng.integers(2**31))
             return replace(question, most=np.inf, share=room / count, seed=seed)
         self.grouping = self.batches.grouping(self.n)

@@ -171,8 +171,8 @@ def gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
         if ahead is None:  # nothing moves some feature that d has
             return lower, upper
         pairs = zip(pushes.sizes(ahead), sizes, strict=True)
-        ratio = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
-        upper = min(upper, ratio * (1 + error))
+        reached = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
+        upper = min(upper, reached * (1 + error))
         if upper - lower <= _ENOUGH * LITTLE * upper:
             break
         w = ahead / np.linalg.norm(ahead)

@@ -1,0 +1,197 @@
+"""Error bars on the command line: read, used, kept by the model, or asked for."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from commands import read_csv, two_classes
+from wideberth import RobustLinearSVC, make_robust_pipeline
+from wideberth.cli import main
+from wideberth.cli.measured import ErrorColumns
+from wideberth.cli.model import load_model
+from wideberth.cli.page import fit_page
+
+X, Y = two_classes(120, seed=3)
+E = np.random.default_rng(4).uniform(0.1, 0.8, X.shape).round(3) * [1, 2, 10]
+NAMES = ["mass", "temp", "size"]
+VALUES = pd.DataFrame(X, columns=NAMES)
+
+
+def table(down=None, **columns):
+    """Values with their errors, lopsided ones where `down` is a sign, and the class."""
+    frame = VALUES.copy()
+    for j, name in enumerate(NAMES):
+        if down is None:
+            frame[f"{name}_err"] = E[:, j]
+        else:
+            frame[f"{name}_error_min"] = down * E[:, j]
+            frame[f"{name}_error_max"] = 2 * E[:, j]
+    return frame.assign(**columns, state=Y)
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, capsys):
+    """Run a command in a folder with data.csv; returns what it printed."""
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("data.csv", index=False)
+
+    def run(command, code=0):
+        assert main(shlex.split(command)) == code
+        return capsys.readouterr()
+
+    return run
+
+
+def in_python(errors, shape="ellipsoid"):
+    """What the command line should train."""
+    model = RobustLinearSVC(radius=1.0, error_shape=shape, random_state=0)
+    model = make_robust_pipeline(StandardScaler(), model)
+    return model.fit(X, Y, robustlinearsvc__X_err=errors)
+
+
+FIT = "fit data.csv --target state --standardize --force --out m.skops --json"
+
+
+@pytest.mark.parametrize("how", ["suffix:_err", "auto", "e.csv"])
+def test_one_answer_with_the_library(cli, how):
+    """Weights and certified radii are those of X_err, wherever the errors are."""
+    if how == "e.csv":
+        pd.DataFrame(E[:, ::-1], columns=NAMES[::-1]).to_csv(how, index=False)
+        VALUES.assign(state=Y).to_csv("data.csv", index=False)
+    result = json.loads(cli(f"{FIT} --errors {how} --folds 2").out)
+    model = in_python(E)
+    found = np.ravel(list(result["model"]["coefficients"].values()))
+    np.testing.assert_allclose(found, np.ravel(model._robust_model()[1]), rtol=0.02)
+    assert result["uncertainty"]["unit"] == "in standard errors"
+    middle = pytest.approx(np.median(E[:, 0]))
+    assert result["uncertainty"]["errors"]["mass"] == middle
+    again = f" --errors {how}" if how == "e.csv" else ""
+    rows = read_csv(cli(f"certify m.skops data.csv{again}").out)
+    reach = [float(row["certified_radius"]) for row in rows]
+    np.testing.assert_allclose(
+        reach, model.certified_radius(X, E), rtol=0.05, atol=0.01
+    )
+    assert len(read_csv(cli("predict m.skops data.csv").out)) == len(X)
+    page = fit_page(result)
+    assert "Errors beside the spread of each feature" in page
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_lopsided_boxes(cli, sign):
+    """Lower errors may be negative numbers; the middle of a box is what counts."""
+    table(down=sign).to_csv("data.csv", index=False)
+    refused = cli(f"{FIT} --errors auto", code=1).err
+    assert "--error-shape box" in refused
+    cli(f"{FIT} --errors auto --error-shape box --folds 0", code=0)
+    model = in_python((E, 2 * E), "box")
+    rows = read_csv(cli("predict m.skops data.csv --scores").out)
+    scores = [float(row["score well"]) for row in rows]
+    expected = model.decision_function(X, (E, 2 * E))
+    np.testing.assert_allclose(scores, expected, rtol=0.05, atol=0.05)
+    VALUES.to_csv("bare.csv", index=False)
+    assert "mass_error_min" in cli("predict m.skops bare.csv", code=1).err
+
+
+def test_values_without_an_error(cli):
+    """They are refused by name, filled by a rule, and left without an answer."""
+    frame = table()
+    frame.loc[4, "temp_err"] = np.nan
+    frame.to_csv("holes.csv", index=False)
+    told = cli("fit holes.csv --target state --errors auto", code=1).err
+    assert "row 5 (line 6), column 'temp'" in told
+    assert "--missing-errors" in told
+    command = "fit holes.csv --target state --errors auto --folds 0 --json"
+    for rule in ("exact", "median", "share:0.05"):
+        out = cli(f"{command} --missing-errors {rule} --out {rule[:3]}.skops").out
+        assert json.loads(out)["uncertainty"]["errors_filled_in"] == 1
+    one = frame.iloc[[4, 5]]
+    one.to_csv("one.csv", index=False)
+    rows = read_csv(cli("certify med.skops one.csv").out)
+    assert all(row["certified_radius"] for row in rows)  # the median of training
+    cli(f"{FIT} --errors auto --folds 0")
+    answer = cli("certify m.skops one.csv")
+    assert [bool(row["certified_radius"]) for row in read_csv(answer.out)] == [0, 1]
+    assert "1 of 2 rows lack an error" in answer.err
+
+
+def test_columns_that_look_like_errors_are_remarked_upon(cli):
+    """They become features where nothing is said, but not in silence."""
+    told = cli("fit data.csv --target state --folds 0").err
+    assert "'mass_err' looks like the error of 'mass', and 2 more" in told
+    assert "--errors auto" in told
+    assert "looks like" in cli("path data.csv --target state --points 2").err
+    told = cli("fit data.csv --target state --folds 0 --errors auto").err
+    assert "looks like" not in told
+
+
+def test_path_and_choice(cli):
+    """Radii are multiples of the errors."""
+    told = cli(
+        "path data.csv --target state --errors auto --Cs 0.1 --radii 0.5 1 --json"
+    )
+    lines = json.loads(told.out)["path"]
+    assert [line["radius"] for line in lines] == [0.5, 1.0]
+    chosen = json.loads(cli(f"{FIT} --errors auto --cv --radii 0.5 1 --folds 2").out)
+    assert chosen["uncertainty"]["factor"] in (0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        ("--errors suffix:_sd", 1, "fits no column"),
+        ("--errors nothing.csv", 1, "is no file"),
+        ("--errors short.csv", 1, "errors of 3 rows"),
+        ("--errors few.csv", 1, "has no column 'temp'"),
+        ("--error-shape box", 2, "--errors says where"),
+        ("--missing-errors exact", 2, "--errors says where"),
+        ("--errors auto --missing-errors 0.05", 2, "share:0.05"),
+        ("--errors auto --noise linf", 2, "both say"),
+        ("--errors auto --radius-units std", 2, "both say"),
+        ("--errors auto --missing-errors exact --memory 8GB", 2, "--memory"),
+        ("--errors few.csv --memory 8GB", 1, "--memory"),
+    ],
+)
+def test_what_is_refused(cli, options, code, told, capsys):
+    """One sentence says why."""
+    columns = [*NAMES, *(f"{name}_err" for name in NAMES)]
+    pd.DataFrame(np.ones((3, 6)), columns=columns).to_csv("short.csv", index=False)
+    VALUES[["mass"]].to_csv("few.csv", index=False)
+    command = ["fit", "data.csv", "--target", "state", *shlex.split(options)]
+    if code == 2:
+        with pytest.raises(SystemExit, match="2"):
+            main(command)
+    else:
+        assert main(command) == code
+    assert told in capsys.readouterr().err
+
+
+def test_negative_errors_and_dropped_values(cli):
+    """A sentinel is no error; errors of a column that is left out are left out too."""
+    table(mass_err=-999.0).to_csv("bad.csv", index=False)
+    told = cli("fit bad.csv --target state --errors auto", code=1).err
+    assert "column 'mass_err' is -999" in told
+    result = json.loads(cli(f"{FIT} --errors auto --folds 0 --drop mass").out)
+    assert list(result["model"]["coefficients"]) == ["temp", "size"]
+
+
+def test_a_model_file_with_other_errors_is_none(cli):
+    """What fit does not write is not read."""
+    cli(f"{FIT} --errors auto --folds 0")
+    model = load_model("m.skops")
+    good = model.errors.described()
+    assert ErrorColumns.read(good, model.columns) == model.errors
+    for wrong in (
+        {"columns": {"other": ["x"]}},
+        {"columns": {"mass": ["x", "y"]}},
+        {"columns": {"mass": [3]}},
+        {"shape": "ball"},
+        {"missing": "often"},
+        {"medians": {"mass": -1.0}},
+        {"file": "e.csv"},
+    ):
+        with pytest.raises(ValueError, match="described"):
+            ErrorColumns.read(good | wrong, model.columns)
