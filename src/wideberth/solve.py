@@ -157,7 +157,9 @@ def solve(
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
     scaled = is_scaled(X, y, memory)
-    if X_err is not None and not scaled:
+    if is_foreign(X) and is_foreign(X_err) and not scaled:
+        stated["X_err"] = host(X_err)
+    elif X_err is not None and not scaled:
         refuse_errors_elsewhere(X_err, X)
     if scaled:
         from wideberth.solvers.chunked import solve_data

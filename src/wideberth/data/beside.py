@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, quoted
+from wideberth.problem.arrays import like, namespace
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,23 @@ class SideBySide:
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         return np.hstack([part[rows] for part in self.parts])
+
+
+def errors_beside(X, X_err):
+    """Errors where X lives, an array of another library, and of its kind of number."""
+    if isinstance(X_err, tuple | list) or X_err.ndim != 2:
+        raise DataError(
+            f"X is a {type(X).__name__}; X_err beside it must be one error for every "
+            f"cell, of shape {tuple(X.shape)}. Pairs (down, up) and covariances are for "
+            "data in memory: copy X and X_err to NumPy."
+        )
+    if tuple(X_err.shape) != tuple(X.shape):
+        raise DataError(
+            f"X_err has shape {tuple(X_err.shape)}; it must have one error for every "
+            f"cell of X, {tuple(X.shape)}."
+        )
+    errors, xp = like(X_err, X), namespace(X)
+    return errors if errors.dtype == X.dtype else xp.astype(errors, X.dtype)
 
 
 def joined_blocks(X, X_err) -> tuple[Any, Layout]:

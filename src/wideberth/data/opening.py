@@ -81,7 +81,8 @@ def open_data(
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside
         a .npy file or a memory map, an array or another .npy file of the same shape, or
-        a pair of them; beside a Dask array, one of the same blocks, or a pair.
+        a pair of them; beside a Dask array, one of the same blocks, or a pair; beside
+        an array of another library, one of the same shape.
     memory : int or str, optional
         Bytes that the process may hold, such as "2GB", what it holds already included;
         by default a quarter of the memory that it leaves of the machine's is used
@@ -120,9 +121,7 @@ def open_data(
             X, layout = _dask_errors(X, X_err)
         return DaskSource(X, **beside, memory=memory).measured(layout)
     if is_foreign(X):
-        if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
-        return ArraySource(X, **beside)
+        return ArraySource(X, **beside, X_err=X_err)
     if given:
         raise DataError(
             f"X yields chunks, so {' and '.join(given)} must come with them: "

@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.arrays import check_length, load_npy
-from wideberth.data.beside import Layout, joined_chunk
+from wideberth.data.beside import Layout, errors_beside, joined_chunk
 from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.table import Plan, Reader
-from wideberth.problem.arrays import is_foreign
+from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
@@ -173,11 +173,13 @@ class ArraySource(Source):
     n: int
     stays = True
 
-    def __init__(self, X, y, weight=None, radius=None):
+    def __init__(self, X, y, weight=None, radius=None, X_err=None):
         super().__init__()
-        self.X, self.brings_radii = X, radius is not None
+        self.tables = [X] if X_err is None else [X, errors_beside(X, X_err)]
+        self.brings_radii = radius is not None
         self.n, self.d = X.shape
-        self.row_bytes = 8 * self.d
+        self.measured(None if X_err is None else Layout.of(self.d))
+        self.row_bytes = 8 * self.d * len(self.tables)
         given = zip(ROLES.values(), (y, weight, radius), strict=True)
         self.vectors = [_per_row(part, self.n, name) for name, part in given]
 
@@ -185,7 +187,11 @@ class ArraySource(Source):
         for number, start in enumerate(range(0, self.n, self.chunk_rows)):
             rows = slice(start, min(start + self.chunk_rows, self.n))
             parts = [None if part is None else part[rows] for part in self.vectors]
-            yield Chunk.of(self.X[rows, :], parts, number, "X")
+            tables = [table[rows, :] for table in self.tables]
+            X = tables[0]
+            if len(tables) > 1:
+                X = namespace(X).concat(tables, axis=1)
+            yield Chunk.of(X, parts, number, "X")
 
     def map(self, question):
         for chunk in self.chunks():
@@ -193,7 +199,7 @@ class ArraySource(Source):
 
     @property
     def chunk_rows(self):
-        return max(2 * DEVICE_ENTRIES // max(self.d, 1), 1)
+        return max(2 * DEVICE_ENTRIES // max(self.d * len(self.tables), 1), 1)
 
     def capacity(self, copies=_COPIES, item=None):
         return min(self.n, self.chunk_rows // 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
@@ -51,6 +52,9 @@ def read_bars(X_err, error_shape: str, shape, names=None):
         return None, X_err
     check_error_shape(error_shape)
     passes = Passes(shape[0])
+    if is_foreign(X_err):
+        _check_foreign(X_err)
+        return None, (Boxes if error_shape == "box" else Ellipsoids).of(X_err, passes)
     pair = _pair(X_err, error_shape, shape)
     if pair is not None:
         down, up = (_table(part, shape, names) for part in pair)
@@ -67,6 +71,18 @@ def read_bars(X_err, error_shape: str, shape, names=None):
             "float64; scale X and X_err down, or drop that cell."
         )
     return None, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
+
+
+def _check_foreign(errors) -> None:
+    """Refuse errors of another library that are negative, infinite or missing."""
+    xp = namespace(errors)
+    smallest, largest = (float(part) for part in (xp.min(errors), xp.max(errors)))
+    if not (smallest >= 0 and largest <= _SQUARED):
+        raise ValueError(
+            f"X_err reaches from {smallest:.3g} to {largest:.3g}; errors must be finite "
+            "and not negative, and their squares within float64. Drop or fill such "
+            "cells."
+        )
 
 
 def _pair(X_err, error_shape: str, shape):
