@@ -1,13 +1,17 @@
-"""What people know of their measurements: radii from errors and replicates."""
+"""What people know of their measurements: radii, and the population behind them."""
 
+from wideberth.measurement.population import Posterior
 from wideberth.measurement.radius import (
     radius_from_imputations,
     radius_from_replicates,
     radius_from_std,
     scales_from_replicates,
 )
+from wideberth.measurement.true_features import TrueFeatures
 
 __all__ = [
+    "Posterior",
+    "TrueFeatures",
     "radius_from_imputations",
     "radius_from_replicates",
     "radius_from_std",
