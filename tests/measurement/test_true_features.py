@@ -326,6 +326,8 @@ def test_exact_cells_stay_and_rows_without_any_get_the_mean():
     np.testing.assert_allclose(
         np.einsum("nii->ni", found.covariance)[exact], 0, atol=1e-20
     )
+    single = TrueFeatures(1).fit(X, X_err=errors).posterior(X, errors)
+    np.testing.assert_array_equal(single.covariance[exact], 0.0)  # rows of V
     empty = model.posterior(np.full((1, 4), np.nan), np.nan * np.ones((1, 4)))
     np.testing.assert_allclose(empty.mean[0], model.weights_ @ model.means_)
     np.testing.assert_allclose(empty.responsibilities[0], model.weights_)

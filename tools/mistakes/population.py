@@ -52,7 +52,7 @@ MUTANTS = [
         _MODEL,
         "(part.variances <= np.diag(spread))",
         "(part.variances < 0)",
-        _DIGITS,
+        _EXACT,
     ),
     Mutant(
         "population: posterior covariance without the errors",

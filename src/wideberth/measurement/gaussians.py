@@ -13,7 +13,7 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from joblib import Parallel, delayed
+from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth.measurement.em import (
     Fit,
