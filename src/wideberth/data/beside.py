@@ -121,8 +121,8 @@ def errors_beside(X, X_err):
     if isinstance(X_err, tuple | list) or X_err.ndim != 2:
         raise DataError(
             f"X is a {type(X).__name__}; X_err beside it must be one error for every "
-            f"cell, of shape {tuple(X.shape)}. Pairs (down, up) and covariances are for "
-            "data in memory: copy X and X_err to NumPy."
+            f"cell, of shape {tuple(X.shape)}. Pairs (down, up) and covariances are "
+            "for data in memory: copy X and X_err to NumPy."
         )
     if tuple(X_err.shape) != tuple(X.shape):
         raise DataError(

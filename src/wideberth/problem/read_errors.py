@@ -9,7 +9,7 @@ from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
-from wideberth.problem.validation import float_array, short
+from wideberth.problem.validation import check_number, float_array, short
 
 SHAPES = ("ellipsoid", "box")
 #: Most negative eigenvalue of a covariance, relative to its largest, that counts as
@@ -66,10 +66,7 @@ def read_bars(X_err, error_shape: str, shape, names=None):
     table = _table(X_err, shape, names)
     largest = float(table.max()) if table.size else 0.0
     if error_shape != "box" and largest > _SQUARED:
-        raise ValueError(
-            f"X_err reaches {largest:.3g}, whose square is out of the range of "
-            "float64; scale X and X_err down, or drop that cell."
-        )
+        raise ValueError(_too_large(largest))
     return None, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
 
 
@@ -79,9 +76,9 @@ def _check_foreign(errors) -> None:
     smallest, largest = (float(part) for part in (xp.min(errors), xp.max(errors)))
     if not (smallest >= 0 and largest <= _SQUARED):
         raise ValueError(
-            f"X_err reaches from {smallest:.3g} to {largest:.3g}; errors must be finite "
-            "and not negative, and their squares within float64. Drop or fill such "
-            "cells."
+            f"X_err reaches from {smallest:.3g} to {largest:.3g}; errors must be "
+            "finite and not negative, and their squares within float64. Drop or fill "
+            "such cells."
         )
 
 
@@ -114,8 +111,34 @@ def _pair(X_err, error_shape: str, shape):
     return tables[..., 0], tables[..., 1]
 
 
-def _table(X_err, shape, names):
-    """Errors of all cells, dense or CSR, finite and not negative."""
+def read_variances(X_err, X, names=None) -> tuple[np.ndarray, np.ndarray]:
+    """Squared standard errors (n, d), and covariances (n, d, d) where those are given.
+
+    Cells that X does not have (NaN) may have any error. A number is one for all cells.
+    """
+    n, d = X.shape
+    missing = np.isnan(X)
+    if not sp.issparse(X_err) and np.ndim(X_err) == 3:
+        either = missing[:, :, None] | missing[:, None, :]
+        matrices = float_array(X_err, "X_err").astype(np.float64)
+        if matrices.shape == either.shape:
+            matrices = np.where(either, 0.0, matrices)
+        matrices = _covariances(matrices, X.shape)
+        return np.ascontiguousarray(np.einsum("nii->ni", matrices)), matrices
+    if not sp.issparse(X_err) and np.ndim(X_err) == 0:
+        X_err = np.full((n, d), check_number(X_err, "X_err"))
+    table = _table(X_err, X.shape, names, missing)
+    largest = float(table.max(initial=0.0))
+    if largest > _SQUARED:
+        raise ValueError(_too_large(largest))
+    return np.square(table, dtype=np.float64), np.empty((0, d, d))
+
+
+def _table(X_err, shape, names, missing=None):
+    """Errors of all cells, dense or CSR, finite and not negative.
+
+    Where cells are `missing` they have none, whatever X_err says of them.
+    """
     own = feature_names(X_err)
     order = None if own is None or names is None else matched(own, names, "X_err")
     columns = names
@@ -127,15 +150,26 @@ def _table(X_err, shape, names):
         table = values = float_array(X_err, "X_err")
         if order is not None:
             table = values = values[:, order]
+    if missing is not None and sp.issparse(table):
+        table = values = table.toarray()
     if table.ndim != 2 or table.shape != tuple(shape):
         raise ValueError(
             f"X_err has shape {table.shape}; it must have one error for every cell of "
             f"X, {tuple(shape)}."
         )
+    if missing is not None:
+        table = values = np.where(missing, 0.0, values)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         raise ValueError(_where_bad(table, bad, columns))
     return table
+
+
+def _too_large(largest: float) -> str:
+    return (
+        f"X_err reaches {largest:.3g}, whose square is out of the range of float64; "
+        "scale X and X_err down, or drop that cell."
+    )
 
 
 def _where_bad(table, bad, columns) -> str:

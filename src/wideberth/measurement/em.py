@@ -1,0 +1,140 @@
+"""EM for the population behind measurements: its start, its steps, its end.
+
+Steps are accelerated by Anderson's mixing of the last few, and a mixture counts only if
+the objective does not fall; otherwise the plain step is taken, which cannot fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.measurement.population import Measurements, Population, Prior, Sums, step
+
+#: Earlier steps that Anderson's mixing looks at: on a simulated population of 30
+#: features EM took 30, 29 and 33 steps with 3, 5 and 10 of them, without any over 120.
+_MEMORY = 5
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Where EM ended, the objective at all its points, and whether it got there."""
+
+    population: Population
+    objectives: list[float]
+    converged: bool
+
+
+def expectation_maximisation(
+    e_step: Callable[[Population], Sums],
+    start: Population,
+    prior: Prior,
+    n: int,
+    tol: float,
+    max_iter: int,
+) -> Fit:
+    """Maximise log likelihood plus log prior; `e_step` gives the sums over all n rows.
+
+    It ends when a step gains no more than `tol` per row, or after `max_iter` of them.
+    """
+    here = plain = start
+    objectives: list[float] = []
+    steps: list[tuple[np.ndarray, np.ndarray]] = []  # where they led, how far they went
+    for _ in range(max_iter):
+        sums = e_step(here)
+        objective = sums.likelihood + prior.log_density(here)
+        if objectives and here is not plain and not objective >= objectives[-1]:
+            here, steps = plain, []
+            continue
+        ended = bool(objectives) and objective - objectives[-1] <= tol * n
+        objectives.append(objective)
+        plain = step(here, sums, prior)
+        if ended:
+            return Fit(plain, objectives, True)
+        led = _coordinates(plain)
+        steps = [*steps[-_MEMORY:], (led, led - _coordinates(here))]
+        here = _mixed(steps, plain)
+    return Fit(plain, objectives, False)
+
+
+def _mixed(steps, plain: Population) -> Population:
+    """The mixture of steps whose length would be least; `plain` where it is none."""
+    led, moved = (np.array(part) for part in zip(*steps, strict=True))
+    if not np.isfinite(moved).all():
+        return plain
+    weights = np.linalg.lstsq((moved[:-1] - moved[-1]).T, moved[-1], rcond=None)[0]
+    return _from_coordinates(led[-1] - weights @ (led[:-1] - led[-1]), plain)
+
+
+def _coordinates(point: Population) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        logs = np.log(point.shares)
+    return np.concatenate([logs, point.means.ravel(), point.covariances.ravel()])
+
+
+def _from_coordinates(numbers: np.ndarray, plain: Population) -> Population:
+    K = len(plain.shares)
+    logs, means, spreads = np.split(numbers, [K, K + plain.means.size])
+    shares = np.exp(logs - logs.max())
+    spreads = spreads.reshape(plain.covariances.shape)
+    try:
+        np.linalg.cholesky(spreads)
+    except np.linalg.LinAlgError:
+        return plain
+    return Population(shares / shares.sum(), means.reshape(plain.means.shape), spreads)
+
+
+# -- where EM starts -------------------------------------------------------------------
+
+
+def marginals(part: Measurements, max_iter: int, tol: float):
+    """Mean and variance of every feature by itself, by maximum likelihood.
+
+    Fisher's scoring on 1/(T + e²)-weighted moments. A variance that cannot be told
+    from none, because errors explain all scatter, is taken as its standard error; one
+    of exact values that are all the same is 0.
+    """
+    x, v = part.values, np.where(np.isnan(part.values), 0.0, part.variances)
+    there = ~np.isnan(x)
+    filled = np.where(there, x, 0.0)
+    count = np.maximum(there.sum(axis=0), 1)
+    mean = filled.sum(axis=0) / count
+    variance = (there * (filled - mean) ** 2).sum(axis=0) / count
+    least = np.where(there, v, np.inf).min(axis=0, initial=np.inf)
+    constant = (variance == 0) & ~((least > 0) & np.isfinite(least))
+    variance = np.where(variance == 0, np.where(constant, 1.0, least), variance)
+    for _ in range(max_iter):
+        w = there / (variance + v)
+        mean = (w * filled).sum(axis=0) / np.maximum(w.sum(axis=0), _TINY)
+        square = np.maximum((w * w).sum(axis=0), _TINY)
+        raw = (w * w * ((filled - mean) ** 2 - v)).sum(axis=0) / square
+        error = np.sqrt(2.0 / square)
+        last, variance = variance, np.maximum(raw, variance / 2)
+        if (np.abs(variance - last) <= tol * error).all():
+            break
+    return mean, np.where(constant, 0.0, np.maximum(variance, error))
+
+
+def moments(part: Measurements, mean, variance) -> np.ndarray:
+    """A positive definite start for Σ: products of two cells, whose errors cancel.
+
+    Each weighs as 1/(T + e²) of its cells. Eigenvalues are lifted to the size of the
+    most negative one, which is how far they are off.
+    """
+    there = ~np.isnan(part.values)
+    w = there / (variance + np.where(there, part.variances, 0.0))
+    z = w * np.where(there, part.values - mean, 0.0)
+    overlap = w.T @ w
+    spread = (z.T @ z) / np.where(overlap > 0, overlap, np.inf)
+    root = np.sqrt(variance)
+    correlation = spread / (root[:, None] * root)
+    np.fill_diagonal(correlation, 1.0)
+    values, vectors = np.linalg.eigh(np.clip(correlation, -1.0, 1.0))
+    rounding = len(values) * np.finfo(np.float64).eps
+    values = np.maximum(values, max(-values.min(initial=0.0), rounding))
+    correlation = (vectors * values) @ vectors.T
+    size = np.sqrt(np.diag(correlation))
+    return correlation / (size[:, None] * size) * (root[:, None] * root)

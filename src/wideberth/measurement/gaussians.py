@@ -1,0 +1,163 @@
+"""Gaussians fitted to measurements: one, one per group of rows, or a free mixture.
+
+Each has the prior of `population.Prior`. For one Gaussian its target T is diagonal: the
+features taken one by one. For groups it is what they have in common. The number ν of
+rows that T counts for is the one under which rows that were left out are likeliest. It
+is a property of the population, so a sample of the rows is enough to choose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from wideberth.measurement.em import (
+    Fit,
+    expectation_maximisation,
+    marginals,
+    moments,
+)
+from wideberth.measurement.population import Measurements, Population, Prior, sums_of
+
+#: Parts into which rows are split to choose ν, one left out at a time; scikit-learn's
+#: cross-validation has as many.
+_FOLDS = 5
+#: Rows that choose ν: a choice; held-out likelihoods then differ by less than their
+#: noise between neighbours of the grid 1, 4, 16, …
+_CHOOSING_ROWS = 1000
+#: Rows of one block of sums: many times `gaussian_rows.LANES`, small beside a table.
+BLOCK = 4096
+
+_ROOT_EPS = float(np.sqrt(np.finfo(np.float64).eps))
+
+
+class GaussianFitter:
+    """Fits to measurements in standard units, with given settings."""
+
+    def __init__(self, shrinkage="auto", tol=1e-4, max_iter=200, n_jobs=None):
+        self.shrinkage, self.tol, self.max_iter = shrinkage, tol, max_iter
+        self.n_jobs = n_jobs
+
+    def choose(self, parts: Sequence[Measurements]) -> list[float]:
+        """ν of the prior of each group, and before them that of what they share."""
+        if self.shrinkage != "auto":
+            return [float(self.shrinkage)] * (len(parts) + (len(parts) > 1))
+        if len(parts) == 1:
+            return [self._best([(*split, None) for split in _splits(*parts)])]
+        nu = self._best([(*split, None) for split in _splits(self._centred(parts))])
+        splits = [_splits(part) for part in parts]
+        trains = zip(*([train for train, _ in split] for split in splits), strict=True)
+        common = [self._common(train, nu) for train in trains]
+        folds = ([(*f, c) for f, c in zip(s, common, strict=True)] for s in splits)
+        return [nu, *map(self._best, folds)]
+
+    def fit(self, parts: Sequence[Measurements], rows) -> tuple[Fit, Prior]:
+        """A Gaussian for each group of rows, with ν as chosen.
+
+        The prior of one is diagonal. That of several is what they have in common: the
+        covariance of all rows about the means of their groups.
+        """
+        if len(parts) == 1:
+            return self._fitted(parts[0], None, rows[0])
+        common = self._common(parts, rows[0])
+        found = [
+            self._fitted(part, common, nu)
+            for part, nu in zip(parts, rows[1:], strict=True)
+        ]
+        return _joined(parts, *zip(*found, strict=True))
+
+    def mixture(self, part: Measurements, parts) -> tuple[Fit, Prior]:
+        """Gaussians that start as those of groups and share all rows."""
+        fit, prior = self.fit(parts, self.choose(parts))
+        return self._fit(part, fit.population, prior), prior
+
+    def held_out(self, parts: Sequence[Measurements], rows) -> float:
+        """Log likelihood per row of rows left out, from groups of the others."""
+        total, n = 0.0, 0
+        for fold in zip(*map(_splits, parts), strict=True):
+            trains, tests = zip(*fold, strict=True)
+            population = self.fit(trains, rows)[0].population
+            total += sum(map(population.log_likelihood, tests))
+            n += sum(map(len, tests))
+        return total / n
+
+    def _centred(self, parts) -> Measurements:
+        """Rows of all groups about the means of their groups."""
+        means = [marginals(part, self.max_iter, self.tol**0.5)[0] for part in parts]
+        moved = [part.values - mean for part, mean in zip(parts, means, strict=True)]
+        return Measurements(
+            np.concatenate(moved),
+            np.concatenate([part.variances for part in parts]),
+            np.concatenate([part.covariances for part in parts]),
+        )
+
+    def _common(self, parts, nu: float) -> np.ndarray:
+        fit, _ = self._fitted(self._centred(parts), None, nu)
+        return fit.population.covariances[0]
+
+    def _best(self, folds) -> float:
+        """ν from the grid …, ¼, 1, 4, … ≤ n, from its largest down to the first loss.
+
+        Folds are rows to fit, rows left out, and a target.
+        """
+        n = sum(len(test) for _, test, _ in folds)
+        starts: list[Population | None] = [None] * len(folds)
+        nu = best = 4.0 ** int(np.log2(n) / 2)
+        highest = -np.inf
+        while nu > n * _ROOT_EPS:
+            likelihood = 0.0
+            for k, (train, test, target) in enumerate(folds):
+                if len(train):
+                    fit, _ = self._fitted(train, target, nu, starts[k])
+                    starts[k] = fit.population
+                    likelihood += fit.population.log_likelihood(test)
+            if likelihood < highest:
+                break
+            highest, best, nu = likelihood, nu, nu / 4
+        return best
+
+    def _fitted(self, part, target, nu, start=None) -> tuple[Fit, Prior]:
+        mean, variance = marginals(part, self.max_iter, self.tol**0.5)
+        variance = (len(part) * variance + 1.0) / (len(part) + 1)
+        target = np.diag(variance) if target is None else target
+        prior = Prior(target[None], np.array([nu]))
+        if start is None:
+            spread = moments(part, mean, variance)
+            start = Population(np.ones(1), mean[None], spread[None])
+        return self._fit(part, start, prior), prior
+
+    def _fit(self, part: Measurements, start: Population, prior: Prior) -> Fit:
+        blocks = list(part.blocks(BLOCK))
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
+
+            def e_step(population):
+                parts = pool(delayed(sums_of)(population, block) for block in blocks)
+                return reduce(add, parts)
+
+            return expectation_maximisation(
+                e_step, start, prior, len(part), self.tol, self.max_iter
+            )
+
+
+def _joined(parts, fits, priors) -> tuple[Fit, Prior]:
+    """Fits of groups side by side, with their shares of the rows."""
+    sizes = np.array([len(part) for part in parts], dtype=float)
+    fit = Fit(
+        Population.union([fit.population for fit in fits], sizes / sizes.sum()),
+        max((fit.objectives for fit in fits), key=len),
+        all(fit.converged for fit in fits),
+    )
+    targets = np.concatenate([prior.targets for prior in priors])
+    return fit, Prior(targets, np.concatenate([prior.rows for prior in priors]))
+
+
+def _splits(part: Measurements) -> list[tuple[Measurements, Measurements]]:
+    """Rows to fit and rows left out, several times, of an even sample of all rows."""
+    part = part[:: -(-len(part) // _CHOOSING_ROWS)]
+    shuffled = np.random.default_rng(0).permutation(len(part))
+    folds = np.array_split(shuffled, _FOLDS)
+    return [(part[np.setdiff1d(shuffled, fold)], part[np.sort(fold)]) for fold in folds]

@@ -1,0 +1,290 @@
+"""The population behind measurements with errors: Gaussians by EM, and posteriors.
+
+True features are N(μ_k, Σ_k) with probability π_k; row i is true + N(0, E_i), measured
+in the cells o that are there. With S = (Σ + E_i)_oo, g = S⁻¹(x − μ)_o, filled up with
+zeros, and responsibilities γ, a step of EM is
+
+    Δ = ΣΣγg / N,  μ⁺ = μ + Δ,  Σ⁺ = (NΣ + Σ[Σγ(ggᵀ − S⁻¹)]Σ − NΔΔᵀ + νT) / (N + ν)
+
+with N = Σγ: sums over rows, so over blocks of them as well. T is a covariance, and ν
+the number of rows that it counts for: a prior, −½ν(log|Σ| + tr Σ⁻¹T), so what EM
+maximises never falls (docs/theory/population.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Values of shape (n, d), NaN where missing; what is known of their errors."""
+
+    values: np.ndarray
+    variances: np.ndarray  # (n, d)
+    covariances: np.ndarray  # (n, d, d); (0, d, d) where errors are independent
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows) -> Measurements:
+        correlated = len(self.covariances) > 0
+        covariances = self.covariances[rows] if correlated else self.covariances
+        return Measurements(self.values[rows], self.variances[rows], covariances)
+
+    def blocks(self, rows: int) -> Iterator[Measurements]:
+        """Parts of at most so many rows."""
+        for start in range(0, len(self), rows):
+            yield self[start : start + rows]
+
+    def scaled(self, centre: np.ndarray, scale: np.ndarray) -> Measurements:
+        """The same in other units: x becomes (x − centre) / scale."""
+        return Measurements(
+            (self.values - centre) / scale,
+            self.variances / scale**2,
+            self.covariances / (scale[:, None] * scale),
+        )
+
+
+@dataclass(frozen=True)
+class Population:
+    """Gaussians: shares (K,), means (K, d) and covariances (K, d, d)."""
+
+    shares: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+
+    def log_likelihood(self, part: Measurements) -> float:
+        """Sum of the log densities of all rows."""
+        return sums_of(self, part).likelihood
+
+    @staticmethod
+    def union(parts: Sequence[Population], shares) -> Population:
+        """Populations side by side, with these shares."""
+        return Population(
+            np.concatenate([s * p.shares for s, p in zip(shares, parts, strict=True)]),
+            np.concatenate([p.means for p in parts]),
+            np.concatenate([p.covariances for p in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Covariances T of shape (K, d, d), and how many rows ν each of them counts for."""
+
+    targets: np.ndarray
+    rows: np.ndarray  # (K,)
+
+    def log_density(self, population: Population) -> float:
+        """−½ν Σ(log|Σ| + tr Σ⁻¹T), up to a constant; −∞ where Σ is singular."""
+        total = 0.0
+        for covariance, target, rows in zip(
+            population.covariances, self.targets, self.rows, strict=True
+        ):
+            if rows == 0:
+                continue
+            try:
+                factor, lower = cho_factor(covariance, lower=True)
+            except LinAlgError:
+                return -np.inf
+            inverse = cho_solve((factor, lower), np.eye(len(target)))
+            trace = np.vdot(inverse, target)
+            total -= rows * (np.log(np.diag(factor)).sum() + 0.5 * trace)
+        return float(total)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a step of EM needs of a block of rows; blocks add up."""
+
+    likelihood: float
+    counts: np.ndarray  # Σγ
+    slopes: np.ndarray  # Σγg
+    bends: np.ndarray  # Σγ(ggᵀ − S⁻¹)
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.likelihood + other.likelihood,
+            self.counts + other.counts,
+            self.slopes + other.slopes,
+            self.bends + other.bends,
+        )
+
+
+def sums_of(population: Population, part: Measurements) -> Sums:
+    """The E step over one block of rows."""
+    from wideberth.measurement.gaussian_rows import add_sums
+
+    means, spreads = population.means, population.covariances
+    counts, slopes = np.zeros(len(means)), np.zeros_like(means)
+    bends = np.zeros_like(spreads)
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(population.shares)
+    likelihood = add_sums(
+        part.values,
+        part.variances,
+        part.covariances,
+        log_shares,
+        means,
+        spreads,
+        counts,
+        slopes,
+        bends,
+    )
+    upper = np.tril(bends, -1).transpose(0, 2, 1)
+    return Sums(likelihood, counts, slopes, bends + upper)
+
+
+def step(population: Population, sums: Sums, prior: Prior) -> Population:
+    """The M step."""
+    total = sums.counts.sum()
+    means, covariances = population.means.copy(), population.covariances.copy()
+    for k, count in enumerate(sums.counts):
+        if count == 0:
+            continue
+        spread = population.covariances[k]
+        move = spread @ sums.slopes[k] / count
+        means[k] += move
+        scatter = count * (spread - np.outer(move, move))
+        scatter += spread @ sums.bends[k] @ spread
+        scatter += prior.rows[k] * prior.targets[k]
+        covariances[k] = 0.5 * (scatter + scatter.T) / (count + prior.rows[k])
+    return Population(sums.counts / total, means, covariances)
+
+
+# -- posteriors ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What the true features of n objects probably are.
+
+    Attributes
+    ----------
+    mean : array of shape (n, d)
+    covariance : array of shape (n, d, d), or (n, d) where only variances were asked for
+    responsibilities : array of shape (n, K)
+        Probability that an object belongs to each Gaussian of the population.
+    means : array of shape (K, n, d)
+        Posterior mean, had the object come from that Gaussian.
+    covariances : array of shape (K, n, d, d) or (K, n, d)
+    log_density : array of shape (n,)
+        Of the measured cells, in units of X.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    responsibilities: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    log_density: np.ndarray
+
+    def in_units(self, part: Measurements, centre, scale) -> Posterior:
+        """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
+        exact = (part.variances == 0) & ~np.isnan(part.values)
+        outer = scale**2 if self.covariance.ndim == 2 else scale[:, None] * scale
+        return replace(
+            self,
+            mean=np.where(exact, part.values, centre + scale * self.mean),
+            covariance=outer * self.covariance,
+            means=np.where(exact, part.values, centre + scale * self.means),
+            covariances=outer * self.covariances,
+            log_density=self.log_density - ~np.isnan(part.values) @ np.log(scale),
+        )
+
+
+def posterior_of(
+    population: Population, part: Measurements, covariance: str | None = "full"
+) -> Posterior:
+    """Posterior means and, as asked for, covariances: "full", "diagonal" or None."""
+    from wideberth.measurement.gaussian_rows import rows_of
+
+    n, d = part.values.shape
+    K = len(population.shares)
+    logs, means = np.empty((K, n)), np.empty((K, n, d))
+    shape = {"full": (n, d, d), "diagonal": (n, d), None: (0, d)}[covariance]
+    spreads = np.empty((K, *shape))
+    for k, (mean, spread) in enumerate(
+        zip(population.means, population.covariances, strict=True)
+    ):
+        gradients = np.empty((n, d))
+        inverses = np.empty((0 if covariance is None else n, d, d))
+        rows_of(
+            part.values,
+            part.variances,
+            part.covariances,
+            mean,
+            spread,
+            logs[k],
+            gradients,
+            inverses,
+        )
+        means[k] = _means(part, mean, spread, gradients)
+        if covariance is not None:
+            spreads[k] = _spreads(part, spread, inverses, covariance)
+    with np.errstate(divide="ignore"):
+        logs = logs + np.log(population.shares)[:, None]
+    largest = logs.max(axis=0)
+    shares = np.exp(logs - largest)
+    total = shares.sum(axis=0)
+    shares = (shares / total).T
+    return Posterior(
+        *_mixed(shares, means, spreads, covariance),
+        shares,
+        means,
+        spreads,
+        largest + np.log(total),
+    )
+
+
+def _near(part: Measurements, spread: np.ndarray) -> np.ndarray:
+    """Cells whose error is below the spread of the population."""
+    return ~np.isnan(part.values) & (part.variances <= np.diag(spread))
+
+
+def _means(part, mean, spread, gradients) -> np.ndarray:
+    """x̂ = μ + Σg, which in measured cells is x − Eg; the one that cancels less."""
+    from_mean = mean + gradients @ spread
+    if len(part.covariances):
+        pull = np.einsum("nij,nj->ni", part.covariances, gradients)
+    else:
+        pull = part.variances * gradients
+    return np.where(_near(part, spread), part.values - pull, from_mean)
+
+
+def _spreads(part, spread, inverses, covariance) -> np.ndarray:
+    """V = RΣRᵀ + KEKᵀ with K = ΣS⁻¹ and R = I − K, which in measured cells is ES⁻¹.
+
+    It is Σ − ΣS⁻¹Σ without the difference of nearly equal numbers.
+    """
+    missing = np.isnan(part.values)
+    E = np.where(missing, 0.0, part.variances)[:, :, None] * np.eye(len(spread))
+    if len(part.covariances):
+        either = missing[:, :, None] | missing[:, None, :]
+        E = np.where(either, 0.0, part.covariances)
+    near = _near(part, spread)[:, :, None]
+    gain, rest, unit = spread @ inverses, E @ inverses, np.eye(len(spread))
+    R = np.where(near, rest, unit - gain)
+    K = np.where(near, unit - rest, gain)
+    V = R @ spread @ R.transpose(0, 2, 1) + K @ E @ K.transpose(0, 2, 1)
+    if covariance == "diagonal":
+        return np.einsum("nii->ni", V)
+    return 0.5 * (V + V.transpose(0, 2, 1))
+
+
+def _mixed(shares, means, spreads, covariance) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of the mixture: what is within Gaussians and between them."""
+    if len(means) == 1:
+        return means[0], spreads[0]
+    mean = np.einsum("nk,knd->nd", shares, means)
+    if covariance is None:
+        return mean, spreads[0]
+    off = means - mean
+    if covariance == "diagonal":
+        return mean, np.einsum("nk,knd->nd", shares, spreads + off**2)
+    within = np.einsum("nk,knij->nij", shares, spreads)
+    return mean, within + np.einsum("nk,kni,knj->nij", shares, off, off)

@@ -1,0 +1,542 @@
+"""Measurements with errors: the population behind them and what was true."""
+
+import os
+import pickle
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from scipy.special import ndtr
+from scipy.stats import multivariate_normal
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from wideberth import RobustLinearSVC, TrueFeatures
+from wideberth.measurement.em import expectation_maximisation, marginals, moments
+from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement.population import (
+    Measurements,
+    Population,
+    Prior,
+    posterior_of,
+    step,
+    sums_of,
+)
+
+
+def simulated(n=300, d=4, seed=0, missing=0.2, shift=0.0):
+    """True features, measurements with gaps, their errors, and two classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    true = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + shift * y[:, None]
+    errors = rng.uniform(0.0, 2.0, size=(n, d)) * (rng.random((n, d)) < 0.8)
+    measured = true + errors * rng.normal(size=(n, d))
+    measured[rng.random((n, d)) < missing] = np.nan
+    return true, measured, errors, y
+
+
+def measurements(X, errors):
+    return Measurements(X, errors**2, np.empty((0, X.shape[1], X.shape[1])))
+
+
+def random_population(K, d, seed=0):
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(K, d, d))
+    spreads = factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(d)
+    return Population(rng.dirichlet(np.ones(K)), rng.normal(size=(K, d)), spreads)
+
+
+# -- posteriors ------------------------------------------------------------------------
+
+
+def textbook(population, x, error):
+    """Posterior of one row by §9, component by component, in plain linear algebra."""
+    o = ~np.isnan(x)
+    logs, means, spreads = [], [], []
+    for share, mu, spread in zip(
+        population.shares, population.means, population.covariances, strict=True
+    ):
+        S = spread[np.ix_(o, o)] + error[np.ix_(o, o)]
+        K = spread[:, o] @ np.linalg.inv(S)
+        means.append(mu + K @ (x - mu)[o])
+        spreads.append(spread - K @ spread[o])
+        density = multivariate_normal.logpdf(x[o], mu[o], S) if o.any() else 0.0
+        logs.append(np.log(share) + density)
+    shares = np.exp(np.array(logs) - max(logs))
+    shares /= shares.sum()
+    mean = sum(s * m for s, m in zip(shares, means, strict=True))
+    spread = sum(
+        s * (V + np.outer(m - mean, m - mean))
+        for s, m, V in zip(shares, means, spreads, strict=True)
+    )
+    return mean, spread, shares, np.log(np.exp(logs).sum())
+
+
+@pytest.mark.parametrize("K", [1, 3])
+@pytest.mark.parametrize("correlated", [False, True])
+def test_posteriors_are_those_of_the_textbook(K, correlated):
+    _, X, errors, _ = simulated(150)
+    X[0] = np.nan
+    population = random_population(K, 4)
+    part, E = measurements(X, errors), errors[:, :, None] ** 2 * np.eye(4)
+    if correlated:
+        factors = np.random.default_rng(1).normal(size=(150, 4, 4))
+        E = factors @ factors.transpose(0, 2, 1)
+        part = Measurements(X, np.einsum("nii->ni", E).copy(), E)
+    found = posterior_of(population, part)
+    variances = posterior_of(population, part, "diagonal")
+    for i in range(len(X)):
+        mean, spread, shares, density = textbook(population, X[i], E[i])
+        np.testing.assert_allclose(found.mean[i], mean, atol=1e-9)
+        np.testing.assert_allclose(found.covariance[i], spread, atol=1e-9)
+        np.testing.assert_allclose(variances.covariance[i], np.diag(spread), atol=1e-9)
+        np.testing.assert_allclose(found.responsibilities[i], shares, atol=1e-9)
+        np.testing.assert_allclose(found.log_density[i], density, atol=1e-9)
+
+
+def test_a_posterior_is_what_samples_that_look_alike_truly_were():
+    rng = np.random.default_rng(0)
+    population = random_population(2, 2, seed=3)
+    k = rng.choice(2, size=400_000, p=population.shares)
+    factors = np.linalg.cholesky(population.covariances)
+    true = population.means[k] + np.einsum(
+        "nij,nj->ni", factors[k], rng.normal(size=(len(k), 2))
+    )
+    e, x = np.array([0.7, 1.5]), np.array([0.3, -0.4])
+    weights = np.exp(-0.5 * (((x - true) / e) ** 2).sum(axis=1))  # of each truth
+    found = posterior_of(population, measurements(x[None], e[None]))
+    mean = np.average(true, axis=0, weights=weights)
+    np.testing.assert_allclose(found.mean[0], mean, atol=0.02)
+    spread = np.cov(true.T, aweights=weights)
+    np.testing.assert_allclose(found.covariance[0], spread, atol=0.03)
+    share = np.average(k, weights=weights)
+    np.testing.assert_allclose(found.responsibilities[0, 1], share, atol=0.01)
+
+
+@pytest.mark.parametrize("e", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+def test_errors_of_any_size_lose_no_digits(e):
+    spread = np.array([[1.0, 0.6], [0.6, 2.0]])
+    population = Population(np.ones(1), np.zeros((1, 2)), spread[None])
+    x = np.array([[1.0 + e, 0.5]])
+    found = posterior_of(population, measurements(x, np.array([[e, 1.0]])))
+    A = np.linalg.inv(spread) + np.diag([e**-2, 1.0])
+    scale = np.sqrt(np.diag(np.linalg.inv(A)))  # by precisions, accurate here
+    V = np.linalg.inv(A * scale * scale[:, None]) * scale * scale[:, None]
+    np.testing.assert_allclose(found.covariance[0], V, rtol=1e-4, atol=1e-30)
+    np.testing.assert_allclose(found.mean[0], V @ (x[0] / [e**2, 1.0]), rtol=1e-4)
+    assert np.linalg.eigvalsh(found.covariance[0])[0] >= 0
+
+
+def test_one_feature_shrinks_as_in_every_textbook():
+    rng = np.random.default_rng(0)
+    x, e = rng.normal(5.0, 2.0, size=(400, 1)), rng.uniform(0.1, 3.0, size=(400, 1))
+    x += e * rng.normal(size=x.shape)
+    model = TrueFeatures(shrinkage=0, tol=1e-12, max_iter=500)
+    found = model.fit_transform(x, X_err=e)
+    m, v = model.means_[0, 0], model.covariances_[0, 0, 0]
+    np.testing.assert_allclose(found, m + v / (v + e**2) * (x - m), rtol=1e-10)
+    weights = 1 / (v + e**2)  # the two equations of the maximum of the likelihood
+    assert m == pytest.approx(np.average(x, weights=weights), rel=1e-4)
+    excess = np.average((x - m) ** 2 - e**2, weights=weights**2)
+    assert v == pytest.approx(excess, rel=1e-3)
+
+
+# -- EM --------------------------------------------------------------------------------
+
+
+def test_without_errors_the_population_has_the_moments_of_the_sample():
+    true, *_ = simulated()
+    model = TrueFeatures(shrinkage=0).fit(true)
+    np.testing.assert_allclose(model.means_[0], true.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(model.covariances_[0], np.cov(true.T, bias=True))
+    np.testing.assert_array_equal(model.transform(true), true)
+
+
+def test_a_prior_counts_as_rows():
+    true, *_ = simulated()
+    sample = np.cov(true.T, bias=True)
+    shrunk = (300 * sample + 100 * np.diag(np.diag(sample))) / 400
+    model = TrueFeatures(shrinkage=100).fit(true)
+    np.testing.assert_allclose(model.covariances_[0], shrunk, rtol=1e-6)
+
+
+@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.parametrize("nu", [0.0, 5.0])
+def test_a_step_of_em_is_that_of_the_textbook_and_never_falls(K, nu):
+    _, X, errors, _ = simulated(200)
+    part, population = measurements(X, errors), random_population(K, 4)
+    prior = Prior(np.tile(np.eye(4), (K, 1, 1)), np.full(K, nu))
+    last = -np.inf
+    for _ in range(20):
+        sums, found = sums_of(population, part), posterior_of(population, part)
+        objective = sums.likelihood + prior.log_density(population)
+        assert objective >= last - 1e-9
+        last = objective
+        assert sums.likelihood == pytest.approx(found.log_density.sum())
+        ahead = step(population, sums, prior)
+        for k in range(K):
+            share = found.responsibilities[:, k]
+            N, mean = share.sum(), np.average(found.means[k], axis=0, weights=share)
+            off = found.means[k] - mean
+            scatter = np.einsum("n,ni,nj->ij", share, off, off)
+            scatter += np.einsum("n,nij->ij", share, found.covariances[k])
+            np.testing.assert_allclose(ahead.shares[k], N / 200)
+            np.testing.assert_allclose(ahead.means[k], mean)
+            shrunk = (scatter + nu * np.eye(4)) / (N + nu)
+            np.testing.assert_allclose(ahead.covariances[k], shrunk, atol=1e-10)
+        population = ahead
+
+
+def test_the_prior_has_the_density_of_rows_with_its_covariance():
+    population = random_population(2, 3)
+    targets = random_population(2, 3, seed=1).covariances
+    expected = sum(
+        -0.5 * nu * (np.linalg.slogdet(S)[1] + np.trace(np.linalg.solve(S, T)))
+        for S, T, nu in zip(population.covariances, targets, (2.0, 7.0), strict=True)
+    )
+    assert Prior(targets, np.array([2.0, 7.0])).log_density(
+        population
+    ) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("K", [1, 2])
+def test_accelerated_em_never_falls_and_ends_where_plain_em_does(K):
+    _, X, errors, _ = simulated(400, shift=4.0)
+    part = measurements(X, errors)
+    start = random_population(K, 4)
+    prior = Prior(np.tile(np.eye(4), (K, 1, 1)), np.full(K, 2.0))
+
+    calls = []
+
+    def e_step(population):
+        calls.append(population)
+        return sums_of(population, part)
+
+    fit = expectation_maximisation(e_step, start, prior, 400, 1e-9, 2000)
+    assert fit.converged
+    assert (np.diff(fit.objectives) >= 0).all()
+    population, plain = start, [-np.inf]
+    while len(plain) < 3 or plain[-1] - plain[-2] > 400 * 1e-9:
+        sums = sums_of(population, part)
+        plain.append(sums.likelihood + prior.log_density(population))
+        population = step(population, sums, prior)
+    assert fit.objectives[-1] == pytest.approx(plain[-1], abs=1e-3)
+    assert len(calls) < 0.8 * len(plain)
+
+
+def test_blocks_add_up_to_the_whole():
+    _, X, errors, _ = simulated(500)
+    part, population = measurements(X, errors), random_population(2, 4)
+    whole = sums_of(population, part)
+    blocks = reduce(add, (sums_of(population, block) for block in part.blocks(77)))
+    for name in ("likelihood", "counts", "slopes", "bends"):
+        np.testing.assert_allclose(
+            getattr(blocks, name), getattr(whole, name), atol=1e-9
+        )
+
+
+def test_threads_change_nothing():
+    _, X, errors, _ = simulated(9000)
+    one, two = (TrueFeatures(n_jobs=k).fit(X, X_err=errors) for k in (None, 2))
+    np.testing.assert_array_equal(one.covariances_, two.covariances_)
+
+
+def test_marginals_are_the_maximum_of_the_likelihood():
+    _, X, errors, _ = simulated(2000)
+    part = measurements(X, errors)
+    mean, variance = marginals(part, 100, 1e-6)
+    for j in range(4):
+        there = ~np.isnan(X[:, j])
+        x, v = X[there, j], errors[there, j] ** 2
+        w = 1 / (variance[j] + v)
+        assert mean[j] == pytest.approx(np.average(x, weights=w))
+        excess = np.average((x - mean[j]) ** 2 - v, weights=w**2)
+        assert variance[j] == pytest.approx(excess, rel=1e-4)
+
+
+def test_moments_start_near_the_truth():
+    true, X, errors, _ = simulated(20_000)
+    part = measurements(X, errors)
+    spread = moments(part, *marginals(part, 100, 1e-6))
+    scale = true.std(axis=0)
+    off = (spread - np.cov(true.T)) / np.outer(scale, scale)
+    assert np.abs(off).max() < 0.1
+
+
+def test_the_population_is_found():
+    true, X, errors, _ = simulated(20_000)
+    model = TrueFeatures().fit(X, X_err=errors)
+    scale = true.std(axis=0)
+    off = (model.covariances_[0] - np.cov(true.T)) / np.outer(scale, scale)
+    assert np.abs(off).max() < 0.05
+
+
+def test_few_rows_are_shrunk_more_than_many_would_be_without_dependence():
+    rng = np.random.default_rng(0)
+    independent = rng.normal(size=(60, 20))
+    dependent = rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 20))
+    strong = TrueFeatures().fit(independent).shrinkage_[0]
+    weak = TrueFeatures().fit(dependent).shrinkage_[0]
+    assert strong > weak
+
+
+def test_groups_lean_on_what_they_have_in_common():
+    true, *_, y = simulated(400, shift=3.0)
+    parts = [measurements(true[y == k], np.zeros((200, 4))) for k in (0, 1)]
+    fit, prior = GaussianFitter(shrinkage=1e9).fit(parts, [0.0, 1e9, 1e9])
+    within = np.mean([np.cov(true[y == k].T, bias=True) for k in (0, 1)], axis=0)
+    np.testing.assert_allclose(prior.targets[0], within, rtol=1e-6)
+    np.testing.assert_allclose(fit.population.covariances[1], within, rtol=1e-5)
+    np.testing.assert_allclose(fit.population.means[1], true[y == 1].mean(axis=0))
+
+
+# -- what must not matter --------------------------------------------------------------
+
+
+def test_units_and_order_do_not_matter():
+    _, X, errors, y = simulated(shift=3.0)
+    units = 10.0 ** np.array([-6, 6, 0, 3])
+    model = TrueFeatures(tol=1e-8, max_iter=1000)
+    found = model.fit_transform(X, y, X_err=errors)
+    scaled = model.fit_transform(X * units + units, y, X_err=errors * units)
+    np.testing.assert_allclose((scaled - units) / units, found, rtol=1e-5, atol=1e-6)
+    columns = [2, 0, 3, 1]
+    other = model.fit_transform(X[:, columns], y, X_err=errors[:, columns])
+    np.testing.assert_allclose(other, found[:, columns], rtol=1e-4, atol=1e-4)
+    rows, fixed = np.random.default_rng(0).permutation(len(X)), clone(model)
+    fixed.set_params(shrinkage=4.0, n_components="per_class")
+    found = fixed.fit_transform(X, y, X_err=errors)
+    other = fixed.fit_transform(X[rows], y[rows], X_err=errors[rows])
+    np.testing.assert_allclose(other, found[rows], rtol=1e-4, atol=1e-4)
+
+
+def test_exact_cells_stay_and_rows_without_any_get_the_mean():
+    _, X, errors, y = simulated(shift=3.0)
+    model = TrueFeatures("per_class").fit(X, y, X_err=errors)
+    found = model.posterior(X, errors)
+    exact = (errors == 0) & ~np.isnan(X)
+    np.testing.assert_array_equal(found.mean[exact], X[exact])
+    np.testing.assert_allclose(
+        np.einsum("nii->ni", found.covariance)[exact], 0, atol=1e-20
+    )
+    single = TrueFeatures(1).fit(X, X_err=errors).posterior(X, errors)
+    np.testing.assert_array_equal(single.covariance[exact], 0.0)  # rows of V
+    empty = model.posterior(np.full((1, 4), np.nan), np.nan * np.ones((1, 4)))
+    np.testing.assert_allclose(empty.mean[0], model.weights_ @ model.means_)
+    np.testing.assert_allclose(empty.responsibilities[0], model.weights_)
+
+
+def test_singular_populations_are_no_trouble():
+    true, X, errors, _ = simulated(missing=0.3)
+    X = np.column_stack([X, X[:, 0], np.full(len(X), 7.0)])  # a copy, and a constant
+    errors = np.column_stack([errors, np.zeros(len(X)), np.zeros(len(X))])
+    errors[:, 0] = 0
+    X[5, 5] = np.nan
+    X[np.isnan(X[:, 0]), 4] = true[np.isnan(X[:, 0]), 0]
+    for nu in (0.0, 1.0, "auto"):
+        found = TrueFeatures(shrinkage=nu).fit_transform(X, X_err=errors)
+        assert np.isfinite(found).all()
+        assert found[5, 5] == 7.0
+    wide = np.random.default_rng(0).normal(size=(10, 40))
+    wide[0, 0] = np.nan
+    assert np.isfinite(TrueFeatures().fit_transform(wide, X_err=0.1)).all()
+
+
+def test_a_cell_without_measurement_may_have_any_error():
+    _, X, errors, _ = simulated()
+    found = TrueFeatures().fit_transform(X, X_err=errors)
+    for error in (np.nan, np.inf, -1.0):
+        other = np.where(np.isnan(X), error, errors)
+        np.testing.assert_array_equal(
+            TrueFeatures().fit_transform(X, X_err=other), found
+        )
+
+
+def test_labels_fit_and_never_denoise():
+    _, X, errors, y = simulated(shift=3.0)
+    model = TrueFeatures("per_class")
+    found = model.fit_transform(X, y, X_err=errors)
+    np.testing.assert_array_equal(found, model.transform(X, errors))
+    assert model.n_components_ == 2
+
+
+def test_auto_has_one_gaussian_per_class_only_where_classes_differ():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 4)), np.arange(600) % 2
+    assert TrueFeatures().fit(X, y, X_err=0.5).n_components_ == 1
+    X[y == 1] += 6.0
+    assert TrueFeatures().fit(X, y, X_err=0.5).n_components_ == 2
+    assert TrueFeatures().fit(X, np.linspace(0, 1, 600), X_err=0.5).n_components_ == 1
+
+
+def test_a_mixture_finds_the_classes_by_itself():
+    _, X, errors, y = simulated(600, shift=12.0)
+    model = TrueFeatures(2, random_state=0).fit(X, X_err=errors)
+    found = model.posterior(X, errors).responsibilities[:, 0] > 0.5
+    assert max(np.mean(found == y), np.mean(found != y)) > 0.95
+
+
+def test_correlated_errors_that_are_not_are_the_same():
+    _, X, errors, _ = simulated()
+    covariances = errors[:, :, None] ** 2 * np.eye(4)
+    one = TrueFeatures().fit(X, X_err=errors).posterior(X, errors)
+    two = TrueFeatures().fit(X, X_err=covariances).posterior(X, covariances)
+    np.testing.assert_allclose(one.mean, two.mean, atol=1e-10)
+    np.testing.assert_allclose(one.covariance, two.covariance, atol=1e-10)
+
+
+# -- what it is worth ------------------------------------------------------------------
+
+
+def test_the_chance_of_the_other_side_is_as_stated():
+    rng = np.random.default_rng(0)
+    n, d = 20_000, 5
+    true = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+    errors = rng.uniform(0, 3, size=(n, d))
+    X = true + errors * rng.normal(size=(n, d))
+    X[rng.random((n, d)) < 0.2] = np.nan
+    found = TrueFeatures().fit(X, X_err=errors).posterior(X, errors)
+    w = rng.normal(size=d)
+    f = found.mean @ w
+    spread = np.sqrt(np.einsum("i,nij,j->n", w, found.covariance, w))
+    chance = ndtr(-np.abs(f) / spread)
+    other = np.sign(true @ w) != np.sign(f)
+    order = np.argsort(chance)
+    cells = np.array_split(order, 20)
+    off = [
+        (other[c].sum() - chance[c].sum())
+        / np.sqrt(max((chance[c] * (1 - chance[c])).sum(), 1e-9) + 1)
+        for c in cells
+    ]
+    assert np.abs(off).max() < 3
+
+
+def test_noisy_tables_are_classified_nearly_as_well_as_clean_ones():
+    X, y = load_breast_cancer(return_X_y=True)
+    scores = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        errors = 2 * X.std(axis=0) * (rng.random(X.shape) < 0.3)
+        measured = X + errors * rng.normal(size=X.shape)
+        rows = rng.permutation(len(y))
+        train, test = rows[:150], rows[150:]
+        model = TrueFeatures().fit(measured[train], y[train], X_err=errors[train])
+        scaler = StandardScaler().fit(measured[train])
+        plain = RobustLinearSVC().fit(scaler.transform(measured[train]), y[train])
+        found = model.posterior(measured[train], errors[train])
+        scaler_2 = StandardScaler().fit(found.mean)
+        spread = found.covariance / np.outer(scaler_2.scale_, scaler_2.scale_)
+        robust = RobustLinearSVC().fit(
+            scaler_2.transform(found.mean), y[train], X_err=spread
+        )
+        ahead = scaler_2.transform(model.transform(measured[test], errors[test]))
+        scores.append(
+            (
+                plain.score(scaler.transform(measured[test]), y[test]),
+                robust.score(ahead, y[test]),
+            )
+        )
+    before, after = np.mean(scores, axis=0)
+    assert before < 0.91
+    assert after > 0.955
+
+
+DATA = Path(os.environ.get("WIDEBERTH_DATA", "nowhere")) / "lsst_photometry.csv.gz"
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="WIDEBERTH_DATA has no such table")
+def test_galaxies_are_told_apart_better():
+    table = pd.read_csv(DATA)
+    errors = [name for name in table if "err" in name]
+    X = table[[name for name in table if name not in [*errors, "redshift"]]]
+    X, errors = X.to_numpy(), table[errors].to_numpy()
+    y = (table["redshift"] > table["redshift"].median()).to_numpy().astype(int)
+    found = []
+    for train, test in StratifiedKFold(2, shuffle=True, random_state=0).split(X, y):
+        model = make_pipeline(StandardScaler(), RobustLinearSVC())
+        denoise = TrueFeatures().fit(X[train], y[train], X_err=errors[train])
+        model.fit(denoise.transform(X[train], errors[train]), y[train])
+        values = model.decision_function(denoise.transform(X[test], errors[test]))
+        found.append(roc_auc_score(y[test], values))
+    assert np.mean(found) > 0.986
+
+
+# -- a good citizen --------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [TrueFeatures(), TrueFeatures("auto", shrinkage=1.0), TrueFeatures(1)]
+)
+def test_scikit_learn_finds_nothing_to_object(estimator, check):
+    check(estimator)
+
+
+def test_frames_are_used_by_name_and_come_out_as_such():
+    _, X, errors, _ = simulated()
+    names = list("abcd")
+    frame, bars = pd.DataFrame(X, columns=names), pd.DataFrame(errors, columns=names)
+    model = TrueFeatures().set_output(transform="pandas")
+    found = model.fit_transform(frame, X_err=bars[["c", "a", "d", "b"]])
+    np.testing.assert_array_equal(found, TrueFeatures().fit_transform(X, X_err=errors))
+    assert list(found) == names == list(model.get_feature_names_out())
+
+
+def test_models_travel():
+    _, X, errors, y = simulated(shift=3.0)
+    model = TrueFeatures().fit(X, y, X_err=errors)
+    found = model.transform(X, errors)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).transform(X, errors), found
+    )
+    stored = skops.io.dumps(model)
+    trusted = skops.io.get_untrusted_types(data=stored)
+    assert all(name.startswith("wideberth.") for name in trusted)
+    again = skops.io.loads(stored, trusted=trusted)
+    np.testing.assert_array_equal(again.transform(X, errors), found)
+
+
+def test_errors_are_routed_through_pipelines():
+    _, X, errors, y = simulated(shift=3.0)
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(TrueFeatures(), LogisticRegression())
+        pipeline.fit(X, y, X_err=errors)
+        found = pipeline.predict(X, X_err=errors)
+    model = TrueFeatures().fit(X, y, X_err=errors)
+    plain = LogisticRegression().fit(model.transform(X, errors), y)
+    np.testing.assert_array_equal(found, plain.predict(model.transform(X, errors)))
+
+
+def test_a_measurement_far_off_its_error_is_named():
+    _, X, errors, _ = simulated(missing=0.0)
+    errors[:] = 0.5
+    X[17, 2] = 1e4
+    with pytest.warns(UserWarning, match="row 17, column 2"):
+        TrueFeatures(1).fit(X, X_err=errors)
+
+
+def test_what_cannot_be_is_said():
+    _, X, errors, _ = simulated()
+    with pytest.raises(ValueError, match="needs the labels y"):
+        TrueFeatures("per_class").fit(X, X_err=errors)
+    with pytest.raises(ValueError, match="X_err=0 where all values are exact"):
+        TrueFeatures().fit(X, X_err=errors).transform(X)
+    bad = errors.copy()
+    bad[0] = np.nan
+    with pytest.raises(ValueError, match="has no error at row 0"):
+        TrueFeatures().fit(np.nan_to_num(X), X_err=bad)
+    X[:, 1] = np.nan
+    with pytest.raises(ValueError, match="no measurement at all in column 1"):
+        TrueFeatures().fit(X, X_err=errors)
+    with pytest.raises(ValueError, match="choose 'full' or 'diagonal'"):
+        TrueFeatures().fit(errors).posterior(errors, covariance="none")
