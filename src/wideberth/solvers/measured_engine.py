@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import Folded, Problem
-from wideberth.problem.arrays import at_least, host, namespace
+from wideberth.problem.arrays import at_least, host, is_foreign, namespace
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import EPS, TINY
 from wideberth.problem.rows import gamma
@@ -77,6 +77,21 @@ class Model:
         return value, self.gradient + bent
 
 
+def labelled(X, y, free: bool):
+    """Rows (z_i, y_i), without y_i where there is no intercept.
+
+    Their columns lie together in memory, but for arrays of other libraries: then
+    scaling all rows takes half the time.
+    """
+    if is_foreign(X):
+        Z = X * y[:, None]
+        return namespace(X).concat((Z, y[:, None]), axis=1) if free else Z
+    Z = np.empty((X.shape[0], X.shape[1] + free), order="F")
+    np.multiply(X, y[:, None], out=Z[:, : X.shape[1]])
+    Z[:, X.shape[1] :] = y[:, None]
+    return Z
+
+
 class MeasuredEngine(ABC):
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
@@ -92,10 +107,7 @@ class MeasuredEngine(ABC):
     def __init__(self, problem: Problem, start=None, model: Model | None = None):
         self._adopt(problem, model)
         xp = self.xp = namespace(problem.y)
-        Z = problem.rows.dense(slice(None)) * problem.y[:, None]
-        if self.free:
-            Z = xp.concat((Z, problem.y[:, None]), axis=1)
-        self.Z = Z  # (z_i, y_i)
+        self.Z = labelled(problem.rows.dense(slice(None)), problem.y, self.free)
         w, b, share = self._least_squares() if start is None else start
         self.x = np.append(w, b) if self.free else np.array(w)
         self._begin()

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth.problem.arrays import fill, host, like
+from wideberth.problem.arrays import by_columns, fill, host, like
 from wideberth.problem.error_bars import SmoothBars
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.measured_engine import MeasuredEngine
@@ -54,7 +54,7 @@ class RoundedOff(MeasuredEngine):
     def shrink(self, keep: np.ndarray, problem, model) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
         self._adopt(problem, model)
-        self.Z, self.moved = self.Z[keep], self.moved[keep]
+        self.Z, self.moved = by_columns(self.Z[keep]), self.moved[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.blocks = None
         self._turn()
@@ -64,7 +64,7 @@ class RoundedOff(MeasuredEngine):
         problem = self.problem
         if self.blocks is None:
             self.blocks = [
-                _Block(rows, self.Z[rows, :], bars, problem.radii[rows])
+                _Block(rows, self.Z[rows, :], bars.by_columns(), problem.radii[rows])
                 for rows, bars in problem.noise.blocks()
             ]
         problem.rows.passes.add(problem.n)

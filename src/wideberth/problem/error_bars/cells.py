@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem.arrays import (
+    by_columns,
     concat,
     fill,
     float64,
@@ -145,6 +146,11 @@ class Ellipsoids(_PerCell, SmoothBars):
     def images(self, w):
         block = self.block(slice(None))
         return block * like(w, block)
+
+    def by_columns(self):
+        if sp.issparse(self.table.X):
+            return self
+        return Ellipsoids(_as_table(by_columns(self.table.X), self.table.passes))
 
     def along(self, w, u, sizes):
         return self.table.margins(w * u) * ratio(1.0, sizes)

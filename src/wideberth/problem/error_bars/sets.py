@@ -201,6 +201,10 @@ class SmoothBars(ErrorBars):
     def images(self, w: np.ndarray) -> np.ndarray:
         """S_iw, one in a row."""
 
+    def by_columns(self) -> SmoothBars:
+        """The same, laid out in memory so that images are quick."""
+        return self
+
     @abstractmethod
     def along(self, w: np.ndarray, u: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """⟨δ_i,u⟩ for the δ_i at w, with sizes ≥ r_i(w)."""

@@ -121,7 +121,7 @@ def descended(
         off = best - w
         if float(off @ off) <= max(_ENOUGH**2 * least, 2 * stalled * worth):
             return best
-    few = sum(a.size for _, a in pushes.parts) * d.size <= CACHED_ENTRIES
+    few = sum(a.shape[0] for _, a in pushes.parts) * d.size <= CACHED_ENTRIES
     steps, turn = 4 * MOST_STEPS if few else MOST_STEPS if near is None else 4, 2
     for step in range(steps):
         if step >= turn:
