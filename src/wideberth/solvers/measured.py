@@ -23,7 +23,7 @@ from wideberth.solvers.measured_boxes import SignedParts
 from wideberth.solvers.measured_cones import Cones
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.measured_rounded import RoundedOff
-from wideberth.solvers.newton import least_rows, rms
+from wideberth.solvers.newton import least_rows, nearest_share, rms
 from wideberth.solvers.newton_settings import SETTINGS
 
 #: Number of steps without a gap ten times smaller after which another method goes on
@@ -109,7 +109,7 @@ class MeasuredRounds:
             pinned |= wrong
             move = np.abs(found.point.slack - settled)
             width = SETTINGS.next_move * move + move.sum() / max(move.size, 1)
-            band = np.full(problem.n, np.inf) if point is None else width
+            band = nearest_share(found.point.slack) if point is None else width
             if not wrong.any():
                 final *= LITTLE
             point = found.point

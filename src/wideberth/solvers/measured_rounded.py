@@ -139,7 +139,7 @@ class RoundedOff(MeasuredEngine):
         self.room = self.room + length * d_room
         self.force = self.force + length * d_force
         self._turn()
-        self.moved = self.xp.abs(self.true_slack - before)
+        self.moved = self.xp.abs(self.true_slack - before) / length
         return bool(np.isfinite(self.gap))
 
     def _along(self, block: _Block, dx: np.ndarray) -> np.ndarray:
