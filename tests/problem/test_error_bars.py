@@ -591,3 +591,12 @@ def test_arrays_of_another_library_have_the_same_values(form):
     assert found.rounding == pytest.approx(expected.rounding, rel=1e-6)
     back = there.on_host()
     assert back.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
+
+
+def test_rounding_may_leave_the_curvature_singular():
+    """A set far larger than d leaves nothing of I: w itself is its null space."""
+    bars, w = Ellipsoids.of(np.ones((1, 2))), np.ones(2)
+    pushes, sizes = Pushes(((bars, np.array([1e30])),)), [np.sqrt([2.0])]
+    curvature = bars.curvature(np.array([1e30]), w, sizes[0])
+    assert np.linalg.matrix_rank(np.eye(2) + curvature) == 1
+    assert np.isfinite(pushes.newton(np.ones(2), w, sizes)).all()

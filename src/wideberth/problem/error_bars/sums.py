@@ -59,11 +59,17 @@ class Pushes:
         return max(along / max(float(w @ w), TINY), LITTLE)
 
     def newton(self, d: np.ndarray, w: np.ndarray, sizes) -> np.ndarray:
-        """w after a step of Newton's method for ½‖w−d‖² + Σ a_ir_i(w)."""
+        """w after a step of Newton's method for ½‖w−d‖² + Σ a_ir_i(w).
+
+        w itself where rounding has left the curvature singular.
+        """
         parts = zip(self.parts, sizes, strict=True)
         curvature = sum(bars.curvature(a, w, own) for (bars, a), own in parts)
         right = d - self.pull(w, sizes) - w
-        return w + np.linalg.solve(np.eye(d.size) + curvature, right)
+        try:
+            return w + np.linalg.solve(np.eye(d.size) + curvature, right)
+        except np.linalg.LinAlgError:
+            return w
 
     def lifted(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray | None:
         """(Σ a_i S_i/sizes_i)⁻¹d; None where there is none."""
