@@ -27,6 +27,40 @@ def xp(request):
     return array_api_compat.array_namespace(module.asarray([1.0]))
 
 
+@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
+@pytest.mark.parametrize("n", [500, 50_000])
+def test_error_bars_have_the_answer_of_numpy(xp, shape, n):
+    X, y = tall_data(n, dtype="float64")
+    errors = np.random.default_rng(0).exponential(0.3, size=X.shape)
+    options = OPTIONS | {"error_shape": shape, "fit_intercept": True, "tol": 1e-7}
+    expected = solve(X, y, X_err=errors, **options)
+    arrays = [xp.asarray(part) for part in (X, y, errors)]
+    found = solve(*arrays[:2], X_err=arrays[2], **options)
+    assert found.converged
+    assert found.primal == pytest.approx(expected.primal, rel=2e-7)
+    worst = sum(np.sqrt(2 * part.gap) for part in (found, expected))
+    assert np.linalg.norm(found.w - expected.w) <= worst + 1e-9
+    assert array_api_compat.is_array_api_obj(found.alpha)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda E: E[:, :2], "one error for every cell"),
+        (lambda E: -E, "not negative"),
+        (lambda E: E * np.nan, "finite"),
+        (lambda E: (E, E), "copy X and X_err to NumPy"),
+    ],
+)
+def test_errors_that_cannot_be_are_named_on_a_device(xp, change, said):
+    X, y = tall_data(50_000, dtype="float64")
+    changed = change(np.abs(X))
+    pair = isinstance(changed, tuple)
+    errors = changed if pair else xp.asarray(changed)
+    with pytest.raises(ValueError, match=said):
+        solve(xp.asarray(X), xp.asarray(y), X_err=errors, **OPTIONS)
+
+
 @pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
