@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import is_foreign, namespace
+from wideberth.problem.arrays import host, is_foreign, namespace
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
@@ -32,6 +32,8 @@ def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, Err
 
     `names` are those of the features, where X has any; frames are used by name.
     """
+    if is_foreign(X_err) and not is_foreign(X):
+        X_err = host(X_err)
     off, bars = read_bars(X_err, error_shape, X.shape, names)
     if off is not None:
         X = (X.toarray() if sp.issparse(X) else X) + off

@@ -16,6 +16,7 @@ from wideberth.problem.arrays import (
     float64,
     host,
     is_foreign,
+    largest,
     like,
     namespace,
     pick,
@@ -183,7 +184,7 @@ class Ellipsoids(_PerCell, SmoothBars):
 
     @property
     def largest(self):
-        return float(np.sqrt(self._maxima.max(initial=0.0)))
+        return float(np.sqrt(largest(self._maxima)))
 
 
 class Boxes(_PerCell):
@@ -258,7 +259,7 @@ class Boxes(_PerCell):
 
     @property
     def largest(self):
-        return float(self._maxima.max(initial=0.0))
+        return largest(self._maxima)
 
 
 @dataclass(frozen=True)
