@@ -5,8 +5,9 @@ affine: rows g_i = z_i − ∇κ_i(w) that turn with w, and the curvature of the
 
     H = Q + Σθ_i g_ig_iᵀ + Σα_i∇²κ_i(w) .
 
-r_i is rounded off to √(r_i² + ε²), and ε² is μ. The dual point has δ_i = ∇κ_i(w),
-rounded off likewise, which lies in ρ_iU_i. But where the optimum lies on a kink ε falls
+r_i is rounded off to √(r_i² + ε²), and ε² is μ/2: with μ random problems take an eighth
+more steps, and below a fifth of it this method fails more often. The dual point has
+δ_i = ∇κ_i(w), rounded off likewise, which lies in ρ_iU_i. But where the optimum lies on a kink ε falls
 faster than Newton's method can follow, and nothing more comes of it.
 
 A step reads the rows and their errors three times, block by block: at x, where all sums
@@ -83,7 +84,7 @@ class RoundedOff(MeasuredEngine):
         for J, Z, bars, radii in self._visit():
             products[J] = Z @ x
             supports[J] = bars.supports(w)
-            sizes = xp.sqrt(supports[J] ** 2 + mu)
+            sizes = xp.sqrt(supports[J] ** 2 + 0.5 * mu)
             slack = 1.0 - products[J] + radii * sizes
             images, self.sizes[J] = bars.images(w), sizes
             rows = xp.asarray(Z, copy=True)
