@@ -7,8 +7,8 @@ affine: rows g_i = z_i − ∇κ_i(w) that turn with w, and the curvature of the
 
 r_i is rounded off to √(r_i² + ε²), and ε² is μ/2: with μ random problems take an eighth
 more steps, and below a fifth of it this method fails more often. The dual point has
-δ_i = ∇κ_i(w), rounded off likewise, which lies in ρ_iU_i. But where the optimum lies on a kink ε falls
-faster than Newton's method can follow, and nothing more comes of it.
+δ_i = ∇κ_i(w), rounded off likewise, which lies in ρ_iU_i. But where the optimum lies on
+a kink ε falls faster than Newton's method can follow, and nothing more comes of it.
 
 A step reads the rows and their errors three times, block by block: at x, where all sums
 of both directions' right sides are taken but one; along the predictor, with that one;
