@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
-from wideberth.problem.arrays import host, is_foreign, largest, like, namespace
+from wideberth.problem.arrays import is_foreign, like
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.screening import Screener, fold_samples
@@ -41,10 +41,7 @@ def solve_near_measured(
     """Solve rows that a search gathered; the `model` stands for the noise of others."""
     begin, rounds = None, MeasuredRounds(problem, control)
     if start is not None:
-        slack = problem.slack(start.w, start.b)
-        xp = namespace(slack)
-        width = max(largest(xp.abs(slack)), SETTINGS.least_distance)
-        begin = start.w, start.b, 0.5 + 0.5 * slack / width
+        begin = start.w, start.b
     rounds.goal = 0.5 * control.target
     if is_foreign(problem.y):
         w, b, alpha = rounds.run_on_device(begin, model)
@@ -134,9 +131,7 @@ class MeasuredRounds:
         work, start, model = _Settled(problem), None, None
         w = np.zeros(problem.rows.d)
         if point is not None:
-            w, width = point.w, float(np.abs(point.slack[near]).max(initial=0.0))
-            share = 0.5 + 0.5 * point.slack[near] / max(width, SETTINGS.least_distance)
-            start = point.w, point.b, share
+            w, start = point.w, (point.w, point.b)
         if problem.folded is not None and problem.noise.smooth:
             model = Model.of(problem.folded.pushes, w)
         if not near.all():
@@ -167,8 +162,6 @@ class MeasuredRounds:
             engine = self._steps(RoundedOff(problem, start, model), _PATIENCE)
             if engine.relative_gap <= self.goal or self.control.exhausted():
                 return engine.w, engine.b, engine.alpha
-        if start is not None:
-            start = *start[:2], host(start[2])
         work = _Settled(problem.on_host())
         engine = self.run(work, start, model)
         alpha = like(work.unfold(engine.alpha), problem.y)

@@ -21,7 +21,7 @@ from scipy.linalg import lapack
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import at_least, host, is_foreign, namespace
 from wideberth.problem.error_bars import Pushes
-from wideberth.problem.limits import EPS, TINY
+from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.problem.rows import gamma
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
@@ -95,7 +95,8 @@ def labelled(X, y, free: bool):
 class MeasuredEngine(ABC):
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
-    `start` is (w, b, shares α/c); without one it begins at least squares on the slacks.
+    From a `start` (w, b) it begins on the central path, at a tenth of the mean distance
+    from the margin; without one at least squares on the slacks.
     `slack` are those that Newton's method sees, `true_slack` those at w; `combined` is
     Σα_i(z_i − δ_i, y_i), what is folded included.
     """
@@ -108,17 +109,28 @@ class MeasuredEngine(ABC):
         self._adopt(problem, model)
         xp = self.xp = namespace(problem.y)
         self.Z = labelled(problem.rows.dense(slice(None)), problem.y, self.free)
-        w, b, share = self._least_squares() if start is None else start
+        w, b = self._least_squares() if start is None else start
         self.x = np.append(w, b) if self.free else np.array(w)
         self._begin()
         distance = float(xp.sum(xp.abs(self.slack))) / max(problem.n, 1)
         distance = max(distance, SETTINGS.least_distance)
-        share = 0.5 * self.slack if share is None else share
-        share = xp.clip(share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
-        self.room = xp.stack([1.0 - share, share])
-        upper = at_least(0.0, self.slack) + distance
-        self.force = xp.stack([upper, upper - self.slack])
-        self.moved = 0.0 * upper
+        if start is None:
+            share = 0.5 * self.slack
+            share = xp.clip(share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
+            self.room = xp.stack([1.0 - share, share])
+            upper = at_least(0.0, self.slack) + distance
+            self.force = xp.stack([upper, upper - self.slack])
+        else:
+            self._centre(LITTLE * distance)
+        self.moved = 0.0 * self.slack
+
+    def _centre(self, mu: float) -> None:
+        """Rooms and forces of product μ, with u = p − q to the last digit."""
+        u, xp = self.slack, self.xp
+        root = xp.sqrt(u * u + 4 * mu * mu)
+        rest = xp.where(u > 0, 4 * mu * mu / (root + at_least(0.0, u)), root - u)
+        self.room = xp.stack([rest, 2 * mu + 0.0 * u]) / (2 * mu + rest)
+        self.force = mu / self.room
 
     def _adopt(self, problem: Problem, model: Model | None) -> None:
         """Take over a problem: its weights, penalties and what is folded."""
@@ -157,7 +169,7 @@ class MeasuredEngine(ABC):
         x = 0 * right if factor is None else lapack.dpotrs(factor, right, lower=1)[0]
         if not np.isfinite(x).all():
             x = 0 * right
-        return x[: self.d], float(x[-1]) if self.free else 0.0, None
+        return x[: self.d], float(x[-1]) if self.free else 0.0
 
     @property
     def w(self) -> np.ndarray:
