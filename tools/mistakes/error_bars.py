@@ -104,7 +104,7 @@ MUTANTS = [
         _SUMS,
         "_STALLED = 1e-9\n",
         "_STALLED = 1e-3\n",
-        _KINKS,
+        "solvers/test_measured.py::test_uneven_errors_are_solved_to_the_tolerance",
     ),
     Mutant(
         "error bars: soft threshold too small",
