@@ -16,7 +16,6 @@ _EXACT = f"{_TESTS}test_values_are_within_their_bounds_of_those_in_rational_numb
 _FOLDS = f"{_TESTS}test_folded_samples_leave_all_values_as_they_are"
 _SHARED = f"{_TESTS}test_errors_that_all_samples_share_are_a_shape_of_noise"
 _BALLS = "screening/test_own_sets.py::test_bounds_hold_at_every_point_of_a_ball"
-_KINKS = "solvers/test_measured.py::test_kinks_are_proven_to_the_last_digits"
 _NAMED = "solvers/test_measured.py::test_errors_that_cannot_be_are_named"
 
 MUTANTS = [
