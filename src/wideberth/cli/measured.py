@@ -254,8 +254,8 @@ def _magnitudes(table: Table, name: str, lower: bool) -> np.ndarray:
         row = int(bad[0])
         raise UserError(
             f"{table.where(row)}, column {quoted(name)} is {errors[row]:g}; an error "
-            "must not be negative. If it means that there is none, leave the cell "
-            f"empty: {_REMEDY}."
+            "must not be negative. If it means that there is none, give --na this "
+            f"number as the file writes it, and {_REMEDY}."
         )
     return errors
 
