@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "spread between pieces forgotten",
-        "cli/fit.py",
+        "cli/describe.py",
         "    between = share * (1 - share) * shift**2\n",
         "    between = 0.0\n",
         "cli/test_cli_roads.py::test_scales_of_features_are_those_of_all_pieces_together",
