@@ -159,10 +159,16 @@ def _population(result: dict) -> Iterator[Advice]:
         )
     found = result["evaluation"]
     if found and found["gain"] and found["gain"]["high"] < 0:
+        remedy = "Leave out --missing model for this table."
+        if result["uncertainty"]["largest"] > 0:
+            remedy = (
+                "Protection against what errors leave open may cost more than it "
+                "brings: try --radius 0, or let --cv --radii 0 0.5 1 choose."
+            )
         yield Advice(
             "model-harms",
             "On rows left out, an ordinary SVM that ignores errors and gaps was more "
-            "accurate; leave out --missing model for this table.",
+            f"accurate. {remedy}",
         )
 
 

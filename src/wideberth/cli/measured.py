@@ -302,8 +302,8 @@ def training_cells(
         row, j = map(int, np.argwhere(absent)[0])
         raise UserError(
             f"{table.where(int(rows.kept[row]))}, column {quoted(columns.features[j])} "
-            f"has a value but no error ({listed(own[columns.features[j]])} is empty); "
-            f"{_REMEDY}."
+            f"has a value ({rows.X[row, j]:g}) but no error "
+            f"({listed(own[columns.features[j]])} is empty); {_REMEDY}."
         )
     final = np.where(np.isnan(rows.X), np.nan, 0.5 * (cells[0] + cells[1]))
     facts = {

@@ -29,10 +29,7 @@ def tell_gain(result: dict) -> str:
     if gain["low"] > 0:
         return f"{what} makes predictions more accurate: {change}."
     if gain["high"] < 0:
-        return (
-            f"{what} makes predictions less accurate here: {change}. An ordinary SVM, "
-            "without --missing model, is better for this table."
-        )
+        return f"{what} makes predictions less accurate here: {change}."
     return (
         f"{what} does not make predictions more accurate here, as far as the folds can "
         f"tell: {change}. What it adds is the verdicts."

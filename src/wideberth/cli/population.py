@@ -47,7 +47,8 @@ def of_population(
     if facts["exact"]:
         story += f"; exact are {listed(facts['exact'])}, which have none"
     unit = options.radius is None and bool(options.radii)
-    radius = 1.0 if options.radius is None else options.radius
+    radius = 1.0 if unit else options.radius
+    radius = MeasuredSVC().radius if radius is None else radius
     story = f"in units of {story}" if unit else f"{radius:g} times {story}"
     facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
     given = Uncertainty(radius, "l2", story, facts, unit, errors=errors, cells=cells)
