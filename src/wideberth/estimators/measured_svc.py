@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,6 +26,14 @@ from wideberth.measurement.true_features import TrueFeatures
 from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.read_errors import read_variances
 from wideberth.problem.validation import as_array, check_per_sample
+
+
+def _calibrates(model) -> bool:
+    if not model.probability:
+        raise AttributeError(
+            "predict_proba is not there with probability=False; set it to True and fit."
+        )
+    return True
 
 
 class MeasuredSVC(ClassifierMixin, BaseEstimator):
@@ -166,8 +175,9 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         weights = np.ones(len(y))
         if sample_weight is not None:
             weights = check_per_sample(sample_weight, len(y), "sample_weight")
-        kept = weights > 0
-        data = _Rows(X[kept], y[kept], None if E is None else E[kept], weights[kept])
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row; give some > 0.")
+        data = _Rows(X, y, E, weights)
         with config_context(enable_metadata_routing=False):  # none inside
             self._fit(data)
         self._measured = E is not None and bool(np.any(E))
@@ -179,7 +189,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         self.C_, self.radius_ = self.C, self.radius
         if self.cv is not None:
             self.C_, self.radius_ = self._chosen(folds)
-        self.pipeline_ = self._trained(data, self.C_, self.radius_)
+        self.pipeline_ = self._trained(data.heavy, self.C_, self.radius_)
         last = self.pipeline_[-1]
         self.classes_, self.coef_ = last.classes_, last.coef_
         self.intercept_, self.n_iter_ = last.intercept_, last.n_iter_
@@ -202,7 +212,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self.pipeline_.decision_function(*self._asked(X, X_err))
+        X, X_err = self._asked(X, X_err)
+        return self.pipeline_.decision_function(X, X_err)
 
     def predict(self, X, X_err=None) -> np.ndarray:
         """Return the class of each object.
@@ -216,12 +227,16 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        return self.pipeline_.predict(*self._asked(X, X_err))
+        X, X_err = self._asked(X, X_err)
+        return self.pipeline_.predict(X, X_err)
 
+    @available_if(_calibrates)
     def predict_proba(self, X, X_err=None) -> np.ndarray:
         """Return the probability of each class, which knows how uncertain an object is.
 
         With more than two classes, that of each against the rest, scaled to sum to 1.
+        They are calibrated by themselves: next to the boundary the likelier class need
+        not be the one that `predict` gives, as with `sklearn.svm.SVC`.
 
         Parameters
         ----------
@@ -235,12 +250,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         X, X_err = self._asked(X, X_err)
         if self.calibration_ is None:
             raise ValueError(
-                "This model has no probabilities: "
-                + (
-                    "some class has a single row, which cannot be left out. Give more."
-                    if self.probability
-                    else "it was fitted with probability=False. Set it to True and fit."
-                )
+                "This model has no probabilities: some class has a single row, which "
+                "cannot be left out to calibrate on. Give more rows of it."
             )
         scores = self._denoised.scores(X, X_err)
         found = np.column_stack(
@@ -364,14 +375,16 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
+            data = data.heavy
             fewest = np.unique(data.y, return_counts=True)[1].min()
             if fewest < 2:
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
+        parts = [[data.take(rows).heavy for rows in split] for split in splits]
         return [
-            _Fold(part, data.take(test), self._trained(part, self.C, self.radius))
-            for part, test in ((data.take(train), test) for train, test in splits)
+            _Fold(train, test, self._trained(train, self.C, self.radius))
+            for train, test in parts
         ]
 
     def __sklearn_tags__(self):
@@ -395,11 +408,18 @@ class _Rows:
     weights: np.ndarray
 
     def take(self, rows) -> _Rows:
+        """Some of them."""
         E = None if self.E is None else self.E[rows]
         return _Rows(self.X[rows], self.y[rows], E, self.weights[rows])
 
     @property
+    def heavy(self) -> _Rows:
+        """Those whose weight is not 0: others might as well be absent."""
+        return self.take(self.weights > 0)
+
+    @property
     def weighted(self) -> dict:
+        """The weights, as the pipeline takes them."""
         return {"robustlinearsvc__sample_weight": self.weights}
 
 
