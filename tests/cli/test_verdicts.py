@@ -65,8 +65,8 @@ def in_python(rows=TWO, **settings):
 def test_one_answer_with_the_library(cli, rows):
     """Classes, chances and what to measure again are those of `MeasuredSVC.verdict`."""
     table(rows).to_csv("data.csv", index=False)
-    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0").out)
-    expected = in_python(rows).verdict(X[rows], np.nan_to_num(E[rows]))
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0 --radius 0.2").out)
+    expected = in_python(rows, radius=0.2).verdict(X[rows], np.nan_to_num(E[rows]))
     found = read_csv(cli("predict m.skops data.csv").out)
     assert [row["prediction"] for row in found] == expected.label.tolist()
     assert [row["runner_up"] for row in found] == expected.runner_up.tolist()
@@ -267,6 +267,27 @@ def test_other_models_give_no_verdicts(cli):
     with open("s.libsvm", "w") as file:
         file.write("1 1:2 2:1\n2 1:1\n" * 9)
     assert "sparse" in cli("fit s.libsvm --missing model", code=1).err
+
+
+def test_missing_categories_are_gaps_and_rare_values_are_named(cli):
+    """No category is not the category none; a fold must hold some value of all."""
+    site = np.where(np.arange(TWO.sum()) % 3, "north", "south")
+    table().assign(site=site).to_csv("data.csv", index=False)
+    cli(f"{FIT} {ERRORS} --one-hot site --folds 0")
+    site[7] = ""
+    table().assign(site=site).to_csv("new.csv", index=False)
+    there, gone = (
+        read_csv(cli(f"predict m.skops {file}").out)[7]
+        for file in ("data.csv", "new.csv")
+    )
+    change = abs(float(there["margin"]) - float(gone["margin"]))
+    assert change < 3 * float(gone["spread"])
+    assert float(gone["spread"]) >= float(there["spread"])
+    few = np.where(np.arange(TWO.sum()) == 3, 1.5, np.nan)
+    table().assign(few=few).to_csv("data.csv", index=False)
+    told = cli(f"{FIT} {ERRORS} --folds 2", code=1).err
+    assert "column 'few' has so few values" in told
+    assert "--folds 0" in told
 
 
 def test_a_feature_without_errors_that_leads_is_remarked_upon(cli):

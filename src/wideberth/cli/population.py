@@ -26,7 +26,7 @@ from wideberth.cli.prepare import Rows
 from wideberth.cli.training import FOLDS, fit_model, fold_count, spread_over_folds
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
-from wideberth.data.errors import listed
+from wideberth.data.errors import listed, quoted
 from wideberth.estimators.measured_svc import MeasuredSVC
 
 
@@ -149,6 +149,14 @@ def _cross_validated(
     splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     for k, (train, test) in enumerate(splitter.split(X, y)):
         progress.show(f"cross-validating, {k + 1} of {folds}")
+        empty = np.isnan(X[train]).all(axis=0)
+        if empty.any():
+            name = rows.columns.features[int(empty.argmax())]
+            raise UserError(
+                f"column {quoted(name)} has so few values that a fold of the "
+                f"cross-validation has none; leave it out with --drop {quoted(name)}, "
+                "or do without the folds, --folds 0."
+            )
         learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
         model, *_ = fit_measured(options, given, X[train], y[train], learnt)
         verdict = model.verdict(X[test], X_err=seen)

@@ -124,7 +124,7 @@ def apply_model(
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
     table = read_table(source, request)
-    X, unknown = model.columns.encode(table)
+    X, unknown = model.columns.encode(table, gaps=model.gives_verdicts)
     usable = ~unknown
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
