@@ -216,6 +216,10 @@ class PredictOptions(ApplyOptions):
     is a CSV with one line per row of DATA, in its order. Rows that lack a value the
     model needs get an empty prediction, and standard error says how many there are.
 
+    A model of fit --missing model gives a verdict from the errors and gaps of the row:
+    margin, spread, chance of the other side, certain or doubtful, and which value to
+    measure again.
+
     Options
     -------
     scores: add the score of each class (of the second, where there are two)
@@ -243,7 +247,8 @@ class CertifyOptions(ApplyOptions):
     share of them is right whatever noise of a given radius does (certified accuracy).
     That radius is the one trained with. Where every row had its own in training it is
     what the same column of DATA says; without such a column name another, or radii with
-    --at.
+    --at. A model of fit --missing model gives verdicts, as in predict, and how many of
+    those that are certain are right.
 
     Options
     -------
