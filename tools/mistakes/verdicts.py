@@ -5,7 +5,7 @@ from mistakes.mutant import Mutant
 _VERDICT = "estimators/verdict.py"
 _PARTS = "estimators/denoised.py"
 _CALIBRATION = "estimators/spread_calibration.py"
-_MODEL = "estimators/measured_svc.py"
+_FOLDS = "estimators/left_out.py"
 _SCORING = "estimators/scoring.py"
 _TESTS = "estimators/test_verdict.py::"
 _OWN = "estimators/test_measured_svc.py::"
@@ -129,14 +129,14 @@ MUTANTS = [
     ),
     Mutant(
         "choice: rows left out without their errors",
-        _MODEL,
+        _FOLDS,
         "        found = [parts.posterior(part.X, part.E) for part in rows]\n",
         "        found = [parts.posterior(part.X, 0) for part in rows]\n",
         f"{_OWN}test_choices_are_made_on_rows_left_out_with_their_errors",
     ),
     Mutant(
         "fit: rows of weight 0 make the population",
-        _MODEL,
+        _FOLDS,
         "        return self.take(self.weights > 0)\n",
         "        return self.take(self.weights >= 0)\n",
         f"{_OWN}test_rows_of_weight_0_might_as_well_be_absent",
