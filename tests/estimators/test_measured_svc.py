@@ -320,6 +320,20 @@ def test_stored_models_come_back_whole(data, send):
     assert clone(model).get_params() == model.get_params()
 
 
+def test_onnx_is_refused_in_a_sentence(data):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from wideberth.onnx import register_onnx
+
+    X, E, y = data
+    register_onnx()
+    for model in (
+        quick(n_components=1).fit(X, y, X_err=E),
+        pipeline().fit(X, y, robustlinearsvc__X_err=E),
+    ):
+        with pytest.raises(ValueError, match=r"has no ONNX graph.*posterior means"):
+            skl2onnx.to_onnx(model, np.nan_to_num(X[:1]))
+
+
 #: The population counts rows, and leaves out those of weight 0 alone.
 EXPECTED = dict.fromkeys(
     [

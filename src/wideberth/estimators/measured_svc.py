@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.svc import RobustLinearSVC
@@ -177,13 +177,13 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
             weights = check_per_sample(sample_weight, len(y), "sample_weight")
         if not weights.any():
             raise ValueError("sample_weight is zero for every row; give some > 0.")
-        data = _Rows(X, y, E, weights)
+        data = Rows(X, y, E, weights)
         with config_context(enable_metadata_routing=False):  # none inside
             self._fit(data)
         self._measured = E is not None and bool(np.any(E))
         return self
 
-    def _fit(self, data: _Rows) -> None:
+    def _fit(self, data: Rows) -> None:
         wanted = self.cv is not None or self.probability
         folds = self._folds(data) if wanted else []
         self.C_, self.radius_ = self.C, self.radius
@@ -330,7 +330,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         variances, matrices = read_variances(X_err, X, names)
         return matrices if len(matrices) else np.sqrt(variances)
 
-    def _trained(self, data: _Rows, C, radius) -> RobustPipeline:
+    def _trained(self, data: Rows, C, radius) -> RobustPipeline:
         features = TrueFeatures(
             self.n_components, n_jobs=self.n_jobs, random_state=self.random_state
         )
@@ -343,7 +343,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         settings = {"class_weight": self.class_weight}
         return RobustLinearSVC(C, radius, random_state=self.random_state, **settings)
 
-    def _chosen(self, folds: list[_Fold]) -> tuple[float, float]:
+    def _chosen(self, folds: list[Fold]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
         search = RobustLinearSVCCV(
             list(self.Cs),
@@ -358,7 +358,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         C, radius = np.unravel_index(means.argmax(), means.shape)
         return float(self.Cs[C]), float(self.radii[radius])
 
-    def _calibrated(self, folds: list[_Fold]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[Fold]) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
         parts = [
             fold.left_out(self._classifier(self.C_, self.radius_)) for fold in folds
@@ -371,7 +371,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: _Rows) -> list[_Fold]:
+    def _folds(self, data: Rows) -> list[Fold]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
@@ -383,7 +383,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
         parts = [[data.take(rows).heavy for rows in split] for split in splits]
         return [
-            _Fold(train, test, self._trained(train, self.C, self.radius))
+            Fold(train, test, self._trained(train, self.C, self.radius))
             for train, test in parts
         ]
 
@@ -396,59 +396,3 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Objects with labels, errors or None, and weights."""
-
-    X: np.ndarray
-    y: np.ndarray
-    E: np.ndarray | None
-    weights: np.ndarray
-
-    def take(self, rows) -> _Rows:
-        """Some of them."""
-        E = None if self.E is None else self.E[rows]
-        return _Rows(self.X[rows], self.y[rows], E, self.weights[rows])
-
-    @property
-    def heavy(self) -> _Rows:
-        """Those whose weight is not 0: others might as well be absent."""
-        return self.take(self.weights > 0)
-
-    @property
-    def weighted(self) -> dict:
-        """The weights, as the pipeline takes them."""
-        return {"robustlinearsvc__sample_weight": self.weights}
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """A part to train on, a part left out, and the pipeline fitted to the first."""
-
-    train: _Rows
-    test: _Rows
-    fitted: RobustPipeline
-
-    def scores(self, search: RobustLinearSVCCV) -> np.ndarray:
-        """Accuracy on the part left out, of shape (n_Cs, n_radii)."""
-        parts = self.fitted.denoised_
-        rows = [self.train, self.test]
-        found = [parts.posterior(part.X, part.E) for part in rows]
-        n, m = (len(part.y) for part in rows)
-        search = clone(search).set_params(cv=[(np.arange(n), np.arange(n, n + m))])
-        search.fit(
-            np.concatenate([one.mean for one in found]),
-            np.concatenate([part.y for part in rows]),
-            sample_weight=np.concatenate([part.weights for part in rows]),
-            X_err=np.concatenate([one.covariance for one in found]),
-        )
-        return search.scores_[:, :, 0].T
-
-    def left_out(self, classifier: RobustLinearSVC) -> Scores:
-        """Decision values of the part left out, under a classifier with settings."""
-        data, parts = self.train, self.fitted.denoised_
-        behind = make_robust_pipeline(classifier)
-        trained = parts.trained(behind, data.X, data.y, data.E, data.weighted)
-        return trained.scores(self.test.X, self.test.E)
