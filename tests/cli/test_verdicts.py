@@ -61,6 +61,7 @@ def in_python(rows=TWO, **settings):
     return model.fit(X[rows], LABELS[rows], X_err=np.nan_to_num(E[rows]))
 
 
+@pytest.mark.filterwarnings("ignore:giant against the rest")  # it lies in between
 @pytest.mark.parametrize("rows", [TWO, TWO | True], ids=["two classes", "three"])
 def test_one_answer_with_the_library(cli, rows):
     """Classes, chances and what to measure again are those of `MeasuredSVC.verdict`."""
