@@ -195,3 +195,15 @@ def test_a_model_file_with_other_errors_is_none(cli):
     ):
         with pytest.raises(ValueError, match="described"):
             ErrorColumns.read(good | wrong, model.columns)
+
+
+def test_a_line_of_units_is_named_as_such(cli):
+    """Text in the first row only, above numbers, is no text column."""
+    lines = table().to_csv(index=False).splitlines()
+    lines.insert(1, ",".join(["Msun", "Msun", "K", "K", "", "", ""]))
+    with open("units.csv", "w") as file:
+        file.write("\n".join(lines))
+    told = cli("fit units.csv --target state --errors auto", code=1).err
+    assert "line 2 holds text ('Msun') above the numbers of 'mass'" in told
+    assert "delete that line" in told
+    assert "--one-hot" not in told

@@ -31,7 +31,7 @@ class Advice:
 
 def advise(result: dict) -> list[Advice]:
     """Everything worth saying, the most serious first."""
-    parts = (_optimality, _noise, _errors, _data, _scales)
+    parts = (_optimality, _noise, _errors, _population, _data, _scales)
     found = [advice for part in parts for advice in part(result)]
     return sorted(found, key=lambda advice: not advice.serious)
 
@@ -85,7 +85,7 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 def _noise(result: dict) -> Iterator[Advice]:
     uncertainty, training = result["uncertainty"], result["training"]
-    if uncertainty["largest"] == 0:
+    if uncertainty["largest"] == 0 and result["verdicts"] is None:
         yield Advice(
             "no-noise",
             "The radius is 0, so this is an ordinary linear SVM. The curve of "
@@ -122,10 +122,53 @@ def _errors(result: dict) -> Iterator[Advice]:
             "deviation of the values themselves: such a feature tells little, and "
             "training will hardly use it.",
         )
+    effects = {
+        name: spread[name] * max(map(abs, weights))
+        for name, weights in result["model"]["coefficients"].items()
+    }
+    first = max(effects, key=lambda name: effects[name])
+    if errors and first in uncertainty["exact"] and effects[first] > 0:
+        yield Advice(
+            "leans-on-exact",
+            f"The model leans most on {listed([first])}, which has no errors and "
+            "counts as exact. If it is not, give its errors: training prefers what it "
+            "can trust.",
+        )
     if filled := uncertainty.get("errors_filled_in"):
         yield Advice(
             "errors-filled-in",
             f"{filled} values had no error and were given one by --missing-errors.",
+        )
+
+
+def _population(result: dict) -> Iterator[Advice]:
+    notes = " ".join(result["solver_notes"]) if result["verdicts"] else ""
+    if "no such tails" in notes:
+        yield Advice(
+            "far-values",
+            "Some values are much further out than their errors and the middle half of "
+            "their column explain, and a population of Gaussians has no such tails. "
+            "Take logarithms of skewed columns, or name codes for missing values "
+            "with --na.",
+        )
+    if "EM has not ended" in notes:
+        yield Advice(
+            "population-unsettled",
+            "Learning the population had not settled when it was stopped; verdicts may "
+            "be somewhat off. Fewer features (--drop) or more rows help.",
+        )
+    found = result["evaluation"]
+    if found and found["gain"] and found["gain"]["high"] < 0:
+        remedy = "Leave out --missing model for this table."
+        if result["uncertainty"]["largest"] > 0:
+            remedy = (
+                "Protection against what errors leave open may cost more than it "
+                "brings: try --radius 0, or let --cv --radii 0 0.5 1 choose."
+            )
+        yield Advice(
+            "model-harms",
+            "On rows left out, an ordinary SVM that ignores errors and gaps was more "
+            f"accurate. {remedy}",
         )
 
 
@@ -153,7 +196,8 @@ def _data(result: dict) -> Iterator[Advice]:
             "rows-dropped",
             f"{dropped} of {data['rows_read']} rows were left out because values are "
             "missing. If values are missing for a reason, what is left is not a fair "
-            "sample; --missing median keeps the rows.",
+            "sample; --missing median fills such values in, and --missing model learns "
+            "from those that are there.",
         )
     if data["values_filled_in"]:
         yield Advice(

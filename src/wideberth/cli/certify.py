@@ -10,12 +10,19 @@ from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, located
 from wideberth.cli.model import Model, load_model
-from wideberth.cli.predict import apply_model
+from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data import Table
 from wideberth.data.errors import quoted
+
+#: What a summary says as far as it is known.
+_TOLD = (
+    *("radius", "radius_column", "radius_factor", "smallest_radius", "largest_radius"),
+    *("labelled", "accuracy", "certified_accuracy", "curve"),
+    *("certain", "accuracy_of_certain"),
+)
 
 
 def run(options: CertifyOptions) -> int:
@@ -24,33 +31,29 @@ def run(options: CertifyOptions) -> int:
     model = load_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
+    if model.gives_verdicts:
+        _refuse_radii(options)
     with output.Progress(options.json) as progress:
         applied = apply_model(model, options, progress, target, column, judged=True)
     table, headings, columns = applied.table, applied.headings, applied.columns
-    reach = applied.reach(model.pipeline.certified_radius)
-    radius, told = _radii_to_judge_by(options, model, table, column)
-    summary = {
+    summary: dict = {
         "rows": table.n,
         "certified": int(applied.usable.sum()),
         "trained_radius": model.radius,
-        **told,
-        **dict.fromkeys(("labelled", "accuracy", "certified_accuracy", "curve")),
+        **dict.fromkeys(_TOLD),
     }
+    if model.gives_verdicts:
+        return _deliver_verdicts(options, model, applied, target, summary)
+    reach = applied.reach(model.pipeline.certified_radius)
+    radius, told = _radii_to_judge_by(options, model, table, column)
+    summary |= told
     headings.append("certified_radius")
     columns.append(reach)
     if np.ndim(radius):
         headings.append("radius")
         columns.append([None if r != r else r for r in radius.tolist()])
     if target in table.texts:
-        truth = table.texts[target].tolist()
-        right = [
-            None if label is None or found is None else label == found
-            for label, found in zip(
-                recognised(truth, model.classes.tolist()), columns[1], strict=True
-            )
-        ]
-        headings += [target, "correct"]
-        columns += [truth, right]
+        right = _compare(applied, model, target)
         summary |= _accuracy(options, right, reach, radius)
     elif options.curve or options.at:
         raise UserError(
@@ -64,6 +67,57 @@ def run(options: CertifyOptions) -> int:
         files.append((options.curve, text))
     lines = list(zip(*columns, strict=True))
     output.deliver(options, headings, lines, summary, _in_words(summary), files)
+    return 0
+
+
+def _compare(applied: Applied, model: Model, target: str) -> list:
+    """Which predictions are right, where both are there; told beside the truth."""
+    truth = applied.table.texts[target].tolist()
+    labels = recognised(truth, model.classes.tolist())
+    right = [
+        None if label is None or found is None else label == found
+        for label, found in zip(labels, applied.columns[1], strict=True)
+    ]
+    applied.headings += [target, "correct"]
+    applied.columns += [truth, right]
+    return right
+
+
+def _refuse_radii(options: CertifyOptions) -> None:
+    """Say that verdicts go by a chance."""
+    radii = {
+        "--radius-column": options.radius_column,
+        "--curve": options.curve,
+        "--at": options.at,
+    }
+    for name in [name for name, given in radii.items() if given]:
+        raise UserError(
+            f"{name} is about radii, and {options.model} gives verdicts, which go by "
+            "the chance of the other side; choose it with --confidence."
+        )
+
+
+def _deliver_verdicts(
+    options: CertifyOptions, model: Model, applied: Applied, target: str, summary: dict
+) -> int:
+    """Write what a model that gives verdicts says, and how right it is."""
+    summary["certain"] = applied.certain
+    lines = [f"{applied.certain} of {summary['certified']} rows are certain"]
+    if target in applied.table.texts:
+        verdicts = applied.columns[applied.headings.index("verdict")]
+        right = _compare(applied, model, target)
+        known = [k for k, correct in enumerate(right) if correct is not None]
+        sure = [k for k in known if verdicts[k] == "certain"]
+        summary["labelled"] = len(known)
+        for name, rows, about in (
+            ("accuracy", known, "rows with a class"),
+            ("accuracy_of_certain", sure, "certain ones"),
+        ):
+            if rows:
+                summary[name] = float(np.mean([right[k] for k in rows]))
+                lines.append(f"accuracy   {summary[name]:.3f} of {len(rows)} {about}")
+    table = list(zip(*applied.columns, strict=True))
+    output.deliver(options, applied.headings, table, summary, "\n".join(lines))
     return 0
 
 

@@ -17,6 +17,7 @@ from wideberth.cli.options import (
     File,
     Natural,
     Positive,
+    Probability,
     Radius,
     TableOptions,
     TrainingOptions,
@@ -45,6 +46,14 @@ exit codes:
 _WHOLE = (
     *("report", "cv", "standardize", "replicates", "noise_scales", "radius_units"),
     *("noise", "one_hot", "missing_errors"),
+)
+
+
+#: Options that say otherwise than by standard errors how far rows may be off, or how
+#: exactly to train, which is settled.
+_NOT_MODEL = (
+    *("error_shape", "radius_column", "replicates", "noise_scales", "noise"),
+    *("radius_units", "score_radius", "covers", "tol"),
 )
 
 
@@ -90,6 +99,7 @@ how far values may be off:
 examples:
   wideberth fit iris.csv --target species --standardize --report iris.html
   wideberth fit galaxies.csv --target type --errors suffix:_err --standardize
+  wideberth fit stars.csv --target type --errors suffix:_err --missing model
   wideberth fit blood.csv --target sick --drop name date --one-hot clinic \\
       --replicates patient --standardize --out model.skops --report report.html
   xzcat big.tsv.xz | wideberth fit - --format tsv --target y --radius 0.2 --json
@@ -113,14 +123,18 @@ examples:
         if not self.cv and (self.radii or self.score_radius is not None):
             yield "--radii and --score-radius are for --cv to choose by."
         yield from super()._mistakes()
+        if self.missing == "model":
+            for option in self._given(_NOT_MODEL):
+                yield (
+                    f"--missing model does not go with {option}: it knows values by "
+                    "their standard errors, --errors. Leave out one of the two."
+                )
         if self.memory is None:
             return
-        for name in _WHOLE:
-            if getattr(self, name) != self.__dataclass_fields__[name].default:
-                option = f"--{name.replace('_', '-')}"
-                yield f"{option} needs the whole table; leave it out, or --memory."
-        if self.missing == "median":
-            yield "--missing median needs the whole table; leave out --memory."
+        for option in self._given(_WHOLE):
+            yield f"{option} needs the whole table; leave it out, or --memory."
+        if self.missing in ("median", "model"):
+            yield f"--missing {self.missing} needs the whole table; leave out --memory."
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
@@ -161,6 +175,14 @@ examples:
     Cs: tuple[Positive, ...] = ()
     points: Count = 30
 
+    def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
+        if self.missing == "model":
+            yield (
+                "--missing model is for fit, with --cv to choose C and the radius; "
+                "path takes drop, median or error."
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions(TableOptions):
@@ -171,6 +193,8 @@ class ApplyOptions(TableOptions):
     model: file written by wideberth fit
     data: file with the rows, or -
     errors: where DATA has its errors, like fit --errors (default: as in training)
+    confidence: of a certain verdict, for models of fit --missing model (default: as in
+        training)
     id: column to repeat in the output (default: row number)
     out: CSV to write (default: print it)
     """
@@ -179,6 +203,7 @@ class ApplyOptions(TableOptions):
     model: str
     data: str
     errors: Annotated[str, ("metavar", "HOW")] | None = None
+    confidence: Probability | None = None
     id: Column | None = None
     out: File | None = None
 
@@ -190,6 +215,10 @@ class PredictOptions(ApplyOptions):
     Columns are found by name, in whatever order; further ones are ignored. The output
     is a CSV with one line per row of DATA, in its order. Rows that lack a value the
     model needs get an empty prediction, and standard error says how many there are.
+
+    A model of fit --missing model gives a verdict from the errors and gaps of the row:
+    margin, spread, chance of the other side, certain or doubtful, and which value to
+    measure again.
 
     Options
     -------
@@ -218,7 +247,8 @@ class CertifyOptions(ApplyOptions):
     share of them is right whatever noise of a given radius does (certified accuracy).
     That radius is the one trained with. Where every row had its own in training it is
     what the same column of DATA says; without such a column name another, or radii with
-    --at.
+    --at. A model of fit --missing model gives verdicts, as in predict, and how many of
+    those that are certain are right.
 
     Options
     -------

@@ -60,8 +60,13 @@ class ErrorColumns:
         return asdict(replace(self, file=None if self.file is None else ""))
 
     @classmethod
-    def read(cls, described: dict, columns: Columns) -> ErrorColumns:
-        """What `described` wrote; a ValueError where it is something else."""
+    def read(
+        cls, described: dict, columns: Columns, averaged: bool = False
+    ) -> ErrorColumns:
+        """What `described` wrote; a ValueError where it is something else.
+
+        Lower and upper errors may differ in boxes, and where they are `averaged`.
+        """
         found = cls(**described)
         own = found.columns
         sound = (
@@ -69,7 +74,7 @@ class ErrorColumns:
             and all(len(names) in (1, 2) for names in own.values())
             and all(isinstance(name, str) for names in own.values() for name in names)
             and found.shape in SHAPES
-            and (found.shape == "box" or not found.lopsided)
+            and (found.shape == "box" or averaged or not found.lopsided)
             and found.file in (None, "")
             and (found.missing is None or is_rule(found.missing))
             and found.medians.keys() <= own.keys()
@@ -137,6 +142,10 @@ class ErrorColumns:
         off, bars = read_bars(given, self.shape, X.shape)
         return X if off is None else X + off, bars
 
+    def standard(self, cells: tuple) -> np.ndarray:
+        """One standard error for every value: the mean of lower and upper ones."""
+        return 0.5 * (cells[0] + cells[1])
+
 
 def find_error_columns(
     options: TrainingOptions, names: list[str]
@@ -162,7 +171,7 @@ def find_error_columns(
             "name of a file with a table of errors."
         )
     made = replace(made, columns=found)
-    if made.lopsided and options.error_shape != "box":
+    if made.lopsided and options.error_shape != "box" and options.missing != "model":
         pair = next(own for own in found.values() if len(own) == 2)
         raise UserError(
             f"{quoted(pair[0])} and {quoted(pair[1])} are lower and upper errors, "
@@ -254,20 +263,20 @@ def _magnitudes(table: Table, name: str, lower: bool) -> np.ndarray:
         row = int(bad[0])
         raise UserError(
             f"{table.where(row)}, column {quoted(name)} is {errors[row]:g}; an error "
-            "must not be negative. If it means that there is none, leave the cell "
-            f"empty: {_REMEDY}."
+            "must not be negative. If it means that there is none, give --na this "
+            f"number as the file writes it, and {_REMEDY}."
         )
     return errors
 
 
-def training_sets(
+def training_cells(
     errors: ErrorColumns, table: Table, rows, form: Format
-) -> tuple[ErrorColumns, np.ndarray, ErrorBars, dict]:
-    """Sets of the rows to train on.
+) -> tuple[ErrorColumns, tuple[np.ndarray, ...], dict]:
+    """Lower and upper errors of the rows to train on, those missing by the rule.
 
-    Returns the errors with what they keep of the training rows, X in the middle of the
-    sets, the sets, and facts for the report: half of the errors of each feature are
-    below its `error`, and features without errors are `exact`.
+    Also the errors with what they keep of the training rows, and facts for the report:
+    half of the errors of each feature are below its `error`, and features without
+    errors are `exact`.
     """
     columns = rows.columns
     own = {n: errors.columns[n] for n in columns.numeric if n in errors.columns}
@@ -281,7 +290,8 @@ def training_sets(
         elif errors.missing == "median":
             raise UserError(
                 f"no value in column {quoted(name)} has an error, so there is no "
-                "median of them; choose another --missing-errors."
+                "median of them; choose another --missing-errors, or --drop "
+                f"{listed(own[name])}: its values then count as exact."
             )
     errors = replace(
         errors, medians={name: usual[name] for name in own if name in usual}
@@ -292,19 +302,18 @@ def training_sets(
         row, j = map(int, np.argwhere(absent)[0])
         raise UserError(
             f"{table.where(int(rows.kept[row]))}, column {quoted(columns.features[j])} "
-            f"has a value but no error ({listed(own[columns.features[j]])} is empty); "
-            f"{_REMEDY}."
+            f"has a value ({rows.X[row, j]:g}) but no error "
+            f"({listed(own[columns.features[j]])} is empty); {_REMEDY}."
         )
-    X, bars = errors.sets(cells, rows.X)
-    final = 0.5 * (cells[0] + cells[1])
+    final = np.where(np.isnan(rows.X), np.nan, 0.5 * (cells[0] + cells[1]))
     facts = {
         "errors": dict(
-            zip(columns.features, np.median(final, axis=0).tolist(), strict=True)
+            zip(columns.features, np.nanmedian(final, axis=0).tolist(), strict=True)
         ),
         "exact": [name for name in columns.numeric if name not in own],
         "errors_filled_in": int(absent.sum()),
     }
-    return errors, X, bars, facts
+    return errors, cells, facts
 
 
 def warn_undeclared(options: TrainingOptions, names) -> None:

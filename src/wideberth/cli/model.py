@@ -18,17 +18,23 @@ from wideberth.cli.errors import UserError, require
 from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.prepare import Columns
 from wideberth.data.errors import listed
+from wideberth.estimators import RobustLinearSVC
+from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
-#: one radius, which might be the median of many, 2 keeps where they came from, and 3
-#: where error bars did.
-_FORMAT = 3
+#: one radius, which might be the median of many, 2 keeps where they came from, 3 where
+#: error bars did, and 4 may hold a population of true values.
+_FORMAT = 4
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
     "wideberth.estimators.svc.RobustLinearSVC",
     "wideberth.estimators.pipeline.RobustPipeline",
+    "wideberth.estimators.measured_svc.MeasuredSVC",
+    "wideberth.estimators.denoised.Denoised",
+    "wideberth.measurement.true_features.TrueFeatures",
+    "wideberth.measurement.population.Population",
 )
 #: Where the types of model files of version 0.1 are now.
 _MOVED = {
@@ -41,7 +47,7 @@ _MOVED = {
 class Model:
     """A fitted pipeline, and what it takes to feed it from a table."""
 
-    pipeline: RobustPipeline
+    pipeline: RobustPipeline | MeasuredSVC
     columns: Columns
     target: str
     radius_column: str | None  # that held each row's radius in training
@@ -50,14 +56,32 @@ class Model:
     origin: dict = field(default_factory=dict)  # command, versions, data
 
     @property
+    def gives_verdicts(self) -> bool:
+        """Whether it knows rows by their errors and gaps (`--missing model`)."""
+        return isinstance(self.pipeline, MeasuredSVC)
+
+    @property
+    def fills_gaps(self) -> bool:
+        """Whether rows may lack values."""
+        if isinstance(self.pipeline, MeasuredSVC):
+            return True
+        return "simpleimputer" in self.pipeline.named_steps
+
+    @property
     def radius(self) -> float | None:
         """The one radius trained with; None where rows had their own."""
-        return self.pipeline[-1].radius_
+        return classifier_of(self.pipeline).radius_
 
     @property
     def classes(self) -> np.ndarray:
         """Labels, sorted."""
-        return self.pipeline[-1].classes_
+        return classifier_of(self.pipeline).classes_
+
+
+def classifier_of(pipeline: RobustPipeline | MeasuredSVC) -> RobustLinearSVC:
+    """The step that decides."""
+    whole = pipeline.pipeline_ if isinstance(pipeline, MeasuredSVC) else pipeline
+    return whole[-1]
 
 
 def dump_model(model: Model) -> bytes:
@@ -148,7 +172,7 @@ def _renamed(node: dict) -> dict:
 
 def _read(content: dict) -> Model:
     """The model, once it has answered for two rows as it will have to for all."""
-    pipeline, svc = content["pipeline"], content["pipeline"][-1]
+    pipeline, svc = content["pipeline"], classifier_of(content["pipeline"])
     if content["wideberth model"] == 1:
         # Where rows had radii of their own the parameter was 0, and the file held
         # their median, or 0; so only a number that both agree on is the radius.
@@ -156,6 +180,7 @@ def _read(content: dict) -> Model:
         svc.radius_ = float(svc.radius) if known else None
         content |= {"radius_column": None, "radius_factor": 1.0}
     column, errors = content["radius_column"], content.get("errors")
+    measured = isinstance(pipeline, MeasuredSVC)
     columns = Columns(
         tuple(content["numeric"]),
         {name: tuple(levels) for name, levels in content["categories"].items()},
@@ -166,22 +191,27 @@ def _read(content: dict) -> Model:
         str(content["target"]),
         None if column is None else str(column),
         float(content["radius_factor"]),
-        None if errors is None else ErrorColumns.read(errors, columns),
+        errors if errors is None else ErrorColumns.read(errors, columns, measured),
         dict(content["origin"]),
     )
     rows = np.zeros((2, len(model.columns.features)))
     exact = None if errors is None else np.zeros_like(rows)
     scores = () if len(model.classes) == 2 else (len(model.classes),)
     sound = (
-        isinstance(pipeline, RobustPipeline)
-        and pipeline.linear_map_.shape[1] == rows.shape[1]
-        and (model.radius is None or 0 <= model.radius < np.inf)
+        (model.radius is None or 0 <= model.radius < np.inf)
         and 0 <= model.radius_factor < np.inf
-        and pipeline.predict(rows).shape == (2,)
-        and pipeline.certified_radius(rows, exact).shape == (2,)
-        and pipeline.decision_function(rows).shape == (2, *scores)
         and svc.intercept_.shape == (scores or (1,))
+        and pipeline.decision_function(rows, exact).shape == (2, *scores)
+        and pipeline.predict(rows, exact).shape == (2,)
     )
+    if measured:
+        sound = sound and np.all(pipeline.verdict(rows, exact).chance <= 1)
+    else:
+        sound = sound and (
+            isinstance(pipeline, RobustPipeline)
+            and pipeline.linear_map_.shape[1] == rows.shape[1]
+            and pipeline.certified_radius(rows, exact).shape == (2,)
+        )
     if not sound:
         raise ValueError
     return model

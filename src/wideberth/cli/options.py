@@ -234,6 +234,12 @@ class TableOptions:
         """What is wrong with these options together."""
         yield from ()
 
+    def _given(self, names: Iterable[str]) -> Iterator[str]:
+        """Those of some options that are not as by default, as people write them."""
+        for name in names:
+            if getattr(self, name) != self.__dataclass_fields__[name].default:
+                yield f"--{name.replace('_', '-')}"
+
     def reading(self) -> Format:
         """How the file is to be read."""
         known = (self.format, self.delimiter, self.decimal, self.encoding)
@@ -255,7 +261,7 @@ class TrainingOptions(TableOptions):
     errors: every value by its own error: suffix:_err, prefix:e_ or infix:_err say how
         error columns are named, auto tries the usual ways, and a file holds a table of
         errors with the columns of DATA; a radius then counts standard errors (default:
-        1)
+        1, with --missing model posterior standard deviations)
     error_shape: errors are standard errors, of which few are large at once (ellipsoid,
         the default), or tolerances that all values may reach at once (box)
     missing_errors: values without an error: exact, the median error of the column, or a
@@ -270,8 +276,8 @@ class TrainingOptions(TableOptions):
         the sum of all errors
     radius_units: units of the radius: those of the data (default), or standard
         deviations of each feature
-    confidence: how surely a radius from --noise-scales or --replicates covers the noise
-        (default: 0.95)
+    confidence: how surely a radius from --noise-scales or --replicates covers the
+        noise, or with --missing model a certain verdict holds (default: 0.95)
     covers: what it covers: the change of a row's score (default), or the whole
         displacement of the row, which is far larger
     between: with --replicates: noise from the mean to a further single reading, such as
@@ -286,7 +292,8 @@ class TrainingOptions(TableOptions):
     drop: columns to leave out
     one_hot: columns to turn into one column of 0 and 1 per category, without noise
     missing: rows with missing values: leave them out and say how many (default), fill
-        in the median, or stop
+        in the median, stop, or (model) learn which true values --errors and gaps leave
+        likely, and give every row a verdict
     class_weight: balanced: a rare class counts as much as a common one
     tol: proven relative distance from the optimum, rounding included (default: 0.0001)
     seed: for the folds (default: 0)
@@ -313,7 +320,7 @@ class TrainingOptions(TableOptions):
     standardize: bool = False
     drop: tuple[Column, ...] = ()
     one_hot: tuple[Column, ...] = ()
-    missing: Literal["drop", "median", "error"] = "drop"
+    missing: Literal["drop", "median", "error", "model"] = "drop"
     class_weight: Literal["balanced"] | None = None
     tol: Positive = 1e-4
     seed: Natural = 0

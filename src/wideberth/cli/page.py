@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 
 from wideberth.cli.output import number, percent, small_share, whole
+from wideberth.cli.page_parts import FOLDED, SHOWN, folded, section, table
+from wideberth.cli.page_verdicts import tell_gain, verdict_sections
 from wideberth.report.figures import (
     MARKERS,
     SERIES,
@@ -18,28 +19,19 @@ from wideberth.report.figures import (
     drawing,
     plain_ticks,
 )
-from wideberth.report.html import bar, cell, definitions, document, figure, table
+from wideberth.report.html import definitions, document, figure
 
-#: Number of features that are shown; the others follow folded up.
-_SHOWN = 25
-#: Number of features beyond which the page leaves them out, lest it grow unwieldy.
-_FOLDED = 1000
 _MISSING = {
     "drop": "rows with one are left out",
     "median": "filled in with the median of the column",
     "error": "not allowed",
+    "model": "known as far as the other values of the row tell",
 }
 #: What the models of an evaluation are called.
-_MODELS = {"robust": "this model", "ordinary": "ordinary SVM"}
-#: How values of a column are written, by what they are.
-_WRITTEN: dict[str, Callable[..., str]] = {
-    "text": str,
-    "number": number,
-    "count": whole,
-    "share": percent,
-    "objective": "{:.6g}".format,
-    "gap": small_share,
-    "iterations": str,
+_MODELS = {
+    "robust": "this model",
+    "measured": "this model",
+    "ordinary": "ordinary SVM",
 }
 
 
@@ -51,15 +43,16 @@ def fit_page(result: dict) -> str:
     parts = {
         "title": escape(title),
         "verdict": _verdict(result),
-        "advice": _section("Worth knowing", _advice(result["warnings"])),
+        "advice": section("Worth knowing", _advice(result["warnings"])),
         "asked": _asked(result),
         "data": _data(result),
         "classes": _classes(result["data"]["classes"]),
         "errors": _errors(result),
         "scales": _scales(result),
-        "accuracy": _section("Accuracy", "" if found is None else _accuracy(result)),
-        "choice": _section("The choice of C", _choice(result)),
-        "rule": _rule(result["model"]),
+        "accuracy": section("Accuracy", "" if found is None else _accuracy(result)),
+        "verdicts": verdict_sections(result),
+        "choice": section("The choice of C", _choice(result)),
+        "rule": _rule(result),
         "weights": _weights(result),
         "each": "for every class " if len(problems) > 1 else "",
         "worst": small_share(worst),
@@ -69,41 +62,6 @@ def fit_page(result: dict) -> str:
     }
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     return document(title, Template(template).substitute(parts))
-
-
-def _section(heading: str, inside: str) -> str:
-    """A section that is there only if something is in it."""
-    return f"<section>\n<h2>{heading}</h2>\n{inside}\n</section>\n" if inside else ""
-
-
-# -- cells and tables ------------------------------------------------------------------
-
-
-def _cell(kind: str, value) -> str:
-    """A value of a column; a dict is the mean of shares with their spread."""
-    if kind == "bar":
-        return bar(*value)
-    if kind == "limit":
-        return cell(*value)
-    if isinstance(value, dict):
-        shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
-        return cell(shown, value["mean"])
-    return cell(_WRITTEN[kind](value), value, "text" if kind == "text" else "")
-
-
-def _table(label: str, columns: dict[str, str], lines: Iterable[Sequence]) -> str:
-    """A table whose columns have a heading and a kind of values."""
-    headings = [(name, kind in ("text", "bar")) for name, kind in columns.items()]
-    return table(
-        label, headings, (map(_cell, columns.values(), line) for line in lines)
-    )
-
-
-def _folded(heading: str, count: int, columns: dict, lines: Iterable) -> str:
-    """A table that is folded up, under a heading that says if it lacks features."""
-    heading += f" (the first {_FOLDED} of {count})" if count > _FOLDED else ""
-    inside = _table(heading, columns, lines)
-    return f"<details><summary>{heading}</summary>\n{inside}\n</details>"
 
 
 # -- parts of the page -----------------------------------------------------------------
@@ -117,7 +75,7 @@ def _verdict(result: dict) -> str:
             "cross-validation."
         )
     best = next(iter(found["models"].values()))
-    if result["uncertainty"]["largest"] > 0:
+    if result["uncertainty"]["largest"] > 0 and found["gain"] is None:
         noise = (
             f", and in <strong>{percent(best['certified']['mean'])}</strong> whatever "
             "noise of the size given does to the values"
@@ -125,7 +83,8 @@ def _verdict(result: dict) -> str:
     return (
         "On rows it had not seen, the model was right in "
         f"<strong>{percent(best['accuracy']['mean'])}</strong> of cases{noise}. Always "
-        f"naming the most common class is right in {percent(found['majority'])}."
+        f"naming the most common class is right in {percent(found['majority'])}. "
+        f"{tell_gain(result)}"
     )
 
 
@@ -148,7 +107,8 @@ def _asked(result: dict) -> str:
         low, half, high = (number(noise[k]) for k in ("smallest", "median", "largest"))
         about = f"from {low} to {high}, half of them below {half}"
         pairs.append(("Radii of the rows", about))
-    scaled = "standardised for training" if asked["standardize"] else "as given"
+    scaled = asked["standardize"] or asked["missing"] == "model"
+    scaled = "standardised for training" if scaled else "as given"
     pairs += [
         (
             "C, the price of errors",
@@ -185,7 +145,7 @@ def _classes(counts: dict) -> str:
     total = sum(counts.values())
     columns = {"class": "text", "rows": "count", "share": "share"}
     lines = ((name, n, n / total) for name, n in counts.items())
-    return _table("Rows of each class", columns, lines)
+    return table("Rows of each class", columns, lines)
 
 
 def _scales(result: dict) -> str:
@@ -194,10 +154,10 @@ def _scales(result: dict) -> str:
     columns = {"feature": "text", **dict.fromkeys(kinds, "number")}
     lines = [
         [*one.values(), *([noise[one["name"]]] if noise else [])]
-        for one in features[:_FOLDED]
+        for one in features[:FOLDED]
     ]
     heading = "Scales of the features, in raw units"
-    return _folded(heading, len(features), columns, lines)
+    return folded(heading, len(features), columns, lines)
 
 
 def _errors(result: dict) -> str:
@@ -212,15 +172,16 @@ def _errors(result: dict) -> str:
     columns["error as share of std"] = "share"
     lines = [[name, errors[name], spread[name], shares[name]] for name in order]
     heading = "Errors beside the spread of each feature"
-    parts = [f"<h3>{heading}</h3>", _table(heading, columns, lines[:_SHOWN])]
-    if rest := lines[_SHOWN:_FOLDED]:
-        parts.append(_folded("Errors of the others", len(lines), columns, rest))
+    parts = [f"<h3>{heading}</h3>", table(heading, columns, lines[:SHOWN])]
+    if rest := lines[SHOWN:FOLDED]:
+        parts.append(folded("Errors of the others", len(lines), columns, rest))
     return "\n".join(parts)
 
 
 def _accuracy(result: dict) -> str:
     found, models = result["evaluation"], result["evaluation"]["models"]
-    noisy = result["uncertainty"]["largest"] > 0
+    judged = result["verdicts"] is not None
+    noisy = result["uncertainty"]["largest"] > 0 and not judged
     kinds = ["accuracy", "certified"][: 1 + noisy]
     columns = dict.fromkeys(
         ["as measured", "under the worst noise"][: 1 + noisy], "share"
@@ -241,9 +202,9 @@ def _accuracy(result: dict) -> str:
     classes = next(iter(models.values()))["classes"]
     own = [[label, *map(shares.get, kinds)] for label, shares in classes.items()]
     return (
-        f"<p>{about}</p>\n{_table('Accuracy', {'model': 'text', **columns}, lines)}\n"
-        f"{_noise_curve(result)}\n<h3>{within}</h3>\n"
-        f"{_table(within, {'class': 'text', **columns}, own)}"
+        f"<p>{about}</p>\n{table('Accuracy', {'model': 'text', **columns}, lines)}\n"
+        f"{'' if judged else _noise_curve(result)}\n<h3>{within}</h3>\n"
+        f"{table(within, {'class': 'text', **columns}, own)}"
     )
 
 
@@ -264,15 +225,18 @@ def _choice(result: dict) -> str:
     return f"<p>{about}</p>\n{_choice_curves(choice)}"
 
 
-def _rule(model: dict) -> str:
+def _rule(result: dict) -> str:
+    model, value = result["model"], "value"
+    if result["verdicts"] is not None:
+        value = "true value, as far as errors and the other values let it be known,"
     if len(model["scores_for"]) > 1:
         return (
-            "For each class multiply each value by its weight, and add the products "
+            f"For each class multiply each {value} by its weight, and add the products "
             "and the constant. The highest score wins."
         )
     low, high = map(escape, model["classes"])
     return (
-        "Multiply each value by its weight, add the products and "
+        f"Multiply each {value} by its weight, add the products and "
         f"{number(model['intercepts'][0])}. A positive score means "
         f"<strong>{high}</strong>, any other <strong>{low}</strong>."
     )
@@ -300,13 +264,13 @@ def _weights(result: dict) -> str:
         values = [value for pair in pairs for value in pair]
         return [name, *values, *([(effects[name][0], largest)] if binary else [])]
 
-    parts = [_table("Weights", columns, map(line, order[:_SHOWN]))]
+    parts = [table("Weights", columns, map(line, order[:SHOWN]))]
     if not binary:
         constants = zip(scores, map(number, model["intercepts"]), strict=True)
         parts.append(f"<h3>Constants</h3>\n<dl>{definitions(constants)}</dl>")
-    if rest := order[_SHOWN:_FOLDED]:
+    if rest := order[SHOWN:FOLDED]:
         lines = map(line, rest)
-        parts.append(_folded("The other features", len(order), columns, lines))
+        parts.append(folded("The other features", len(order), columns, lines))
     return "\n".join(parts)
 
 
@@ -322,12 +286,14 @@ def _certificates(problems: list[dict]) -> str:
     }
     keys = ("class", "objective", "relative_gap", "removed", "saturated", "iterations")
     lines = ([*(p[key] for key in keys), _limit(p)] for p in problems)
-    return _table("Certificates", columns, lines)
+    return table("Certificates", columns, lines)
 
 
 def _limit(problem: dict) -> tuple[str, float]:
     factor = problem["critical_factor"] is not None
     bounds = problem["critical_factor" if factor else "critical_radius"]
+    if bounds is None:
+        return "not looked for", math.inf
     if bounds[1] is None:
         return "none", math.inf
     low, high = map(number, bounds)

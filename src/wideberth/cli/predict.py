@@ -10,16 +10,17 @@ import scipy.sparse as sp
 
 from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
-from wideberth.cli.errors import located
+from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import errors_to_apply
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import feature_holes
+from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Request, Table, open_reader, read_table
 from wideberth.problem.error_bars import ErrorBars
 
 
 def run(options: PredictOptions) -> int:
-    """Write the table of predictions."""
+    """Write the table of predictions, and verdicts where the model gives them."""
     output.check_free([options.out], options.force)
     model = load_model(options.model)
     classes = model.classes.tolist()
@@ -28,16 +29,15 @@ def run(options: PredictOptions) -> int:
     if options.scores:
         scored = classes[1:] if len(classes) == 2 else classes
         none = [None] * len(scored)
-        scores = applied.answers(
-            lambda X: model.pipeline.decision_function(X).reshape(X.shape[0], -1)
-        )
-        rows = (none if row is None else row for row in scores)
+        scores = applied.answers(model.pipeline.decision_function)
+        rows = (none if row is None else np.atleast_1d(row).tolist() for row in scores)
         applied.headings += [f"score {label}" for label in scored]
         applied.columns += zip(*rows, strict=True)
     summary = {
         "rows": applied.table.n,
         "predicted": int(applied.usable.sum()),
         "classes": classes,
+        "certain": applied.certain,
     }
     lines = list(zip(*applied.columns, strict=True))
     output.deliver(options, applied.headings, lines, summary)
@@ -54,10 +54,15 @@ class Applied:
     headings: list[str]
     columns: list
     bars: ErrorBars | None = None  # sets of the rows, where those have been read
+    cells: np.ndarray | None = None  # standard errors, for models that give verdicts
+    certain: int | None = None  # rows with such a verdict, of models that give them
 
     def answers(self, method: Callable) -> list:
         """What a method of the model says of every row; None of those not usable."""
-        return self._spread(lambda rows: method(self.X[rows]))
+        if self.cells is None:
+            return self._spread(lambda rows: method(self.X[rows]))
+        cells = self.cells
+        return self._spread(lambda rows: method(self.X[rows], X_err=cells[rows]))
 
     def reach(self, certified_radius: Callable) -> list:
         """How far every row may be off, in units of its own set where it has one."""
@@ -76,6 +81,15 @@ class Applied:
                 found[row] = own
         return found
 
+    def judge(self, model: Model, confidence: float | None) -> None:
+        """Add the verdicts of a model that gives them; empty of rows not usable."""
+        found = model.pipeline.verdict(self.X, X_err=self.cells, confidence=confidence)
+        self.certain = int((found.certain & self.usable).sum())
+        for name, said in verdict_columns(found, model.columns.features).items():
+            told = zip(said, self.usable, strict=True)
+            self.headings.append(name)
+            self.columns.append([own if usable else None for own, usable in told])
+
 
 def apply_model(
     model: Model,
@@ -92,6 +106,12 @@ def apply_model(
     """
     progress.show(f"reading {options.data}")
     source = open_reader(options.data, options.reading())
+    if options.confidence is not None and not model.gives_verdicts:
+        raise UserError(
+            f"--confidence is for verdicts, and {options.model} gives none; train with "
+            "--missing model, or leave it out."
+        )
+    judged = judged or model.gives_verdicts
     errors = errors_to_apply(model.errors, options, source.names, judged)
     aside = [name for name in (options.id, target) if name is not None]
     request = Request(
@@ -104,13 +124,13 @@ def apply_model(
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
     table = read_table(source, request)
-    X, unknown = model.columns.encode(table)
+    X, unknown = model.columns.encode(table, gaps=model.gives_verdicts)
     usable = ~unknown
-    if not any(name == "simpleimputer" for name, _ in model.pipeline.steps):
+    if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
     _tell(~usable & ~unknown, "lack a value", source.name)
-    bars = None
+    bars = standard = None
     if errors is not None:
         with located(options.data):
             cells = errors.cells(table, model.columns, options.reading())
@@ -118,12 +138,19 @@ def apply_model(
         lacking = errors.holes(cells)
         _tell(lacking & usable, "lack an error", source.name)
         usable &= ~lacking
-        X, bars = errors.sets(tuple(map(np.nan_to_num, cells)), X)
+        cells = tuple(map(np.nan_to_num, cells))
+        if model.gives_verdicts:
+            standard = errors.standard(cells)
+        else:
+            X, bars = errors.sets(cells, X)
     _tell(unknown, "are of a category unknown to the model", source.name)
     ids = range(1, table.n + 1) if options.id is None else table.texts[options.id]
     applied = Applied(table, X, usable, [options.id or "row", "prediction"], [ids])
-    applied.bars = bars if judged else None
+    applied.bars, applied.cells = bars if judged else None, standard
     applied.columns.append(applied.answers(model.pipeline.predict))
+    if model.gives_verdicts:
+        with blamed_on_data():
+            applied.judge(model, options.confidence)
     return applied
 
 

@@ -67,18 +67,22 @@ class Columns:
         """Features that are 0 or 1 for a category; they carry no noise."""
         return sum(map(len, self.categories.values()))
 
-    def encode(self, table: Table) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
+    def encode(
+        self, table: Table, gaps: bool = False
+    ) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
         """Features of every row, and which rows have a category unknown to the model.
 
-        A missing category is all zeros.
+        A missing category is all zeros, or missing features where models know `gaps`.
         """
         unknown = np.zeros(table.n, dtype=bool)
         blocks = [table.X]
         for name, levels in self.categories.items():
             at = {level: k for k, level in enumerate(levels)}
             numbers = np.array([at.get(text, -1) for text in table.texts[name]])
-            unknown |= (numbers < 0) & ~_lacking(table, name)
+            lacking = _lacking(table, name)
+            unknown |= (numbers < 0) & ~lacking
             blocks.append((numbers[:, None] == np.arange(len(levels))).astype(float))
+            blocks[-1][lacking & gaps] = np.nan
         if len(blocks) == 1:
             return table.X, unknown
         if sp.issparse(table.X):
@@ -157,7 +161,7 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept = np.flatnonzero(keep)
-    X, _ = columns.encode(table)
+    X, _ = columns.encode(table, gaps=missing == "model")
     filled = sum(int(hole[keep].sum()) for hole in holes.values())
     facts = row_counts(
         table.n,

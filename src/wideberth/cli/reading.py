@@ -13,6 +13,7 @@ from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns, find_error_columns
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
+from wideberth.cli.population import of_population
 from wideberth.cli.prepare import (
     Columns,
     Rows,
@@ -44,15 +45,18 @@ def read_training_data(
     """Read DATA as the options ask: rows to train on, and how far they may be off."""
     progress.show(f"reading {options.data}")
     reader = open_reader(options.data, options.reading())
+    errors: ErrorColumns | None = None
+    beside: tuple = ()
     if options.errors is not None:
         errors, unused = find_error_columns(options, reader.names)
-        table = read_table(reader, _request(options, errors.names, unused))
-        with located(reader.name):
-            rows = training_rows(table, options)
-            return *measured(options, errors, table, rows), reader
-    table = read_table(reader, _request(options))
+        beside = (errors.names, unused)
+    table = read_table(reader, _request(options, *beside))
     with located(reader.name):
         rows = training_rows(table, options)
+        if options.missing == "model":
+            return *of_population(options, errors, table, rows), reader
+        if errors is not None:
+            return *measured(options, errors, table, rows), reader
         find = of_rows if options.replicates is None else averaged
         return *find(options, table, rows), reader
 

@@ -22,18 +22,15 @@ from wideberth.cli.uncertainty import (
     Uncertainty,
 )
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
-from wideberth.estimators.pipeline import (
-    RobustPipeline,
-    carry_noise,
-    linear_map,
-    make_robust_pipeline,
-)
+from wideberth.estimators.affine import linear_map
+from wideberth.estimators.carrying import carry_noise
+from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.problem.error_bars import ErrorBars
 
 #: Number of values of C that --cv chooses from.
 _POINTS = 12
 #: Number of folds that --cv chooses by where --folds asks for none.
-_FOLDS = 5
+FOLDS = 5
 #: Number of radii at which a curve of certified accuracy is drawn.
 _RADII = 61
 
@@ -107,7 +104,7 @@ def _choose(
     bars: ErrorBars | None,
 ) -> dict:
     """C, and a factor on the radii, by cross-validation within these rows."""
-    prepare, folds = preparation(options, X), _fold_count(y, options.folds or _FOLDS)
+    prepare, folds = preparation(options, X), fold_count(y, options.folds or FOLDS)
     if not folds:
         raise UserError("--cv needs at least two rows of every class.")
     search = RobustLinearSVCCV(
@@ -136,7 +133,7 @@ def _choose(
     }
 
 
-def _fold_count(y: np.ndarray, wanted: int) -> int:
+def fold_count(y: np.ndarray, wanted: int) -> int:
     """As many folds as every class has samples for; 0 where it cannot be done."""
     folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
     return folds if folds >= 2 else 0
@@ -181,7 +178,7 @@ def evaluate(
     chooses; noise is that which the model was `trained` for. None where no folds are
     wanted, or some class has too few rows.
     """
-    folds = _fold_count(rows.y, options.folds) if options.folds else 0
+    folds = fold_count(rows.y, options.folds) if options.folds else 0
     if not folds:
         return None
     X, y = rows.X, rows.y
@@ -216,7 +213,15 @@ def evaluate(
             name: _described(*found, fold, radii, trained.radius, y)
             for name, found in scores.items()
         },
+        "gain": None,
+        "verdicts": None,
     }
+
+
+def spread_over_folds(values: np.ndarray) -> dict:
+    """What each fold gives, their mean and standard deviation."""
+    mean, std = float(values.mean()), float(values.std(ddof=1))
+    return {"mean": mean, "std": std, "folds": values.tolist()}
 
 
 def _taken(bars: ErrorBars | None, rows: np.ndarray) -> ErrorBars | None:
@@ -234,15 +239,11 @@ def _described(
             fold, certain(right, certified_radius, radius)
         ) / np.bincount(fold)
 
-    def spread(values: np.ndarray) -> dict:
-        mean, std = float(values.mean()), float(values.std(ddof=1))
-        return {"mean": mean, "std": std, "folds": values.tolist()}
-
     curve = np.array([shares(r) for r in radii])
     sure = certain(right, certified_radius, radius)
     return {
-        "accuracy": spread(shares(0.0)),
-        "certified": spread(shares(radius)),
+        "accuracy": spread_over_folds(shares(0.0)),
+        "certified": spread_over_folds(shares(radius)),
         "curve": {
             "mean": curve.mean(axis=1).tolist(),
             "low": curve.min(axis=1).tolist(),

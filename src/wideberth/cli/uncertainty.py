@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.measured import ErrorColumns, training_sets
+from wideberth.cli.measured import ErrorColumns, training_cells
 from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.data import Format, Request, Table, open_table
@@ -53,6 +53,7 @@ class Uncertainty:
     unit_radius: bool = False  # 1, for radii to be multiples of
     bars: ErrorBars | None = None  # sets that the radii are multiples of
     errors: ErrorColumns | None = None  # where they are from
+    cells: np.ndarray | None = None  # standard errors, where a population is learned
 
     @property
     def per_row(self) -> bool:
@@ -100,9 +101,9 @@ def measured(
     options: TrainingOptions, errors: ErrorColumns, table: Table, rows: Rows
 ) -> tuple[Rows, Uncertainty]:
     """Rows whose values have errors of their own, which radii are multiples of."""
-    errors, X, bars, facts = training_sets(errors, table, rows, options.reading())
+    errors, cells, facts = training_cells(errors, table, rows, options.reading())
     given = in_errors(options, errors, facts)
-    given.bars = bars
+    X, given.bars = errors.sets(cells, rows.X)
     if options.radius_column is not None:
         given.radius = row_radii(table, options.radius_column)[rows.kept]
     return replace(rows, X=X), given

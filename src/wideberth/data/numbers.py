@@ -161,6 +161,11 @@ class Numbers:
                 f"{where}: line {line} holds text ({quoted(cell.text)}) where "
                 "--no-header promises data; leave that option out if these are names."
             )
+        if all(self.troubles[n].row == 1 and n in self.proven for n in columns):
+            raise DataError(
+                f"{where}: line {line} holds text ({quoted(cell.text)}) above the "
+                f"numbers of {listed(columns)}; if these are units, delete that line."
+            )
         several = len(columns) > 1
         them = "them" if several else "it"
         plain = re.compile(r"[\w.-]+")  # what needs no quotes in a shell

@@ -1,0 +1,198 @@
+"""What there is to say about a fit, as plain data: rows, noise, model and training."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.cli.commands import FitOptions
+from wideberth.cli.measured import undeclared
+from wideberth.cli.model import classifier_of
+from wideberth.cli.population import raw_weights
+from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.training import certain
+from wideberth.cli.uncertainty import Uncertainty
+from wideberth.cli.verdicts import doubts
+from wideberth.estimators.measured_svc import MeasuredSVC
+from wideberth.estimators.pipeline import RobustPipeline
+from wideberth.estimators.training_data import InMemory, binary_problems
+from wideberth.problem.endpoints import critical_radius, critical_scale
+
+#: Smallest number of steps of exactly one from row to row that is taken for a counter
+#: of rows; a choice, which only decides whether a warning is given.
+_SEVERAL = 8
+
+
+def describe_rows(
+    options: FitOptions,
+    rows: Rows,
+    trained: Uncertainty,
+    model: RobustPipeline | MeasuredSVC,
+) -> dict:
+    """Data, uncertainty, training and verdicts, from one pass over the rows."""
+    classes: Counter = Counter()
+    right = certified = 0
+    verdicts = None
+    smallest, largest = np.inf, -np.inf
+    seen: tuple = ()
+    pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
+    for X, y, radii, bars in pieces:
+        if isinstance(model, MeasuredSVC):
+            found = model.verdict(X, X_err=trained.cells)
+            verdicts = doubts(found, X, y, rows.kept, rows.columns.features)
+            correct = found.label == y
+            sure = correct & found.certain
+        else:
+            correct = model.predict(X) == y
+            sure = certain(correct, model.certified_radius(X, bars), radii)
+        right += int(correct.sum())
+        certified += int(sure.sum())
+        smallest, largest = min(smallest, np.min(radii)), max(largest, np.max(radii))
+        classes.update(y.tolist())
+        part = (len(y), *moments(X))
+        seen = _together(seen, part) if seen else part
+    n, mean, variance, low, high = seen
+    scales = {"mean": mean, "std": np.sqrt(variance), "min": low, "max": high}
+    svc, limits = classifier_of(model), _noise_limits(model, rows, trained)
+    return {
+        "data": {
+            **rows.facts,
+            "target": options.target,
+            "classes": {str(label): classes[label] for label in sorted(classes)},
+            "row_counters": _row_counters(rows),
+            "undeclared_errors": undeclared(rows.columns.numeric),
+            "features": [
+                {"name": name, **{key: float(of[j]) for key, of in scales.items()}}
+                for j, name in enumerate(rows.columns.features)
+            ],
+        },
+        "uncertainty": {
+            "story": trained.story,
+            "column": options.radius_column,
+            "smallest": float(smallest),
+            "median": trained.median,
+            "largest": float(largest),
+            **_describe_noise(options, trained.noise, rows.columns),
+            "per_row": trained.per_row,
+        },
+        "training": {
+            "problems": [
+                _describe_problem(svc, k, limit) for k, limit in enumerate(limits)
+            ],
+            "support": None if rows.y is None else len(svc.support_),
+            "training_accuracy": right / n,
+            "training_certified": certified / n,
+            "tol": svc.tol,
+        },
+        "verdicts": verdicts,
+    }
+
+
+def _together(one: tuple, other: tuple) -> tuple:
+    """Rows and `moments` of two parts as those of both."""
+    (m, mean, variance, low, high), (n, mean_n, variance_n, low_n, high_n) = one, other
+    shift, share = mean_n - mean, n / (m + n)
+    within = (1 - share) * variance + share * variance_n
+    between = share * (1 - share) * shift**2
+    ends = np.minimum(low, low_n), np.maximum(high, high_n)
+    return m + n, mean + share * shift, within + between, *ends
+
+
+def _row_counters(rows: Rows) -> list[str] | None:
+    """Features that go up by one from row to row of the file."""
+    if rows.kept is None:
+        return None  # only rows side by side would tell
+    steps = np.diff(rows.kept)
+    if sp.issparse(rows.X) or len(steps) < _SEVERAL or not np.all(steps > 0):
+        return []
+    columns = zip(rows.columns.features, rows.X.T, strict=True)
+    return [name for name, x in columns if np.array_equal(np.diff(x), steps)]
+
+
+def _describe_noise(
+    options: FitOptions, noise: str | np.ndarray, columns: Columns
+) -> dict:
+    """The shape of the noise, and what radii count."""
+    scales = {}
+    if not isinstance(noise, str):
+        scales = dict(zip(columns.features, noise.tolist(), strict=True))
+    unit = "in units of the noise"
+    if options.radius_units == "std":
+        unit = "in standard deviations"
+    elif options.noise_scales is None and options.replicates is None:
+        unit = "in the units of the data"
+    return {
+        "shape": noise if isinstance(noise, str) else "scales",
+        "isotropic": options.errors is None
+        and all(scales.get(name, 1) == 1 for name in columns.numeric),
+        "unit": unit,
+        "scales": scales,
+    }
+
+
+def describe_model(model: RobustPipeline | MeasuredSVC, columns: Columns) -> dict:
+    """The decision functions in raw units."""
+    svc = classifier_of(model)
+    if isinstance(model, MeasuredSVC):
+        coef, intercept = raw_weights(model)
+    else:
+        coef = np.asarray(model._robust_model()[1])
+        intercept = model.decision_function(np.zeros((1, coef.shape[1])))[0]
+    classes = [str(label) for label in svc.classes_.tolist()]
+    return {
+        "classes": classes,
+        "scores_for": classes[1:] if len(coef) == 1 else classes,
+        "intercepts": np.atleast_1d(intercept).tolist(),
+        "coefficients": dict(zip(columns.features, coef.T.tolist(), strict=True)),
+        "C": float(svc.C),
+    }
+
+
+def _describe_problem(svc, k: int, limit: dict) -> dict:
+    """Certificate and screening of one binary problem, and its limit of the noise."""
+    found = svc.screening_[k]
+    trace, factor = found["trace"], limit.get("critical_factor")
+    beyond = factor is not None and factor[1] is not None and factor[1] <= 1
+    return {
+        "class": str(svc.classes_[1 if len(svc.screening_) == 1 else k]),
+        "objective": float(svc.objective_[k]),
+        "gap": float(svc.dual_gap_[k]),
+        "relative_gap": float(svc.relative_gap_[k]),
+        "converged": bool(svc.converged_[k]),
+        "iterations": int(svc.n_iter_[k]),
+        "passes": float(trace[-1]["passes"]) if trace else None,
+        "removed": found["removed"],
+        "saturated": found["saturated"],
+        "null": bool(not svc.coef_[k].any() or beyond),
+        "critical_radius": None,
+        "critical_factor": None,
+        **limit,
+    }
+
+
+def _noise_limits(
+    model: RobustPipeline | MeasuredSVC, rows: Rows, uncertainty: Uncertainty
+) -> list[dict]:
+    """For each binary problem bounds on the noise from which on nothing can be learnt.
+
+    A radius, or a factor on the radii. The upper bound is None where there is no such
+    noise, because features without any tell the classes apart. Not looked for in pieces
+    and in posteriors.
+    """
+    svc = classifier_of(model)
+    if rows.y is None or isinstance(model, MeasuredSVC):
+        return [{}] * len(svc.screening_)
+    X, bars = rows.X, uncertainty.bars
+    if len(model.steps) > 1:
+        X = model[:-1].transform(X)
+        bars = None if bars is None else bars.carried(model.linear_map_)
+    some = np.any(np.asarray(uncertainty.radius) > 0)
+    data = InMemory(X, rows.y, radius=uncertainty.radius, bars=bars)
+    limits = []
+    for problem in binary_problems(svc, data):
+        found = critical_scale(problem) if some else critical_radius(problem)
+        bounds = [b if np.isfinite(b) else None for b in (found.lower, found.upper)]
+        limits.append({"critical_factor" if some else "critical_radius": bounds})
+    return limits

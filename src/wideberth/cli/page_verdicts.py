@@ -1,0 +1,127 @@
+"""Parts of the report about verdicts: what errors are worth, doubts, and remedies."""
+
+from __future__ import annotations
+
+from wideberth.cli.output import percent, whole
+from wideberth.cli.page_parts import section, table
+
+
+def verdict_sections(result: dict) -> str:
+    """The sections of a model of `--missing model`; empty of any other."""
+    if result["verdicts"] is None:
+        return ""
+    found = result["evaluation"]
+    return (
+        section("What the errors are worth", _worth(result) if found else "")
+        + section("Certain and doubtful rows", _doubtful(result))
+        + section("What to measure again", _again(result["verdicts"]))
+    )
+
+
+def tell_gain(result: dict) -> str:
+    """Say whether the model of errors and gaps pays; empty where there is none."""
+    gain = result["evaluation"]["gain"]
+    if gain is None:
+        return ""
+    gaps = result["uncertainty"]["errors"] is None
+    what = "A model of the gaps" if gaps else "A model of the errors"
+    change = f"{100 * gain['mean']:+.1f} ± {100 * gain['error']:.1f} percentage points"
+    if gain["low"] > 0:
+        return f"{what} makes predictions more accurate: {change}."
+    if gain["high"] < 0:
+        return f"{what} makes predictions less accurate here: {change}."
+    return (
+        f"{what} does not make predictions more accurate here, as far as the folds can "
+        f"tell: {change}. What it adds is the verdicts."
+    )
+
+
+def _worth(result: dict) -> str:
+    found, gain = result["evaluation"], result["evaluation"]["gain"]
+    low, high = (f"{100 * gain[key]:+.1f}" for key in ("low", "high"))
+    about = (
+        "In every fold the model is compared with an ordinary SVM that ignores the "
+        "errors and fills gaps with the median of the column; both see the same rows. "
+        "± is the standard error of the mean difference; it allows for folds sharing "
+        f"training rows. With {100 * gain['confidence']:g} % confidence the difference "
+        f"is between {low} and {high} percentage points."
+    )
+    columns = {"fold": "count", "this model": "share", "errors ignored": "share"}
+    columns["difference"] = "points"
+    shares = [model["accuracy"]["folds"] for model in found["models"].values()]
+    numbers = range(1, found["folds"] + 1)
+    lines = zip(numbers, *shares, gain["folds"], strict=True)
+    return (
+        f"<p><strong>{tell_gain(result)}</strong></p>\n<p>{about}</p>\n"
+        f"{table('Accuracy in each fold', columns, lines)}"
+    )
+
+
+def _doubtful(result: dict) -> str:
+    said, found = result["verdicts"], result["evaluation"]
+    total = said["certain"] + said["doubtful"]
+    about = (
+        f"{whole(said['certain'])} of {whole(total)} rows are certain: the chance that "
+        "their true features lie on the other side of the boundary, given the errors "
+        f"of the row, is at most {percent(1 - said['confidence'])}. The others are "
+        "doubtful. It is the doubt that measurement leaves; classes may overlap beyond "
+        "it."
+    )
+    if found is not None:
+        about += " " + _tell_right(found["verdicts"])
+    if not said["most_doubtful"]:
+        return f"<p>{about}</p>"
+    columns = {
+        "row": "iterations",
+        "class given": "text",
+        "prediction": "text",
+        "or else": "text",
+        "chance": "share",
+        "margin": "number",
+        "spread": "number",
+        "measure again": "text",
+        "share": "share",
+    }
+    keys = ("row", "class", "prediction", "runner_up", "chance", "margin", "spread")
+    lines = [
+        [*(one[key] for key in keys), one["remeasure"] or "–", one["share"]]
+        for one in said["most_doubtful"]
+    ]
+    heading = "The most doubtful rows"
+    about += (
+        " The table gives the chance of the other side, the margin and its spread, and "
+        "the value to measure again, with its share of the spread’s square."
+    )
+    return f"<p>{about}</p>\n<h3>{heading}</h3>\n{table(heading, columns, lines)}"
+
+
+def _tell_right(verdicts: dict) -> str:
+    """Say how right certain and doubtful verdicts are on rows not seen."""
+    parts = []
+    for kind in ("certain", "doubtful"):
+        if verdicts[kind]["rows"]:
+            share = percent(verdicts[kind]["accuracy"])
+            parts.append(f"{share} of the {whole(verdicts[kind]['rows'])} {kind}")
+    return (
+        f"On rows it had not seen, the model was right in {' and '.join(parts)} ones."
+    )
+
+
+def _again(said: dict) -> str:
+    if not said["remeasure"]:
+        return ""
+    about = (
+        "For every doubtful row this is the value whose error, or whose absence, "
+        "contributes most to the doubt: the first to measure again, more precisely."
+    )
+    columns = {
+        "feature": "text",
+        "doubtful rows": "count",
+        "of them gaps": "count",
+        "mean share of the doubt": "share",
+    }
+    lines = [
+        [one[key] for key in ("feature", "rows", "gaps", "share")]
+        for one in said["remeasure"]
+    ]
+    return f"<p>{about}</p>\n{table('What to measure again', columns, lines)}"

@@ -1,0 +1,202 @@
+"""`--missing model`: from values with errors and gaps to a model, and what it is worth.
+
+A population is learned behind the values, and a classifier on what they probably were
+(`MeasuredSVC`). Knowing the errors is worth the difference in accuracy to an ordinary
+SVM that ignores them, d_k in each of K folds. Folds share training rows, so the squared
+standard error of the mean of d_k is (1/K + 1/(K − 1)) times their variance: the share
+of rows tested to rows trained on is 1/(K − 1) (Nadeau and Bengio 2003, Inference for
+the generalization error).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from scipy import stats
+from sklearn.model_selection import StratifiedKFold
+
+from wideberth.cli.commands import FitOptions
+from wideberth.cli.errors import UserError, blamed_on_data
+from wideberth.cli.measured import ErrorColumns, training_cells
+from wideberth.cli.options import TrainingOptions
+from wideberth.cli.output import Progress
+from wideberth.cli.prepare import Rows
+from wideberth.cli.training import FOLDS, fit_model, fold_count, spread_over_folds
+from wideberth.cli.uncertainty import Uncertainty
+from wideberth.data import Table
+from wideberth.data.errors import listed, quoted
+from wideberth.estimators.measured_svc import MeasuredSVC
+
+
+def of_population(
+    options: TrainingOptions, errors: ErrorColumns | None, table: Table, rows: Rows
+) -> tuple[Rows, Uncertainty]:
+    """Rows whose true values are to be learned, with the standard errors there are."""
+    if not isinstance(rows.X, np.ndarray):
+        raise UserError("sparse data has no gaps; leave out --missing model.")
+    facts: dict = {"errors": None, "exact": [], "errors_filled_in": 0}
+    known, cells = "the values alone, which count as exact", None
+    if errors is not None:
+        errors, both, facts = training_cells(errors, table, rows, options.reading())
+        cells = errors.standard(both)
+        where = errors.file or f"the columns {listed(errors.names, 6)}"
+        known = f"the values and their standard errors, in {where}"
+    story = f"the posterior standard deviation of true values, learned from {known}"
+    if facts["exact"]:
+        story += f"; exact are {listed(facts['exact'])}, which have none"
+    unit = options.radius is None and bool(options.radii)
+    radius = 1.0 if unit else options.radius
+    radius = MeasuredSVC().radius if radius is None else radius
+    story = f"in units of {story}" if unit else f"{radius:g} times {story}"
+    facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
+    given = Uncertainty(radius, "l2", story, facts, unit, errors=errors, cells=cells)
+    return rows, given
+
+
+def fit_measured(
+    options: FitOptions, given: Uncertainty, X, y, cells
+) -> tuple[MeasuredSVC, dict | None, list[str]]:
+    """Fit to values with standard errors, if they have any, and gaps.
+
+    Returns the model, how it was chosen, and what it had to say on the way.
+    """
+    folds = fold_count(y, options.folds or FOLDS)
+    if options.cv and not folds:
+        raise UserError("--cv needs at least two rows of every class.")
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
+    factors = list(options.radii or [1.0])
+    model = MeasuredSVC(
+        C=options.C,
+        radius=given.radius,
+        cv=splitter if options.cv else None,
+        radii=[given.radius * factor for factor in factors],
+        confidence=options.confidence,
+        probability=False,
+        class_weight=options.class_weight,
+        random_state=options.seed,
+    )
+    with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, X_err=cells)
+    notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    if not options.cv:
+        return model, None, notes
+    scores = model.cv_scores_.mean(axis=-1).T
+    choice = {
+        "C": model.C_,
+        "factor": factors[int(np.argmax(np.equal(model.radii, model.radius_)))],
+        "score": float(scores.max()),
+        "Cs": list(model.Cs),
+        "factors": factors,
+        "scores": scores.tolist(),
+        "folds": folds,
+        "unit": "radius" if given.unit_radius else "radius ×",
+    }
+    model.cv = None  # splitters are no part of a model file
+    return model, choice, notes
+
+
+def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercepts of true values, in the units of the data."""
+    parts = model.pipeline_.denoised_
+    coef, intercept = parts.weights
+    origin = parts.before.transform(np.zeros((1, parts.linear.shape[1])))[0]
+    return coef @ parts.linear, intercept + coef @ origin
+
+
+def evaluate_measured(
+    options: FitOptions, rows: Rows, given: Uncertainty, progress: Progress
+) -> dict | None:
+    """Cross-validated accuracy, that of an SVM which ignores errors, and the gain.
+
+    Gaps count as medians there. None where no folds are wanted, or some class has too
+    few rows.
+    """
+    folds = fold_count(rows.y, options.folds) if options.folds else 0
+    if not folds:
+        return None
+    y = rows.y
+    fold, right, certain = _cross_validated(options, rows, given, folds, progress)
+    models = {name: _described(own, fold, y) for name, own in right.items()}
+    own, other = (np.array(models[name]["accuracy"]["folds"]) for name in right)
+    counts = np.unique(y, return_counts=True)[1]
+    return {
+        "folds": folds,
+        "majority": float(counts.max() / counts.sum()),
+        "radii": None,
+        "models": models,
+        "gain": paired_gain(own - other, options.confidence),
+        "verdicts": {
+            "certain": _accuracy_of(right["measured"][certain]),
+            "doubtful": _accuracy_of(right["measured"][~certain]),
+        },
+    }
+
+
+def _cross_validated(
+    options: FitOptions, rows: Rows, given: Uncertainty, folds: int, progress: Progress
+) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
+    """The fold of each row; whether each model is right of it; whether it is certain.
+
+    All by models that have not seen the row.
+    """
+    X, y, cells = rows.X, rows.y, given.cells
+    plain = replace(options, missing="median", standardize=True, radii=())
+    fold, certain = np.zeros(len(y), dtype=int), np.zeros(len(y), dtype=bool)
+    right = {name: np.zeros(len(y), dtype=bool) for name in ("measured", "ordinary")}
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
+    for k, (train, test) in enumerate(splitter.split(X, y)):
+        progress.show(f"cross-validating, {k + 1} of {folds}")
+        empty = np.isnan(X[train]).all(axis=0)
+        if empty.any():
+            name = rows.columns.features[int(empty.argmax())]
+            raise UserError(
+                f"column {quoted(name)} has so few values that a fold of the "
+                f"cross-validation has none; leave it out with --drop {quoted(name)}, "
+                "or do without the folds, --folds 0."
+            )
+        learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
+        model, *_ = fit_measured(options, given, X[train], y[train], learnt)
+        verdict = model.verdict(X[test], X_err=seen)
+        ignored = Uncertainty(0.0, "l2", "")
+        ordinary, *_ = fit_model(plain, ignored, X[train], y[train], 0.0)
+        fold[test], certain[test] = k, verdict.certain
+        right["measured"][test] = verdict.label == y[test]
+        right["ordinary"][test] = ordinary.predict(X[test]) == y[test]
+    return fold, right, certain
+
+
+def _described(right: np.ndarray, fold: np.ndarray, y: np.ndarray) -> dict:
+    """Accuracy over the folds, and within each class; nothing is certified."""
+    return {
+        "accuracy": spread_over_folds(np.bincount(fold, right) / np.bincount(fold)),
+        "certified": None,
+        "curve": None,
+        "classes": {
+            str(label): {"accuracy": float(right[y == label].mean()), "certified": None}
+            for label in np.unique(y).tolist()
+        },
+    }
+
+
+def _accuracy_of(right: np.ndarray) -> dict:
+    """How many rows, and the share of them that is right; None of none."""
+    share = float(right.mean()) if right.size else None
+    return {"rows": len(right), "accuracy": share}
+
+
+def paired_gain(differences: np.ndarray, confidence: float) -> dict:
+    """Mean difference over the folds, its standard error, and an interval for it."""
+    K, mean = len(differences), float(differences.mean())
+    error = float(np.sqrt(differences.var(ddof=1) * (1 / K + 1 / (K - 1))))
+    half = error * float(stats.t.isf((1 - confidence) / 2, K - 1))
+    return {
+        "mean": mean,
+        "error": error,
+        "low": mean - half,
+        "high": mean + half,
+        "confidence": confidence,
+        "folds": differences.tolist(),
+    }

@@ -1,0 +1,301 @@
+"""`--missing model` on the command line: errors and gaps in, verdicts and worth out."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from commands import read_csv
+from wideberth import MeasuredSVC
+from wideberth.cli import main
+from wideberth.cli.model import load_model
+from wideberth.cli.page import fit_page
+from wideberth.cli.population import paired_gain
+
+NAMES = ["stellar mass", "temp", "size"]
+RNG = np.random.default_rng(5)
+N = 120
+KIND = RNG.integers(0, 3, N)
+TRUE = (
+    RNG.normal(size=(N, 1)) + 0.4 * RNG.normal(size=(N, 3)) + np.c_[KIND, -KIND, KIND]
+)
+E = RNG.uniform(0.05, 0.9, TRUE.shape).round(3)
+X = (TRUE + E * RNG.normal(size=TRUE.shape)).round(4)
+X[RNG.random(X.shape) < 0.1] = np.nan
+LABELS = np.array(["dwarf", "giant", "nova"])[KIND]
+TWO = KIND < 2
+
+
+def table(rows=TWO):
+    """Values with their errors, and the class."""
+    frame = pd.DataFrame(X, columns=NAMES)
+    for j, name in enumerate(NAMES):
+        frame[f"{name}_err"] = np.where(np.isnan(X[:, j]), np.nan, E[:, j])
+    return frame.assign(kind=LABELS)[rows]
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, capsys):
+    """Run a command in a folder with data.csv; returns what it printed."""
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("data.csv", index=False)
+
+    def run(command, code=0):
+        assert main(shlex.split(command)) == code
+        return capsys.readouterr()
+
+    return run
+
+
+FIT = "fit data.csv --target kind --missing model --force --out m.skops --json"
+ERRORS = "--errors suffix:_err"
+
+
+def in_python(rows=TWO, **settings):
+    """What the command line should train."""
+    model = MeasuredSVC(probability=False, random_state=0, **settings)
+    return model.fit(X[rows], LABELS[rows], X_err=np.nan_to_num(E[rows]))
+
+
+@pytest.mark.filterwarnings("ignore:giant against the rest")  # it lies in between
+@pytest.mark.parametrize("rows", [TWO, TWO | True], ids=["two classes", "three"])
+def test_one_answer_with_the_library(cli, rows):
+    """Classes, chances and what to measure again are those of `MeasuredSVC.verdict`."""
+    table(rows).to_csv("data.csv", index=False)
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0 --radius 0.2").out)
+    expected = in_python(rows, radius=0.2).verdict(X[rows], np.nan_to_num(E[rows]))
+    found = read_csv(cli("predict m.skops data.csv").out)
+    assert [row["prediction"] for row in found] == expected.label.tolist()
+    assert [row["runner_up"] for row in found] == expected.runner_up.tolist()
+    for name in ("margin", "spread", "chance", "share"):
+        numbers = [float(row[name]) for row in found]
+        np.testing.assert_allclose(numbers, getattr(expected, name), atol=1e-6)
+    certain = [row["verdict"] == "certain" for row in found]
+    assert certain == expected.certain.tolist()
+    again = [NAMES.index(row["remeasure"]) for row in found]
+    assert again == expected.remeasure.tolist()
+    said = result["verdicts"]
+    assert said["certain"] == expected.certain.sum()
+    assert said["certain"] + said["doubtful"] == rows.sum()
+    chances = [one["chance"] for one in said["most_doubtful"]]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] == pytest.approx(expected.chance.max())
+    doubtful = ~expected.certain
+    for one in said["remeasure"]:
+        j = NAMES.index(one["feature"])
+        mine = doubtful & (expected.remeasure == j)
+        assert one["rows"] == mine.sum()
+        assert one["gaps"] == np.isnan(X[rows][mine, j]).sum()
+        assert one["share"] == pytest.approx(expected.share[mine].mean())
+    assert sum(one["rows"] for one in said["remeasure"]) == doubtful.sum()
+
+
+def test_weights_are_those_of_true_values_in_raw_units(cli):
+    """Scores are weights times posterior means, and the constant."""
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0").out)
+    model = in_python()
+    parts = model.pipeline_.denoised_
+    errors = np.nan_to_num(E[TWO])
+    means = parts.before.inverse_transform(parts.means(X[TWO], errors))
+    weights = np.ravel(list(result["model"]["coefficients"].values()))
+    scores = means @ weights + result["model"]["intercepts"][0]
+    np.testing.assert_allclose(
+        scores, model.decision_function(X[TWO], errors), atol=1e-6
+    )
+
+
+def test_worth_and_report(cli):
+    """The gain is over ignoring the errors, fold by fold, and the page tells it."""
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 3 --report r.html").out)
+    found = result["evaluation"]
+    own, plain = (found["models"][n]["accuracy"] for n in ("measured", "ordinary"))
+    differences = np.subtract(own["folds"], plain["folds"])
+    np.testing.assert_allclose(found["gain"]["folds"], differences)
+    verdicts = found["verdicts"]
+    kinds = [verdicts[kind] for kind in ("certain", "doubtful")]
+    assert sum(one["rows"] for one in kinds) == TWO.sum()
+    right = sum(one["rows"] * (one["accuracy"] or 0) for one in kinds)
+    folds = np.array(own["folds"])
+    assert folds.min() <= right / TWO.sum() <= folds.max()
+    page = fit_page(result)
+    for heading in (
+        "Errors beside the spread of each feature",
+        "What the errors are worth",
+        "The most doubtful rows",
+        "What to measure again",
+    ):
+        assert heading in page
+    assert "A model of the errors" in page
+    told = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 2").out
+    assert re.search(r"gain +[+-]0\.\d+ ± 0\.\d+ over ignoring the errors", told)
+    assert re.search(r"verdicts +\d+ certain, \d+ doubtful at 95 % confidence", told)
+
+
+@pytest.mark.parametrize(
+    ("differences", "told"),
+    [
+        ([0.05, 0.06, 0.055], "more accurate: +5.5"),
+        ([-0.05, -0.06, -0.055], "less accurate here: -5.5"),
+        ([0.05, -0.06, 0.0], "does not make predictions more accurate here"),
+        ([0.0, 0.0, 0.0], "does not make predictions more accurate here"),
+    ],
+)
+def test_what_is_said_of_the_gain(cli, differences, told):
+    """Plainly also when it does not help, by the interval of a corrected t test."""
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 3").out)
+    gain = paired_gain(np.array(differences), 0.95)
+    K, variance = 3, np.var(differences, ddof=1)
+    assert gain["mean"] == pytest.approx(np.mean(differences))
+    assert gain["error"] == pytest.approx(np.sqrt(variance * (1 / K + 1 / (K - 1))))
+    assert gain["high"] - gain["low"] == pytest.approx(
+        2 * stats.t.ppf(0.975, K - 1) * gain["error"]
+    )
+    result["evaluation"]["gain"] = gain
+    assert told in fit_page(result)
+
+
+def test_certify_says_how_right_the_certain_are(cli):
+    """Beside the true class; a lower confidence makes more rows certain."""
+    cli(f"{FIT} {ERRORS} --folds 0")
+    summary = json.loads(cli("certify m.skops data.csv --json").out)
+    rows = summary["predictions"]
+    right = np.array([row["correct"] for row in rows])
+    sure = np.array([row["verdict"] == "certain" for row in rows])
+    assert summary["certain"] == sure.sum()
+    assert summary["accuracy"] == pytest.approx(right.mean())
+    assert summary["accuracy_of_certain"] == pytest.approx(right[sure].mean())
+    more = json.loads(cli("certify m.skops data.csv --confidence 0.6 --json").out)
+    assert more["certain"] == sum(row["chance"] <= 0.4 for row in rows)
+    assert more["certain"] > summary["certain"]
+    assert "--confidence" in cli("certify m.skops data.csv --at 1", code=1).err
+    told = cli("certify m.skops data.csv --out c.csv").out
+    assert f"{sure.sum()} of {TWO.sum()} rows are certain" in told
+
+
+def test_new_tables_need_their_own_errors(cli):
+    """In columns, or a file; a value without an error gets no answer."""
+    cli(f"{FIT} {ERRORS} --folds 0")
+    pd.DataFrame(X[TWO], columns=NAMES).to_csv("bare.csv", index=False)
+    assert "stellar mass_err" in cli("predict m.skops bare.csv", code=1).err
+    errors = np.where(np.isnan(X), 7, E)[TWO]
+    pd.DataFrame(errors, columns=NAMES).to_csv("e.csv", index=False)
+    there = cli("predict m.skops data.csv").out
+    assert cli("predict m.skops bare.csv --errors e.csv").out == there
+    frame = table()
+    k = int(np.flatnonzero(frame["temp"].notna())[0])
+    frame.iloc[k, frame.columns.get_loc("temp_err")] = np.nan
+    frame.to_csv("holes.csv", index=False)
+    answer = cli("predict m.skops holes.csv --scores")
+    assert "1 of" in answer.err
+    assert "lack an error" in answer.err
+    rows = read_csv(answer.out)
+    assert [bool(row["verdict"]) for row in rows].count(False) == 1
+    assert not rows[k]["prediction"]
+
+
+def test_gaps_alone_and_lopsided_errors(cli):
+    """Without --errors only gaps are uncertain; two errors count as their mean."""
+    result = json.loads(cli(f"{FIT} --drop {' '.join(map(repr, marked()))}").out)
+    assert result["uncertainty"]["errors"] is None
+    assert "A model of the gaps" in fit_page(result)
+    model = MeasuredSVC(probability=False, random_state=0).fit(X[TWO], LABELS[TWO])
+    found = read_csv(cli("predict m.skops data.csv").out)
+    np.testing.assert_allclose(
+        [float(row["chance"]) for row in found], model.verdict(X[TWO]).chance, atol=1e-6
+    )
+    frame = table().drop(columns=marked())
+    for j, name in enumerate(NAMES):
+        frame[f"{name}_lo"] = -0.5 * E[TWO, j]
+        frame[f"{name}_hi"] = 1.5 * E[TWO, j]
+    frame.to_csv("data.csv", index=False)
+    cli(f"{FIT} --errors suffix:_lo,_hi --folds 0")
+    found = read_csv(cli("predict m.skops data.csv").out)
+    expected = in_python().verdict(X[TWO], np.nan_to_num(E[TWO])).chance
+    np.testing.assert_allclose(
+        [float(row["chance"]) for row in found], expected, atol=1e-6
+    )
+
+
+def marked():
+    """The error columns."""
+    return [f"{name}_err" for name in NAMES]
+
+
+def test_choice_of_c_and_radius(cli):
+    """`--cv` chooses C, and the radius among those given."""
+    result = json.loads(cli(f"{FIT} {ERRORS} --cv --radii 0 1 --folds 2").out)
+    choice = result["choice"]
+    scores = np.array(choice["scores"])
+    assert scores.shape == (2, len(choice["Cs"]))
+    assert choice["factor"] in (0, 1)
+    assert choice["score"] == scores.max()
+    chosen = scores[choice["factors"].index(choice["factor"])]
+    assert chosen[choice["Cs"].index(choice["C"])] == scores.max()
+    assert load_model("m.skops").radius == choice["factor"]
+    assert "chosen from 0, 1" in result["uncertainty"]["story"]
+    assert "Accuracy over C" in fit_page(result)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("fit data.csv --target kind --missing model --memory 1GB", "--memory"),
+        ("fit data.csv --target kind --missing model --noise linf", "--noise"),
+        ("fit data.csv --target kind --missing model --tol 0.1", "--tol"),
+        (
+            f"fit data.csv --target kind --missing model {ERRORS} --error-shape box",
+            "--error-shape",
+        ),
+        ("path data.csv --target kind --missing model", "for fit"),
+    ],
+)
+def test_what_is_refused(cli, command, told, capsys):
+    """In one sentence, before anything is read."""
+    with pytest.raises(SystemExit, match="2"):
+        main(shlex.split(command))
+    assert told in capsys.readouterr().err
+
+
+def test_other_models_give_no_verdicts(cli):
+    """They say so where a confidence is asked for; sparse data has no gaps."""
+    cli(f"fit data.csv --target kind {ERRORS} --folds 0 --out o.skops")
+    told = cli("predict o.skops data.csv --confidence 0.9", code=1).err
+    assert "--missing model" in told
+    with open("s.libsvm", "w") as file:
+        file.write("1 1:2 2:1\n2 1:1\n" * 9)
+    assert "sparse" in cli("fit s.libsvm --missing model", code=1).err
+
+
+def test_missing_categories_are_gaps_and_rare_values_are_named(cli):
+    """No category is not the category none; a fold must hold some value of all."""
+    site = np.where(np.arange(TWO.sum()) % 3, "north", "south")
+    table().assign(site=site).to_csv("data.csv", index=False)
+    cli(f"{FIT} {ERRORS} --one-hot site --folds 0")
+    site[7] = ""
+    table().assign(site=site).to_csv("new.csv", index=False)
+    there, gone = (
+        read_csv(cli(f"predict m.skops {file}").out)[7]
+        for file in ("data.csv", "new.csv")
+    )
+    change = abs(float(there["margin"]) - float(gone["margin"]))
+    assert change < 3 * float(gone["spread"])
+    assert float(gone["spread"]) >= float(there["spread"])
+    few = np.where(np.arange(TWO.sum()) == 3, 1.5, np.nan)
+    table().assign(few=few).to_csv("data.csv", index=False)
+    told = cli(f"{FIT} {ERRORS} --folds 2", code=1).err
+    assert "column 'few' has so few values" in told
+    assert "--folds 0" in told
+
+
+def test_a_feature_without_errors_that_leads_is_remarked_upon(cli):
+    """Training prefers what it is told to trust."""
+    rng = np.random.default_rng(0)
+    frame = table().assign(age=KIND[TWO] + 0.3 * rng.normal(size=TWO.sum()))
+    frame.to_csv("data.csv", index=False)
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0").out)
+    texts = {one["code"]: one["text"] for one in result["warnings"]}
+    assert "leans most on 'age'" in texts["leans-on-exact"]
