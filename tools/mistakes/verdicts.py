@@ -58,13 +58,6 @@ MUTANTS = [
         _CHANCE,
     ),
     Mutant(
-        "certificate: gaps may move",
-        _PARTS,
-        "ratio(1.0, np.where(np.isnan(Z), 0.0, spread))",
-        "ratio(1.0, spread)",
-        _RADIUS,
-    ),
-    Mutant(
         "certificate: posterior covariance as the set",
         _PARTS,
         "        roots = found.covariance * inverse[:, None, :]\n",
