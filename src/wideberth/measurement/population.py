@@ -36,6 +36,17 @@ class Measurements:
         covariances = self.covariances[rows] if correlated else self.covariances
         return Measurements(self.values[rows], self.variances[rows], covariances)
 
+    @staticmethod
+    def joined(parts: Sequence[Measurements]) -> Measurements:
+        """All rows of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        return Measurements(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.variances for part in parts]),
+            np.concatenate([part.covariances for part in parts]),
+        )
+
     def blocks(self, rows: int) -> Iterator[Measurements]:
         """Parts of at most so many rows."""
         for start in range(0, len(self), rows):
@@ -61,6 +72,10 @@ class Population:
     def log_likelihood(self, part: Measurements) -> float:
         """Sum of the log densities of all rows."""
         return sums_of(self, part).likelihood
+
+    def component(self, k: int) -> Population:
+        """One of the Gaussians, by itself."""
+        return Population(np.ones(1), self.means[k, None], self.covariances[k, None])
 
     @staticmethod
     def union(parts: Sequence[Population], shares) -> Population:
@@ -112,6 +127,16 @@ class Sums:
             self.counts + other.counts,
             self.slopes + other.slopes,
             self.bends + other.bends,
+        )
+
+    @staticmethod
+    def side_by_side(parts: Sequence[Sums]) -> Sums:
+        """Of Gaussians that have rows of their own."""
+        return Sums(
+            sum(part.likelihood for part in parts),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.slopes for part in parts]),
+            np.concatenate([part.bends for part in parts]),
         )
 
 
