@@ -20,10 +20,12 @@ __version__ = "0.2.0.dev0"
 
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {
+    "MeasuredSVC": "wideberth.estimators",
     "RobustLinearSVC": "wideberth.estimators",
     "RobustLinearSVCCV": "wideberth.estimators",
     "RobustPipeline": "wideberth.estimators",
     "TrueFeatures": "wideberth.measurement",
+    "Verdict": "wideberth.estimators",
     "carry_noise": "wideberth.estimators",
     "error_columns": "wideberth.measurement",
     "errors_from_imputations": "wideberth.measurement",
@@ -31,6 +33,7 @@ _LATER = {
     "errors_from_quantities": "wideberth.measurement",
     "errors_from_replicates": "wideberth.measurement",
     "make_robust_pipeline": "wideberth.estimators",
+    "measured_scorer": "wideberth.estimators",
     "open_data": "wideberth.data",
     "radius_from_imputations": "wideberth.measurement",
     "radius_from_replicates": "wideberth.measurement",
@@ -40,6 +43,7 @@ _LATER = {
 
 __all__ = [
     "Correlated",
+    "MeasuredSVC",
     "NullModelWarning",
     "Partition",
     "Path",
@@ -49,6 +53,7 @@ __all__ = [
     "RobustPipeline",
     "Solution",
     "TrueFeatures",
+    "Verdict",
     "__version__",
     "carry_noise",
     "critical_radius",
@@ -59,6 +64,7 @@ __all__ = [
     "errors_from_replicates",
     "fill_errors",
     "make_robust_pipeline",
+    "measured_scorer",
     "open_data",
     "path",
     "radius_from_imputations",

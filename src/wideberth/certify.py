@@ -57,7 +57,7 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     Infinite where no move of this noise shape can change it; 0 on a tie that a move can
     break. For correlated noise it is rounded down by what a covariance leaves open.
     """
-    values, coef = _every_class(values, coef)
+    values, coef = every_class(values, coef)
     winner = values.argmax(axis=1)
     lead = np.take_along_axis(values, winner[:, None], 1) - values
     support = _supports(coef, noise, winner)
@@ -68,7 +68,7 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
 
 def robust_correct(values, labels, coef, radius, noise="l2") -> np.ndarray:
     """Whether every move within radius_i leaves sample i predicted as labels_i."""
-    values, coef = _every_class(values, coef)
+    values, coef = every_class(values, coef)
     return wins(_robust_lead(values, labels, coef, radius, noise), labels)
 
 
@@ -85,7 +85,7 @@ def box_lead(low, high, labels, coef, intercept) -> np.ndarray:
     From the ends as they are: a box may be so lopsided that its middle, give or take
     half its width, no longer tells both.
     """
-    shifts, coef = _every_class(intercept, coef)
+    shifts, coef = every_class(intercept, coef)
     lead = np.full((len(low), len(coef)), np.inf)
     for p in np.unique(labels).tolist():
         rows = np.flatnonzero(labels == p)
@@ -98,9 +98,8 @@ def box_lead(low, high, labels, coef, intercept) -> np.ndarray:
 
 def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
     """The move δ_i ∈ radius_i·U that favours some wrong class most, shape (n, d)."""
-    values, coef = _every_class(values, coef)
-    labels = np.asarray(labels)
-    rival = _robust_lead(values, labels, coef, radius, noise).argmin(axis=1)
+    labels, rival = np.asarray(labels), rivals(values, labels, coef, radius, noise)
+    values, coef = every_class(values, coef)
     radii = check_per_sample(radius, len(labels), "radius")
     moves = np.empty((len(labels), coef.shape[1]))
     for label, other in np.unique(np.column_stack([labels, rival]), axis=0):
@@ -108,6 +107,12 @@ def worst_case(values, labels, coef, radius, noise="l2") -> np.ndarray:
         unit = _worst_moves(noise, rows, coef[other] - coef[label])
         moves[rows] = radii[rows, None] * unit
     return moves
+
+
+def rivals(values, labels, coef, radius, noise="l2") -> np.ndarray:
+    """The class that moves within radius_i favour most against labels_i."""
+    values, coef = every_class(values, coef)
+    return _robust_lead(values, labels, coef, radius, noise).argmin(axis=1)
 
 
 def _worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -121,7 +126,7 @@ def _worst_moves(noise, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
     return own.gradients(w, own.supports(w))
 
 
-def _every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
+def every_class(values, coef) -> tuple[np.ndarray, np.ndarray]:
     """Scores and weights of all classes; one vector stands for −w/2 and w/2."""
     values, coef = np.asarray(values), np.asarray(coef, dtype=np.float64)
     if len(coef) > 1:

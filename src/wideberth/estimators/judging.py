@@ -29,8 +29,18 @@ def judge(classifier, values, coef, bars, off=None) -> Judged | JudgedImages:
     return Judged(values, classifier, coef, noise, off)
 
 
+class _AsTrained:
+    """Radii of samples, in the units of training."""
+
+    classifier: Any
+
+    def radii(self, y, radius, X_err):
+        """How far samples with these labels may be off; by default as in training."""
+        return self.classifier._radii(y, radius, X_err)
+
+
 @dataclass(frozen=True)
-class Judged:
+class Judged(_AsTrained):
     """Samples with noise that the model sees as it is."""
 
     values: np.ndarray  # decision values
@@ -54,7 +64,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class JudgedImages:
+class JudgedImages(_AsTrained):
     """Samples with boxes of raw data behind steps that bend."""
 
     classifier: Any

@@ -76,7 +76,7 @@ class CertifiedMixin:
         judged = self._judge(X, X_err)
         classifier, n = judged.classifier, _num_samples(X)
         labels = class_numbers(y, classifier.classes_, n)
-        radii = classifier._radii(y, radius, X_err)
+        radii = judged.radii(y, radius, X_err)
         right = judged.correct(np.maximum(labels, 0), radii)
         weights = None
         if sample_weight is not None:
@@ -115,7 +115,7 @@ class CertifiedMixin:
                 f"y holds the label {unknown!s}, unknown to this model; its classes "
                 f"are {classifier.classes_.tolist()}."
             )
-        return judged.worst_case(labels, classifier._radii(y, radius, X_err))
+        return judged.worst_case(labels, judged.radii(y, radius, X_err))
 
     def _judge(self, X, X_err=None) -> Judged | JudgedImages:
         """Samples as a model sees them, in the middle of their sets."""

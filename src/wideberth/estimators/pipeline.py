@@ -28,18 +28,23 @@ With correlated noise it need not: there, missing cells are refused.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
 from wideberth.estimators.affine import linear_map, steps_of
+from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.images import Course
 from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
+from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.error_bars import Covariances, ErrorBars
 from wideberth.problem.feature_names import feature_names
@@ -106,6 +111,12 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     factor on them. Intervals that lead where a step is not defined are refused in
     training; `certified_radius` ends there, and to `robust_score` they are not right.
 
+    With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
+    units become posteriors of the true features, and the classifier is trained on
+    their means with their covariances as sets; its radius counts posterior standard
+    deviations. Give `X_err` at prediction as well. `verdict` says how certain each
+    class is; certificates speak of moves of the measurement within its own errors.
+
     Parameters are those of `sklearn.pipeline.Pipeline`.
 
     Attributes
@@ -118,11 +129,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     noise_ : str, array, Noise or None
         The noise shape trained against, in raw units and in the order of the features;
         None where `X_err` gave every sample its own.
+    denoised_ : object or None
+        The fitted parts before and behind a `TrueFeatures`, where that is a step.
     """
 
     steps: list[tuple[str, Any]]
     linear_map_: Any
     step_maps_: Any
+    denoised_: Any
 
     def fit(self, X, y=None, **params):
         """Fit the steps in turn, the classifier against noise in raw units.
@@ -152,6 +166,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "carries. Use sklearn.pipeline.Pipeline for other estimators."
             )
 
+        place = place_of_features(steps)
+        if place is not None:
+            return self._fit_denoised(place, X, y, params)
         raw_noise = align_noise(classifier.noise, feature_names(X))
         names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
         errors = [params[name] for name in names if params[name] is not None]
@@ -175,23 +192,47 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 return bars.carried(course.linear)
             return course.images(X, bars)
 
-        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
-        classifier._carried_noise = carried_noise
-        classifier._carried_errors = carried_errors
-        try:
+        with self._or_as_before():
+            classifier._carried_noise = carried_noise
+            classifier._carried_errors = carried_errors
             super().fit(X, y, **params)
-        except BaseException:
-            # As before: never one step of this fit beside another of the last.
-            self.steps = steps
-            for step, state in before:
-                step.__dict__ = state
-            raise
         del classifier._carried_noise, classifier._carried_errors
         bent = courses[0].bent is not None
         self.linear_map_ = None if bent else courses[0].linear
         self.step_maps_ = courses[0].maps if bent else None
         self.noise_ = None if errors else raw_noise
+        self.denoised_ = None
         return self
+
+    def _fit_denoised(self, k: int, X, y, params: dict):
+        """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
+        names = {"X_err"} | {f"{self.steps[j][0]}__X_err" for j in (k, -1)}
+        errors = [params[name] for name in names & params.keys()]
+        X_err = next((given for given in errors if given is not None), None)
+        if X_err is not None:
+            refuse_errors_elsewhere(X_err, X)
+        others = {name: value for name, value in params.items() if name not in names}
+        _check_asked_for(self, others)
+        with self._or_as_before():
+            found = Denoised.fit(self, k, X, y, X_err, others)
+        ahead, behind = found.steps
+        self.steps = [*ahead, self.steps[k], *behind]
+        self.linear_map_ = self.step_maps_ = self.noise_ = None
+        self.denoised_ = found
+        return self
+
+    @contextmanager
+    def _or_as_before(self):
+        """Never leave one step of this fit beside another of the last."""
+        steps = self.steps
+        before = [(s, vars(s).copy()) for _, s in steps if hasattr(s, "__dict__")]
+        try:
+            yield
+        except BaseException:
+            self.steps = steps
+            for step, state in before:
+                step.__dict__ = state
+            raise
 
     def _steps_ahead(self) -> list:
         return list(steps_of(self[:-1])) if len(self.steps) > 1 else []
@@ -211,7 +252,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        return super().decision_function(self._moved(X, X_err), **params)
+        decides, rows = self._asked(X, X_err)
+        return Pipeline.decision_function(decides, rows, **params)
 
     def predict(self, X, X_err=None, **params):
         """Return the label with the highest score for each sample.
@@ -225,7 +267,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         array of shape (n_samples,)
         """
-        return super().predict(self._moved(X, X_err), **params)
+        decides, rows = self._asked(X, X_err)
+        return Pipeline.predict(decides, rows, **params)
 
     def score(self, X, y=None, sample_weight=None, X_err=None, **params):
         """Return the accuracy on samples with labels.
@@ -241,14 +284,51 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         float
         """
-        return super().score(self._moved(X, X_err), y, sample_weight, **params)
+        decides, rows = self._asked(X, X_err)
+        return Pipeline.score(decides, rows, y, sample_weight, **params)
 
-    def _moved(self, X, X_err):
-        """X in the middle of the sets that X_err gives."""
-        if X_err is None:
-            return X
-        refuse_errors_elsewhere(X_err, X)
-        return _measured(X, X_err, self[-1]._error_shape)[0]
+    def verdict(self, X, X_err=None, confidence=0.95) -> Verdict:
+        """Return class and doubt of each object, where `TrueFeatures` is a step.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Measurements, NaN where there is none.
+        X_err : error bars of these objects, in the units of X, optional
+        confidence : float, default=0.95
+            Least chance of the class at which it counts as certain.
+
+        Returns
+        -------
+        Verdict
+        """
+        check_is_fitted(self[-1], "coef_")
+        if self._denoised is None:
+            raise ValueError(
+                "A verdict needs TrueFeatures before the classifier, which says what "
+                "the true features of an object may be: make_robust_pipeline("
+                "StandardScaler(), TrueFeatures(), RobustLinearSVC()), or MeasuredSVC."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        return verdict(self._denoised, X, X_err, confidence, names)
+
+    @property
+    def _denoised(self) -> Denoised | None:
+        return getattr(self, "denoised_", None)  # absent in old files
+
+    def _asked(self, X, X_err) -> tuple:
+        """The pipeline that decides, and the rows that it decides on.
+
+        Behind `TrueFeatures` those are posterior means, and elsewhere X in the middle
+        of the sets that X_err gives.
+        """
+        if X_err is not None:
+            refuse_errors_elsewhere(X_err, X)
+        if self._denoised is not None:
+            return self._denoised.behind, self._denoised.means(X, X_err)
+        if X_err is not None:
+            X = _measured(X, X_err, self[-1]._error_shape)[0]
+        return self, X
 
     @classmethod
     def around(cls, classifier) -> RobustPipeline:
@@ -270,6 +350,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     def _judge(self, X, X_err=None):
         check_is_fitted(self[-1], "coef_")
+        if self._denoised is not None:
+            return self._denoised.judge(X, X_err)
         if self.linear_map_ is not None:
             judged: Any = super()._judge(X, X_err)
             _check_missing(X, judged.noise)
@@ -292,6 +374,20 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "model[-1]."
             )
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
+
+
+def _check_asked_for(pipeline: Pipeline, params: dict) -> None:
+    """Refuse metadata that no step asks for, as scikit-learn does."""
+    if get_config()["enable_metadata_routing"]:
+        process_routing(pipeline, "fit", **params)
+        return
+    names = {name for name, _ in pipeline.steps}
+    unknown = [key for key in params if key.partition("__")[0] not in names]
+    if unknown:
+        raise ValueError(
+            f"fit got {unknown}, which name no step; give them as step__argument, "
+            f"with one of the steps {sorted(names)}."
+        )
 
 
 def carry_noise(noise, transformer, X):

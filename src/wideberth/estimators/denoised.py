@@ -1,0 +1,306 @@
+"""Robust pipelines that hold `TrueFeatures`: errors and gaps, posteriors, a classifier.
+
+Steps before `TrueFeatures` are affine, x' = Ax + c, and carry errors: variances e²
+become A∘A e² where A keeps features apart, and AEAᵀ otherwise. Gaps stay gaps. What is
+behind it is a robust pipeline of its own, trained on posterior means x̂_i with their
+covariances V_i as sets: a radius counts posterior standard deviations.
+
+With one Gaussian x̂ is affine in the measurement, x̂ = μ + K(x − μ), and KE = V in the
+cells that are there (docs/theory/population.md). A move δ of the measurement changes
+⟨w,x̂⟩ by ⟨Kᵀw,δ⟩, over the ellipsoid of its own errors by at most
+
+    κ(w) = √(Σ_j e_j² (Kᵀw)_j²) = √(Σ_j (Vw)_j² / e_j²) ,   attained at δ = Vw / κ ,
+
+so certificates of the measurement are those of sets {Fq : ‖q‖ ≤ 1}, F = V diag(1/e).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+
+from wideberth import certify
+from wideberth.estimators.affine import linear_map
+from wideberth.estimators.judging import Judged
+from wideberth.estimators.monotone import bends
+from wideberth.estimators.one_vs_rest import radii_of
+from wideberth.measurement.gaussians import BLOCK
+from wideberth.measurement.population import Posterior
+from wideberth.measurement.true_features import TrueFeatures
+from wideberth.problem.arrays import host
+from wideberth.problem.error_bars import Covariances, keeps_apart
+from wideberth.problem.error_bars.sums import ratio
+from wideberth.problem.feature_names import feature_names
+from wideberth.problem.read_errors import read_variances
+from wideberth.problem.validation import float_array, radius_or_default
+
+
+def place_of_features(steps) -> int | None:
+    """Where `TrueFeatures` stands among the steps; None where it does not."""
+    places = [k for k, (_, s) in enumerate(steps) if isinstance(s, TrueFeatures)]
+    if len(places) > 1:
+        raise ValueError(
+            f"TrueFeatures stands at the places {places} of this pipeline; what it "
+            "makes has no errors left for a second one. Keep one of them."
+        )
+    return places[0] if places else None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Decision values of n objects, one Gaussian of their posterior after the other.
+
+    shares (n, K); values and spreads (K, n, m), for m binary problems.
+    """
+
+    shares: np.ndarray
+    values: np.ndarray
+    spreads: np.ndarray
+
+    @staticmethod
+    def joined(parts: list[Scores]) -> Scores:
+        """Those of several groups of objects, one after the other.
+
+        Populations may differ in their number of Gaussians: shares of others are 0.
+        """
+        most = max(part.shares.shape[1] for part in parts)
+        parts = [part._padded(most) for part in parts]
+        return Scores(
+            np.concatenate([part.shares for part in parts]),
+            np.concatenate([part.values for part in parts], axis=1),
+            np.concatenate([part.spreads for part in parts], axis=1),
+        )
+
+    def _padded(self, K: int) -> Scores:
+        more = K - self.shares.shape[1]
+        behind = ((0, more), (0, 0), (0, 0))
+        return Scores(
+            np.pad(self.shares, ((0, 0), (0, more))),
+            np.pad(self.values, behind),
+            np.pad(self.spreads, behind),
+        )
+
+    def take(self, problem: int) -> Scores:
+        """Those of one binary problem, without the last axis."""
+        return Scores(
+            self.shares, self.values[..., problem], self.spreads[..., problem]
+        )
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """A fitted pipeline in its parts: before `TrueFeatures`, itself, and behind it."""
+
+    before: Any  # pipeline of affine steps, or None
+    linear: sp.csr_array  # A of those
+    features: TrueFeatures
+    behind: Any  # RobustPipeline, on posterior means
+
+    @classmethod
+    def fit(cls, pipeline, k: int, X, y, X_err, params: dict) -> Denoised:
+        """Fit the steps of a `RobustPipeline` in turn; k is that of `TrueFeatures`."""
+        steps = pipeline.steps
+        _check(steps, k)
+        options = {"memory": pipeline.memory, "verbose": pipeline.verbose}
+        before = Pipeline(steps[:k], **options) if k else None
+        behind = type(pipeline)(steps[k + 1 :], **options)
+        Z = X
+        if before is not None:
+            Z = before.fit_transform(X, y, **_consumed(before, params))
+        linear = linear_map(before, X)
+        errors = carried_errors(X, X_err, Z, linear)
+        features = steps[k][1].fit(Z, y, X_err=errors)
+        front = cls(before, linear, features, None)
+        return front.trained(behind, X, y, X_err, _consumed(behind, params))
+
+    def trained(self, behind, X, y, X_err, params: dict) -> Denoised:
+        """The same with a `RobustPipeline` behind it that is fitted here."""
+        found = self.posterior(X, X_err)
+        routed = get_config()["enable_metadata_routing"]
+        name = "X_err" if routed else f"{behind.steps[-1][0]}__X_err"
+        behind.fit(found.mean, y, **params | {name: found.covariance})
+        return replace(self, behind=behind)
+
+    @property
+    def steps(self) -> list:
+        """All fitted steps but `TrueFeatures`, in two lists."""
+        return [[] if self.before is None else self.before.steps, self.behind.steps]
+
+    @property
+    def classifier(self):
+        """The last step."""
+        return self.behind[-1]
+
+    @property
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights and intercepts in units of the posterior means."""
+        coef = host(self.classifier.coef_) @ self.behind.linear_map_
+        zero = np.zeros((1, coef.shape[1]))
+        return coef, np.ravel(self.behind.decision_function(zero))
+
+    @property
+    def columns(self) -> np.ndarray | None:
+        """The raw feature in each cell of the posterior; None where it has several."""
+        apart = (self.linear.astype(bool).sum(axis=1) == 1).all()
+        return self.linear.indices if apart else None
+
+    def means(self, X, X_err) -> np.ndarray:
+        """Posterior means, which the rest of the pipeline sees."""
+        return np.asarray(self.features.transform(*self._read(X, X_err)))
+
+    def posteriors(self, X, X_err):
+        """Posteriors of blocks of rows, one after the other."""
+        Z, errors = self._read(X, X_err)
+        Z = float_array(Z, "X")
+        for start in range(0, len(Z), BLOCK):
+            rows = slice(start, start + BLOCK)
+            part = errors[rows] if np.ndim(errors) else errors
+            yield self._posterior(Z[rows], part)
+
+    def posterior(self, X, X_err) -> Posterior:
+        """Posteriors of all rows."""
+        Z, errors = self._read(X, X_err)
+        return self.features.posterior(Z, errors)
+
+    def scores(self, X, X_err) -> Scores:
+        """Decision values, and how far the objects' own errors spread them."""
+        coef, intercept = self.weights
+        parts = [
+            Scores(
+                found.responsibilities,
+                found.means @ coef.T + intercept,
+                np.sqrt(np.einsum("knde,md,me->knm", found.covariances, coef, coef)),
+            )
+            for found in self.posteriors(X, X_err)
+        ]
+        return Scores.joined(parts)
+
+    def judge(self, X, X_err) -> JudgedMeans:
+        """Objects whose measurements may move within their own errors."""
+        if self.features.n_components_ > 1:
+            raise ValueError(
+                f"The population has {self.features.n_components_} Gaussians, and the "
+                "posterior mean bends with the measurement, so that no exact radius "
+                "is known. Use TrueFeatures(n_components=1), or ask for verdict(X, "
+                "X_err), which holds for any number of them."
+            )
+        Z, errors = self._read(X, X_err)
+        if np.ndim(errors) == 3:
+            raise ValueError(
+                "X_err holds covariances, or a step before TrueFeatures mixes "
+                "features; certificates behind it are for one standard error per cell "
+                "and steps that keep features apart, such as scalers."
+            )
+        Z = float_array(Z, "X")
+        found = self._posterior(Z, errors)
+        spread = np.broadcast_to(0.0 if errors is None else errors, Z.shape)
+        inverse = ratio(1.0, np.where(np.isnan(Z), 0.0, spread))
+        roots = found.covariance * inverse[:, None, :]
+        bars = Covariances(roots @ roots.transpose(0, 2, 1), roots)
+        raw = _variances(X, X_err)[0]
+        values = host(self.behind.decision_function(found.mean))
+        back = (raw, inverse, self.linear)
+        return JudgedMeans(values, self.classifier, self.weights[0], bars, None, back)
+
+    def _posterior(self, Z, errors) -> Posterior:
+        return self.features.posterior(_with_names(self.features, Z), errors)
+
+    def _read(self, X, X_err) -> tuple:
+        """X and its errors, as `TrueFeatures` takes them."""
+        Z = X if self.before is None else self.before.transform(X)
+        return Z, carried_errors(X, X_err, Z, self.linear)
+
+
+@dataclass(frozen=True)
+class JudgedMeans(Judged):
+    """Objects with sets of posterior means that moves of measurements lead to."""
+
+    #: Squared errors of raw cells, 1/e behind the steps ahead, and A of those.
+    back: tuple = ()
+
+    def radii(self, y, radius, X_err):
+        """Factors on the errors of measurements; training counts other units."""
+        return radii_of(radius_or_default(radius, measured=True), y)
+
+    def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
+        """The move of each measurement that favours some wrong class most."""
+        rival = certify.rivals(self.values, labels, self.coef, radii, self.noise)
+        _, coef = certify.every_class(self.values, self.coef)
+        weights = coef[rival] - coef[labels]
+        parts = np.einsum("nd,nde->ne", weights, self.noise.roots)  # type: ignore[attr-defined]
+        sizes = np.linalg.norm(parts, axis=1)
+        variances, inverse, linear = self.back
+        moves = variances * ((parts * inverse) @ linear)
+        return moves * (np.asarray(radii) * ratio(1.0, sizes))[:, None]
+
+
+def carried_errors(X, X_err, Z, linear: sp.csr_array):
+    """Errors of X behind affine steps that make Z of it, as `TrueFeatures` reads them.
+
+    Standard errors, or covariances where steps mix features; None and 0 as they are.
+    """
+    values, after = float_array(X, "X"), float_array(Z, "X")
+    filled = np.isnan(values).any(axis=1) & ~np.isnan(after).any(axis=1)
+    if filled.any() and linear.shape[0] >= linear.shape[1]:
+        raise ValueError(
+            f"A step before TrueFeatures fills gaps (row {int(filled.argmax())}), so "
+            "that guesses would count as exact. Leave them NaN: TrueFeatures fills "
+            "them, and knows how uncertain that is."
+        )
+    if X_err is None:
+        return None
+    variances, matrices = _variances(X, X_err)
+    if not len(matrices) and keeps_apart(linear):
+        return np.sqrt(variances @ (linear * linear).T)
+    A = linear.toarray()
+    if not len(matrices):
+        matrices = variances[:, :, None] * np.eye(A.shape[1])
+    return A @ matrices @ A.T
+
+
+def _variances(X, X_err) -> tuple[np.ndarray, np.ndarray]:
+    values = float_array(X, "X").astype(np.float64)
+    return read_variances(0.0 if X_err is None else X_err, values, feature_names(X))
+
+
+def _with_names(features: TrueFeatures, Z):
+    """A block of rows, in the form that the transformer was fitted to."""
+    names = getattr(features, "feature_names_in_", None)
+    if names is None:
+        return Z
+    import pandas
+
+    return pandas.DataFrame(Z, columns=names)
+
+
+def _check(steps, k: int) -> None:
+    """Refuse what cannot go with posteriors."""
+    for name, step in steps[:k]:
+        bent = not isinstance(step, str) and step is not None and bends(step)
+        if bent:
+            raise ValueError(
+                f"'{name}' stands before TrueFeatures and bends, which makes no "
+                "Gaussian error of one. Transform X before this pipeline, and X_err "
+                "with it: the error of log(x) is X_err / x."
+            )
+    if steps[-1][1].error_shape != "ellipsoid":
+        raise ValueError(
+            f"error_shape={steps[-1][1].error_shape!r} is for tolerances; behind "
+            "TrueFeatures sets are ellipsoids of posteriors. Leave error_shape at "
+            "'ellipsoid', and give standard errors."
+        )
+
+
+def _consumed(part: Pipeline, params: dict) -> dict:
+    """The metadata that steps of a part ask for."""
+    names = {name for name, _ in part.steps}
+    if get_config()["enable_metadata_routing"]:
+        wanted = part.get_metadata_routing().consumes("fit", params.keys())
+    else:
+        wanted = [key for key in params if key.partition("__")[0] in names]
+    return {key: params[key] for key in wanted}

@@ -1,0 +1,434 @@
+"""`MeasuredSVC`: measurements with errors and gaps in, classes and their doubt out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import check_cv
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from wideberth.estimators.cv import RobustLinearSVCCV
+from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
+from wideberth.estimators.spread_calibration import SpreadCalibration
+from wideberth.estimators.svc import RobustLinearSVC
+from wideberth.estimators.training_data import read_rows
+from wideberth.estimators.verdict import Verdict, check_confidence, verdict
+from wideberth.measurement.true_features import TrueFeatures
+from wideberth.problem.labels import class_labels, uniform
+from wideberth.problem.read_errors import read_variances
+from wideberth.problem.validation import as_array, check_per_sample
+
+
+class MeasuredSVC(ClassifierMixin, BaseEstimator):
+    """Classify objects whose features are measurements with errors and gaps.
+
+    The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
+    RobustLinearSVC())`: what the true features of an object probably are, and a linear
+    classifier that is robust against how uncertain that is. Besides, C and the radius
+    by cross-validation, and probabilities that know the errors of each object.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses; smaller values regularise more. Not used with `cv`.
+    radius : float, default=1.0
+        How far true features may be from their posterior means, in posterior standard
+        deviations. Not used with `cv`.
+    n_components : {"auto", "per_class"} or int, default="auto"
+        Gaussians of the population, as for `TrueFeatures`.
+    cv : int, splitter or iterable, default=None
+        Folds on which C and the radius are chosen, by accuracy on the part left out,
+        with its own errors; None takes `C` and `radius` as they are.
+    Cs : array, default=(0.01, 0.1, 1, 10)
+        Values of C to choose from.
+    radii : array, default=(0, 0.5, 1, 2)
+        Radii to choose from.
+    confidence : float, default=0.95
+        Least chance of a class at which `verdict` calls it certain.
+    probability : bool, default=True
+        Whether to calibrate `predict_proba` on folds (those of `cv`, else five), which
+        takes a fit for each of them.
+    class_weight : dict or "balanced", default=None
+        As for `RobustLinearSVC`.
+    n_jobs : int, default=None
+        Threads that share the rows in learning the population.
+    random_state : int, RandomState instance or None, default=None
+        For the start of a mixture of `n_components` > 1; elsewhere it decides how a
+        solver proceeds, never the solution.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    C_, radius_ : float
+        What the classifier was trained with.
+    cv_scores_ : array of shape (n_Cs, n_radii, n_splits)
+        Accuracy on the parts left out; only with `cv`.
+    calibration_ : list of objects with `slope` and `shift`
+        For each binary problem; only with `probability`, and None where some class has
+        a single row.
+    pipeline_ : RobustPipeline
+        The fitted pipeline, with `certified_radius`, `robust_score`, `worst_case`.
+    coef_, intercept_ : arrays
+        Of its last step, for scaled features.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Only where X has column names.
+
+    See Also
+    --------
+    wideberth.TrueFeatures : the posterior of true features, before any model.
+    wideberth.make_robust_pipeline : the long spelling, with other steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth import MeasuredSVC
+    >>> rng = np.random.default_rng(0)
+    >>> true = rng.normal(size=(300, 1)) + 0.3 * rng.normal(size=(300, 4))
+    >>> y = np.where(true.sum(axis=1) > 0, "star", "galaxy")
+    >>> E = rng.uniform(0.1, 1.0, size=true.shape)
+    >>> X = true + E * rng.normal(size=true.shape)
+    >>> X[0, 0] = np.nan
+    >>> model = MeasuredSVC().fit(X[:200], y[:200], X_err=E[:200])
+    >>> found = model.verdict(X[200:], X_err=E[200:])
+    >>> sure = found.certain
+    >>> bool(np.mean(found.label[sure] == y[200:][sure]) > 0.95)
+    True
+    """
+
+    __metadata_request__fit: ClassVar = {"X_err": True}
+    __metadata_request__decision_function: ClassVar = {"X_err": True}
+    __metadata_request__predict: ClassVar = {"X_err": True}
+    __metadata_request__predict_proba: ClassVar = {"X_err": True}
+    __metadata_request__score: ClassVar = {"X_err": True}
+
+    def __init__(
+        self,
+        C=1.0,
+        radius=1.0,
+        *,
+        n_components="auto",
+        cv=None,
+        Cs=(0.01, 0.1, 1.0, 10.0),
+        radii=(0.0, 0.5, 1.0, 2.0),
+        confidence=0.95,
+        probability=True,
+        class_weight=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.C = C
+        self.radius = radius
+        self.n_components = n_components
+        self.cv = cv
+        self.Cs = Cs
+        self.radii = radii
+        self.confidence = confidence
+        self.probability = probability
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X, y, X_err=None, sample_weight=None) -> MeasuredSVC:
+        """Learn the population and the classifier.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Measurements, NaN where there is none.
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        X_err : array or frame of shape (n_samples, n_features), or a number, optional
+            Standard errors in the units of X, 0 where a value is exact; or covariances
+            of the errors of each row. By default all values are exact.
+        sample_weight : array of shape (n_samples,), optional
+            Factors on C, and in the calibration. The population is learned from all
+            rows whose weight is not 0.
+
+        Returns
+        -------
+        self
+        """
+        check_confidence(self.confidence)
+        y = None if y is None else as_array(y, "y")
+        y = uniform(y) if y is not None and y.dtype.kind == "O" and y.ndim == 1 else y
+        X, y = self._validated(X, y=y)
+        check_classification_targets(y)
+        E = self._errors(X, X_err)
+        weights = np.ones(len(y))
+        if sample_weight is not None:
+            weights = check_per_sample(sample_weight, len(y), "sample_weight")
+        kept = weights > 0
+        data = _Rows(X[kept], y[kept], None if E is None else E[kept], weights[kept])
+        with config_context(enable_metadata_routing=False):  # none inside
+            self._fit(data)
+        self._measured = E is not None and bool(np.any(E))
+        return self
+
+    def _fit(self, data: _Rows) -> None:
+        wanted = self.cv is not None or self.probability
+        folds = self._folds(data) if wanted else []
+        self.C_, self.radius_ = self.C, self.radius
+        if self.cv is not None:
+            self.C_, self.radius_ = self._chosen(folds)
+        self.pipeline_ = self._trained(data, self.C_, self.radius_)
+        last = self.pipeline_[-1]
+        self.classes_, self.coef_ = last.classes_, last.coef_
+        self.intercept_, self.n_iter_ = last.intercept_, last.n_iter_
+        self.calibration_ = None
+        if self.probability and folds:
+            self.calibration_ = self._calibrated(folds)
+
+    def decision_function(self, X, X_err=None) -> np.ndarray:
+        """Return the scores of posterior means.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            Measurements, NaN where there is none.
+        X_err : error bars of these objects, optional
+            As for `fit`. A model that was trained with errors asks for them, for it
+            cannot know those of new objects; `X_err=0` says that all values are exact.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self.pipeline_.decision_function(*self._asked(X, X_err))
+
+    def predict(self, X, X_err=None) -> np.ndarray:
+        """Return the class of each object.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `decision_function`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self.pipeline_.predict(*self._asked(X, X_err))
+
+    def predict_proba(self, X, X_err=None) -> np.ndarray:
+        """Return the probability of each class, which knows how uncertain an object is.
+
+        With more than two classes, that of each against the rest, scaled to sum to 1.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `decision_function`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        X, X_err = self._asked(X, X_err)
+        if self.calibration_ is None:
+            raise ValueError(
+                "This model has no probabilities: "
+                + (
+                    "some class has a single row, which cannot be left out. Give more."
+                    if self.probability
+                    else "it was fitted with probability=False. Set it to True and fit."
+                )
+            )
+        scores = self._denoised.scores(X, X_err)
+        found = np.column_stack(
+            [one.probability(scores.take(k)) for k, one in enumerate(self.calibration_)]
+        )
+        if found.shape[1] == 1:
+            return np.hstack([1 - found, found])
+        total = found.sum(axis=1, keepdims=True)
+        even = np.full_like(found, 1 / found.shape[1])
+        return np.divide(found, total, out=even, where=total > 0)
+
+    def score(self, X, y, sample_weight=None, X_err=None) -> float:
+        """Return the accuracy on objects with labels.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `decision_function`.
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X, X_err)
+        y = class_labels(y, self.classes_, len(predicted))
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
+
+    def verdict(self, X, X_err=None, confidence=None) -> Verdict:
+        """Return class and doubt of each object, and what to measure again.
+
+        Parameters
+        ----------
+        X, X_err
+            As for `decision_function`.
+        confidence : float, optional
+            In place of the parameter `confidence`.
+
+        Returns
+        -------
+        Verdict
+        """
+        X, X_err = self._asked(X, X_err)
+        level = self.confidence if confidence is None else confidence
+        names = getattr(self, "feature_names_in_", None)
+        return verdict(self._denoised, X, X_err, level, names)
+
+    @property
+    def _denoised(self) -> Denoised:
+        return self.pipeline_.denoised_
+
+    def _asked(self, X, X_err) -> tuple:
+        """X as an array, and its errors, as the pipeline takes them."""
+        check_is_fitted(self, "pipeline_")
+        X = self._validated(X, reset=False)
+        if X_err is None and self._measured:
+            raise ValueError(
+                "X_err must be given: this model was trained on measurements with "
+                "errors, and it does not know those of these objects. Give X_err=... , "
+                "one standard error for every cell of X, or X_err=0 where all values "
+                "are exact."
+            )
+        return X, self._errors(X, X_err)
+
+    def _validated(self, X, **data):
+        given = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        return validate_data(self, read_rows(X, type(self).__name__), **given, **data)
+
+    def _errors(self, X, X_err) -> np.ndarray | None:
+        """Errors that can be sliced by rows: standard errors, or covariances."""
+        if X_err is None:
+            return None
+        names = getattr(self, "feature_names_in_", None)
+        names = None if names is None else list(names)
+        variances, matrices = read_variances(X_err, X, names)
+        return matrices if len(matrices) else np.sqrt(variances)
+
+    def _trained(self, data: _Rows, C, radius) -> RobustPipeline:
+        features = TrueFeatures(
+            self.n_components, n_jobs=self.n_jobs, random_state=self.random_state
+        )
+        steps = StandardScaler(), features, self._classifier(C, radius)
+        return make_robust_pipeline(*steps).fit(
+            data.X, data.y, robustlinearsvc__X_err=data.E, **data.weighted
+        )
+
+    def _classifier(self, C, radius) -> RobustLinearSVC:
+        settings = {"class_weight": self.class_weight}
+        return RobustLinearSVC(C, radius, random_state=self.random_state, **settings)
+
+    def _chosen(self, folds: list[_Fold]) -> tuple[float, float]:
+        """The first best of all C and radii, on rows left out with their errors."""
+        search = RobustLinearSVCCV(
+            list(self.Cs),
+            list(self.radii),
+            class_weight=self.class_weight,
+            random_state=self.random_state,
+            refit=False,
+        )
+        scores = [fold.scores(search) for fold in folds]
+        self.cv_scores_ = np.stack(scores, axis=-1)
+        means = self.cv_scores_.mean(axis=-1)
+        C, radius = np.unravel_index(means.argmax(), means.shape)
+        return float(self.Cs[C]), float(self.radii[radius])
+
+    def _calibrated(self, folds: list[_Fold]) -> list[SpreadCalibration]:
+        """From the scores of rows that were left out."""
+        parts = [
+            fold.left_out(self._classifier(self.C_, self.radius_)) for fold in folds
+        ]
+        scores = Scores.joined(parts)
+        y = np.concatenate([fold.test.y for fold in folds])
+        weights = np.concatenate([fold.test.weights for fold in folds])
+        return [
+            SpreadCalibration.fit(scores.take(k), y == label, weights)
+            for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
+        ]
+
+    def _folds(self, data: _Rows) -> list[_Fold]:
+        """Parts to train on and parts left out; none where a class has one row."""
+        cv = self.cv
+        if cv is None:
+            fewest = np.unique(data.y, return_counts=True)[1].min()
+            if fewest < 2:
+                return []
+            cv = min(int(fewest), check_cv().get_n_splits())
+        splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
+        return [
+            _Fold(part, data.take(test), self._trained(part, self.C, self.radius))
+            for part, test in ((data.take(train), test) for train, test in splits)
+        ]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    _doc_link_module = "wideberth"
+    _doc_link_template = (
+        "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Objects with labels, errors or None, and weights."""
+
+    X: np.ndarray
+    y: np.ndarray
+    E: np.ndarray | None
+    weights: np.ndarray
+
+    def take(self, rows) -> _Rows:
+        E = None if self.E is None else self.E[rows]
+        return _Rows(self.X[rows], self.y[rows], E, self.weights[rows])
+
+    @property
+    def weighted(self) -> dict:
+        return {"robustlinearsvc__sample_weight": self.weights}
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """A part to train on, a part left out, and the pipeline fitted to the first."""
+
+    train: _Rows
+    test: _Rows
+    fitted: RobustPipeline
+
+    def scores(self, search: RobustLinearSVCCV) -> np.ndarray:
+        """Accuracy on the part left out, of shape (n_Cs, n_radii)."""
+        parts = self.fitted.denoised_
+        rows = [self.train, self.test]
+        found = [parts.posterior(part.X, part.E) for part in rows]
+        n, m = (len(part.y) for part in rows)
+        search = clone(search).set_params(cv=[(np.arange(n), np.arange(n, n + m))])
+        search.fit(
+            np.concatenate([one.mean for one in found]),
+            np.concatenate([part.y for part in rows]),
+            sample_weight=np.concatenate([part.weights for part in rows]),
+            X_err=np.concatenate([one.covariance for one in found]),
+        )
+        return search.scores_[:, :, 0].T
+
+    def left_out(self, classifier: RobustLinearSVC) -> Scores:
+        """Decision values of the part left out, under a classifier with settings."""
+        data, parts = self.train, self.fitted.denoised_
+        behind = make_robust_pipeline(classifier)
+        trained = parts.trained(behind, data.X, data.y, data.E, data.weighted)
+        return trained.scores(self.test.X, self.test.E)

@@ -1,0 +1,113 @@
+"""Scorers that hand the errors of left-out objects to the model they judge.
+
+Those of scikit-learn do not: they call `predict(X)`, and metadata goes to the metric.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+
+from wideberth.problem.validation import short
+
+#: What scorers ask of a model, which takes `X_err` beside X.
+_RESPONSES = ("predict", "decision_function", "predict_proba")
+
+
+def measured_scorer(metric="accuracy") -> MeasuredScorer:
+    """Return a scorer for models whose predictions depend on errors `X_err`.
+
+    For `scoring` of searches and cross-validation, under
+    `sklearn.set_config(enable_metadata_routing=True)`: the errors of the rows left out
+    go to the methods of the model. Without it scikit-learn gives a scorer no errors,
+    and a model that was fitted with them refuses to predict.
+
+    Parameters
+    ----------
+    metric : str or callable, default="accuracy"
+        A name that `sklearn.metrics.get_scorer` knows, such as "roc_auc" or
+        "neg_log_loss"; or a scorer, called as `metric(model, X, y)`, such as
+        `sklearn.metrics.make_scorer` returns.
+
+    Returns
+    -------
+    callable
+        Called as `scorer(model, X, y, X_err=...)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth import MeasuredSVC, measured_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> true, E = rng.normal(size=(100, 3)), rng.uniform(0, 1, size=(100, 3))
+    >>> X, y = true + E * rng.normal(size=E.shape), true[:, 0] > 0
+    >>> model = MeasuredSVC(probability=False).fit(X, y, X_err=E)
+    >>> bool(measured_scorer("roc_auc")(model, X, y, X_err=E) > 0.8)
+    True
+    """
+    return MeasuredScorer(metric)
+
+
+class MeasuredScorer(BaseEstimator):
+    """A scorer of scikit-learn for models that take `X_err`; see `measured_scorer`.
+
+    Parameters
+    ----------
+    metric : str or callable
+    """
+
+    __metadata_request__score: ClassVar = {"X_err": True}
+
+    def __init__(self, metric="accuracy"):
+        self.metric = metric
+
+    def __call__(self, model, X, y, X_err=None) -> float:
+        """Score a model on objects with labels, given their errors.
+
+        Parameters
+        ----------
+        model : fitted classifier
+        X, y : objects and their labels
+        X_err : error bars of these objects, optional
+
+        Returns
+        -------
+        float
+        """
+        if not (isinstance(self.metric, str) or callable(self.metric)):
+            raise TypeError(
+                f"metric={short(self.metric)} is no scorer; give a name such as "
+                "'roc_auc', or what sklearn.metrics.make_scorer returns."
+            )
+        scorer = get_scorer(self.metric)
+        return scorer(_WithErrors(model, X_err), X, y)
+
+    def score(self, model, X, y, X_err=None) -> float:
+        """Score a model, as a call does.
+
+        Parameters
+        ----------
+        model, X, y, X_err
+            As in a call.
+
+        Returns
+        -------
+        float
+        """
+        return self(model, X, y, X_err)
+
+
+class _WithErrors(ClassifierMixin, BaseEstimator):
+    """A model whose predictions are given the errors of the rows at hand."""
+
+    def __init__(self, model, X_err):
+        self.model, self.X_err = model, X_err
+
+    def __getattr__(self, name: str):
+        if name.startswith("__") or name in ("model", "X_err"):
+            raise AttributeError(name)
+        found = getattr(self.model, name)
+        return partial(found, X_err=self.X_err) if name in _RESPONSES else found

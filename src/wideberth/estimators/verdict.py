@@ -1,0 +1,161 @@
+"""A verdict for every object: class, margin, doubt, and what to measure again.
+
+With scores f_k(x) = ⟨w_k,x⟩ + b_k the class p is that of the posterior mean x̂. Against
+another class k the object leads by f = ⟨u,x̂⟩ + c, u = w_p − w_k, with the spread
+σ = √(uᵀVu). The chance that its true features are on the other side is Φ(−f/σ), and
+for several Gaussians Σ_c γ_c Φ(−f_c/σ_c). Chances of other classes add up to no less
+than the chance that any of them wins; with two classes to that chance itself.
+
+Were cell j known exactly, the variance uᵀVu would fall by (Vu)_j²/V_jj, whatever its
+value is (docs/theory/population.md). The cell where that is most is the one to measure
+again; gaps count like cells with errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from numbers import Real
+
+import numpy as np
+from scipy.special import ndtr
+
+from wideberth.certify import every_class
+from wideberth.problem.error_bars.sums import ratio
+from wideberth.problem.validation import short
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of the classes of n objects, given their own errors.
+
+    Attributes
+    ----------
+    label : array of shape (n,)
+        The class.
+    margin : array of shape (n,)
+        By how much the score of the class leads over that of the runner-up, ≥ 0.
+    spread : array of shape (n,)
+        Standard deviation of that lead, from errors and gaps of the object.
+    chance : array of shape (n,)
+        Chance that the true features lie on the other side: with two classes exactly
+        that, with more a bound, the sum over all other classes.
+    certain : array of bool of shape (n,)
+        Whether the chance is at most 1 − confidence.
+    runner_up : array of shape (n,)
+        The other class with the largest chance.
+    remeasure : array of shape (n,)
+        The cell whose exact value would lower the variance of the margin most: the
+        name of a feature, or its number where features have no names; None or −1 where
+        nothing is uncertain.
+    share : array of shape (n,)
+        The part of that variance which would go.
+    confidence : float
+    """
+
+    label: np.ndarray
+    margin: np.ndarray
+    spread: np.ndarray
+    chance: np.ndarray
+    certain: np.ndarray
+    runner_up: np.ndarray
+    remeasure: np.ndarray
+    share: np.ndarray
+    confidence: float = 0.95
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def to_frame(self):
+        """Return the verdicts as a pandas data frame, one row per object.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "Verdict.to_frame needs pandas: pip install pandas. The arrays are "
+                "attributes of the verdict as well."
+            ) from error
+        names = [field.name for field in fields(self) if field.name != "confidence"]
+        return pandas.DataFrame({name: getattr(self, name) for name in names})
+
+
+def verdict(denoised, X, X_err, confidence, names=None) -> Verdict:
+    """Verdicts of a fitted pipeline in its parts (`denoised.py`).
+
+    `names` are those of the raw features, where they have any.
+    """
+    check_confidence(confidence)
+    coef, intercept = denoised.weights
+    shifts, coef = every_class(intercept, coef)
+    shifts = np.ravel(shifts)
+    parts = [_block(found, coef, shifts) for found in denoised.posteriors(X, X_err)]
+    winner, rival, margin, spread, chance, cell, share = map(
+        np.concatenate, zip(*parts, strict=True)
+    )
+    classes = np.asarray(denoised.classifier.classes_)
+    return Verdict(
+        label=classes[winner],
+        margin=margin,
+        spread=spread,
+        chance=chance,
+        certain=chance <= 1 - confidence,
+        runner_up=classes[rival],
+        remeasure=_named(cell, denoised.columns, names),
+        share=share,
+        confidence=float(confidence),
+    )
+
+
+def check_confidence(confidence) -> None:
+    """Refuse what is no probability between 0 and 1."""
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
+        raise ValueError(
+            f"confidence={short(confidence)} must be between 0 and 1, such as 0.95: "
+            "the least chance of a class at which it counts as certain."
+        )
+
+
+def chance_below_zero(shares, values, spreads) -> np.ndarray:
+    """Σ_c γ_c Φ(−f_c/σ_c); without any spread 0 or 1 as f > 0 or < 0, and ½ at 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(values == 0, 0.0, values / spreads)
+    return np.sum(shares.T * ndtr(-ratios), axis=0)
+
+
+def _block(found, coef: np.ndarray, shifts: np.ndarray) -> tuple:
+    """Winner, rival, margin, spread, chance, cell and share of a block of objects."""
+    scores = found.mean @ coef.T + shifts
+    rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
+    chances = np.zeros_like(scores)
+    for k in range(len(coef)):
+        u, c = coef[winner] - coef[k], shifts[winner] - shifts[k]
+        values = np.einsum("knd,nd->kn", found.means, u) + c
+        variances = np.einsum("nd,knde,ne->kn", u, found.covariances, u)
+        spreads = np.sqrt(np.maximum(variances, 0.0))
+        chances[:, k] = chance_below_zero(found.responsibilities, values, spreads)
+    chances[rows, winner] = -1.0  # never its own rival, of two that are equal neither
+    lead = scores[rows, winner][:, None] - scores
+    rival = np.lexsort((lead, -chances), axis=1)[:, 0]
+    chances[rows, winner] = 0.0
+    u = coef[winner] - coef[rival]
+    pull = np.einsum("nde,ne->nd", found.covariance, u)  # Vu
+    variance = np.maximum(np.einsum("nd,nd->n", pull, u), 0.0)
+    falls = pull**2 * ratio(1.0, np.einsum("ndd->nd", found.covariance))
+    cell = falls.argmax(axis=1)
+    share = np.minimum(falls[rows, cell] * ratio(1.0, variance), 1.0)
+    cell = np.where(share > 0, cell, -1)
+    margin, chance = lead[rows, rival], np.minimum(chances.sum(axis=1), 1.0)
+    return winner, rival, margin, np.sqrt(variance), chance, cell, share
+
+
+def _named(cell: np.ndarray, columns: np.ndarray | None, names) -> np.ndarray:
+    """Numbers of cells behind the steps ahead as raw features, by name if they have."""
+    if columns is not None:
+        cell = np.where(cell >= 0, columns[cell], -1)
+    if names is None or columns is None:
+        return cell
+    return np.array([None if j < 0 else names[j] for j in cell.tolist()], dtype=object)
