@@ -11,6 +11,7 @@ from wideberth import (
     errors_from_limits,
     errors_from_quantities,
     errors_from_replicates,
+    errors_from_sides,
 )
 
 # -- replicates ------------------------------------------------------------------------
@@ -156,6 +157,29 @@ def test_limits_need_two_ends():
         errors_from_limits(X, censored=[1, 0], low=0.0, high=1.0)
     with pytest.raises(ValueError, match=r"high has shape \(3,\)"):
         errors_from_limits(X, censored=censored, low=0.0, high=[1.0, 2.0, 3.0])
+
+
+# -- two sides -------------------------------------------------------------------------
+
+
+def test_two_sides_have_the_moments_of_a_split_normal_law():
+    rng = np.random.default_rng(0)
+    size = np.abs(rng.normal(size=400_000))
+    upper = rng.random(size.size) < 2.0 / 2.5  # both halves meet at the mode
+    draws = 1.0 + np.where(upper, 2.0, -0.5) * size
+    X, errors = errors_from_sides([[1.0]], -0.5, [[2.0]])  # catalogues have signs
+    assert X[0, 0] == pytest.approx(draws.mean(), abs=0.01)
+    assert errors[0, 0] == pytest.approx(draws.std(), rel=0.01)
+    X, errors = errors_from_sides([[1.0, np.nan]], 0.3, 0.3)
+    np.testing.assert_allclose(X, [[1.0, np.nan]])
+    np.testing.assert_allclose(errors, [[0.3, np.nan]])
+
+
+def test_two_sides_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="up reaches down to -1"):
+        errors_from_sides([[1.0]], 1.0, -1.0)
+    with pytest.raises(ValueError, match=r"down has shape \(2,\)"):
+        errors_from_sides([[1.0]], [1.0, 2.0], 1.0)
 
 
 # -- quantities ------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from wideberth.measurement.radius import (
     scales_from_replicates,
 )
 from wideberth.measurement.replicates import errors_from_replicates
+from wideberth.measurement.sides import errors_from_sides
 from wideberth.measurement.true_features import TrueFeatures
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "errors_from_limits",
     "errors_from_quantities",
     "errors_from_replicates",
+    "errors_from_sides",
     "radius_from_imputations",
     "radius_from_replicates",
     "radius_from_std",
