@@ -58,7 +58,7 @@ def asymmetric(train, test):
 ways = {"errors ignored": usual, "larger error": symmetric, "both errors": asymmetric}
 scores = {way: [] for way in ways}
 ideal = []
-for seed in range(6):
+for seed in range(4):
     rng = np.random.default_rng(seed)
     train, test = catalogue(rng, 300), catalogue(rng, 3000)
     for way, score in ways.items():
@@ -66,7 +66,7 @@ for seed in range(6):
     best = make_pipeline(StandardScaler(), RobustLinearSVC()).fit(train[4], train[3])
     ideal.append(best.score(test[4], test[3]))
 for way, found in scores.items():
-    print(f"{way:15s} {np.mean(found):.3f} ± {np.std(found, ddof=1) / 6**0.5:.3f}")
+    print(f"{way:15s} {np.mean(found):.3f} ± {np.std(found, ddof=1) / 4**0.5:.3f}")
 print(f"{'exact values':15s} {np.mean(ideal):.3f}")
 
 # %%

@@ -38,7 +38,7 @@ def load_galaxies():
 
     Six magnitudes of each, u, g, r, i, z and y, a standard error for every cell, and
     NaN where a galaxy was too faint to be seen. The task is to tell those that are far
-    away: redshift above the median is +1.
+    away: redshift above the median is +1. Rows are in no random order; shuffle them.
 
     Simulated photometry of the LSST DC2 sample as shipped in the package pz-rail-base
     2.0.11 (MIT licence), rounded to a thousandth of a magnitude, and errors to a tenth

@@ -296,10 +296,9 @@ class _EStep:
         starts = range(0, len(part), BLOCK)
         rows = [slice(start, start + BLOCK) for start in starts]
         blocks = [(part[r], None if labels is None else labels[r]) for r in rows]
-        threads = min(effective_n_jobs(self.n_jobs), len(blocks))
-        if threads == 1:
+        if len(blocks) == 1 or self.n_jobs in (None, 1):
             return reduce(add, starmap(self._block, blocks))
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
             return reduce(add, pool.map(lambda block: self._block(*block), blocks))
 
     def _block(self, part: Measurements, labels) -> Sums:
