@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.estimators import RobustLinearSVC
+from wideberth.estimators import MeasuredSVC, RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
+from wideberth.measurement import TrueFeatures
 
 
 def register_onnx() -> None:
@@ -33,6 +34,16 @@ def register_onnx() -> None:
         options={"zipmap": [True, False], "nocl": [True, False]},
     )
     update_registered_parser(RobustPipeline, _parse_steps)
+    for kind in (MeasuredSVC, TrueFeatures):
+        update_registered_parser(kind, _refuse_posteriors)
+
+
+def _refuse_posteriors(scope, model, inputs, custom_parsers=None):
+    raise ValueError(
+        f"{type(model).__name__} has no ONNX graph: what it makes of a row depends on "
+        "the errors and gaps of that row, for which a graph of X has no place. Export "
+        "the classifier behind it, and give that the posterior means."
+    )
 
 
 def _declare_outputs(scope, model, inputs, custom_parsers=None):

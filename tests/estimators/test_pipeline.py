@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 
 import wideberth.estimators.pipeline
 from wideberth import RobustLinearSVC, carry_noise, make_robust_pipeline, solve
-from wideberth.estimators.pipeline import linear_map
+from wideberth.estimators.affine import linear_map
 from wideberth.problem.noise import Correlated, as_shape
 
 X, Y = load_wine(return_X_y=True)

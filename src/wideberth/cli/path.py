@@ -10,8 +10,9 @@ from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.measured import warn_undeclared
 from wideberth.cli.reading import read_training_data
 from wideberth.cli.training import preparation
+from wideberth.estimators.affine import linear_map
+from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
-from wideberth.estimators.pipeline import carry_noise, linear_map
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import path
 

@@ -22,12 +22,9 @@ from wideberth.cli.uncertainty import (
     Uncertainty,
 )
 from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
-from wideberth.estimators.pipeline import (
-    RobustPipeline,
-    carry_noise,
-    linear_map,
-    make_robust_pipeline,
-)
+from wideberth.estimators.affine import linear_map
+from wideberth.estimators.carrying import carry_noise
+from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.problem.error_bars import ErrorBars
 
 #: Number of values of C that --cv chooses from.

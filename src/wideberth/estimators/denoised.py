@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
 
 from wideberth import certify
 from wideberth.estimators.affine import linear_map
@@ -157,8 +158,7 @@ class Denoised:
         """Posteriors of blocks of rows, one after the other."""
         Z, errors = self._read(X, X_err)
         Z = float_array(Z, "X")
-        for start in range(0, len(Z), BLOCK):
-            rows = slice(start, start + BLOCK)
+        for rows in gen_batches(len(Z), BLOCK):
             part = errors[rows] if np.ndim(errors) else errors
             yield self._posterior(Z[rows], part)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.svc import RobustLinearSVC
@@ -25,6 +26,14 @@ from wideberth.measurement.true_features import TrueFeatures
 from wideberth.problem.labels import class_labels, uniform
 from wideberth.problem.read_errors import read_variances
 from wideberth.problem.validation import as_array, check_per_sample
+
+
+def _calibrates(model) -> bool:
+    if not model.probability:
+        raise AttributeError(
+            "predict_proba is not there with probability=False; set it to True and fit."
+        )
+    return True
 
 
 class MeasuredSVC(ClassifierMixin, BaseEstimator):
@@ -166,20 +175,21 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         weights = np.ones(len(y))
         if sample_weight is not None:
             weights = check_per_sample(sample_weight, len(y), "sample_weight")
-        kept = weights > 0
-        data = _Rows(X[kept], y[kept], None if E is None else E[kept], weights[kept])
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row; give some > 0.")
+        data = Rows(X, y, E, weights)
         with config_context(enable_metadata_routing=False):  # none inside
             self._fit(data)
         self._measured = E is not None and bool(np.any(E))
         return self
 
-    def _fit(self, data: _Rows) -> None:
+    def _fit(self, data: Rows) -> None:
         wanted = self.cv is not None or self.probability
         folds = self._folds(data) if wanted else []
         self.C_, self.radius_ = self.C, self.radius
         if self.cv is not None:
             self.C_, self.radius_ = self._chosen(folds)
-        self.pipeline_ = self._trained(data, self.C_, self.radius_)
+        self.pipeline_ = self._trained(data.heavy, self.C_, self.radius_)
         last = self.pipeline_[-1]
         self.classes_, self.coef_ = last.classes_, last.coef_
         self.intercept_, self.n_iter_ = last.intercept_, last.n_iter_
@@ -202,7 +212,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self.pipeline_.decision_function(*self._asked(X, X_err))
+        X, X_err = self._asked(X, X_err)
+        return self.pipeline_.decision_function(X, X_err)
 
     def predict(self, X, X_err=None) -> np.ndarray:
         """Return the class of each object.
@@ -216,12 +227,16 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        return self.pipeline_.predict(*self._asked(X, X_err))
+        X, X_err = self._asked(X, X_err)
+        return self.pipeline_.predict(X, X_err)
 
+    @available_if(_calibrates)
     def predict_proba(self, X, X_err=None) -> np.ndarray:
         """Return the probability of each class, which knows how uncertain an object is.
 
         With more than two classes, that of each against the rest, scaled to sum to 1.
+        They are calibrated by themselves: next to the boundary the likelier class need
+        not be the one that `predict` gives, as with `sklearn.svm.SVC`.
 
         Parameters
         ----------
@@ -235,12 +250,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         X, X_err = self._asked(X, X_err)
         if self.calibration_ is None:
             raise ValueError(
-                "This model has no probabilities: "
-                + (
-                    "some class has a single row, which cannot be left out. Give more."
-                    if self.probability
-                    else "it was fitted with probability=False. Set it to True and fit."
-                )
+                "This model has no probabilities: some class has a single row, which "
+                "cannot be left out to calibrate on. Give more rows of it."
             )
         scores = self._denoised.scores(X, X_err)
         found = np.column_stack(
@@ -319,7 +330,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         variances, matrices = read_variances(X_err, X, names)
         return matrices if len(matrices) else np.sqrt(variances)
 
-    def _trained(self, data: _Rows, C, radius) -> RobustPipeline:
+    def _trained(self, data: Rows, C, radius) -> RobustPipeline:
         features = TrueFeatures(
             self.n_components, n_jobs=self.n_jobs, random_state=self.random_state
         )
@@ -332,7 +343,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         settings = {"class_weight": self.class_weight}
         return RobustLinearSVC(C, radius, random_state=self.random_state, **settings)
 
-    def _chosen(self, folds: list[_Fold]) -> tuple[float, float]:
+    def _chosen(self, folds: list[Fold]) -> tuple[float, float]:
         """The first best of all C and radii, on rows left out with their errors."""
         search = RobustLinearSVCCV(
             list(self.Cs),
@@ -347,7 +358,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         C, radius = np.unravel_index(means.argmax(), means.shape)
         return float(self.Cs[C]), float(self.radii[radius])
 
-    def _calibrated(self, folds: list[_Fold]) -> list[SpreadCalibration]:
+    def _calibrated(self, folds: list[Fold]) -> list[SpreadCalibration]:
         """From the scores of rows that were left out."""
         parts = [
             fold.left_out(self._classifier(self.C_, self.radius_)) for fold in folds
@@ -360,18 +371,20 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
             for k, label in enumerate(self.classes_[-scores.values.shape[-1] :])
         ]
 
-    def _folds(self, data: _Rows) -> list[_Fold]:
+    def _folds(self, data: Rows) -> list[Fold]:
         """Parts to train on and parts left out; none where a class has one row."""
         cv = self.cv
         if cv is None:
+            data = data.heavy
             fewest = np.unique(data.y, return_counts=True)[1].min()
             if fewest < 2:
                 return []
             cv = min(int(fewest), check_cv().get_n_splits())
         splits = check_cv(cv, data.y, classifier=True).split(data.X, data.y)
+        parts = [[data.take(rows).heavy for rows in split] for split in splits]
         return [
-            _Fold(part, data.take(test), self._trained(part, self.C, self.radius))
-            for part, test in ((data.take(train), test) for train, test in splits)
+            Fold(train, test, self._trained(train, self.C, self.radius))
+            for train, test in parts
         ]
 
     def __sklearn_tags__(self):
@@ -383,52 +396,3 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Objects with labels, errors or None, and weights."""
-
-    X: np.ndarray
-    y: np.ndarray
-    E: np.ndarray | None
-    weights: np.ndarray
-
-    def take(self, rows) -> _Rows:
-        E = None if self.E is None else self.E[rows]
-        return _Rows(self.X[rows], self.y[rows], E, self.weights[rows])
-
-    @property
-    def weighted(self) -> dict:
-        return {"robustlinearsvc__sample_weight": self.weights}
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """A part to train on, a part left out, and the pipeline fitted to the first."""
-
-    train: _Rows
-    test: _Rows
-    fitted: RobustPipeline
-
-    def scores(self, search: RobustLinearSVCCV) -> np.ndarray:
-        """Accuracy on the part left out, of shape (n_Cs, n_radii)."""
-        parts = self.fitted.denoised_
-        rows = [self.train, self.test]
-        found = [parts.posterior(part.X, part.E) for part in rows]
-        n, m = (len(part.y) for part in rows)
-        search = clone(search).set_params(cv=[(np.arange(n), np.arange(n, n + m))])
-        search.fit(
-            np.concatenate([one.mean for one in found]),
-            np.concatenate([part.y for part in rows]),
-            sample_weight=np.concatenate([part.weights for part in rows]),
-            X_err=np.concatenate([one.covariance for one in found]),
-        )
-        return search.scores_[:, :, 0].T
-
-    def left_out(self, classifier: RobustLinearSVC) -> Scores:
-        """Decision values of the part left out, under a classifier with settings."""
-        data, parts = self.train, self.fitted.denoised_
-        behind = make_robust_pipeline(classifier)
-        trained = parts.trained(behind, data.X, data.y, data.E, data.weighted)
-        return trained.scores(self.test.X, self.test.E)

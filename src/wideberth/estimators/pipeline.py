@@ -31,26 +31,26 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
-from sklearn import get_config
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
-from wideberth.estimators.affine import linear_map, steps_of
+from wideberth.estimators.affine import steps_of
+from wideberth.estimators.carrying import (
+    carried,
+    check_asked_for,
+    check_missing,
+    measured,
+)
 from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.images import Course
 from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.error_bars import Covariances, ErrorBars
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import align_noise, as_shape, is_covariance
-from wideberth.problem.read_errors import read_bars
-from wideberth.problem.validation import float_array
+from wideberth.problem.noise import align_noise
 
 
 def make_robust_pipeline(
@@ -174,7 +174,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
             refuse_errors_elsewhere(errors[0], X)
-            X, bars, _ = _measured(X, errors[0], classifier.error_shape)
+            X, bars, _ = measured(X, errors[0], classifier.error_shape)
             params |= dict.fromkeys(names, bars)
 
         def read_course():  # once the steps before have been fitted
@@ -182,11 +182,11 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return courses[0]
 
         def carried_noise():
-            _check_missing(X, raw_noise)
-            return _carry(raw_noise, read_course().linear)
+            check_missing(X, raw_noise)
+            return carried(raw_noise, read_course().linear)
 
         def carried_errors(bars):
-            _check_missing(X, bars)
+            check_missing(X, bars)
             course = read_course()
             if course.bent is None:
                 return bars.carried(course.linear)
@@ -212,7 +212,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if X_err is not None:
             refuse_errors_elsewhere(X_err, X)
         others = {name: value for name, value in params.items() if name not in names}
-        _check_asked_for(self, others)
+        check_asked_for(self, others)
         with self._or_as_before():
             found = Denoised.fit(self, k, X, y, X_err, others)
         ahead, behind = found.steps
@@ -327,7 +327,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if self._denoised is not None:
             return self._denoised.behind, self._denoised.means(X, X_err)
         if X_err is not None:
-            X = _measured(X, X_err, self[-1]._error_shape)[0]
+            X = measured(X, X_err, self[-1]._error_shape)[0]
         return self, X
 
     @classmethod
@@ -354,7 +354,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return self._denoised.judge(X, X_err)
         if self.linear_map_ is not None:
             judged: Any = super()._judge(X, X_err)
-            _check_missing(X, judged.noise)
+            check_missing(X, judged.noise)
             return judged
         if X_err is None:
             self[-1]._ask_for_errors()
@@ -362,7 +362,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         names = getattr(self, "feature_names_in_", None)
         if names is not None and {*names} <= {*getattr(X, "columns", ())}:
             X = X[list(names)]  # as they were in training
-        X, bars, off = _measured(X, X_err, self[-1]._error_shape)
+        X, bars, off = measured(X, X_err, self[-1]._error_shape)
         course = Course(self._steps_ahead(), self.step_maps_)
         return JudgedImages(self[-1], course.images(X, bars), off)
 
@@ -374,81 +374,3 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "model[-1]."
             )
         return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
-
-
-def _check_asked_for(pipeline: Pipeline, params: dict) -> None:
-    """Refuse metadata that no step asks for, as scikit-learn does."""
-    if get_config()["enable_metadata_routing"]:
-        process_routing(pipeline, "fit", **params)
-        return
-    names = {name for name, _ in pipeline.steps}
-    unknown = [key for key in params if key.partition("__")[0] not in names]
-    if unknown:
-        raise ValueError(
-            f"fit got {unknown}, which name no step; give them as step__argument, "
-            f"with one of the steps {sorted(names)}."
-        )
-
-
-def carry_noise(noise, transformer, X):
-    """Noise in the units of X, expressed in those of `transformer.transform(X)`.
-
-    Parameters
-    ----------
-    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated
-        As for `RobustLinearSVC`, in the units of X; aligned with its column names.
-    transformer : fitted transformer or pipeline of transformers
-        Must be affine; a ValueError says so where it is not.
-    X : array, sparse matrix or frame of shape (n_samples, n_features)
-        Data to test that on, such as the training data.
-
-    Returns
-    -------
-    str, array of shape (n_transformed,) or Correlated
-        For the `noise` of a classifier behind the transformer. Radii stay as they are.
-    """
-    return _carry(align_noise(noise, feature_names(X)), linear_map(transformer, X))
-
-
-def _carry(noise, linear: sp.csr_array):
-    """The shape AU of the carried noise, as `RobustLinearSVC` takes it."""
-    shape = as_shape(noise, linear.shape[1])
-    carried = shape.carried(linear)
-    return noise if carried is shape else carried.as_parameter()
-
-
-def _measured(X, X_err, error_shape):
-    """Raw data, as what it is, in the middle of the sets that X_err gives.
-
-    Besides, the sets; and how far the middles are off, or None.
-    """
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    off, bars = read_bars(X_err, error_shape, shape, feature_names(X))
-    if off is None:
-        return X, bars, None
-    if sp.issparse(X):
-        return sp.csr_array(X + off), bars, off
-    moved = float_array(X, "X") + off
-    if hasattr(X, "iloc"):
-        moved = type(X)(moved, columns=X.columns, index=X.index)
-    elif hasattr(X, "columns"):
-        moved = type(X)(moved, schema=list(X.columns))
-    return moved, bars, off
-
-
-def _check_missing(X, noise) -> None:
-    """Refuse missing cells where noise is correlated; see the head of this file."""
-    if isinstance(noise, Covariances):
-        given = "X_err holds covariances", "one standard error per cell"
-    elif not isinstance(noise, ErrorBars) and is_covariance(noise):
-        given = "noise is a covariance", "one noise scale per feature"
-    else:
-        return
-    values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    if not np.any(np.isnan(values)):
-        return
-    raise ValueError(
-        f"X has missing values and {given[0]}. What is certified for complete rows "
-        "need not hold where one of two correlated features is missing. Give "
-        f"{given[1]}, or complete the rows before this pipeline."
-    )

@@ -5,7 +5,7 @@ Those of scikit-learn do not: they call `predict(X)`, and metadata goes to the m
 
 from __future__ import annotations
 
-from functools import partial
+from functools import wraps
 from typing import ClassVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -110,4 +110,11 @@ class _WithErrors(ClassifierMixin, BaseEstimator):
         if name.startswith("__") or name in ("model", "X_err"):
             raise AttributeError(name)
         found = getattr(self.model, name)
-        return partial(found, X_err=self.X_err) if name in _RESPONSES else found
+        if name not in _RESPONSES:
+            return found
+
+        @wraps(found)
+        def with_errors(X):
+            return found(X, X_err=self.X_err)
+
+        return with_errors

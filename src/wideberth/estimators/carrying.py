@@ -1,0 +1,94 @@
+"""Noise, errors and metadata that a robust pipeline carries: see `pipeline.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import process_routing
+
+from wideberth.estimators.affine import linear_map
+from wideberth.problem.error_bars import Covariances, ErrorBars
+from wideberth.problem.feature_names import feature_names
+from wideberth.problem.noise import align_noise, as_shape, is_covariance
+from wideberth.problem.read_errors import read_bars
+from wideberth.problem.validation import float_array
+
+
+def check_asked_for(pipeline: Pipeline, params: dict) -> None:
+    """Refuse metadata that no step asks for, as scikit-learn does."""
+    if get_config()["enable_metadata_routing"]:
+        process_routing(pipeline, "fit", **params)
+        return
+    names = {name for name, _ in pipeline.steps}
+    unknown = [key for key in params if key.partition("__")[0] not in names]
+    if unknown:
+        raise ValueError(
+            f"fit got {unknown}, which name no step; give them as step__argument, "
+            f"with one of the steps {sorted(names)}."
+        )
+
+
+def carry_noise(noise, transformer, X):
+    """Noise in the units of X, expressed in those of `transformer.transform(X)`.
+
+    Parameters
+    ----------
+    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated
+        As for `RobustLinearSVC`, in the units of X; aligned with its column names.
+    transformer : fitted transformer or pipeline of transformers
+        Must be affine; a ValueError says so where it is not.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        Data to test that on, such as the training data.
+
+    Returns
+    -------
+    str, array of shape (n_transformed,) or Correlated
+        For the `noise` of a classifier behind the transformer. Radii stay as they are.
+    """
+    return carried(align_noise(noise, feature_names(X)), linear_map(transformer, X))
+
+
+def carried(noise, linear: sp.csr_array):
+    """The shape AU of the carried noise, as `RobustLinearSVC` takes it."""
+    shape = as_shape(noise, linear.shape[1])
+    carried = shape.carried(linear)
+    return noise if carried is shape else carried.as_parameter()
+
+
+def measured(X, X_err, error_shape):
+    """Raw data, as what it is, in the middle of the sets that X_err gives.
+
+    Besides, the sets; and how far the middles are off, or None.
+    """
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    off, bars = read_bars(X_err, error_shape, shape, feature_names(X))
+    if off is None:
+        return X, bars, None
+    if sp.issparse(X):
+        return sp.csr_array(X + off), bars, off
+    moved = float_array(X, "X") + off
+    if hasattr(X, "iloc"):
+        moved = type(X)(moved, columns=X.columns, index=X.index)
+    elif hasattr(X, "columns"):
+        moved = type(X)(moved, schema=list(X.columns))
+    return moved, bars, off
+
+
+def check_missing(X, noise) -> None:
+    """Refuse missing cells where noise is correlated; see the head of this file."""
+    if isinstance(noise, Covariances):
+        given = "X_err holds covariances", "one standard error per cell"
+    elif not isinstance(noise, ErrorBars) and is_covariance(noise):
+        given = "noise is a covariance", "one noise scale per feature"
+    else:
+        return
+    values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if not np.any(np.isnan(values)):
+        return
+    raise ValueError(
+        f"X has missing values and {given[0]}. What is certified for complete rows "
+        "need not hold where one of two correlated features is missing. Give "
+        f"{given[1]}, or complete the rows before this pipeline."
+    )
