@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from wideberth.datasets import load_breast_cancer, load_spambase, paper_preprocess
+from wideberth.datasets import (
+    load_breast_cancer,
+    load_galaxies,
+    load_spambase,
+    paper_preprocess,
+)
 
 
 def test_spambase_is_complete():
@@ -28,3 +33,15 @@ def test_preprocessing_standardises_columns_and_normalises_spambase_rows():
 def test_unknown_data_set_is_named():
     with pytest.raises(ValueError, match="name='iris'"):
         paper_preprocess("iris", np.ones((3, 2)))
+
+
+def test_galaxies_have_an_error_in_every_cell_that_was_measured():
+    sky = load_galaxies()
+    assert sky.data.shape == sky.errors.shape == (10_225, 6)
+    assert sky.feature_names == [f"mag_{band}" for band in "ugrizy"]
+    missing = np.isnan(sky.data)
+    np.testing.assert_array_equal(np.isnan(sky.errors), missing)
+    assert missing.sum(axis=0).tolist() == [714, 2, 0, 0, 0, 0]
+    assert (sky.errors[~missing] >= 0.005).all()
+    assert abs(np.mean(sky.target == 1) - 0.5) < 0.001
+    assert (sky.redshift[sky.target == 1] > sky.redshift[sky.target == -1].max()).all()

@@ -5,6 +5,7 @@ from mistakes.mutant import Mutant
 _MODEL = "measurement/population.py"
 _ROWS = "measurement/gaussian_rows.py"
 _EM = "measurement/em.py"
+_TABLES = "measurement/test_tables.py::"
 _GAUSSIANS = "measurement/gaussians.py"
 _FRONT = "measurement/true_features.py"
 _TESTS = "measurement/test_true_features.py::"
@@ -99,8 +100,8 @@ MUTANTS = [
     Mutant(
         "population: determinant of the prior counted half",
         _MODEL,
-        "(np.log(np.diag(factor)).sum() + 0.5 * trace)",
-        "(0.5 * np.log(np.diag(factor)).sum() + 0.5 * trace)",
+        "(logs + 0.5 * traces)",
+        "(0.5 * logs + 0.5 * traces)",
         f"{_TESTS}test_the_prior_has_the_density_of_rows_with_its_covariance",
     ),
     Mutant(
@@ -163,16 +164,16 @@ MUTANTS = [
     ),
     Mutant(
         "population: one Gaussian per class whatever is likelier",
-        _FRONT,
-        "> fitter.held_out(one, rows):",
+        "measurement/components.py",
+        "> held_out([alike], rows):",
         "> -np.inf:",
         f"{_TESTS}test_auto_has_one_gaussian_per_class_only_where_classes_differ",
     ),
     Mutant(
         "population: units left as they are",
         _FRONT,
-        "        self._scale = np.sqrt(np.where(varying, variance, 1.0))\n",
-        "        self._scale = np.ones_like(variance)\n",
+        "units = Units(centre, np.where(varying, width, 1.0), varying)",
+        "units = Units(centre, np.ones_like(width), varying)",
         _UNITS,
     ),
     Mutant(
@@ -181,5 +182,19 @@ MUTANTS = [
         "        table = values = np.where(missing, 0.0, values)\n",
         "        table = values\n",
         f"{_TESTS}test_a_cell_without_measurement_may_have_any_error",
+    ),
+    Mutant(
+        "population: a sample leads to its own fixed point",
+        _EM,
+        "led = _coordinates(sampled(point)) + shift",
+        "led = _coordinates(sampled(point))",
+        f"{_TABLES}test_a_sample_leads_to_where_all_rows_end",
+    ),
+    Mutant(
+        "population: a sample that depends on chunks",
+        "measurement/tables.py",
+        "ranks[rows] = before + np.arange(len(rows))",
+        "ranks[rows] = np.arange(len(rows))",
+        f"{_TABLES}test_chunks_are_the_same_as_memory",
     ),
 ]

@@ -25,8 +25,6 @@ class DaskSource(Source):
 
     def __init__(self, X, y, weight=None, radius=None, memory=None):
         super().__init__(memory)
-        if y is None:
-            raise DataError("y is missing; give a Dask array or series of labels.")
         self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
         self.names = list(X.columns) if hasattr(X, "columns") else None
         self.row_bytes = 8 * self.d

@@ -95,6 +95,28 @@ def open_data(
     Source
     """
     beside = {"y": y, "weight": sample_weight, "radius": radius}
+    return _open(X, beside, X_err, memory, columns)
+
+
+def in_chunks(X) -> bool:
+    """Whether X is read in chunks where labels may be missing, so is not rows."""
+    if isinstance(X, tuple | list):
+        first = X[0] if len(X) else None
+        return isinstance(first, tuple | list) and np.ndim(first[0]) == 2
+    return not is_foreign(X) and is_scaled(X)
+
+
+def open_measurements(X, y=None, X_err=None) -> Source:
+    """Open data whose cells may be missing (NaN), and its labels too."""
+    beside = {"y": y, "weight": None, "radius": None}
+    source = _open(X, beside, X_err, None, None, labelled=False)
+    source.gaps = True
+    return source
+
+
+def _open(X, beside: dict, X_err, memory, columns, labelled: bool = True) -> Source:
+    """What `open_data` returns; labels may be missing unless it must be `labelled`."""
+    y = beside["y"]
     given = [name for name, value in beside.items() if value is not None]
     given += [] if X_err is None else ["X_err"]
     if isinstance(X, Source):
@@ -112,13 +134,15 @@ def open_data(
         source = TableSource(reader, reader.plan(Request()), beside, memory)
         return source.measured(getattr(rows, "layout", None))
     if isinstance(X, str | PathLike):
-        return _open_path(Path(X), beside, memory, columns, X_err)
+        return _open_path(Path(X), beside, memory, columns, X_err, labelled)
     if is_dask(X):
         from wideberth.data.dask import DaskSource
 
         layout = None
         if X_err is not None:
             X, layout = _dask_errors(X, X_err)
+        if y is None and labelled:
+            raise DataError("y is missing; give a Dask array or series of labels.")
         return DaskSource(X, **beside, memory=memory).measured(layout)
     if is_foreign(X):
         return ArraySource(X, **beside, X_err=X_err)
@@ -175,7 +199,9 @@ def _dask_errors(X, X_err):
     return joined_blocks(X, X_err)
 
 
-def _open_path(path: Path, beside: dict, memory, columns, X_err=None) -> Source:
+def _open_path(
+    path: Path, beside: dict, memory, columns, X_err, labelled: bool
+) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
     room(memory)  # some readers read all of a file
@@ -190,7 +216,7 @@ def _open_path(path: Path, beside: dict, memory, columns, X_err=None) -> Source:
         if X_err is not None and isinstance(reader, ArrayReader):
             rows = _with_errors(reader.rows, X_err)
             reader, layout = ArrayReader(path, "npy", rows), rows.layout
-        if y is None:
+        if y is None and labelled:
             raise DataError(f"y is missing; give the labels that go with {path}.")
     elif reader.kind == "libsvm":
         if y not in (None, LABEL):
@@ -200,7 +226,7 @@ def _open_path(path: Path, beside: dict, memory, columns, X_err=None) -> Source:
             )
         request, beside["y"] = Request(texts=(LABEL,)), LABEL
     else:
-        if not isinstance(y, str):
+        if not isinstance(y, str) and (labelled or y is not None):
             raise DataError(
                 f"y={y!r} must be the name of the column of {path} that holds the "
                 f"labels; there are {listed(reader.names, 8)}."
@@ -214,7 +240,7 @@ def _open_path(path: Path, beside: dict, memory, columns, X_err=None) -> Source:
             columns, layout = named_errors(X_err, f"the path {str(path)!r}")
         numbers = (beside["weight"], beside["radius"])
         request = Request(
-            texts=(y,),
+            texts=() if y is None else (y,),
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )

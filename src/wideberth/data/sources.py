@@ -54,6 +54,8 @@ class Source(ABC):
     brings_radii = False
     #: Where chunks have the errors of their values, which are d columns then.
     layout: Layout | None = None
+    #: Whether cells may be missing; who reads them must know what to do about it.
+    gaps = False
     #: Whether the rows are in memory all the time.
     stays = False
     #: Told how many chunks of a read are done.
@@ -334,7 +336,7 @@ class TableSource(Source):
 
     def _check_complete(self, chunk: Chunk, plan: Plan) -> None:
         """Name the place of the first value that is missing or infinite."""
-        if sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
+        if self.gaps or sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
             return
         wrong = np.argwhere(~np.isfinite(chunk.X))
         if wrong.size:

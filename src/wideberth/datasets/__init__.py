@@ -1,4 +1,4 @@
-"""The paper's two data sets, bundled, and its preprocessing."""
+"""The paper's two data sets and its preprocessing; galaxies, measured with errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from importlib.resources import files
 
 import numpy as np
 
-__all__ = ["load_breast_cancer", "load_spambase", "paper_preprocess"]
+__all__ = [
+    "load_breast_cancer",
+    "load_galaxies",
+    "load_spambase",
+    "paper_preprocess",
+]
 
 
 def load_breast_cancer() -> tuple[np.ndarray, np.ndarray]:
@@ -24,10 +29,54 @@ def load_spambase() -> tuple[np.ndarray, np.ndarray]:
     Created by Mark Hopkins, Erik Reeber, George Forman and Jaap Suermondt
     (Hewlett-Packard Labs, 1999); UCI Machine Learning Repository, CC BY 4.0.
     """
-    source = files(__package__) / "spambase.csv.gz"
-    with source.open("rb") as stream, gzip.open(stream, "rt") as text:
-        table = np.loadtxt(text, delimiter=",", skiprows=1)
+    _, table = _bundled("spambase.csv.gz")
     return table[:, :-1], np.where(table[:, -1] == 1, 1, -1)
+
+
+def load_galaxies():
+    """Galaxies as the Rubin telescope would measure them (10 225×6), with their errors.
+
+    Six magnitudes of each, u, g, r, i, z and y, a standard error for every cell, and
+    NaN where a galaxy was too faint to be seen. The task is to tell those that are far
+    away: redshift above the median is +1. Rows are in no random order; shuffle them.
+
+    Simulated photometry of the LSST DC2 sample as shipped in the package pz-rail-base
+    2.0.11 (MIT licence), rounded to a thousandth of a magnitude, and errors to a tenth
+    of that.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        `data` and `errors` of shape (10225, 6), `target` of −1 and +1, `redshift`, and
+        `feature_names`.
+
+    Examples
+    --------
+    >>> from wideberth.datasets import load_galaxies
+    >>> sky = load_galaxies()
+    >>> sky.data.shape, sky.errors.shape, sky.feature_names[0]
+    ((10225, 6), (10225, 6), 'mag_u')
+    """
+    from sklearn.utils import Bunch
+
+    names, table = _bundled("galaxies.csv.gz")
+    redshift = table[:, 12]
+    return Bunch(
+        data=table[:, :6],
+        errors=table[:, 6:12],
+        target=np.where(redshift > np.median(redshift), 1, -1),
+        redshift=redshift,
+        feature_names=names[:6],
+    )
+
+
+def _bundled(name: str) -> tuple[list[str], np.ndarray]:
+    """Names of the columns and numbers of a table, NaN where there is none."""
+    source = files(__package__) / name
+    with source.open("rb") as stream, gzip.open(stream, "rt") as text:
+        names = text.readline().strip().split(",")
+        table = np.genfromtxt(text, delimiter=",")
+    return names, table
 
 
 def paper_preprocess(

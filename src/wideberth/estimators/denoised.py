@@ -30,8 +30,8 @@ from wideberth.estimators.affine import linear_map
 from wideberth.estimators.judging import Judged
 from wideberth.estimators.monotone import bends
 from wideberth.estimators.one_vs_rest import radii_of
-from wideberth.measurement.gaussians import BLOCK
 from wideberth.measurement.population import Posterior
+from wideberth.measurement.tables import BLOCK
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.problem.arrays import host
 from wideberth.problem.error_bars import Covariances, keeps_apart

@@ -9,11 +9,10 @@ is a property of the population, so a sample of the rows is enough to choose it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
+from dataclasses import replace
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.model_selection import KFold
 
 from wideberth.measurement.em import (
     Fit,
@@ -21,17 +20,12 @@ from wideberth.measurement.em import (
     marginals,
     moments,
 )
-from wideberth.measurement.population import Measurements, Population, Prior, sums_of
+from wideberth.measurement.population import Measurements, Population, Prior, step
+from wideberth.measurement.tables import BLOCK, MemoryTable, Table
 
-#: Parts into which rows are split to choose ν, one left out at a time; scikit-learn's
-#: cross-validation has as many.
-_FOLDS = 5
-#: Rows that choose ν: a choice; held-out likelihoods then differ by less than their
-#: noise between neighbours of the grid 1, 4, 16, …
-_CHOOSING_ROWS = 1000
-#: Rows of one block of sums: many times `gaussian_rows.LANES`, small beside a table.
-BLOCK = 4096
-
+#: Parts into which rows are split to choose ν, one left out at a time: as many as
+#: scikit-learn's cross-validation has, 5.
+_FOLDS = KFold().get_n_splits()
 _ROOT_EPS = float(np.sqrt(np.finfo(np.float64).eps))
 
 
@@ -47,9 +41,10 @@ class GaussianFitter:
         if self.shrinkage != "auto":
             return [float(self.shrinkage)] * (len(parts) + (len(parts) > 1))
         if len(parts) == 1:
-            return [self._best([(*split, None) for split in _splits(*parts)])]
-        nu = self._best([(*split, None) for split in _splits(self._centred(parts))])
-        splits = [_splits(part) for part in parts]
+            return [self._best([(*split, None) for split in _splits(_few(*parts))])]
+        centred = _few(self._centred(parts))
+        nu = self._best([(*split, None) for split in _splits(centred)])
+        splits = [_splits(_few(part)) for part in parts]
         trains = zip(*([train for train, _ in split] for split in splits), strict=True)
         common = [self._common(train, nu) for train in trains]
         folds = ([(*f, c) for f, c in zip(s, common, strict=True)] for s in splits)
@@ -75,6 +70,28 @@ class GaussianFitter:
         fit, prior = self.fit(parts, self.choose(parts))
         return self._fit(part, fit.population, prior), prior
 
+    def over_all(
+        self, table: Table, sample: Table, counts: np.ndarray, fit: Fit, prior: Prior
+    ) -> Fit:
+        """EM over all rows, from where it ended on a sample of them, which leads.
+
+        `counts` are the rows of the table, by class where it is labelled; Gaussians
+        are those of the classes then.
+        """
+        e_step, few = table.e_step(self.n_jobs), sample.e_step(self.n_jobs)
+        taken = few(fit.population).counts
+        share = (taken if len(counts) > 1 else taken.sum()) / counts
+        weaker = replace(prior, rows=prior.rows * share)
+        return expectation_maximisation(
+            e_step,
+            fit.population,
+            prior,
+            int(counts.sum()),
+            self.tol,
+            self.max_iter,
+            lambda here: step(here, few(here), weaker),
+        )
+
     def held_out(self, parts: Sequence[Measurements], rows) -> float:
         """Log likelihood per row of rows left out, from groups of the others."""
         total, n = 0.0, 0
@@ -89,11 +106,7 @@ class GaussianFitter:
         """Rows of all groups about the means of their groups."""
         means = [marginals(part, self.max_iter, self.tol**0.5)[0] for part in parts]
         moved = [part.values - mean for part, mean in zip(parts, means, strict=True)]
-        return Measurements(
-            np.concatenate(moved),
-            np.concatenate([part.variances for part in parts]),
-            np.concatenate([part.covariances for part in parts]),
-        )
+        return replace(Measurements.joined(parts), values=np.concatenate(moved))
 
     def _common(self, parts, nu: float) -> np.ndarray:
         fit, _ = self._fitted(self._centred(parts), None, nu)
@@ -131,16 +144,9 @@ class GaussianFitter:
         return self._fit(part, start, prior), prior
 
     def _fit(self, part: Measurements, start: Population, prior: Prior) -> Fit:
-        blocks = list(part.blocks(BLOCK))
-        with Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
-
-            def e_step(population):
-                parts = pool(delayed(sums_of)(population, block) for block in blocks)
-                return reduce(add, parts)
-
-            return expectation_maximisation(
-                e_step, start, prior, len(part), self.tol, self.max_iter
-            )
+        e_step = MemoryTable(part).e_step(self.n_jobs)
+        n, tol = len(part), self.tol
+        return expectation_maximisation(e_step, start, prior, n, tol, self.max_iter)
 
 
 def _joined(parts, fits, priors) -> tuple[Fit, Prior]:
@@ -155,9 +161,23 @@ def _joined(parts, fits, priors) -> tuple[Fit, Prior]:
     return fit, Prior(targets, np.concatenate([prior.rows for prior in priors]))
 
 
+def thinned(parts: Sequence[Measurements]) -> list[Measurements]:
+    """An even sample of all rows of groups, enough of the largest to choose by.
+
+    That is a block of rows over the number of folds, 819: the fits of all folds then
+    cost what one block does, and held-out likelihoods differ by less than their noise
+    between neighbours of the grid 1, 4, 16, …
+    """
+    stride = max(-(-max(map(len, parts)) * _FOLDS // BLOCK), 1)
+    return [part[::stride] for part in parts]
+
+
+def _few(part: Measurements) -> Measurements:
+    return thinned([part])[0]
+
+
 def _splits(part: Measurements) -> list[tuple[Measurements, Measurements]]:
-    """Rows to fit and rows left out, several times, of an even sample of all rows."""
-    part = part[:: -(-len(part) // _CHOOSING_ROWS)]
+    """Rows to fit and rows left out, several times."""
     shuffled = np.random.default_rng(0).permutation(len(part))
     folds = np.array_split(shuffled, _FOLDS)
     return [(part[np.setdiff1d(shuffled, fold)], part[np.sort(fold)]) for fold in folds]

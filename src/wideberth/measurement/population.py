@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,17 @@ class Measurements:
         correlated = len(self.covariances) > 0
         covariances = self.covariances[rows] if correlated else self.covariances
         return Measurements(self.values[rows], self.variances[rows], covariances)
+
+    @staticmethod
+    def joined(parts: Sequence[Measurements]) -> Measurements:
+        """All rows of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        return Measurements(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.variances for part in parts]),
+            np.concatenate([part.covariances for part in parts]),
+        )
 
     def blocks(self, rows: int) -> Iterator[Measurements]:
         """Parts of at most so many rows."""
@@ -62,6 +72,10 @@ class Population:
         """Sum of the log densities of all rows."""
         return sums_of(self, part).likelihood
 
+    def component(self, k: int) -> Population:
+        """One of the Gaussians, by itself."""
+        return Population(np.ones(1), self.means[k, None], self.covariances[k, None])
+
     @staticmethod
     def union(parts: Sequence[Population], shares) -> Population:
         """Populations side by side, with these shares."""
@@ -81,20 +95,18 @@ class Prior:
 
     def log_density(self, population: Population) -> float:
         """−½ν Σ(log|Σ| + tr Σ⁻¹T), up to a constant; −∞ where Σ is singular."""
-        total = 0.0
-        for covariance, target, rows in zip(
-            population.covariances, self.targets, self.rows, strict=True
-        ):
-            if rows == 0:
-                continue
-            try:
-                factor, lower = cho_factor(covariance, lower=True)
-            except LinAlgError:
-                return -np.inf
-            inverse = cho_solve((factor, lower), np.eye(len(target)))
-            trace = np.vdot(inverse, target)
-            total -= rows * (np.log(np.diag(factor)).sum() + 0.5 * trace)
-        return float(total)
+        counts = self.rows > 0
+        if not counts.any():
+            return 0.0
+        spreads, targets = population.covariances[counts], self.targets[counts]
+        try:
+            factors = np.linalg.cholesky(spreads)
+            inverses = np.linalg.inv(spreads)
+        except np.linalg.LinAlgError:
+            return -np.inf
+        logs = np.log(np.einsum("kii->ki", factors)).sum(axis=1)
+        traces = np.einsum("kij,kij->k", inverses, targets)
+        return -float(self.rows[counts] @ (logs + 0.5 * traces))
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,16 @@ class Sums:
             self.counts + other.counts,
             self.slopes + other.slopes,
             self.bends + other.bends,
+        )
+
+    @staticmethod
+    def side_by_side(parts: Sequence[Sums]) -> Sums:
+        """Of Gaussians that have rows of their own."""
+        return Sums(
+            sum(part.likelihood for part in parts),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.slopes for part in parts]),
+            np.concatenate([part.bends for part in parts]),
         )
 
 

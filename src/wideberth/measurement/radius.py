@@ -212,14 +212,7 @@ def radius_from_imputations(
     array of shape (n_samples,)
         0 for samples in which nothing was missing.
     """
-    given, names = _read_tables(imputations, "imputations", "imputation")
-    shapes = sorted({table.shape for table in given})
-    if len(shapes) > 1 or len(shapes[0]) != 2:
-        raise ValueError(
-            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
-            "tables of the same shape (n_samples, n_features)."
-        )
-    tables = np.stack(given)
+    tables, names = read_imputations(imputations)
     m, n, d = tables.shape
     quantile = _check_confidence(quantile, "quantile")
     k = ceil(Fraction(repr(quantile)) * (m + 1))  # of 0.9, not of its nearest double
@@ -248,7 +241,7 @@ def _euclidean_factor(shape: Noise, n_features: int) -> float:
 
 def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:
     """Measurements of each sample, and the names of the features, if any."""
-    groups, names = _read_tables(replicates, "replicates", "replicates of sample")
+    groups, names = read_tables(replicates, "replicates", "replicates of sample")
     for i, group in enumerate(groups):
         if group.ndim != 2 or len(group) < 2 or group.shape[1:] != groups[0].shape[1:]:
             raise ValueError(
@@ -259,16 +252,34 @@ def _read_replicates(replicates) -> tuple[list[np.ndarray], list | None]:
     return groups, names
 
 
-def _read_tables(tables, name: str, each: str) -> tuple[list[np.ndarray], list | None]:
-    """Tables of numbers with the same features, and the names of those, if any."""
+def read_imputations(imputations) -> tuple[np.ndarray, list | None]:
+    """Completed tables, (m, n, d), and the names of the features, if any."""
+    given, names = read_tables(imputations, "imputations", "imputation")
+    shapes = sorted({table.shape for table in given})
+    if len(shapes) > 1 or len(shapes[0]) != 2:
+        raise ValueError(
+            f"imputations has tables of shape {', '.join(map(str, shapes))}; give m "
+            "tables of the same shape (n_samples, n_features)."
+        )
+    return np.stack(given), names
+
+
+def read_tables(
+    tables, name: str, each: str, gaps: bool = False
+) -> tuple[list[np.ndarray], list | None]:
+    """Tables of numbers with the same features, and the names of those, if any.
+
+    Numbers must be finite, but for NaN if there may be `gaps`.
+    """
     given = list(tables)
     if not given:
         raise ValueError(f"{name} is empty; give at least one table of numbers.")
     names = feature_names(given[0])
-    return [_check_table(t, names, f"{each} {k}") for k, t in enumerate(given)], names
+    read = [_check_table(t, names, f"{each} {k}", gaps) for k, t in enumerate(given)]
+    return read, names
 
 
-def _check_table(table, names: list | None, what: str) -> np.ndarray:
+def _check_table(table, names: list | None, what: str, gaps=False) -> np.ndarray:
     """Finite numbers; the columns of a frame in the order of `names`."""
     own = feature_names(table)
     if own is not None and own != names:
@@ -279,7 +290,7 @@ def _check_table(table, names: list | None, what: str) -> np.ndarray:
             )
         table = table[names]
     values = float_array(table, what)
-    bad = np.argwhere(~np.isfinite(values))
+    bad = np.argwhere(~(np.isfinite(values) | (gaps & np.isnan(values))))
     if bad.size:
         place = ", ".join(map(str, bad[0].tolist()))
         raise ValueError(

@@ -17,13 +17,24 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from wideberth.data.opening import in_chunks, open_measurements
+from wideberth.measurement.components import Components
 from wideberth.measurement.em import marginals
-from wideberth.measurement.gaussians import BLOCK, GaussianFitter
+from wideberth.measurement.gaussians import GaussianFitter
 from wideberth.measurement.population import (
     Measurements,
     Population,
     Posterior,
     posterior_of,
+)
+from wideberth.measurement.tables import (
+    BLOCK,
+    ChunkTable,
+    FarCells,
+    MemoryTable,
+    Sample,
+    Table,
+    Units,
 )
 from wideberth.problem.read_errors import read_variances
 from wideberth.problem.validation import short
@@ -31,6 +42,10 @@ from wideberth.problem.validation import short
 #: How far from the median of its column a measurement is warned of, in units of its
 #: error and the range of the middle half: a choice, far outside any Gaussian.
 _FAR = 20.0
+_NO_LABELS = (
+    "n_components='per_class' needs the labels y; give them to fit, or choose a "
+    "number of Gaussians."
+)
 
 
 class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -131,8 +146,10 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or frame of shape (n_samples, n_features)
-            Measurements, NaN where there is none.
+        X : array or frame of shape (n_samples, n_features), or what is read in chunks
+            Measurements, NaN where there is none. Files, Dask collections and chunks
+            of a program are taken as `wideberth.open_data` takes them, with `y` and
+            `X_err` as there; labels may be missing, (X, None, None, None, X_err).
         y : array of shape (n_samples,), optional
             Labels, for one Gaussian per class.
         X_err : array or frame of shape (n_samples, n_features), or a number, optional
@@ -146,23 +163,24 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        part = self._read(X, X_err, reset=True)
-        labels = self._labels(y, len(part))
-        empty = np.isnan(part.values).all(axis=0)
+        table = self._open(X, y, X_err)
+        sample = table.sample()
+        empty = np.isnan(sample.low)
         if empty.any():
-            column = int(np.flatnonzero(empty)[0])
-            name = getattr(self, "feature_names_in_", range(len(empty)))[column]
+            name = self._names()[int(np.flatnonzero(empty)[0])]
             raise ValueError(
-                f"X has no measurement at all in column {name!r}; a population cannot "
-                "be learned from none. Drop that column."
+                f"X has no measurement at all in column {name!r}; a "
+                "population cannot be learned from none. Drop that column."
             )
         # So that units do not matter; features that never vary have none.
-        centre, variance = marginals(part, self.max_iter, self.tol**0.5)
-        varying = variance > 0
-        self._centre = centre
-        self._scale = np.sqrt(np.where(varying, variance, 1.0))
-        scaled = part.scaled(centre, self._scale)
-        fit, prior = self._fit(_columns(scaled, varying), labels)
+        centre, variance = marginals(sample.evenly, self.max_iter, self.tol**0.5)
+        width = np.where(variance > 0, np.sqrt(variance), sample.high - sample.low)
+        varying = width > 0
+        units = Units(centre, np.where(varying, width, 1.0), varying)
+        self._centre, self._scale = units.centre, units.scale
+        fitter = GaussianFitter(self.shrinkage, self.tol, self.max_iter, self.n_jobs)
+        components = Components(self.n_components, fitter, self.random_state)
+        fit, prior = components.fit(table.in_units(units), sample.in_units(units))
         self._population = _spread_out(fit.population, varying)
         self.weights_ = fit.population.shares
         self.means_ = centre + self._scale * self._population.means
@@ -172,7 +190,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_components_ = len(self.weights_)
         self.shrinkage_ = prior.rows
         self.objective_, self.n_iter_ = fit.objectives, len(fit.objectives)
-        self._measured = bool(part.variances.any())
+        self._measured = sample.measured
         if not fit.converged:
             warnings.warn(
                 f"EM has not ended after max_iter={self.max_iter} steps; the last one "
@@ -180,7 +198,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._warn_of_far_cells(part)
+        self._warn_of_far_cells(table, sample)
         return self
 
     def fit_transform(self, X, y=None, X_err=None):
@@ -265,75 +283,58 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         )
         return Measurements(np.ascontiguousarray(X), variances, covariances)
 
+    def _open(self, X, y, X_err) -> Table:
+        """What is to be learned from, in memory or in chunks."""
+        labelled = self.n_components in ("auto", "per_class")
+        if not in_chunks(X):
+            part = self._read(X, X_err, reset=True)
+            return MemoryTable(part, self._labels(y, len(part)) if labelled else None)
+        source = open_measurements(X, y, X_err)
+        table = ChunkTable(source, labelled)
+        if self.n_components == "per_class" and table.classes is None:
+            raise ValueError(_NO_LABELS)
+        self.n_features_in_ = source.d
+        self.__dict__.pop("feature_names_in_", None)
+        if source.names is not None:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
+        return table
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", range(self.n_features_in_))
+
     def _labels(self, y, n: int) -> np.ndarray | None:
         """Numbers of classes; None where they are not to be used."""
-        if self.n_components not in ("auto", "per_class"):
-            return None
         if self.n_components == "auto":
             kinds = ("binary", "multiclass")
             if y is None or type_of_target(y) not in kinds:
                 return None
         if y is None:
-            raise ValueError(
-                "n_components='per_class' needs the labels y; give them to fit, or "
-                "choose a number of Gaussians."
-            )
+            raise ValueError(_NO_LABELS)
         y = column_or_1d(y)
         check_classification_targets(y)
         if len(y) != n:
             raise ValueError(f"y has {len(y)} labels; X has {n} rows.")
         return np.unique(y, return_inverse=True)[1]
 
-    def _fit(self, part: Measurements, labels):
-        fitter = GaussianFitter(self.shrinkage, self.tol, self.max_iter, self.n_jobs)
-        if labels is None and self.n_components not in ("auto", 1):
-            return fitter.mixture(part, self._clusters(part, fitter))
-        one = [part]
-        sizes = np.array([len(part)]) if labels is None else np.bincount(labels)
-        if self.n_components == "per_class":
-            groups = [part[labels == k] for k in range(len(sizes))]
-            return fitter.fit(groups, fitter.choose(groups))
-        rows = fitter.choose(one)
-        if len(sizes) > 1 and sizes.min() > part.values.shape[1]:
-            groups = [part[labels == k] for k in range(len(sizes))]
-            several = fitter.choose(groups)
-            if fitter.held_out(groups, several) > fitter.held_out(one, rows):
-                return fitter.fit(groups, several)
-        return fitter.fit(one, rows)
-
-    def _clusters(self, part: Measurements, fitter) -> list[Measurements]:
-        """Rows by k-means of their posterior means under one Gaussian."""
-        from sklearn.cluster import KMeans
-
-        population = fitter.fit([part], fitter.choose([part]))[0].population
-        means = posterior_of(population, part, None).mean
-        if len(part) < self.n_components:
-            raise ValueError(
-                f"n_components={self.n_components} Gaussians need as many rows; X has "
-                f"{len(part)}."
-            )
-        k_means = KMeans(self.n_components, random_state=self.random_state, n_init=1)
-        labels = k_means.fit_predict(means)
-        return [part[labels == k] for k in np.unique(labels)]
-
-    def _warn_of_far_cells(self, part: Measurements) -> None:
+    def _warn_of_far_cells(self, table: Table, sample: Sample) -> None:
         """Warn of tails that no Gaussian has, where posteriors depend on it."""
-        if not (self._measured or np.isnan(part.values).any()):
+        rows = sample.evenly
+        if not (self._measured or np.isnan(rows.values).any()):
             return
-        low, middle, high = np.nanpercentile(part.values, [25, 50, 75], axis=0)
-        units = np.sqrt(part.variances + np.where(high > low, high - low, np.inf) ** 2)
-        off = np.abs(part.values - middle) / units
-        far = off > _FAR
+        low, middle, high = np.nanpercentile(rows.values, [25, 50, 75], axis=0)
+        width = np.where(high > low, high - low, np.inf)
+        found = list(table.map(FarCells(middle, width, _FAR)))
+        far = sum(counts for counts, *_ in found)
         if far.any():
-            row, column = np.unravel_index(np.nanargmax(off), off.shape)
-            names = getattr(self, "feature_names_in_", np.arange(part.values.shape[1]))
-            columns = ", ".join(str(name) for name in names[far.any(axis=0)])
+            _, _, place, column = max(found, key=lambda each: each[1])
+            names = self._names()
+            columns = ", ".join(str(names[j]) for j in np.flatnonzero(far))
             warnings.warn(
                 f"{far.sum()} measurements are more than {_FAR:g} times as far from "
                 "the median of their column as their error and the middle half of the "
-                f"column explain, in the columns: {columns}. The worst is in row "
-                f"{row}, column {names[column]!s}. A population of Gaussians has no "
-                "such tails: take logarithms, raise errors, or set such cells to NaN.",
+                f"column explain, in the columns: {columns}. The worst is in {place}, "
+                f"column {names[column]!s}. A population of Gaussians has no such "
+                "tails: take logarithms, raise errors, or set such cells to NaN.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -346,16 +347,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     _doc_link_module = "wideberth"
     _doc_link_template = (
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
-    )
-
-
-def _columns(part: Measurements, columns: np.ndarray) -> Measurements:
-    if columns.all():
-        return part
-    return Measurements(
-        np.ascontiguousarray(part.values[:, columns]),
-        np.ascontiguousarray(part.variances[:, columns]),
-        np.ascontiguousarray(part.covariances[:, columns][:, :, columns]),
     )
 
 

@@ -1,0 +1,159 @@
+"""The population from chunks: what memory gives, whatever the chunks are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wideberth import TrueFeatures, open_data
+from wideberth.data import DataError
+from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement.population import Measurements
+from wideberth.measurement.tables import BLOCK, MemoryTable
+
+
+def simulated(n=11_000, d=4, seed=0):
+    """Measurements with gaps, their errors, and classes of unlike size."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.2, "star", "galaxy")
+    true = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+    true += 3.0 * (y == "star")[:, None]
+    errors = rng.uniform(0.1, 2.0, size=(n, d))
+    measured = true + errors * rng.normal(size=(n, d))
+    measured[rng.random((n, d)) < 0.2] = np.nan
+    return measured, errors, y
+
+
+def chunks(X, errors, y=None, size=1700):
+    """A function that yields them, as `wideberth.solve` takes it."""
+
+    def start():
+        for k in range(0, len(X), size):
+            rows = slice(k, k + size)
+            yield X[rows], None if y is None else y[rows], None, None, errors[rows]
+
+    return start
+
+
+def assert_same(one, two):
+    assert one.n_components_ == two.n_components_
+    np.testing.assert_array_equal(one.shrinkage_, two.shrinkage_)
+    for name in ("weights_", "means_", "covariances_"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(two, name), rtol=1e-9, atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("n_components", ["auto", "per_class", 1])
+def test_chunks_are_the_same_as_memory(n_components):
+    X, errors, y = simulated()
+    model = TrueFeatures(n_components, random_state=0)
+    memory = model.fit(X, y, X_err=errors)
+    found = TrueFeatures(n_components, random_state=0).fit(chunks(X, errors, y))
+    assert_same(found, memory)
+    np.testing.assert_allclose(
+        found.transform(X[:50], errors[:50]), memory.transform(X[:50], errors[:50])
+    )
+
+
+def test_a_mixture_of_chunks_is_as_likely_as_that_of_memory():
+    X, errors, _ = simulated()
+    memory, found = (
+        TrueFeatures(3, random_state=0).fit(*data, X_err=own)
+        for data, own in (((X,), errors), ((chunks(X, errors),), None))
+    )
+    # It is flat where Gaussians overlap: rounding leads to other points on it.
+    assert found.objective_[-1] == pytest.approx(memory.objective_[-1], rel=1e-3)
+
+
+def test_chunks_need_no_labels_and_no_more_rows_than_a_sample():
+    X, errors, _ = simulated(500)
+    memory = TrueFeatures().fit(X, X_err=errors)
+    assert_same(TrueFeatures().fit(chunks(X, errors, size=90)), memory)
+    listed = list(chunks(X, errors, size=90)())
+    assert_same(TrueFeatures().fit(listed), memory)
+
+
+def test_dask_arrays_are_the_same_as_memory():
+    da = pytest.importorskip("dask.array")
+    X, errors, y = simulated()
+    memory = TrueFeatures().fit(X, y, X_err=errors)
+    blocks = [da.from_array(part, chunks=(3000, 4)) for part in (X, errors)]
+    labels = da.from_array(y, chunks=3000)
+    assert_same(TrueFeatures().fit(blocks[0], labels, X_err=blocks[1]), memory)
+    alone = TrueFeatures().fit(blocks[0], X_err=blocks[1])
+    assert_same(alone, TrueFeatures().fit(X, X_err=errors))
+
+
+def test_tables_on_disk_are_the_same_as_memory(tmp_path):
+    X, errors, y = simulated(6000)
+    names = ["u", "g", "r", "i"]
+    frame = pd.DataFrame(X, columns=names)
+    for j, name in enumerate(names):
+        frame[f"{name}_err"] = errors[:, j]
+    path = tmp_path / "sky.csv"
+    frame.assign(kind=y).to_csv(path, index=False)
+    by_name = {name: f"{name}_err" for name in names}
+    found = TrueFeatures().fit(str(path), "kind", X_err=by_name)
+    assert_same(found, TrueFeatures().fit(X, y, X_err=errors))
+    assert list(found.feature_names_in_) == names
+    alone = TrueFeatures().fit(path, X_err=by_name)
+    assert_same(alone, TrueFeatures().fit(X, X_err=errors))
+    with pytest.raises(DataError, match="has no value in column"):
+        for _ in open_data(path, "kind", X_err=by_name).chunks():
+            pass
+
+
+def test_a_sample_does_not_depend_on_parts_and_keeps_rare_classes():
+    X, errors, _ = simulated(20_000)
+    labels = (np.arange(20_000) % 1000 == 7).astype(int)
+    part = Measurements(X, errors**2, np.empty((0, 4, 4)))
+    sample = MemoryTable(part, labels).sample()
+    sizes = [len(group) for group in sample.groups()]
+    assert sizes[1] == 20  # all of them
+    assert BLOCK / 2 < sizes[0] <= BLOCK
+    shares = [len(group) for group in sample.groups(even=True)]
+    assert shares[1] == 4  # as many as their share of the table
+    assert not sample.whole
+    assert MemoryTable(part[:3000], labels[:3000]).sample().whole
+
+
+def test_a_feature_that_only_rarely_varies_is_not_taken_for_a_constant():
+    X, errors, _ = simulated(20_000)
+    rare = np.zeros(20_000)
+    rare[1:20_000:1999] = 1.0
+    X, errors = np.column_stack([X, rare]), np.column_stack([errors, 0 * rare])
+    model = TrueFeatures().fit(X, X_err=errors)
+    assert model.covariances_[0, 4, 4] == pytest.approx(rare.var(), rel=0.2)
+    np.testing.assert_array_equal(model.transform(X, errors)[:, 4], rare)
+
+
+def test_a_sample_leads_to_where_all_rows_end():
+    X, errors, _ = simulated(20_000)
+    tight = GaussianFitter(shrinkage=4.0, tol=1e-9, max_iter=2000)
+    part = Measurements(X, errors**2, np.empty((0, 4, 4)))
+    plain, prior = tight.fit([part], [4.0])
+    few, start = part[::5], tight.fit([part[::5]], [4.0])[0]
+    rows = np.array([len(part)])
+    led = tight.over_all(MemoryTable(part), MemoryTable(few), rows, start, prior)
+    assert (np.diff(led.objectives) >= 0).all()
+    np.testing.assert_allclose(
+        led.population.covariances, plain.population.covariances, atol=1e-3
+    )
+    assert len(led.objectives) < len(plain.objectives)
+    wrong = replace(start, population=replace(start.population, means=np.ones((1, 4))))
+    back = tight.over_all(MemoryTable(part), MemoryTable(few), rows, wrong, prior)
+    assert back.objectives[-1] == pytest.approx(plain.objectives[-1], abs=0.1)
+
+
+def test_what_chunks_cannot_be_is_said(tmp_path):
+    X, errors, _ = simulated(100)
+    with pytest.raises(ValueError, match="needs the labels y"):
+        TrueFeatures("per_class").fit(chunks(X, errors))
+    with pytest.raises(DataError, match="chunk 0: the errors are a pair"):
+        TrueFeatures().fit([(X, None, None, None, (errors, errors))])
+    with pytest.raises(DataError, match="chunk 0: X_err is -1"):
+        TrueFeatures().fit([(X, None, None, None, -np.ones_like(errors))])
+    with pytest.raises(DataError, match="must come with them"):
+        TrueFeatures().fit(chunks(X, errors), X_err=errors)
