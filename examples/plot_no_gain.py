@@ -83,8 +83,8 @@ for way, gain in gains.items():
 # A radius on top can cost. Here no object is known well, and to be right within one
 # posterior standard deviation of every one of them is asking for more than the data
 # can give: the model turns away from what it could have learnt, up to a constant one,
-# of which wideberth warns (`NullModelWarning`). `MeasuredSVC(cv=5)` chooses the radius
-# by cross-validation, and `radius=0` is always a choice.
+# of which wideberth warns (`NullModelWarning`). So the radius is 0 by default, and
+# `MeasuredSVC(cv=5)` chooses one by cross-validation.
 #
 # Three more cases in which nothing is gained: errors that are small beside the distance
 # of objects from the boundary; features that do not go together, whose bad cells

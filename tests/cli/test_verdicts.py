@@ -296,6 +296,6 @@ def test_a_feature_without_errors_that_leads_is_remarked_upon(cli):
     rng = np.random.default_rng(0)
     frame = table().assign(age=KIND[TWO] + 0.3 * rng.normal(size=TWO.sum()))
     frame.to_csv("data.csv", index=False)
-    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0").out)
+    result = json.loads(cli(f"{FIT} {ERRORS} --folds 0 --radius 1").out)
     texts = {one["code"]: one["text"] for one in result["warnings"]}
     assert "leans most on 'age'" in texts["leans-on-exact"]

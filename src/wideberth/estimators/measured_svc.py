@@ -40,17 +40,18 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
     """Classify objects whose features are measurements with errors and gaps.
 
     The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
-    RobustLinearSVC())`: what the true features of an object probably are, and a linear
-    classifier that is robust against how uncertain that is. Besides, C and the radius
-    by cross-validation, and probabilities that know the errors of each object.
+    RobustLinearSVC(radius=0))`: what the true features of an object probably are, and a
+    linear classifier of that. Besides, C and a radius against how uncertain it is by
+    cross-validation, and probabilities that know the errors of each object.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the losses; smaller values regularise more. Not used with `cv`.
-    radius : float, default=1.0
+    radius : float, default=0.0
         How far true features may be from their posterior means, in posterior standard
-        deviations. Not used with `cv`.
+        deviations. Some robustness may add to what the means bring, and where errors
+        are large or alike it can cost far more: let `cv` choose. Not used with `cv`.
     n_components : {"auto", "per_class"} or int, default="auto"
         Gaussians of the population, as for `TrueFeatures`.
     cv : int, splitter or iterable, default=None
@@ -122,7 +123,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         C=1.0,
-        radius=1.0,
+        radius=0.0,
         *,
         n_components="auto",
         cv=None,
