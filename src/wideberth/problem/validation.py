@@ -6,6 +6,7 @@ Labels have a module of their own, `labels`.
 from __future__ import annotations
 
 import numbers
+import os
 import sys
 from decimal import Decimal
 from os import PathLike
@@ -328,6 +329,12 @@ def check_jobs(n_jobs) -> None:
             f"n_jobs={short(n_jobs)} must be None or a whole number other than 0 (−1: "
             "all cores)."
         )
+
+
+def jobs(n_jobs) -> int:
+    """How many threads that is; negative numbers count back from all cores, −1."""
+    cores = os.cpu_count() or 1
+    return 1 if n_jobs is None else max(n_jobs if n_jobs > 0 else cores + 1 + n_jobs, 1)
 
 
 def read_intercept(fit_intercept, intercept_penalty) -> float | None:
