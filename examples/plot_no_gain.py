@@ -57,7 +57,7 @@ def robust(X, E, y, new, new_errors):
     return model.predict(new, X_err=new_errors)
 
 
-factors, repetitions = [1, 3, 10, 100, 1000], 4
+factors, repetitions = [1, 3, 10, 100, 1000], 3
 ways = {"TrueFeatures": denoised, "MeasuredSVC, radius 1": robust}
 gains = {way: np.empty((len(factors), repetitions)) for way in ways}
 for i, unequal in enumerate(factors):

@@ -27,3 +27,8 @@ def results(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("reproduction")
     return reproduce_tiny(folder), folder
+
+
+def pytest_collection_modifyitems(items):
+    """Pages of code first, so that the longest of them does not keep all others."""
+    items.sort(key=lambda item: "test_the_code_on_a_page" not in item.nodeid)
