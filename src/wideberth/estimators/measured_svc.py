@@ -89,7 +89,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
     coef_, intercept_ : arrays
         Of its last step, for scaled features.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only where X has column names.
 
     See Also

@@ -43,10 +43,10 @@ def error_columns(
     names : iterable of str
         The columns of a table.
     pattern : str, default="auto"
-        Where the mark of an error column stands, and the mark: "suffix:_err",
-        "prefix:e_" or "infix:_err". Two marks with a comma between them are of lower
-        and upper errors: "suffix:_error_min,_error_max". "auto" tries the usual ones.
-        Marks and names are compared without regard to case.
+        Where the mark of an error column stands, and the mark: `"suffix:_err"`,
+        `"prefix:e_"` or `"infix:_err"`. Two marks with a comma between them are of
+        lower and upper errors: `"suffix:_error_min,_error_max"`. "auto" tries the usual
+        ones. Marks and names are compared without regard to case.
 
     Returns
     -------

@@ -82,20 +82,20 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    weights_ : array of shape (n_components_,)
+    weights_ : array of shape (n_components,)
         Share of each Gaussian.
-    means_ : array of shape (n_components_, n_features)
-    covariances_ : array of shape (n_components_, n_features, n_features)
+    means_ : array of shape (n_components, n_features)
+    covariances_ : array of shape (n_components, n_features, n_features)
         Of the true features, without errors.
     n_components_ : int
-    shrinkage_ : array of shape (n_components_,)
+    shrinkage_ : array of shape (n_components,)
         Rows that the prior of each Gaussian counts for.
     n_iter_ : int
         Steps of EM, of the Gaussian that took most.
     objective_ : list of float
         What EM maximised, step by step; of the Gaussian that took most.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
 
     Examples
     --------
