@@ -8,13 +8,17 @@ errors; and how much screening decides. One thread, medians of repeats.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import tempfile
 import time
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.bench.child import peak_memory
 from benchmarks.bench.report import Report
 from wideberth import path, solve
 from wideberth.problem import Pair, Problem
@@ -105,6 +109,50 @@ def tall(report: Report, n: int, repeats: int) -> None:
         )
 
 
+def write_arrays(folder: Path, n: int, d: int) -> None:
+    """Rows and their errors as two .npy files in float32, and labels."""
+    rng = np.random.default_rng(0)
+    tables = [
+        np.lib.format.open_memmap(folder / name, "w+", np.float32, (n, d))
+        for name in ("X.npy", "E.npy")
+    ]
+    y, w = np.empty(n, np.int8), rng.normal(size=d)
+    for start in range(0, n, 250_000):
+        rows = slice(start, min(start + 250_000, n))
+        X = rng.standard_normal((rows.stop - start, d), dtype=np.float32)
+        tables[0][rows] = X
+        tables[1][rows] = 0.3 * rng.standard_exponential(X.shape, dtype=np.float32)
+        y[rows] = np.where(X @ w / d**0.5 + 0.5 * rng.normal(size=len(X)) > 0, 1, -1)
+    np.save(folder / "y.npy", y)
+
+
+def solve_arrays(folder: str, C: float, shape: str, memory: str) -> tuple:
+    """In a process of its own: reads, seconds, the most it held, and the gap."""
+    started, there = time.perf_counter(), Path(folder)
+    found = solve(
+        there / "X.npy", there / "y.npy", X_err=there / "E.npy", C=C, tol=1e-4,
+        error_shape=shape, memory=memory, random_state=0, quiet=True,
+    )  # fmt: skip
+    seconds = time.perf_counter() - started
+    return found.passes, seconds, peak_memory(), found.relative_gap
+
+
+def out_of_core(report: Report, n: int, memory: str) -> None:
+    """Errors beside the data on disk, one read for both."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_arrays(Path(folder), n, 25)
+        for C in (0.001, 0.01):
+            for shape in ("ellipsoid", "box"):
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    found = pool.apply(solve_arrays, (folder, C, shape, memory))
+                reads, seconds, held, gap = found
+                report.say(
+                    f"{n} × (25 + 25) float32 in .npy files, {memory}, C = {C:g}, "
+                    f"{shape}: {reads:.0f} reads, {seconds:.0f} s, at most "
+                    f"{held / 1e9:.2f} GB, relative gap {gap:.0e}."
+                )
+
+
 def screened(report: Report) -> None:
     X, y = breast_cancer()
     X = StandardScaler().fit_transform(X)
@@ -137,6 +185,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, nargs="*", default=[200_000, 1_000_000])
+    parser.add_argument("--out-of-core", type=int, default=5_000_000)
+    parser.add_argument("--memory", default="1GB")
     given = parser.parse_args()
     report = Report()
     report.say("# Error bars for every cell")
@@ -146,6 +196,9 @@ def main() -> None:
     report.say()
     for n in given.rows:
         tall(report, n, 1 if n > 300_000 else 3)
+    if given.out_of_core:
+        report.say()
+        out_of_core(report, given.out_of_core, given.memory)
     screened(report)
     report.save("error_bars.md")
 
