@@ -261,7 +261,7 @@ class TrainingOptions(TableOptions):
     errors: every value by its own error: suffix:_err, prefix:e_ or infix:_err say how
         error columns are named, auto tries the usual ways, and a file holds a table of
         errors with the columns of DATA; a radius then counts standard errors (default:
-        1, with --missing model posterior standard deviations)
+        1), with --missing model posterior standard deviations (default: 0)
     error_shape: errors are standard errors, of which few are large at once (ellipsoid,
         the default), or tolerances that all values may reach at once (box)
     missing_errors: values without an error: exact, the median error of the column, or a

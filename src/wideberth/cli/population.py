@@ -43,13 +43,16 @@ def of_population(
         cells = errors.standard(both)
         where = errors.file or f"the columns {listed(errors.names, 6)}"
         known = f"the values and their standard errors, in {where}"
-    story = f"the posterior standard deviation of true values, learned from {known}"
+    learned = f"true values, learned from {known}"
     if facts["exact"]:
-        story += f"; exact are {listed(facts['exact'])}, which have none"
+        learned += f"; exact are {listed(facts['exact'])}, which have none"
     unit = options.radius is None and bool(options.radii)
     radius = 1.0 if unit else options.radius
     radius = MeasuredSVC().radius if radius is None else radius
-    story = f"in units of {story}" if unit else f"{radius:g} times {story}"
+    size = "in units of" if unit else f"{radius:g} times"
+    story = f"{size} the posterior standard deviation of {learned}"
+    if not (unit or radius):
+        story = f"none beside the doubt about {learned}"
     facts |= {"unit": "in posterior standard deviations", "shape": "ellipsoid"}
     given = Uncertainty(radius, "l2", story, facts, unit, errors=errors, cells=cells)
     return rows, given
