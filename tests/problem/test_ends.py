@@ -578,3 +578,13 @@ def test_a_region_whose_square_overflows_decides_nothing(region, intercept, nois
         )
     assert not found.removed.any()
     assert not found.saturated.any()
+
+
+def test_a_class_of_no_weight_is_null_by_closed_form_without_noise():
+    """No solver need be asked: α = 0 is all that a free intercept leaves."""
+    X, y = clouds(3, n=20, d=3, share=2)
+    weight = np.where(y == 1, 1.0, 0.0)
+    problem = Problem.from_data(X, y, sample_weight=weight, intercept=0.0)
+    alpha = null_certificate(problem)
+    assert alpha is not None
+    assert not alpha.any()

@@ -141,7 +141,7 @@ MUTANTS = [
         "problem/endpoints.py",
         "    if not middle.any():\n        return middle\n",
         "",
-        "problem/test_ends.py::test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing",
+        "problem/test_ends.py::test_a_class_of_no_weight_is_null_by_closed_form_without_noise",
     ),
     Mutant(
         "w = 0 of a path called the null model without a proof",
