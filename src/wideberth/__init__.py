@@ -10,6 +10,7 @@ from wideberth.path import Path, path
 from wideberth.problem import Problem
 from wideberth.problem.endpoints import critical_radius
 from wideberth.problem.noise import Correlated
+from wideberth.problem.polyhedra import Box, CrossPolytope
 from wideberth.problem.read_errors import fill_errors
 from wideberth.screening import Partition, screen
 from wideberth.solution import NullModelWarning, Solution
@@ -43,7 +44,9 @@ _LATER = {
 }
 
 __all__ = [
+    "Box",
     "Correlated",
+    "CrossPolytope",
     "MeasuredSVC",
     "NullModelWarning",
     "Partition",

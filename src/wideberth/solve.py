@@ -37,6 +37,7 @@ def solve(
     noise="l2",
     X_err=None,
     error_shape="ellipsoid",
+    norm_penalty=0.0,
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -54,7 +55,7 @@ def solve(
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
 
-    Minimises ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+ .
+    Minimises ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+ .
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def solve(
     noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
         Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
         one noise level per feature, or one given by a covariance or its factor
-        (`wideberth.Correlated`). The last is solved in its principal axes, on a
+        (`wideberth.Correlated`). `wideberth.Box` and `wideberth.CrossPolytope` take a
+        tolerance for each feature. The last is solved in its principal axes, on a
         dense float64 copy of X; the certificate is that of X and the covariance as
         given. A Series, dict or frame is aligned with the columns of X by name.
     X_err : array or CSR matrix of shape (n, d), or (n, d, d), or a pair, optional
@@ -88,6 +90,11 @@ def solve(
     error_shape : {"ellipsoid", "box"}
         Whether `X_err` holds standard errors, any of whose combinations of the same
         total size may occur, or tolerances that all cells may reach at once.
+    norm_penalty : float
+        s₀ ≥ 0, what the norm Ω(w) of the noise costs outside the hinge: with "linf"
+        ‖w‖₁, and this is the elastic-net SVM; with radius 0 the SVM that is robust
+        in Wasserstein's distance, with ½‖w‖² added. Beside boxes per cell
+        (error_shape="box") it is s₀‖w‖₁.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -144,6 +151,7 @@ def solve(
         "noise": noise,
         "X_err": X_err,
         "error_shape": error_shape,
+        "norm_penalty": norm_penalty,
         "fit_intercept": fit_intercept,
         "intercept_penalty": intercept_penalty,
         "sample_weight": sample_weight,

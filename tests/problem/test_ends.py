@@ -102,9 +102,7 @@ def test_what_costs_nothing_is_no_part_of_the_cone_program():
 
 @pytest.mark.parametrize("noise", SHAPES)
 @pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_a_conic_solver_that_fails_leaves_a_warning_and_a_point(
-    monkeypatch, noise, radius
-):
+def test_a_conic_solver_that_fails_is_stood_in_for(monkeypatch, noise, radius):
     def fail(problem, **options):
         raise conic.ConicError("clarabel failed on this problem")
 
@@ -124,28 +122,10 @@ def test_a_conic_solver_that_fails_leaves_a_warning_and_a_point(
             solver="conic",
             fit_intercept=False,
         )
-    # Without noise all shapes are alike, and the smooth engines know the answer.
-    assert found.converged == (radius == 0)
-    assert np.isfinite(found.primal)
+    assert found.converged
     assert points.complete
-    assert not points.null.any()  # nobody proved that w = 0 is best
-    if radius:
-        assert "rounding forbids more" not in str(found.notes[0])
-
-
-def test_the_second_attempt_of_the_conic_solver_may_succeed(monkeypatch):
-    real, calls = conic.solve_conic, []
-
-    def fail_once(problem, **options):
-        calls.append(options)
-        if len(calls) == 1:
-            raise conic.ConicError("clarabel failed on this problem")
-        return real(problem, **options)
-
-    monkeypatch.setattr(conic, "solve_conic", fail_once)
-    X, y = clouds(2)
-    assert solve(X, y, noise="l1", radius=0.1, fit_intercept=False).converged
-    assert len(calls) > 1
+    assert points.converged.all()
+    assert not points.null.any()
 
 
 # -- the null model ------------------------------------------------------------------

@@ -393,7 +393,7 @@ def test_the_tilt_of_a_region_lies_in_the_unit_set(noise):
             elif problem.noise.name == "l1":
                 assert sum(map(abs, v)) <= 1
             else:
-                scales = getattr(problem.noise, "scales", np.ones(4))
+                scales = np.broadcast_to(problem.noise.scales, 4)
                 squares = (
                     x / Fraction(float(t)) for x, t in zip(v, scales, strict=True)
                 )

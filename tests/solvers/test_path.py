@@ -69,10 +69,10 @@ def test_the_coordinate_solver_walks_too(problem):
     assert_equals_cold_solutions(found, **data)
 
 
-def test_polyhedral_noise_goes_to_the_conic_solver():
+def test_polyhedral_noise_has_paths_too():
     problem = make_problem(3, n=40, shape="linf")
     found = path(Cs=[0.1, 0.11, 1.0], radii=[0.1], **arguments(problem))
-    assert found.solver == "conic"
+    assert found.solver == "newton"
     assert found.undecided[0, 1] < 40
     assert_equals_cold_solutions(found, **arguments(problem))
 

@@ -566,7 +566,7 @@ def test_names_of_columns_are_checked(files):
 
 
 @pytest.mark.parametrize(
-    "options", [{"solver": "coordinate"}, {"noise": "linf"}, {"init": (0, 0, 0)}]
+    "options", [{"solver": "coordinate"}, {"solver": "conic"}, {"init": (0, 0, 0)}]
 )
 def test_what_needs_memory_says_so(options, data):
     with pytest.raises(ValueError, match="in memory"):

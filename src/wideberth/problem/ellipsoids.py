@@ -15,7 +15,51 @@ from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
 
-class Ellipsoid(Noise):
+class Scaled(Noise):
+    """A shape with one noise scale τ_j ≥ 0 per feature; Ω(w) is a norm of τ∘w.
+
+    A feature with τ_j = 0 carries no noise.
+    """
+
+    def _check_scales(self, called: str = "scale") -> None:
+        bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
+        if bad.size:
+            raise ValueError(
+                f"noise {called}s must be finite and non-negative; {called} {bad[0]} "
+                f"is {self.scales.flat[bad[0]]}."
+            )
+
+    def check_features(self, n_features):
+        if self.scales.shape != (n_features,):
+            raise ValueError(
+                f"noise gives scales of shape {self.scales.shape}, but X has "
+                f"{n_features} features; give one non-negative scale per feature."
+            )
+
+    @property
+    def magnitude(self):
+        return power_of_two(np.frexp(self.scales.max(initial=0.0))[1])
+
+    def degrees(self, n_features):
+        return int(np.count_nonzero(self.scales))
+
+    def standardised(self, rows):
+        if not self.scales.all():
+            raise ValueError(
+                "noise has a scale of 0, in units of which nothing can be measured. "
+                "Leave out the features without noise."
+            )
+        return rows / self.scales
+
+    def _in_scales(self, sizes: np.ndarray) -> np.ndarray:
+        """Sizes of d_j ≥ 0 in units of τ_j; infinite where only τ_j is 0."""
+        scales = np.broadcast_to(self.scales, sizes.shape)
+        beyond = np.where(sizes > 0, np.inf, 0.0)
+        with np.errstate(over="ignore"):
+            return np.divide(sizes, scales, out=beyond, where=scales > 0)
+
+
+class Ellipsoid(Scaled):
     """Axis-aligned ellipsoid with one noise level τ_j ≥ 0 per feature; Ω(w) = ‖τ∘w‖₂.
 
     A feature with τ_j = 0 carries no noise.
@@ -31,12 +75,7 @@ class Ellipsoid(Noise):
                 "scales are labelled by feature names, which an Ellipsoid does not "
                 "know; give them as noise= itself, where X has these columns."
             )
-        bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
-        if bad.size:
-            raise ValueError(
-                f"noise scales must be finite and non-negative; scale {bad[0]} is "
-                f"{self.scales.flat[bad[0]]}."
-            )
+        self._check_scales()
         self._squares = self.scales**2
         self.rotation_error, self.support_error = rotation_error, support_error
 
@@ -60,11 +99,8 @@ class Ellipsoid(Noise):
         return d / (1 + self._squares / multiplier)
 
     def dual_norm(self, d):
-        noisy = self.scales > 0
-        if np.any(d[~noisy]):
-            return float("inf")
-        with np.errstate(over="ignore"):
-            return safe_norm(d[noisy] / self.scales[noisy])
+        sizes = self._in_scales(np.abs(d))
+        return safe_norm(sizes) if np.isfinite(sizes).all() else float("inf")
 
     def lipschitz(self, n_features):
         return float(self.scales.max(initial=0.0))
@@ -75,31 +111,9 @@ class Ellipsoid(Noise):
     def conic(self, cp, w):
         return cp.norm2(cp.multiply(self.scales, w))
 
-    def check_features(self, n_features):
-        if self.scales.shape != (n_features,):
-            raise ValueError(
-                f"noise gives scales of shape {self.scales.shape}, but X has "
-                f"{n_features} features; give one non-negative scale per feature."
-            )
-
-    @property
-    def magnitude(self):
-        return power_of_two(np.frexp(self.lipschitz(self.scales.size))[1])
-
     def divided(self, factor):
         errors = self.rotation_error, self.support_error / factor
         return Ellipsoid(self.scales / factor, *errors)
-
-    def degrees(self, n_features):
-        return int(np.count_nonzero(self.scales))
-
-    def standardised(self, rows):
-        if not self.scales.all():
-            raise ValueError(
-                "noise has a scale of 0, in units of which nothing can be measured. "
-                "Leave out the features without noise."
-            )
-        return rows / self.scales
 
     def carried(self, A):
         return ellipsoid_of(A @ sp.diags_array(self.scales))

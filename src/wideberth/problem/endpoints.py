@@ -7,6 +7,9 @@ minority keeps α = c and the majority's α sum to the minority's weight plus λ
     w* = 0   ⟺   some α ∈ A has Ω°(d(α)) ≤ s(α)   ⟺   t* ≤ 1,
     t* = min_{α∈A} Ω°(d(α)) / s(α),   the factor on the radii at which the model dies.
 
+A norm penalty s₀Ω(w) asks for Ω°(d(α)) ≤ s₀ + s(α) alone, which then depends on C
+(theory §10).
+
 One point in A: closed form. Otherwise t* is bracketed: any α ∈ A bounds it from above,
 and any direction w from below (the t at which min_{α∈A} ⟨w,d(α)⟩ − tΩ(w)s(α) vanishes,
 a knapsack solved by one sort). The pairs come from accelerated projected gradient
@@ -55,6 +58,7 @@ def critical_radius(
     noise="l2",
     X_err=None,
     error_shape="ellipsoid",
+    norm_penalty=0.0,
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -69,7 +73,8 @@ def critical_radius(
         Data in memory; or a problem, which states all the rest but for its radii.
     y : array of shape (n,)
         Labels of two classes, as in `solve`.
-    C, noise, X_err, error_shape, fit_intercept, intercept_penalty, sample_weight
+    C, noise, X_err, error_shape, norm_penalty
+    fit_intercept, intercept_penalty, sample_weight
         As in `solve`. With `X_err` it is the factor on all errors.
     tol : float
         Relative width of the bracket to stop at.
@@ -91,6 +96,7 @@ def critical_radius(
         noise=noise,
         X_err=X_err,
         error_shape=error_shape,
+        norm_penalty=norm_penalty,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
@@ -118,7 +124,7 @@ def null_certificate(
         middle[majority] *= mass / accurate_sum(middle[majority])
     if not middle.any():
         return middle
-    if not problem.radii.any():
+    if not problem.radii.any() and problem.folded is None:
         return None
     if problem.null_bracket(middle, 1.0)[1] <= 1:
         return middle
@@ -142,8 +148,11 @@ def saturation_scale(problem: Problem) -> float:
 
     w(fc) = f·w(c), so f is the reciprocal of the largest robust margin at w(c). With a
     free intercept all samples can saturate only if the classes weigh the same; f is
-    0 otherwise (a path then starts by a rule of its own).
+    0 otherwise (a path then starts by a rule of its own). A norm penalty leaves w = 0
+    up to some f, which is returned: from there on samples differ.
     """
+    if problem.folded is not None:
+        return problem.null_scale(problem.weights)
     push = float((problem.weights * problem.rows.norms() ** 2).max())
     # Margins of about 1 lose no digits beside 1.
     unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
@@ -270,10 +279,12 @@ class _FaceDescent:
         """The t at which min_A Σα_i(⟨w,z_i⟩ − tΩ(w)ρ_i) vanishes, from above."""
         problem = self.problem
         margins, noise = problem.rows.margins(w), problem.sample_noise.supports(w)
+        fixed = problem.folded_noise(w, problem.noise.support(w))
         t = float("inf")
         for _ in range(MOST_STEPS):
             alpha = self._whole(free)
             gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
+            gain -= fixed
             if cost <= 0:
                 return float("inf") if gain > 0 else 0.0
             if gain / cost >= t:

@@ -25,7 +25,8 @@ from functools import cached_property
 import numpy as np
 
 from wideberth.problem.arrays import is_foreign, largest
-from wideberth.problem.error_bars import ErrorBars, OwnNoise, Pushes
+from wideberth.problem.error_bars import NO_PUSHES, ErrorBars, OwnNoise, Pushes
+from wideberth.problem.limits import TINY
 from wideberth.problem.problem import Problem
 from wideberth.problem.read_errors import check_error_shape, read_errors
 from wideberth.problem.rounding import (
@@ -110,7 +111,17 @@ class MeasuredProblem(Problem):
 
     def null_bracket(self, alpha, most=np.inf):
         """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i."""
-        return self.noise.gauge(self.pushes(alpha), self.rows.combine(alpha), most)
+        own = Pushes(((self.noise, alpha * self.radii),))
+        fixed = NO_PUSHES if self.folded is None else self.folded.pushes
+        return self.noise.gauge(own, self.rows.combine(alpha), most, fixed)
+
+    def null_scale(self, alpha):
+        """The largest f with fΣα_iz_i ∈ s₀U + fΣα_iρ_iU_i under boxes and s₀‖w‖₁."""
+        assert self.folded is not None
+        fixed, zero = self.folded.pushes, np.zeros(self.rows.d)
+        own = Pushes(((self.noise, alpha * self.radii),))
+        excess = np.abs(self.noise.closest(own, self.rows.combine(alpha), zero))
+        return 1 / max(self.noise.gauge(fixed, excess)[1], TINY)
 
     def _well_inside(self, alpha, d, s, total, d_error):
         """Whether d ∈ Σα_iρ_iU_i whatever the rounding."""

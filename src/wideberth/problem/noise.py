@@ -9,39 +9,24 @@ import numpy as np
 from wideberth.problem.ellipsoids import Correlated, Ellipsoid, ellipsoid_of
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import aligned, matched
+from wideberth.problem.polyhedra import L1, Linf
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
 
-class _NormBall(Noise):
-    """The unit ball of the p-norm, p = `order`; Ω is the norm of the dual order q."""
-
-    dual_order: float
-
-    def support(self, w):
-        return _norm(w, self.dual_order)
-
-    def dual_norm(self, d):
-        return _norm(d, self.order)
-
-    def lipschitz(self, n_features):
-        return float(n_features ** max(1 / self.dual_order - 1 / 2, 0.0))
-
-    def inscribed(self, n_features):
-        return float(n_features ** -max(1 / self.order - 1 / 2, 0.0))
-
-    def conic(self, cp, w):
-        return cp.norm(w, self.dual_order)
-
-
-class L2(_NormBall):
+class L2(Noise):
     """Euclidean ball: isotropic noise of size ρ, the paper's case; Ω(w) = ‖w‖₂."""
 
-    name, order, dual_order = "l2", 2.0, 2.0
+    name = "l2"
     smooth = isotropic = True
     squares = 1.0
+    scales = np.array(1.0)
 
-    support = dual_norm = staticmethod(safe_norm)
+    def support(self, w):
+        return safe_norm(w)
+
+    def dual_norm(self, d):
+        return safe_norm(d)
 
     def maximizer(self, w):
         norm = safe_norm(w)
@@ -51,47 +36,22 @@ class L2(_NormBall):
         norm = safe_norm(d)
         return d * (1 - s / norm) if norm > s else np.zeros_like(d)
 
+    def lipschitz(self, n_features):
+        return 1.0
+
+    def inscribed(self, n_features):
+        return 1.0
+
+    def conic(self, cp, w):
+        return cp.norm2(w)
+
+    def restricted(self, columns):
+        return self
+
     def carried(self, A):
         shape = ellipsoid_of(A)
         ones = np.all(np.abs(shape.principal.squares - 1) <= ROUNDING)
         return self if shape.axes is None and ones else shape
-
-
-class Linf(_NormBall):
-    """Box: every feature off by up to ρ, which makes w sparse; Ω(w) = ‖w‖₁."""
-
-    name, order, dual_order = "linf", np.inf, 1.0
-
-    def maximizer(self, w):
-        return np.sign(w)
-
-    def prox(self, d, s):
-        return np.sign(d) * np.maximum(np.abs(d) - s, 0.0)
-
-
-class L1(_NormBall):
-    """Cross-polytope: absolute errors summing to at most ρ; Ω(w) = ‖w‖∞."""
-
-    name, order, dual_order = "l1", 1.0, np.inf
-
-    def maximizer(self, w):
-        delta = np.zeros_like(w)
-        if w.size:
-            j = np.argmax(np.abs(w))
-            delta[j] = np.sign(w[j])
-        return delta
-
-    def prox(self, d, s):
-        """Clip d at the level θ where the clipped-off mass Σ(|d_j|−θ)_+ is s."""
-        magnitude = np.abs(d)
-        if s <= 0:
-            return np.array(d, dtype=np.float64)
-        if magnitude.sum() <= s:
-            return np.zeros_like(d)
-        descending = np.sort(magnitude)[::-1]
-        levels = (np.cumsum(descending) - s) / np.arange(1, d.size + 1)
-        theta = levels[np.flatnonzero(descending >= levels)[-1]]
-        return np.clip(d, -theta, theta)
 
 
 @dataclass(frozen=True)
@@ -131,10 +91,6 @@ class SharedNoise:
         radii = self.radii
         one = isinstance(radii, np.ndarray) and radii.strides == (0,) and radii.size
         return SharedNoise(self.shape, radii[0] if one else radii[rows])
-
-
-def _norm(v: np.ndarray, order: float) -> float:
-    return float(np.linalg.norm(v, order)) if v.size else 0.0
 
 
 _BY_NAME: dict[str, type[Noise]] = {"l2": L2, "linf": Linf, "l1": L1}
@@ -179,7 +135,7 @@ def align_noise(noise, names):
     have no labels, are in the order of the features already. Labels are compared with
     `names`, and refused where there are none to compare with.
     """
-    if isinstance(noise, Correlated) and noise.feature_names is not None:
+    if isinstance(noise, Noise) and noise.feature_names is not None:
         return noise.reordered(matched(noise.feature_names, names))
     return noise if isinstance(noise, str | Noise) else aligned(noise, names)
 

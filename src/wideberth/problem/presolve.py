@@ -8,11 +8,12 @@ points of the one problem are points of the other:
 * *Units.* With x_i = σx_i', ρ_i = σρ_i' and w = w'/σ every robust margin stays what it
   is, and
 
-      σ²P(w,b) = ½‖w'‖² + ½(σ²λ_b)b² + Σ (σ²c_i) [1 − ψ_i(w,b)]_+
+      σ²P(w,b) = ½‖w'‖² + ½(σ²λ_b)b² + (σs₀)Ω(w') + Σ (σ²c_i) [1 − ψ_i(w,b)]_+
 
-  is the problem of (x', ρ', σ²c, σ²λ_b), with the dual point α' = σ²α and all values σ²
-  times as large (theory §1: Ω is homogeneous). For σ a power of two nothing is rounded
-  on the way there or back, so a certificate of the one is a certificate of the other.
+  is the problem of (x', ρ', σ²c, σ²λ_b, σs₀), with the dual point α' = σ²α and all
+  values σ² times as large (theory §1: Ω is homogeneous). For σ a power of two
+  nothing is rounded on the way there or back, so a certificate of the one is a
+  certificate of the other.
   Noise scales τ may be divided by a power of two that the radii take on.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
@@ -36,6 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem.certificate import Certificate
+from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
@@ -45,7 +47,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.problem.measured import with_errors
 from wideberth.problem.noise import as_shape
-from wideberth.problem.problem import Problem
+from wideberth.problem.problem import Folded, Problem
 from wideberth.problem.rows import DenseRows, as_rows
 from wideberth.problem.validation import (
     measured_data,
@@ -265,8 +267,23 @@ def presolve(
             radii=problem.radii / sigma * stretch,
             noise=noise.divided(stretch),
             intercept=_penalty(problem.intercept, sigma),
+            folded=_norm_penalty(problem.folded, sigma, stretch),
         )
     return replace(presolved, problem=changed)
+
+
+def _norm_penalty(folded: Folded | None, sigma: float, stretch: float):
+    """σ²s₀Ω(w) = (σ·stretch·s₀)Ω'(w'); the box of s₀‖w‖₁ has no scales to divide."""
+    if folded is None:
+        return None
+    pushes = Pushes(tuple((bars, sigma * a) for bars, a in folded.pushes.parts))
+    s = folded.s * sigma * stretch
+    if folded.s > 0 and not 1 / _LARGEST <= s <= _LARGEST:
+        raise ValueError(
+            f"norm_penalty={folded.s:.3g} beside X of size {sigma:.0e} is out of the "
+            "range of float64: penalty·‖x‖ must lie within 1e±306. Choose 0 or scale X."
+        )
+    return replace(folded, s=s, pushes=pushes)
 
 
 def _penalty(penalty: float | None, sigma: float) -> float | None:
@@ -347,12 +364,14 @@ def span_of_rows(problem: Problem) -> Presolved:
     ‖w‖ and ⟨w,x_i⟩ are all that matters there, so wide data of n rows becomes n×n.
     Folded samples may pull out of the span: with them, nothing changes.
     """
-    wide = problem.n < problem.rows.d and problem.folded is None
+    fold = problem.folded
+    wide = problem.n < problem.rows.d and (fold is None or not fold.n)
     if not wide or not problem.noise.isotropic:
         return Presolved(problem)
     coordinates, expand = problem.rows.rotated()
     rows = DenseRows(coordinates, problem.y, problem.rows.passes)
-    return Presolved(replace(problem, rows=rows), turned_back=expand)
+    fold = None if fold is None else Folded.penalty(fold.s, rows.d)
+    return Presolved(replace(problem, rows=rows, folded=fold), turned_back=expand)
 
 
 def merge_duplicates(problem: Problem) -> tuple[Problem, np.ndarray] | None:

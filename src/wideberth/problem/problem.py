@@ -9,7 +9,8 @@ With z_i = y_i x_i, weights c_i ≥ 0, radii ρ_i ≥ 0 and a noise shape Ω (th
 
 `intercept` is None (no b), 0 (free b: the dual gains Σα_i y_i = 0 and loses its last
 term) or λ_b > 0 (penalised b). Samples known to sit at α_i = c_i may be folded into
-one linear and one norm term (theory §3), so a reduced problem is a `Problem` too.
+one linear and one norm term (theory §3), so a reduced problem is a `Problem` too. A
+norm penalty s₀Ω(w) outside the hinge is such a norm term of no samples (theory §10).
 
 Values come with a proven bound on their own rounding error (theory §5, last part):
 `PrimalPoint.rounding` and `DualPoint.rounding`.
@@ -81,6 +82,19 @@ class Folded:
     #: Sets of samples that do not share one shape, and their c_iρ_i.
     pushes: Pushes = NO_PUSHES
 
+    @classmethod
+    def penalty(cls, s: float, d: int, noise=None) -> Folded | None:
+        """A norm penalty sΩ(w), or s‖w‖₁ beside boxes per sample, `noise`.
+
+        None where s is 0.
+        """
+        if s == 0:
+            return None
+        nothing = cls(np.zeros(d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+        if noise is None:
+            return replace(nothing, s=s)
+        return replace(nothing, pushes=noise.penalty(s))
+
     def __add__(self, other: Folded) -> Folded:
         return Folded(
             self.d + other.d,
@@ -130,6 +144,7 @@ class Problem:
         error_shape="ellipsoid",
         sample_weight=None,
         intercept=None,
+        norm_penalty=0.0,
     ) -> Problem:
         """Validate user data and build the problem, c_i = C · sample_weight_i.
 
@@ -153,12 +168,24 @@ class Problem:
             noise=shape,
             sample_weight=sample_weight,
             intercept=intercept,
+            norm_penalty=norm_penalty,
         )
 
     @classmethod
-    def from_matrix(cls, X, y, *, C, radius, noise, sample_weight, intercept):
+    def from_matrix(
+        cls,
+        X,
+        y,
+        *,
+        C,
+        radius,
+        noise,
+        sample_weight,
+        intercept,
+        norm_penalty=0.0,
+    ):
         """`from_data` for checked X, noise and intercept."""
-        n = X.shape[0]
+        n, s = X.shape[0], check_number(norm_penalty, "norm_penalty")
         labels, classes = check_labels(y, n)
         weights = np.broadcast_to(check_number(C, "C", positive=True), (n,))
         if sample_weight is not None:
@@ -174,6 +201,7 @@ class Problem:
             check_per_sample(radius, n, "radius"),
             noise,
             intercept,
+            Folded.penalty(s, X.shape[1], None if cls.shared else noise),
             classes=classes,
         )
 
@@ -309,7 +337,7 @@ class Problem:
         if self.intercept == 0 and not self._balanced(feasible):
             value = -np.inf
         sizes = None
-        if sharp and self.folded is None:  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
+        if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
             along = self.rows.combine_rounding * accurate_sum(feasible * each)
             along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
@@ -344,7 +372,7 @@ class Problem:
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
         """The best feasible multiple tα, D(tα) = tΣα_i − ½t²(‖w‖² + λ_b b²).
 
-        The same point where samples are folded, which would not follow it.
+        The same point where something is folded, which would not follow it.
         """
         if self.folded is not None:
             return dual
@@ -416,20 +444,28 @@ class Problem:
 
     def closest(self, alpha: np.ndarray, factor: float, near=None) -> np.ndarray:
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
-        s = factor * accurate_sum(alpha * self.radii)
+        s = factor * accurate_sum(alpha * self.radii) + self._fold("s")
         return self.noise.prox(self.rows.combine(alpha), s)
 
     def null_bracket(self, alpha: np.ndarray, most=np.inf) -> tuple[float, float]:
         """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i; here they are equal.
 
-        Elsewhere they may be rough where t is over `most`.
+        Elsewhere they may be rough where t is over `most`. A norm penalty s₀Ω(w) adds
+        s₀U, whatever t is.
         """
         s, size = (
             accurate_sum(alpha * self.radii),
             self.noise.dual_norm(self.rows.combine(alpha)),
         )
+        size = max(size - self._fold("s"), 0.0)
         t = 0.0 if size == 0 else size / s if s > 0 else np.inf
         return t, t
+
+    def null_scale(self, alpha: np.ndarray) -> float:
+        """The largest f with fΣα_iz_i ∈ (s₀ + fΣα_iρ_i)U under a norm penalty s₀."""
+        excess = self.noise.dual_norm(self.rows.combine(alpha))
+        excess -= accurate_sum(alpha * self.radii)
+        return self._fold("s") / excess if excess > 0 else np.inf
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)

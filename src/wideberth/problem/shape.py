@@ -30,6 +30,12 @@ class Noise(ABC):
     isotropic: bool = False
     #: p, if U is the unit ball of the p-norm in the coordinates of `standardised`.
     order: float = 2.0
+    #: q with 1/p + 1/q = 1: in the coordinates of `axes`, Ω(w) = ‖τ∘w‖_q.
+    dual_order: float = 2.0
+    #: τ, in those coordinates: one number per feature, or one for all.
+    scales: np.ndarray
+    #: Names of the features, where the shape was given by them.
+    feature_names: list | None = None
     #: Q, if U is an axis-aligned set only in the coordinates Qᵀx; that is `principal`.
     axes: np.ndarray | None = None
     #: T: having rotated rows to `axes` changes ⟨w,x⟩ by at most T‖w‖‖x‖ (`covariance`).
@@ -102,22 +108,21 @@ class Noise(ABC):
         """Points around the boundary of U in two dimensions."""
         return np.array([self.maximizer(normal) for normal in normals(n_points)])
 
-    def carried(self, A: sp.csr_array) -> Noise:
-        """The shape AU of this noise behind the linear map x ↦ Ax.
+    def sparse(self, w: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """w, but 0 where the noise leaves out features of `near`, a w(α) next to it."""
+        return w
 
-        This one is kept where A only picks, orders or flips features.
-        """
-        sizes = abs(A)
-        ones = np.all(np.abs(sizes.data - 1) <= ROUNDING)
-        rows, columns = np.rint(sizes.sum(axis=1)), np.rint(sizes.sum(axis=0))
-        if not (ones and np.all(rows > 0) and np.all(columns <= 1)):
-            raise ValueError(
-                f"noise={self.name!r} in raw units is no longer of that shape behind "
-                "these steps, which scale or mix features. Give one noise scale per "
-                "feature instead, or use a plain Pipeline with noise in transformed "
-                "units."
-            )
-        return self
+    def reordered(self, order: np.ndarray) -> Noise:
+        """The same noise with its features in another order, and without names."""
+        raise NotImplementedError(f"{self.name} noise has no names of features")
+
+    def restricted(self, columns: np.ndarray) -> Noise:
+        """The noise of some features alone, of which the others have none."""
+        raise NotImplementedError(f"{self.name} noise does not treat features apart")
+
+    @abstractmethod
+    def carried(self, A: sp.csr_array) -> Noise:
+        """The shape AU of this noise behind the linear map x ↦ Ax."""
 
     def as_parameter(self):
         """What a user gives as `noise` for this shape: a name, scales or the shape."""

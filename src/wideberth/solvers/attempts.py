@@ -172,15 +172,10 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
         return Outcome(problem.at(w), problem.dual_at(alpha))
 
 
-def _by_cones(problem: Problem, control: Control, per_weight: bool = False) -> Outcome:
-    """The conic solver, with the objective divided by the largest weight or not.
-
-    Where samples saturate under weights beyond any use, Σ(c_i/c)ξ_i with c = max c_i is
-    what there is to minimise.
-    """
-    unit = float(problem.weights.max(initial=0.0)) if per_weight else 1.0
+def _by_cones(problem: Problem, control: Control) -> Outcome:
+    """The conic solver, where it is installed."""
     try:
-        result = conic.solve_conic(problem, unit=unit)
+        result = conic.solve_conic(problem)
     except ImportError as error:
         raise conic.ConicError(str(error)) from error
     control.steps += result.n_iter
@@ -201,17 +196,12 @@ def _capped(most: float) -> Callable[[Problem], Problem | None]:
     return change
 
 
-#: Second attempts where the noise is smooth.
-_SMOOTH = (
+#: Second attempts.
+_ATTEMPTS = (
     Attempt(_centred, _by_even_barrier),
     Attempt(partial(cap_weights, most=LARGEST_PUSH), _by_even_barrier),
     Attempt(_capped(CONIC_PUSH), _by_even_barrier),
     Attempt(_capped(_SMALL_PUSH), _by_even_barrier),
-)
-#: Second attempts where it is not.
-_CONES = (
-    Attempt(_capped(_SMALL_PUSH), _by_cones),
-    Attempt(lambda problem: problem, partial(_by_cones, per_weight=True)),
 )
 
 
@@ -225,9 +215,9 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
         return
     fold = problem.folded
     if problem.radii.any() or (fold is not None and fold.s > 0):
-        yield from _SMOOTH if problem.noise.smooth else _CONES
+        yield from _ATTEMPTS
         return
-    for attempt in _SMOOTH:  # without noise all shapes are alike
+    for attempt in _ATTEMPTS:  # without noise all shapes are alike
         yield replace(attempt, change=_noiseless(attempt.change))
 
 

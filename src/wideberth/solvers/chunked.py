@@ -17,6 +17,8 @@ from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
+from wideberth.problem.problem import Folded
+from wideberth.problem.read_errors import read_bars
 from wideberth.problem.validation import (
     check_number,
     radius_or_default,
@@ -93,6 +95,7 @@ def solve_source(
     verbose=False,
     classes: Classes | None = None,
     error_shape: str | None = None,
+    norm_penalty: float = 0.0,
 ) -> Solution:
     """Train on an open source; `error_shape` is that of the errors it may bring."""
     started = time.perf_counter()
@@ -102,7 +105,7 @@ def solve_source(
     watch = _Display(source, callback) if verbose else callback
     control = make_control(None, tol, max_iter, max_seconds, watch, started)
     control.rng = np.random.default_rng(random_state)
-    search = Search(Chunks(source, terms), control)
+    search = Search(Chunks(source, terms, norm_penalty), control)
     search.run()
     return _solution(search, screening, terms, control)
 
@@ -110,12 +113,17 @@ def solve_source(
 class Chunks(Batches):
     """Rows of a source, chunk by chunk."""
 
-    def __init__(self, source: Source, terms: Terms):
+    def __init__(self, source: Source, terms: Terms, norm_penalty: float = 0.0):
         self.source, self.terms = source, terms
         self.n, self.d = source.n, terms.d
         self.shared = terms.error_shape is None
         self.noise, self.intercept = terms.noise, terms.intercept
         self.capacity = source.capacity()
+        s, boxes = check_number(norm_penalty, "norm_penalty"), None
+        if not self.shared:
+            none = np.zeros((0, self.d))
+            boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
+        self.penalty = Folded.penalty(s, self.d, boxes)
 
     def map(self, question):
         """Put a question to the problem on the rows of each chunk."""
@@ -177,11 +185,6 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
         check_errors_alone(noise, error_shape)
     shape = as_shape(noise, d, source.names)
     turn, shape = shape.axes, shape.principal
-    if not shape.smooth:
-        raise ValueError(
-            f"noise={shape.name!r} needs the data in memory; data that is read in "
-            "chunks takes 'l2', one level per feature or a covariance."
-        )
     return Terms(
         d,
         check_number(C, "C", positive=True),

@@ -1,6 +1,7 @@
-"""A primal–dual interior-point Newton method for the robust SVM with smooth noise.
+"""A primal–dual interior-point Newton method for the robust SVM.
 
-Written with t ≥ Ω(w) = ‖τ∘w‖ the problem is linear in x = (w, t, b) but for one cone:
+Written with t ≥ Ω(w), which is ‖τ∘w‖ for smooth noise (`facets.py` has the others), the
+problem is linear in x = (w, t, b) but for one cone:
 
     min ½‖w‖² + ½λ_b b² + Σ c_i [u_i]_+ ,   u_i = 1 − ⟨x,e_i⟩,  e_i = (z_i, −ρ_i, y_i),
     k = (t, τ∘w) ∈ K = {k_0 ≥ ‖k_1‖}
@@ -20,7 +21,7 @@ feature used), where the semismooth form creeps along its pieces. Steps are Mehr
 Σα_i e_i becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so the gap costs vector
 operations only.
 
-Works on any `Problem` with ℓ2 or per-feature noise, reduced ones included, and can be
+Works on any `Problem` with one shape of noise, reduced ones included, and can be
 shrunk between steps. Nothing here certifies; gaps are for steering.
 """
 
@@ -34,7 +35,8 @@ from scipy.linalg import lapack
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, host, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
-from wideberth.solvers.algebra import Cone, cholesky
+from wideberth.solvers.algebra import cholesky
+from wideberth.solvers.facets import cone_of
 from wideberth.solvers.newton_settings import SETTINGS
 
 
@@ -60,9 +62,11 @@ class InteriorPoint:
     def __init__(self, problem: Problem, start: Start | None = None):
         fold = problem.folded
         noisy = namespace(problem.radii).any(problem.radii)
+        d = problem.rows.d
         self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
+        self.noisy = self.noisy and problem.noise.lipschitz(d) > 0
         self._adopt(problem)
-        d, xp = problem.rows.d, self.xp
+        xp = self.xp
         start = self._least_squares() if start is None else start
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
@@ -83,7 +87,7 @@ class InteriorPoint:
         self.force = xp.stack([upper, upper - self.slack])
         self.recent_move = 0.0 * upper
         self.combined = self._lift(self.alpha) + self.folded
-        self.cone = Cone(self) if self.noisy else None
+        self.cone = cone_of(self) if self.noisy else None
         self._measure()
 
     def _least_squares(self) -> Start:
@@ -151,8 +155,12 @@ class InteriorPoint:
 
     @property
     def w(self) -> np.ndarray:
-        """Weights of the features."""
-        return self.x[: self.problem.rows.d]
+        """Weights of the features; 0 where the noise makes them so at the dual point.
+
+        Those are as small as the step before the boundary leaves them.
+        """
+        w = self.x[: self.problem.rows.d]
+        return self.problem.noise.sparse(w, self.near) if self.noisy else w
 
     @property
     def b(self) -> float:
@@ -224,6 +232,7 @@ class InteriorPoint:
         near = self.combined[:d]
         if self.noisy:
             near = problem.noise.prox(near, max(-float(self.combined[d]), 0.0))
+        self.near = near
         stationarity = quadratic - float(self.combined @ x) + 0.5 * float(near @ near)
         if problem.intercept:
             stationarity += 0.5 * float(self.combined[-1]) ** 2 / problem.intercept

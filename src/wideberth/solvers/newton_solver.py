@@ -30,11 +30,11 @@ class Newton(Solver):
     name = "newton"
 
     def supports(self, problem):
-        """Smooth noise: balls, ellipsoids and scales of the features; error bars."""
-        if problem.noise.smooth or not problem.shared:
+        """Every shape that is a norm of scaled weights, and error bars."""
+        if not problem.shared or hasattr(problem.noise, "scales"):
             return None
         return (
-            "The Newton solver needs smooth noise ('l2' or per-feature scales), not "
+            "The Newton solver needs noise of a shape that states its scales, unlike "
             f"{problem.noise.name!r}; use solver='conic' for that shape."
         )
 
@@ -50,7 +50,7 @@ class Newton(Solver):
         if start is not None:
             band = nearest_share(start.point.slack)
             return rounds(problem, control, decided).solve(start.point, band)
-        whole = decided is None and problem.folded is None
+        whole = decided is None and (problem.folded is None or not problem.folded.n)
         if whole and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control)
         return rounds(problem, control, decided).solve()

@@ -59,6 +59,8 @@ class Batches(ABC):
     capacity: int
     #: What products over rows in memory, which are one batch, are counted by.
     counter: Passes | None = None
+    #: A norm penalty, which every problem made of the rows has.
+    penalty: Folded | None = None
 
     @abstractmethod
     def map(self, question) -> Iterator:
@@ -85,6 +87,7 @@ class InMemory(Batches):
         self.d, self.noise = problem.rows.d, problem.noise
         self.shared = problem.shared
         self.intercept, self.counter = problem.intercept, problem.rows.passes
+        self.penalty = problem.folded
 
     def map(self, question):
         """Ask the one batch."""

@@ -79,7 +79,9 @@ class Sequence:
         first = None
         for k, factor in enumerate(radii):
             base = self.problem.with_radii(factor * self.problem.radii)
-            null = None if base.intercept else null_certificate(base)
+            # Known for all C at once, where the null model does not depend on C.
+            depends = base.intercept or base.folded is not None
+            null = None if depends else null_certificate(base)
             self.solver.next_radius()
             last = first
             for j, C in enumerate(Cs):
@@ -135,7 +137,7 @@ class Sequence:
 
     def _known(self, problem, start, tol: float, C: float, null) -> Outcome | None:
         """The answer, where a closed form or the solution before has it."""
-        if problem.intercept:
+        if problem.intercept or problem.folded is not None:
             null = null_certificate(problem)
         elif null is not None:
             null = C * null

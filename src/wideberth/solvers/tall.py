@@ -290,6 +290,9 @@ class Search:
         (hinge, rounding), penalty = work.loss(), self.batches.intercept or 0.0
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
         omega = self.batches.noise.support(w) if self.batches.shared else 0.0
+        if (fold := self.batches.penalty) is not None:
+            value += fold.s * omega + fold.pushes.total(w)
+            rounding += gamma(self.batches.d + 8) * (fold.s * omega)
         return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
 
     def _note(self, work: Work, question) -> PrimalPoint:

@@ -64,7 +64,7 @@ class Work:
         self.most = getattr(question, "most", np.inf)
         self.n, self.near, self.exact = 0, 0, True
         self.point: PrimalPoint | None = None
-        self.fold: Folded | None = None
+        self.fold: Folded | None = batches.penalty
         self.model: Model | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
@@ -169,6 +169,9 @@ class Work:
             self.members = {k: part.labels for k, part in groups.items()}
             self._sizes = {k: part.n for k, part in groups.items()}
             problem = Groups.problem(list(groups.values()), noise, intercept)
+            if (penalty := self.batches.penalty) is not None:
+                merged = penalty if problem.folded is None else problem.folded + penalty
+                problem = replace(problem, folded=merged)
         else:
             pieces = list(self._pieces.values())
             self.members = {k: piece.indices for k, piece in self._pieces.items()}
@@ -179,7 +182,9 @@ class Work:
             self.chance = concat([piece.chance for piece in pieces])
             if all(piece.alpha is not None for piece in pieces):
                 self.alpha = concat([piece.alpha for piece in pieces])
-            fold = self.fold if self.fold is not None and self.fold.n else None
+            fold = self.fold
+            if fold is not None and not fold.n:
+                fold = self.batches.penalty
             rows = as_rows(X, y)
             stated = rows, weights, radii
             if self.batches.shared:
@@ -207,7 +212,7 @@ class Work:
         known = replace(
             known,
             d=np.zeros(self.batches.d),
-            s=0.0,
+            s=0.0 if self.batches.penalty is None else self.batches.penalty.s,
             total=0.0,
             balance=0.0,
             rounding=known.rounding + gamma(4) * known.mass,

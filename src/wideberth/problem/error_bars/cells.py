@@ -30,7 +30,7 @@ from wideberth.problem.error_bars.sets import (
     smooth_tangents,
     squares,
 )
-from wideberth.problem.error_bars.sums import Pushes, ratio
+from wideberth.problem.error_bars.sums import NO_PUSHES, Pushes, ratio
 from wideberth.problem.rows import Passes, Rows, as_rows, gamma
 
 
@@ -224,12 +224,21 @@ class Boxes(_PerCell):
         fall = np.sqrt(squares(np.abs(z) + e))
         return Tangents(e @ np.abs(w), rise, fall, np.zeros(len(fall)))
 
+    def penalty(self, s):
+        """s‖w‖₁: the box of all features alike, s times."""
+        alike = Boxes.of(np.ones((1, self.table.d)))
+        return Pushes(((alike, np.array([s])),))
+
     @staticmethod
-    def gauge(pushes, d, most=np.inf):
+    def gauge(pushes, d, most=np.inf, fixed=NO_PUSHES):
         """The largest ratio of any feature: a sum of boxes is a box."""
-        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
-        ratios = np.divide(np.abs(d), t, out=np.full(d.size, np.inf), where=t > 0)
-        ratio = float(np.where(d == 0, 0.0, ratios).max(initial=0.0))
+        t, s = (
+            sum((bars.table.combine(a) for bars, a in part.parts), np.zeros(d.size))
+            for part in (pushes, fixed)
+        )
+        beyond = np.maximum(np.abs(d) - s, 0.0)
+        ratios = np.divide(beyond, t, out=np.full(d.size, np.inf), where=t > 0)
+        ratio = float(np.where(beyond == 0, 0.0, ratios).max(initial=0.0))
         return ratio, ratio
 
     def conic(self, cp, w):

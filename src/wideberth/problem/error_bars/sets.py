@@ -24,7 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem.arrays import namespace, pick
-from wideberth.problem.error_bars.sums import Pushes, descended, gauged, ratio
+from wideberth.problem.error_bars.sums import (
+    NO_PUSHES,
+    Pushes,
+    descended,
+    gauged,
+    ratio,
+)
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES, power_of_two
 from wideberth.problem.rows import Passes, gamma
 from wideberth.problem.shape import normals
@@ -101,8 +107,21 @@ class ErrorBars(ABC):
 
     @staticmethod
     @abstractmethod
-    def gauge(pushes: Pushes, d: np.ndarray, most=np.inf) -> tuple[float, float]:
-        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i; rough if over `most`."""
+    def gauge(
+        pushes: Pushes, d: np.ndarray, most=np.inf, fixed: Pushes = NO_PUSHES
+    ) -> tuple[float, float]:
+        """Bounds on the least t ≥ 0 with d ∈ tΣa_iU_i; rough if over `most`.
+
+        `fixed` sets are added whatever t is.
+        """
+
+    def penalty(self, s: float) -> Pushes:
+        """What a norm penalty s‖w‖₁ adds to the sets."""
+        raise ValueError(
+            f"norm_penalty={s:g} beside X_err goes with boxes (error_shape='box'), "
+            "whose noise is a sum over features as it is; ellipsoids and covariances "
+            "share no norm with it. Choose error_shape='box', or norm_penalty=0."
+        )
 
     @abstractmethod
     def conic(self, cp, w):
@@ -189,9 +208,9 @@ class SmoothBars(ErrorBars):
         return descended(pushes, d, near, rough, worth)
 
     @staticmethod
-    def gauge(pushes, d, most=np.inf):
-        """Between two bounds, which meet."""
-        return gauged(pushes, d, most)
+    def gauge(pushes, d, most=np.inf, fixed=NO_PUSHES):
+        """Between two bounds, which meet; beside these sets none are fixed."""
+        return gauged(pushes + fixed, d, most)
 
     @abstractmethod
     def factors(self, used: np.ndarray) -> Factors:
