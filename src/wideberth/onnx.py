@@ -15,6 +15,7 @@ import numpy as np
 from wideberth.estimators import MeasuredSVC, RobustLinearSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.measurement import TrueFeatures
+from wideberth.problem.arrays import host
 
 
 def register_onnx() -> None:
@@ -71,7 +72,7 @@ def _set_output_types(operator) -> None:
     model, n = operator.raw_operator, operator.inputs[0].get_first_dimension()
     kind = Int64TensorType if _labels(model).dtype == np.int64 else StringTensorType
     operator.outputs[0].type = kind([n])
-    operator.outputs[1].type.shape = [n, len(model.coef_)]
+    operator.outputs[1].type.shape = [n, model.coef_.shape[0]]
 
 
 def _convert(scope, operator, container) -> None:
@@ -85,13 +86,13 @@ def _convert(scope, operator, container) -> None:
     label, scores = operator.outputs
     values = ops.OnnxAdd(
         ops.OnnxMatMul(
-            operator.inputs[0], model.coef_.T.astype(dtype), op_version=opset
+            operator.inputs[0], host(model.coef_).T.astype(dtype), op_version=opset
         ),
         model.intercept_.astype(dtype),
         op_version=opset,
         output_names=[scores],
     )
-    if len(model.coef_) == 1:
+    if model.coef_.shape[0] == 1:
         positive = ops.OnnxGreater(values, np.zeros(1, dtype), op_version=opset)
         number = ops.OnnxCast(positive, to=7, op_version=opset)  # 7 is int64
         number = ops.OnnxReshape(number, np.array([-1]), op_version=opset)

@@ -345,8 +345,14 @@ def who_is_to_blame(certificate: Certificate, tol: float) -> str:
     return "the solver came no further"
 
 
-def null_model(size: str, noisy: bool = True) -> Warning:
+def null_model(size: str, noisy: bool = True, penalised: bool = False) -> Warning:
     """The warning that w = 0 is best; `size` says what the critical radius is."""
+    if penalised:
+        return NullModelWarning(
+            "The best robust model is w = 0, a constant classifier: norm_penalty and "
+            "noise outweigh what separates the classes. The critical uniform radius "
+            f"beside this penalty is {size}; choose a smaller norm_penalty or radius."
+        )
     if not noisy:
         return NullModelWarning(
             "The best model is w = 0, a constant classifier: X says nothing about y. "

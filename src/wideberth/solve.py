@@ -243,9 +243,9 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
     elif not point.w.any():
         limit = critical_radius(problem, max_iter=50)
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
-        notes.append(
-            null_model(str(Bracket(*bounds)), bool((dual.alpha * problem.radii).any()))
-        )
+        noisy = bool((dual.alpha * problem.radii).any())
+        penalised = problem.folded is not None
+        notes.append(null_model(str(Bracket(*bounds)), noisy, penalised))
     solution = Solution(
         w=point.w,
         b=point.b,

@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from wideberth import certify
+from wideberth import Box, CrossPolytope, certify
 from wideberth.problem.noise import Correlated, as_shape
 
-SHAPES = ("l2", "linf", "l1", "scales", "covariance")
+SHAPES = ("l2", "linf", "l1", "scales", "box", "cross-polytope", "covariance")
 
 
 def make_model(seed, n_classes, shape, d=4, n=25):
@@ -17,6 +17,9 @@ def make_model(seed, n_classes, shape, d=4, n=25):
     noise = shape
     if shape == "scales":
         noise = rng.uniform(0.1, 2, size=d)
+    if shape in ("box", "cross-polytope"):
+        made = Box if shape == "box" else CrossPolytope
+        noise = made(rng.uniform(0.1, 2, size=d))
     if shape == "covariance":
         root = rng.normal(size=(d, d))
         noise = root @ root.T

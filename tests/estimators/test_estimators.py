@@ -1,5 +1,8 @@
+import pickle
 import subprocess
 import sys
+import warnings
+from itertools import product
 
 import joblib
 import numpy as np
@@ -12,6 +15,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -19,9 +23,10 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.datasets import Missing, libsvm
-from wideberth import NullModelWarning, RobustLinearSVC
+from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC
 from wideberth.estimators import training_data
 from wideberth.problem import Problem
+from wideberth.problem.noise import as_shape
 
 IRIS = load_iris(return_X_y=True)
 
@@ -289,7 +294,10 @@ def test_the_robust_model_is_the_optimum_of_its_objective():
 def test_the_problems_of_a_fitted_model_have_its_objectives():
     X, y = IRIS
     model = RobustLinearSVC(
-        radius={0: 0.1, 1: 0.0, 2: 0.02}, class_weight="balanced", intercept_penalty=0.5
+        radius={0: 0.1, 1: 0.0, 2: 0.02},
+        class_weight="balanced",
+        intercept_penalty=0.5,
+        norm_penalty=0.5,
     ).fit(X, y)
     data = training_data.InMemory(X, y, radius=model.radius_)
     problems = training_data.binary_problems(model, data)
@@ -299,16 +307,94 @@ def test_the_problems_of_a_fitted_model_have_its_objectives():
         assert problem.at(w, b).value == pytest.approx(value)
 
 
-@pytest.mark.parametrize("noise", ["linf", "l1"])
-def test_boxes_and_cross_polytopes_go_through_the_conic_extra(noise, monkeypatch):
+@pytest.mark.parametrize(
+    "noise", ["linf", "l1", Box([1, 2, 0.5, 1]), CrossPolytope([1, 2, 0.5, 1])], ids=str
+)
+def test_boxes_and_cross_polytopes_move_samples_to_their_edge(noise, monkeypatch):
     X, y = IRIS
+    monkeypatch.setitem(sys.modules, "cvxpy", None)  # no shape needs the conic extra
     model = RobustLinearSVC(radius=0.05, noise=noise).fit(X, y == 2)
     moves = model.worst_case(X, y == 2, 0.1)
-    size = np.abs(moves).max(1) if noise == "linf" else np.abs(moves).sum(1)
-    np.testing.assert_allclose(size, 0.1)
-    monkeypatch.setitem(sys.modules, "cvxpy", None)
-    with pytest.raises(ImportError, match=r"'linf' and 'l1'.*wideberth\[conic\]"):
-        RobustLinearSVC(radius=0.05, noise=noise).fit(X, y == 2)
+    shape = as_shape(noise, 4)
+    np.testing.assert_allclose([shape.dual_norm(move) for move in moves], 0.1)
+    assert model.robust_score(X, y == 2, 0.1) == model.score(X + moves, y == 2)
+
+
+# -- few features ------------------------------------------------------------------
+
+
+def test_features_without_a_weight_are_told_and_selected():
+    X, y = two_classes()
+    plain = RobustLinearSVC(C=0.1).fit(X, y)
+    np.testing.assert_array_equal(plain.support_features_, range(30))
+    model = RobustLinearSVC(C=0.1, noise="linf", norm_penalty=2.0).fit(X, y)
+    kept = model.support_features_
+    np.testing.assert_array_equal(kept, np.flatnonzero(model.coef_[0]))
+    assert 0 < len(kept) < 15
+    # By default it asks for more than the mean, and it knows scikit-learn's own names.
+    chosen = SelectFromModel(clone(model), threshold=1e-12).fit(X, y)
+    np.testing.assert_array_equal(chosen.get_support(indices=True), kept)
+    again = make_pipeline(chosen, LinearSVC()).fit(X, y)
+    assert again.score(X, y) > 0.93
+
+
+def test_a_feature_counts_where_some_class_weighs_it():
+    X, y = IRIS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullModelWarning)
+        model = RobustLinearSVC(radius=0.05, noise="linf").fit(X, y)
+    used = (model.coef_ != 0).any(axis=0)
+    assert not (model.coef_ != 0).all(axis=0)[used].all()  # of some classes only
+    np.testing.assert_array_equal(model.support_features_, np.flatnonzero(used))
+
+
+def test_a_sparse_model_answers_as_the_dense_one_does():
+    X, y = two_classes()
+    model = RobustLinearSVC(radius=0.1, noise="linf", warm_start=True).fit(X, y)
+    dense = clone(model).fit(X, y)
+    assert sp.issparse(model.sparsify().coef_)
+    sent = pickle.loads(pickle.dumps(model))
+    forms = (X, X.astype(np.float32), sp.csr_array(X))
+    for rows, other in product(forms, (model, sent)):
+        expected = dense.decision_function(rows)
+        np.testing.assert_array_equal(other.decision_function(rows), expected)
+    np.testing.assert_array_equal(model.certified_radius(X), dense.certified_radius(X))
+    np.testing.assert_array_equal(model.worst_case(X, y), dense.worst_case(X, y))
+    np.testing.assert_array_equal(model.support_features_, dense.support_features_)
+    np.testing.assert_array_equal(sent.densify().coef_, dense.coef_)
+    same_model(model.fit(X, y), dense, rtol=1e-3)  # a warm start from it, too
+
+
+def test_the_norm_penalty_is_that_of_the_objective():
+    X, y = two_classes()
+    tau = np.linspace(0.5, 2, 30)
+    for noise in (Box(tau), CrossPolytope(tau), tau, "l2"):
+        options = {"radius": 0.1, "noise": noise, "norm_penalty": 3.0}
+        model = RobustLinearSVC(C=0.5, **options).fit(X, y)
+        omega = as_shape(noise, 30).support(model.coef_[0])
+        margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+        losses = np.maximum(1 - margins + 0.1 * omega, 0)
+        value = 0.5 * np.sum(model.coef_**2) + 3 * omega + 0.5 * losses.sum()
+        assert model.objective_[0] == pytest.approx(value, rel=1e-9)
+    boxes = RobustLinearSVC(error_shape="box", norm_penalty=3.0, C=0.5)
+    boxes.fit(X, y, X_err=np.full(X.shape, 0.1))
+    model = RobustLinearSVC(C=0.5, radius=0.1, noise="linf", norm_penalty=3.0).fit(X, y)
+    same_model(boxes, model, rtol=0.02)
+    with pytest.raises(ValueError, match="norm_penalty=3 beside X_err"):
+        RobustLinearSVC(norm_penalty=3.0).fit(X, y, X_err=np.full(X.shape, 0.1))
+
+
+def test_tolerances_by_name_follow_the_columns():
+    X, y = IRIS
+    names = ["mass", "temp", "size", "age"]
+    frame, tau = pd.DataFrame(X, columns=names), [0.5, 1.0, 0.25, 2.0]
+    by_name = Box(pd.Series(tau, index=names).sort_index())
+    model = RobustLinearSVC(radius=0.2, noise=by_name).fit(frame, y == 2)
+    same_model(model, RobustLinearSVC(radius=0.2, noise=Box(tau)).fit(X, y == 2), 1e-9)
+    np.testing.assert_array_equal(model.noise_.scales, tau)
+    copy = clone(model)
+    assert copy.get_params()["noise"] is not None
+    same_model(copy.fit(frame, y == 2), model, 1e-9)
 
 
 def test_too_much_noise_is_said_with_the_critical_radius():
@@ -317,6 +403,9 @@ def test_too_much_noise_is_said_with_the_critical_radius():
         model = RobustLinearSVC(radius=50.0).fit(X, y)
     assert not model.coef_.any()
     assert np.isinf(model.certified_radius(X)).all()
+    with pytest.warns(NullModelWarning, match="choose a smaller norm_penalty"):
+        model = RobustLinearSVC(norm_penalty=1e4, noise="linf").fit(X, y)
+    assert len(model.support_features_) == 0
 
 
 def test_warnings_name_the_class_and_point_at_the_fit():
@@ -462,6 +551,7 @@ BAD = [
         "intercept_penalty=-1.0 must be one finite number ≥ 0",
     ),
     ({"fit_intercept": False, "intercept_penalty": 1.0}, {}, "intercept_penalty=1.0"),
+    ({"norm_penalty": -1.0}, {}, "norm_penalty=-1.0 must be one finite number ≥ 0"),
     ({"class_weight": "even"}, {}, "class_weight='even'"),
     ({"class_weight": {0: -1.0}}, {}, "class_weight per class is -1.0"),
     ({}, {"sample_weight": np.full(150, -1.0)}, "sample_weight is -1.0"),

@@ -83,6 +83,45 @@ def test_choices_are_those_of_grid_search_on_the_same_folds(noisy, options):
     assert len(np.unique(search.scores_)) >= 8
 
 
+@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
+def test_norm_penalties_are_chosen_beside_C_and_radius(noisy):
+    Cs, radii, penalties = CS[1:3], RADII[1:], [0.0, 3.0, 30.0]
+    options = {"noise": "linf", "cv": 3}
+    search = RobustLinearSVCCV(Cs, radii, norm_penalties=penalties, **options)
+    search.fit(*noisy)
+    candidates = {"C": Cs, "radius": radii, "norm_penalty": penalties}
+    model = RobustLinearSVC(noise="linf")
+    assert_same_search(search, GridSearchCV(model, candidates, cv=3).fit(*noisy))
+    assert search.scores_.shape == (3, 2, 2, 3)
+    chosen = search.best_estimator_
+    assert (search.norm_penalty_, search.radius_) == (
+        chosen.norm_penalty,
+        chosen.radius,
+    )
+    # The simplest: the smallest C, then the largest penalty, then radius.
+    means = search.cv_results_["mean_test_score"]
+    splits = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    error = np.std(splits, axis=0, ddof=1)[search.best_index_] / np.sqrt(3)
+    close = np.flatnonzero(means >= means.max() - error)
+    params = [search.cv_results_["params"][k] for k in close]
+    plain = clone(search).set_params(selection="one-standard-error").fit(*noisy)
+    assert (plain.C_, plain.norm_penalty_, plain.radius_) == min(
+        ((p["C"], p["norm_penalty"], p["radius"]) for p in params),
+        key=lambda p: (p[0], -p[1], -p[2]),
+    )
+
+
+def test_a_norm_penalty_that_leaves_few_features_is_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 40))
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=120) > 0
+    options = {"noise": "linf", "norm_penalties": [0.0, 1.0, 5.0], "cv": 3}
+    search = RobustLinearSVCCV([1.0], **options).fit(X, y)
+    assert search.norm_penalty_ > 0
+    assert {0, 1} <= {*search.support_features_}
+    assert len(search.support_features_) < 20
+
+
 @pytest.mark.parametrize("scoring", ["f1_macro", None])
 def test_more_than_two_classes(scoring):
     X, y = load_iris(return_X_y=True)
@@ -323,6 +362,8 @@ def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
         ({"Cs": [0.0]}, "Cs=0.0"),
         ({"Cs": -1}, "Cs=-1"),
         ({"radii": [-1.0]}, "radii is -1.0"),
+        ({"norm_penalties": [-1.0]}, "norm_penalties=-1.0"),
+        ({"norm_penalties": []}, "norm_penalties has shape"),
     ],
 )
 def test_errors_name_the_parameter(noisy, wrong, text):

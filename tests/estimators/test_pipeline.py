@@ -28,7 +28,14 @@ from sklearn.preprocessing import (
 )
 
 import wideberth.estimators.pipeline
-from wideberth import RobustLinearSVC, carry_noise, make_robust_pipeline, solve
+from wideberth import (
+    Box,
+    CrossPolytope,
+    RobustLinearSVC,
+    carry_noise,
+    make_robust_pipeline,
+    solve,
+)
 from wideberth.estimators.affine import linear_map
 from wideberth.problem.noise import Correlated, as_shape
 
@@ -234,11 +241,65 @@ def test_a_failed_fit_leaves_the_pipeline_as_it_was():
     np.testing.assert_array_equal(model.certified_radius(X), radius)
 
 
-def test_boxes_pass_selection_and_nothing_else():
-    chosen = SelectKBest(k=4).fit(X, Y)
-    assert carry_noise("linf", chosen, X) == "linf"
-    with pytest.raises(ValueError, match="one noise scale per feature"):
-        carry_noise("linf", StandardScaler().fit(X), X)
+#: Steps that scale, pick or order features.
+APART = {
+    **{name: CHAINS[name][0] for name, (_, apart) in CHAINS.items() if apart},
+    "largest": [MaxAbsScaler()],
+    "one of three": [MinMaxScaler(), SelectKBest(k=4), StandardScaler()],
+}
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["linf", "l1", Box(TAU), CrossPolytope(TAU)],
+    ids=["linf", "l1", "box", "cross-polytope"],
+)
+@pytest.mark.parametrize("steps", APART.values(), ids=APART)
+def test_boxes_are_carried_exactly_through_steps_that_keep_features_apart(steps, noise):
+    options = {"radius": 0.1, "norm_penalty": 0.2, "tol": 1e-9}
+    classifier = RobustLinearSVC(noise=noise, **options)
+    y = Y == 0
+    model = make_robust_pipeline(*map(clone, steps), classifier).fit(X, y)
+    ahead = make_pipeline(*map(clone, steps)).fit(X, y)
+    origin = ahead.transform(np.zeros((1, 13)))
+    A = (ahead.transform(np.eye(13)) - origin).T  # x' = Ax + c
+    kind = Box if noise == "linf" or isinstance(noise, Box) else CrossPolytope
+    tau = TAU if isinstance(noise, Box | CrossPolytope) else np.ones(13)
+    by_hand = RobustLinearSVC(noise=kind(np.abs(A) @ tau), **options)
+    by_hand.fit(ahead.transform(X), y)
+    np.testing.assert_allclose(model[-1].coef_, by_hand.coef_, rtol=1e-3, atol=1e-5)
+    assert model[-1].objective_ == pytest.approx(by_hand.objective_, rel=1e-8)
+    in_raw_units = as_shape(noise, 13).support(model[-1].coef_[0] @ A)
+    carried = as_shape(model[-1].noise_, len(A)).support(model[-1].coef_[0])
+    assert carried == pytest.approx(in_raw_units, rel=1e-6)
+    moves = model.worst_case(X, y)
+    sizes = [as_shape(noise, 13).dual_norm(move) for move in moves]
+    assert max(sizes) == pytest.approx(0.1)
+    assert model.score(X + moves, y) == model.robust_score(X, y)
+
+
+@pytest.mark.parametrize("noise", ["linf", "l1", Box(TAU), CrossPolytope(TAU)])
+def test_steps_that_mix_or_copy_features_are_no_place_for_boxes(noise):
+    twice = ColumnTransformer([("a", "passthrough", [0]), ("b", MinMaxScaler(), [0])])
+    for step in (PCA(3), FunctionTransformer(np.diff), twice):
+        model = make_robust_pipeline(step, RobustLinearSVC(radius=0.1, noise=noise))
+        with pytest.raises(ValueError, match="mix or copy features"):
+            model.fit(X, Y)
+        with pytest.raises(ValueError, match="mix or copy features"):
+            carry_noise(noise, clone(step).fit(X), X)
+
+
+def test_a_pipeline_tells_which_raw_features_it_weighs():
+    steps = MinMaxScaler(), SelectKBest(k=6)
+    model = make_robust_pipeline(*steps, RobustLinearSVC(radius=2.0, noise=Box(TAU)))
+    model.fit(X, Y == 0)
+    behind = model[-1].support_features_
+    assert 0 < len(behind) < 6
+    chosen = model[1].get_support(indices=True)
+    np.testing.assert_array_equal(model.support_features_, chosen[behind])
+    model[-1].sparsify()
+    np.testing.assert_array_equal(model.support_features_, chosen[behind])
+    assert carry_noise("linf", model[1], X) == "linf"  # where units stay as they are
 
 
 def test_entries_that_are_not_numbers_are_refused():

@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import all_estimators
 
-from wideberth import RobustLinearSVC, make_robust_pipeline
+from wideberth import Box, CrossPolytope, RobustLinearSVC, make_robust_pipeline
 from wideberth.estimators.affine import linear_map
 from wideberth.problem.noise import as_shape
 
@@ -383,17 +383,22 @@ def test_a_step_is_refused_by_name_or_sound(name):
     _check(step, given, type(step).__name__, affine)
 
 
-@pytest.mark.parametrize("step", [FunctionTransformer(), SimpleImputer(), "selection"])
+@pytest.mark.parametrize(
+    "step", [FunctionTransformer(), SimpleImputer(), StandardScaler(), "selection"]
+)
 def test_no_corner_of_a_certified_box_changes_a_class(step):
     if step == "selection":
         step = ALL["SelectKBest"](k=3)
-    for noise in ("linf", "l1"):
+    tau = np.array([0.5, 2.0, 1.0, 0.25])
+    shapes = {"linf": 1.0, "l1": 1.0, Box(tau): tau, CrossPolytope(tau): tau}
+    for noise, scales in shapes.items():
         model = make_robust_pipeline(step, RobustLinearSVC(radius=0.05, noise=noise))
         model.fit(X, Y)
         before, radius = model.predict(X), model.certified_radius(X)[:, None]
         corners = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T
-        if noise == "l1":
+        if noise == "l1" or isinstance(noise, CrossPolytope):
             corners = np.vstack([np.eye(4), -np.eye(4)])
+        corners = corners * scales
         changed = np.zeros(len(X), dtype=bool)
         for corner in corners:
             inside = model.predict(X + 0.99 * radius * corner)

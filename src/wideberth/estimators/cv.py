@@ -1,4 +1,4 @@
-"""`RobustLinearSVCCV`: C and radius by cross-validation, on warm-started paths.
+"""`RobustLinearSVCCV`: C, radius and norm penalty by cross-validation, along paths.
 
 Every fold trains one `path` per binary problem and scores all of its models. Choices
 are those of `GridSearchCV` on the same folds: all models meet the same certified
@@ -35,7 +35,7 @@ from wideberth.estimators.one_vs_rest import (
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.problem.presolve import build_problem
-from wideberth.problem.validation import check_jobs, check_number
+from wideberth.problem.validation import as_array, check_jobs, check_number
 from wideberth.solution import not_proven
 from wideberth.solvers.grids import read_Cs, read_radii
 
@@ -43,10 +43,10 @@ _SELECTIONS = ("best", "one-standard-error")
 
 
 class RobustLinearSVCCV(LinearClassifier):
-    """Robust linear SVM with C and radius chosen by cross-validation.
+    """Robust linear SVM with C, radius and norm penalty chosen by cross-validation.
 
-    Trains along warm-started paths in C for every radius and fold, scores every model
-    on the part left out, and fits the chosen one to all data.
+    Trains along warm-started paths in every fold, scores every model on the part left
+    out, and fits the chosen one to all data.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ class RobustLinearSVCCV(LinearClassifier):
     radii : array, default=None
         Radii to choose from; factors on the `radius` or on the errors `X_err` given to
         `fit`, where there are any. None is 1 alone with those, and 0 alone without.
+    norm_penalties : array, default=None
+        Values of `norm_penalty` to choose from, beside C and radius; None is 0 alone.
     noise, error_shape, fit_intercept, intercept_penalty, class_weight
         As in `RobustLinearSVC`.
     cv : int, splitter or iterable, default=None
@@ -68,7 +70,7 @@ class RobustLinearSVCCV(LinearClassifier):
         any.
     selection : {"best", "one-standard-error"}, default="best"
         Take the best mean score, or the simplest model within one standard error of
-        it: the smallest C, and of those the largest radius.
+        it: the smallest C, of those the largest norm penalty, and then radius.
     solver, screening, tol, max_iter
         As in `RobustLinearSVC`, for every model.
     refit : bool, default=True
@@ -82,7 +84,7 @@ class RobustLinearSVCCV(LinearClassifier):
 
     Attributes
     ----------
-    C_, radius_ : float
+    C_, radius_, norm_penalty_ : float
         The choice; `radius_` is a factor on the `radius` or the errors given to `fit`,
         where there are any.
         What `robust_score` and `worst_case` go by is `best_estimator_.radius_`.
@@ -91,15 +93,18 @@ class RobustLinearSVCCV(LinearClassifier):
     best_score_ : float
         Its mean score.
     best_params_ : dict
-        "C" and "radius".
+        "C" and "radius", and "norm_penalty" where there were several to choose from.
     best_estimator_ : RobustLinearSVC
         Fitted to all data, if `refit`; its attributes (`coef_`, `intercept_`,
         `dual_gap_`, …) are here too.
     cv_results_ : dict of arrays
-        As in `GridSearchCV`; one candidate per C and radius, radii fastest.
+        As in `GridSearchCV`; one candidate per C, norm penalty and radius, radii
+        fastest.
     scores_ : array of shape (n_radii, n_Cs, n_splits)
+        With `norm_penalties` of shape (n_norm_penalties, n_radii, n_Cs, n_splits).
     Cs_ : array of shape (n_Cs,)
     radii_ : array of shape (n_radii,)
+    norm_penalties_ : array of shape (n_norm_penalties,)
     n_splits_ : int
     scorer_ : callable
     classes_ : array of shape (n_classes,)
@@ -126,6 +131,7 @@ class RobustLinearSVCCV(LinearClassifier):
         Cs=30,
         radii=None,
         *,
+        norm_penalties=None,
         noise="l2",
         error_shape="ellipsoid",
         fit_intercept=True,
@@ -146,6 +152,7 @@ class RobustLinearSVCCV(LinearClassifier):
     ):
         self.Cs = Cs
         self.radii = radii
+        self.norm_penalties = norm_penalties
         self.noise = noise
         self.error_shape = error_shape
         self.fit_intercept = fit_intercept
@@ -165,7 +172,7 @@ class RobustLinearSVCCV(LinearClassifier):
         self.verbose = verbose
 
     def fit(self, X, y, sample_weight=None, radius=None, X_err=None, **params):
-        """Choose C and radius, and train the model of the choice.
+        """Choose C, radius and norm penalty, and train the model of the choice.
 
         Parameters
         ----------
@@ -212,6 +219,7 @@ class RobustLinearSVCCV(LinearClassifier):
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
         self.radii_ = read_radii(self.radii, bars if radius is None else radius)
+        self.norm_penalties_ = _read_norm_penalties(self.norm_penalties)
         self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
@@ -246,6 +254,7 @@ class RobustLinearSVCCV(LinearClassifier):
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
         data, options = data.at(self.radii_.min()), {"C": 1.0, "factor": None}
+        options["norm_penalty"] = self.norm_penalties_.min()
         stated = [
             build_problem(
                 data.X, **problems.stated(data, k), **self._stated(), **options
@@ -262,27 +271,37 @@ class RobustLinearSVCCV(LinearClassifier):
 
     def _choose(self, folds: list[dict]) -> None:
         """Set the results and the choice."""
-        self.scores_ = np.stack([fold["scores"] for fold in folds], axis=-1)
-        candidates = list(product(self.Cs_.tolist(), self.radii_.tolist()))
-        scores = self.scores_.transpose(1, 0, 2).reshape(len(candidates), -1)
-        self.cv_results_ = _results(candidates, scores, folds)
+        one = self.norm_penalties is None
+        found = np.stack([fold["scores"] for fold in folds], axis=-1)
+        self.scores_ = found[0] if one else found
+        grid = {"C": self.Cs_, "norm_penalty": self.norm_penalties_}
+        grid["radius"] = self.radii_
+        values = product(*(axis.tolist() for axis in grid.values()))
+        candidates = [dict(zip(grid, point, strict=True)) for point in values]
+        scores = np.moveaxis(found, 2, 0).reshape(len(candidates), -1)
+        told = [name for name in grid if name != "norm_penalty" or not one]
+        self.cv_results_ = _results(candidates, told, scores, folds)
         means = self.cv_results_["mean_test_score"]
         ranked = np.where(np.isnan(means), -np.inf, means)
         best = int(ranked.argmax())  # the first of equals, as in GridSearchCV
         if self.selection == "one-standard-error":
             error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
             close = np.flatnonzero(ranked >= ranked[best] - error)
-            best = min(
-                close.tolist(), key=lambda k: (candidates[k][0], -candidates[k][1])
-            )
+            simplest = [
+                (chosen["C"], -chosen["norm_penalty"], -chosen["radius"])
+                for chosen in candidates
+            ]
+            best = min(close.tolist(), key=simplest.__getitem__)
         self.best_index_ = best
-        self.C_, self.radius_ = candidates[best]
-        self.best_params_ = {"C": self.C_, "radius": self.radius_}
+        for name, value in candidates[best].items():
+            setattr(self, f"{name}_", value)
+        self.best_params_ = self.cv_results_["params"][best]
         self.best_score_ = float(means[best])
 
     def _train(self, data: InMemory) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
+        model.norm_penalty = self.norm_penalty_
         radius = scaled_radius(data.radius, self.radius_)
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
         notes = model._fit(data.X, data.y, data.weights, radius, data.bars)
@@ -329,16 +348,30 @@ class RobustLinearSVCCV(LinearClassifier):
         return router
 
 
-def _results(candidates: list, scores: np.ndarray, folds: list[dict]) -> dict:
-    """`cv_results_` as `GridSearchCV` has it."""
+def _read_norm_penalties(norm_penalties) -> np.ndarray:
+    given = [0.0] if norm_penalties is None else norm_penalties
+    values = np.atleast_1d(as_array(given, "norm_penalties"))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(
+            f"norm_penalties has shape {np.shape(norm_penalties)}; it must be a list "
+            "of numbers ≥ 0."
+        )
+    return np.array([check_number(s, "norm_penalties") for s in values.tolist()])
+
+
+def _results(
+    candidates: list[dict], told: list[str], scores: np.ndarray, folds: list[dict]
+) -> dict:
+    """`cv_results_` as `GridSearchCV` has it, with the parameters `told`."""
     table: dict = {}
     for name in ("fit_time", "score_time"):
-        seconds = np.stack([fold[name].T.ravel() for fold in folds])
+        seconds = np.stack([np.moveaxis(fold[name], 2, 0).ravel() for fold in folds])
         table[f"mean_{name}"] = seconds.mean(axis=0)
         table[f"std_{name}"] = seconds.std(axis=0)
-    for name, values in zip(("C", "radius"), np.array(candidates).T, strict=True):
+    for name in told:
+        values = [point[name] for point in candidates]
         table[f"param_{name}"] = np.ma.masked_array(values, mask=False)
-    table["params"] = [{"C": C, "radius": radius} for C, radius in candidates]
+    table["params"] = [{name: point[name] for name in told} for point in candidates]
     for k, column in enumerate(scores.T):
         table[f"split{k}_test_score"] = column
     table["mean_test_score"] = means = scores.mean(axis=1)

@@ -1,9 +1,13 @@
-"""One fold of a cross-validation over C and radius: paths, then scores."""
+"""One fold of a cross-validation over C, radius and norm penalty: paths, then scores.
+
+Arrays have the axes norm penalty, radius and C, in this order.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +35,9 @@ def robust_accuracy(radius, model, X, y, X_err=None) -> float:
 def run_fold(
     search, data: InMemory, number: int, train, test, params: dict, seed: int
 ) -> dict[str, np.ndarray]:
-    """Train on `train` along C and radius, score every model on `test`.
+    """Train on `train` along the grid, score every model on `test`.
 
-    Returns scores of every model, and what it took; arrays of shape (n_radii, n_Cs).
+    Returns scores of every model, and what it took.
     """
     started = time.perf_counter()
     part = data.take(np.asarray(train))
@@ -47,14 +51,17 @@ def run_fold(
     }
     if params.get("X_err") is not None:
         routed["X_err"] = rest.bars  # beside rows in the middle of lopsided boxes
-    shape = len(search.radii_), len(search.Cs_)
+    grid = search.norm_penalties_, search.radii_, search.Cs_
+    shape = tuple(len(axis) for axis in grid)
     scores, seconds = np.empty(shape), np.empty(shape)
     begun = time.perf_counter()
-    for k, j, score in _scores(search, paths, problems.classes, rest, routed):
-        scores[k, j], now = score, time.perf_counter()
-        seconds[k, j], begun = now - begun, now
+    for at, score in _scores(search, paths, problems.classes, rest, routed):
+        scores[at], now = score, time.perf_counter()
+        seconds[at], begun = now - begun, now
         if search.verbose > 1:
-            where = f"C={search.Cs_[j]:.4g}, radius={search.radii_[k]:.4g}"
+            s, radius, C = (axis[i] for axis, i in zip(grid, at, strict=True))
+            where = f"C={C:.4g}, radius={radius:.4g}"
+            where += f", norm penalty={s:.4g}" if shape[0] > 1 else ""
             _tell(search, number, f"{where}: score {score:.4f}")
     if search.verbose:
         best, taken = np.nanmax(scores), time.perf_counter() - started
@@ -70,7 +77,7 @@ def run_fold(
 
 
 class _Models(NamedTuple):
-    """Along C and radius for one class against the rest, as of `Path`."""
+    """Along the grid for one class against the rest, as of `Path`."""
 
     coefs: np.ndarray
     intercepts: np.ndarray
@@ -81,6 +88,7 @@ class _Models(NamedTuple):
 
 def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Models:
     """One path for all radii; behind steps that bend one for each, its sets its own."""
+    penalties = search.norm_penalties_
     if isinstance(part.bars, Images):
         runs = [(part.at(radius), [1.0]) for radius in search.radii_]
     else:
@@ -95,16 +103,19 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
             limits=(search.tol, search.max_iter, None, None),
             random_state=seed,
             proofs=False,
+            norm_penalty=s,
             **problems.stated(data, positive),
             **search._stated(),
         )
-        for data, radii in runs
+        for s, (data, radii) in product(penalties, runs)
     ]
-    joined = (
-        np.concatenate([getattr(path, name) for path in found])
-        for name in _Models._fields
-    )
-    return _Models(*joined)
+    shape = len(penalties), len(search.radii_)
+
+    def joined(name: str) -> np.ndarray:
+        values = np.concatenate([getattr(path, name) for path in found])
+        return values.reshape(*shape, *values.shape[1:])
+
+    return _Models(*map(joined, _Models._fields))
 
 
 def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
@@ -117,25 +128,26 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     model.classes_, model.noise_ = classes, search.noise_
     model.error_shape_ = search.error_shape_
     model.n_features_in_ = search.n_features_in_
-    for k, radius in enumerate(search.radii_):
+    for at in np.ndindex(len(search.norm_penalties_), len(search.radii_)):
+        model.norm_penalty, radius = search.norm_penalties_[at[0]], search.radii_[at[1]]
         model.radius = radius
         model.radius_ = remembered_radius(scaled_radius(rest.radius, radius))
-        for j, values in enumerate(_decisions(paths, k, rest.X)):
-            coef = np.vstack([path.coefs[k, j] for path in paths])
+        for j, values in enumerate(_decisions(paths, at, rest.X)):
+            coef = np.vstack([path.coefs[at][j] for path in paths])
             model.C, model.coef_ = search.Cs_[j], coef
-            model.intercept_ = np.array([path.intercepts[k, j] for path in paths])
+            model.intercept_ = np.array([path.intercepts[at][j] for path in paths])
             if by_accuracy:
                 judged = judge(model, values, coef, rest.bars)
                 right = judged.correct(np.maximum(labels, 0), radii)
-                yield k, j, float(np.mean(right & (labels >= 0)))
+                yield (*at, j), float(np.mean(right & (labels >= 0)))
             else:
-                yield k, j, search.scorer_(model, rest.X, rest.y, **params)
+                yield (*at, j), search.scorer_(model, rest.X, rest.y, **params)
 
 
-def _decisions(paths: list[_Models], k: int, X) -> Iterator[np.ndarray]:
-    """Decision values of all Cs under radius k, many models in one product."""
-    coefs = np.stack([path.coefs[k] for path in paths], axis=1)
-    intercepts = np.stack([path.intercepts[k] for path in paths], axis=1)
+def _decisions(paths: list[_Models], at: tuple, X) -> Iterator[np.ndarray]:
+    """Decision values of all Cs at a penalty and radius, many models in one product."""
+    coefs = np.stack([path.coefs[at] for path in paths], axis=1)
+    intercepts = np.stack([path.intercepts[at] for path in paths], axis=1)
     n_Cs, n_problems, d = coefs.shape
     step = max(CACHED_ENTRIES // (X.shape[0] * n_problems), 1)
     for start in range(0, n_Cs, step):

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
@@ -117,6 +118,12 @@ class CertifiedMixin:
             )
         return judged.worst_case(labels, judged.radii(y, radius, X_err))
 
+    @property
+    def support_features_(self) -> np.ndarray:
+        """Numbers of the features of X that have a weight, in some class at least."""
+        _, coef, _ = self._robust_model()
+        return np.flatnonzero(np.any(coef != 0, axis=0))
+
     def _judge(self, X, X_err=None) -> Judged | JudgedImages:
         """Samples as a model sees them, in the middle of their sets."""
         if isinstance(X_err, Images):
@@ -138,7 +145,7 @@ class CertifiedMixin:
         raise NotImplementedError
 
 
-class LinearClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
+class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEstimator):
     """A classifier by `coef_`, `intercept_`, `classes_`, trained against `noise_`."""
 
     # Error bars are for this classifier and nothing else: it asks for them wherever

@@ -27,7 +27,7 @@ from wideberth.solution import Solution
 
 #: Parameters that `solve` takes, and checks, as they are.
 _HANDED_ON = (
-    *("C", "fit_intercept", "intercept_penalty"),
+    *("C", "norm_penalty", "fit_intercept", "intercept_penalty"),
     *("solver", "screening", "tol", "max_iter"),
 )
 #: Attributes that make a fitted model predict and certify.

@@ -48,7 +48,7 @@ from wideberth.estimators.images import Course
 from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.verdict import Verdict, verdict
-from wideberth.problem.arrays import is_foreign
+from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import align_noise
 
@@ -99,9 +99,11 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     `noise` of the last step, a `RobustLinearSVC` or `RobustLinearSVCCV`, is read in the
     units of the X given to the pipeline, and each fit carries it through the steps as
     fitted there (in cross-validation: on the training folds). Radii need no change:
-    they count units of `noise`. `certified_radius`, `robust_score` and `worst_case`
-    speak of the raw data. So do error bars `X_err`, given to `fit` as
-    `robustlinearsvc__X_err`, or as `X_err` where metadata routing is enabled.
+    they count units of `noise`. Nor does `norm_penalty`, which prices the norm Ω of
+    `noise` carried along: s₀Ω of the weights in raw units; beside `X_err` it is s₀‖w‖₁
+    of the weights that the classifier sees. `certified_radius`, `robust_score`,
+    `worst_case` and `support_features_` speak of the raw data. So do error bars,
+    given to `fit` as `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
 
     With error_shape="box" steps may also be monotone in every feature: logarithms and
     other functions of NumPy in a `FunctionTransformer`, `PowerTransformer`,
@@ -373,4 +375,4 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "raw units. Use what the classifier sees: model[:-1].transform(X), and "
                 "model[-1]."
             )
-        return self[-1], self[-1].coef_ @ self.linear_map_, self.noise_
+        return self[-1], host(self[-1].coef_) @ self.linear_map_, self.noise_

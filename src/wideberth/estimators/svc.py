@@ -25,7 +25,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     Minimises, with a proof of how close it came::
 
-        ½‖w‖² + ½λ_b b² + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+
+        ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − y_i(⟨w,x_i⟩ + b) + ρ_i Ω(w)]_+
 
     the hinge loss under the worst perturbation of every sample within radius ρ_i. Error
     bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
@@ -42,18 +42,24 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         needs one. None is 1 with `X_err` and 0 without. Radii that differ from sample
         to sample are given to `fit`.
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
-            (n_features, n_features), Series, dict, frame or Correlated, default="l2"
+            (n_features, n_features), Series, dict, frame, Box, CrossPolytope or \
+            Correlated, default="l2"
         Shape of the noise: a Euclidean ball; a box, every feature off by up to ρ; a
         cross-polytope, absolute errors summing to at most ρ; one noise scale per
         feature; or a covariance, which `wideberth.Correlated.from_factor` takes
-        as a factor besides. "linf" and "l1" need the extra `conic`. A pandas Series, a
-        dict or a frame is aligned with the columns of X by name. Scales are in
-        units of the X that this estimator sees: behind a scaler use
+        as a factor besides. `wideberth.Box` and `wideberth.CrossPolytope` take a
+        tolerance for each feature. Boxes leave features out: see `support_features_`.
+        A pandas Series, a dict or a frame is aligned with the columns of X by name.
+        Scales are in units of the X that this estimator sees: behind a scaler use
         `make_robust_pipeline`, which takes them in the units of the raw data. Beside
         `X_err` it stays at its default.
     error_shape : {"ellipsoid", "box"}, default="ellipsoid"
         Whether `X_err` holds standard errors, any of whose combinations of the same
         total size may occur, or tolerances that all cells may reach at once.
+    norm_penalty : float, default=0.0
+        s₀, what the norm Ω(w) of the noise costs outside the hinge, whatever the radii:
+        with `noise="linf"` it is ‖w‖₁, and the model is the elastic-net SVM. Beside
+        `X_err` with error_shape="box" it is ‖w‖₁ too; beside ellipsoids it must be 0.
     fit_intercept : bool, default=True
         Whether to fit an intercept. It carries no noise.
     intercept_penalty : float, default=0.0
@@ -92,7 +98,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     classes_ : array of shape (n_classes,)
         Labels with positive weight, sorted.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        `sparsify` turns it into a CSR matrix, `densify` back.
     intercept_ : array of shape (1,) or (n_classes,)
+    support_features_ : array of shape (n_support_features,)
+        Features that have a weight in some binary problem, by number.
     support_ : array of shape (n_support,)
         Samples with a dual weight in some binary problem.
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
@@ -112,7 +121,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         For each binary problem the shares of samples proven irrelevant ("removed") and
         proven at full weight ("saturated"), the "trace" of its certified points, and
         whether it "converged", as `wideberth.Solution` defines it.
-    noise_ : str, array, Correlated or None
+    noise_ : str, array, Noise or None
         The shape trained against, in units of the X that `fit` saw and in the order of
         its features; None where `X_err` gave every sample its own.
     error_shape_ : str or None
@@ -133,7 +142,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     Notes
     -----
-    For probabilities wrap it in `sklearn.calibration.CalibratedClassifierCV`.
+    For probabilities wrap it in `sklearn.calibration.CalibratedClassifierCV`. To
+    hand on the features that have a weight alone, use
+    `sklearn.feature_selection.SelectFromModel(..., threshold=1e-12)`: weights of the
+    others are 0 exactly.
 
     Examples
     --------
@@ -152,6 +164,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         *,
         noise="l2",
         error_shape="ellipsoid",
+        norm_penalty=0.0,
         fit_intercept=True,
         intercept_penalty=0.0,
         class_weight=None,
@@ -169,6 +182,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.radius = radius
         self.noise = noise
         self.error_shape = error_shape
+        self.norm_penalty = norm_penalty
         self.fit_intercept = fit_intercept
         self.intercept_penalty = intercept_penalty
         self.class_weight = class_weight

@@ -151,6 +151,7 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
     problems, data = OneVsRest.of(data, model.class_weight), data.settled
     intercept = model.intercept_penalty if model.fit_intercept else None
     options = {"C": model.C, "noise": stated_noise(model), "intercept": intercept}
+    options["norm_penalty"] = model.norm_penalty
     return [
         Problem.from_data(data.X, **problems.stated(data, k), **options)
         for k in problems.positives

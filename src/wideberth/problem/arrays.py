@@ -37,7 +37,9 @@ def namespace(array) -> Any:
 
 
 def host(array) -> np.ndarray:
-    """A NumPy copy of a (small) array, or the array itself."""
+    """A dense NumPy copy of a (small) array, or the array itself."""
+    if sp.issparse(array):
+        return array.toarray()
     if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array)
     if array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
