@@ -74,8 +74,9 @@ class Sequence:
     ) -> Iterator[tuple[int, int, Found]]:
         """Yield (index of the level, index of C, point) in the order given.
 
-        A level is a factor on the radii and a norm penalty. C should ascend. Ends early, without the point it was at, when the deadline has
-        passed or the callback asks to stop.
+        A level is a factor on the radii and a norm penalty. C should ascend. Ends
+        early, without the point it was at, when the deadline has passed or the callback
+        asks to stop.
         """
         first = None
         for k, level in enumerate(levels.tolist()):
