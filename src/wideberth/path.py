@@ -1,4 +1,4 @@
-"""`path`: the robust SVM along C and radius, every point with its certificate.
+"""`path`: the robust SVM along C and radius or norm penalty, each with a certificate.
 
 The work is done by `sequence.py`; here are the arguments, the answer is a `Path`.
 """
@@ -23,7 +23,7 @@ from wideberth.solution import (
     not_proven,
 )
 from wideberth.solvers.base import make_control
-from wideberth.solvers.grids import read_Cs, read_radii
+from wideberth.solvers.grids import read_Cs, read_levels, read_radii
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.sequence import Found, Sequence
 
@@ -38,6 +38,8 @@ def path(
     noise="l2",
     X_err=None,
     error_shape="ellipsoid",
+    norm_penalty=0.0,
+    norm_penalties=None,
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -51,7 +53,7 @@ def path(
     keep_alphas=False,
     quiet=False,
 ) -> Path:
-    """Train robust SVMs along C and radius, each to a certified accuracy.
+    """Train robust SVMs along C and radius or norm penalty, to a certified accuracy.
 
     Every point starts from its neighbours: what the solution before proves about the
     samples (sequential screening), and a prediction of where the next one is.
@@ -73,11 +75,13 @@ def path(
     radius : array of shape (n,), optional
         Sizes of the samples' uncertainty relative to each other: sample i has
         ρ_i = radii[k] · radius[i].
-    noise, X_err, error_shape
+    noise, X_err, error_shape, norm_penalty
         As in `solve`.
+    norm_penalties : array, optional
+        Norm penalties in any order, which take the place of radii: of those there is
+        then one.
     fit_intercept, intercept_penalty, sample_weight, solver, screening
-        As in `solve`. "linf" and "l1" noise go to the conic solver, which gains from
-        sequential screening alone.
+        As in `solve`.
     tol : float
         As in `solve`, for every point.
     max_iter : int
@@ -85,8 +89,8 @@ def path(
     max_seconds : float, optional
         Stop after about this long, all points together.
     callback : callable, optional
-        Called with a dict at every certified point, which also holds "C" and "radius";
-        return True to stop.
+        Called with a dict at every certified point, which also holds "C", "radius" and
+        "norm_penalty"; return True to stop.
     random_state : int or Generator, optional
         As in `solve`.
     keep_alphas : bool
@@ -130,6 +134,8 @@ def path(
         noise=noise,
         X_err=X_err,
         error_shape=error_shape,
+        norm_penalty=norm_penalty,
+        norm_penalties=norm_penalties,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
@@ -154,6 +160,8 @@ def follow(
     keep_alphas=False,
     proofs=True,
     until=(),
+    norm_penalty=0.0,
+    norm_penalties=None,
     **options,
 ) -> Path:
     """`path` without a word: warnings stay in `Path.notes`.
@@ -164,36 +172,39 @@ def follow(
     started = time.perf_counter()
     check_choices(solver, screening)
     own = options.get("X_err") if radius is None else radius
-    factors, unit = read_radii(radii, own), 1.0 if radius is None else radius
+    factors, penalties = read_levels(
+        read_radii(radii, own), norm_penalty, norm_penalties
+    )
+    unit = 1.0 if radius is None else radius
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
     units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
     check_radii(units, factors.max())
-    problem = units.problem
+    problem, levels = units.problem, np.column_stack((factors, penalties))
     with np.errstate(all="ignore"):
-        least = problem.with_radii(factors.min() * problem.radii)
+        least = units.level(factors.min(), penalties.min())
         values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
     shape, told = (problem.n, problem.rows.d), units.callback(callback)
     control = make_control(problem, tol, max_iter, max_seconds, told, started)
     control.screening, control.rng = screening, np.random.default_rng(random_state)
     solver = choose_solver(problem, solver, along_path=True)
-    sequence = Sequence(problem, control, solver, proofs)
+    sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:
         with np.errstate(all="ignore"):
-            for where, result in _results(sequence, values, factors):
-                C, radius = float(values[where[1]]), float(factors[where[0]])
-                points[where] = _point(C, radius, result, units, keep_alphas)
+            for where, result in _results(sequence, values, levels):
+                at = float(values[where[1]]), *levels[where[0]].tolist()
+                points[where] = _point(at, result, units, keep_alphas)
         if len(points) < values.size * factors.size:
             reason = "stopped by max_seconds or the callback"
     except until:
         reason = "interrupted"
-    grid = values, factors, points
+    grid = values, factors, penalties, points
     found = Path(*grid, *shape, solver.name, keep_alphas, problem.classes)
     remedy = ""
     if not found.converged[found.done].all():
         with np.errstate(all="ignore"):  # at the far end of the grid
-            problem = problem.with_radii(factors.max() * problem.radii)
+            problem = units.level(factors.max(), penalties.max())
             problem = problem.with_weights(values.max() * problem.weights)
             remedy = out_of_range(problem, units)
     found.notes = tuple(_notes(found, reason, tol, remedy))
@@ -201,27 +212,30 @@ def follow(
 
 
 def _results(
-    sequence: Sequence, values: np.ndarray, factors: np.ndarray
+    sequence: Sequence, values: np.ndarray, levels: np.ndarray
 ) -> Iterator[tuple[tuple[int, int], Found]]:
-    """Every point, solved once and in ascending order, wherever it is asked for."""
+    """Every point, solved once, wherever it is asked for.
+
+    C and the radius ascend; penalties descend, for few features come first.
+    """
     Cs, which_C = np.unique(values, return_inverse=True)
-    radii, which_radius = np.unique(factors, return_inverse=True)
-    for k, j, result in sequence.points(Cs, radii):
-        rows, columns = np.flatnonzero(which_radius == k), np.flatnonzero(which_C == j)
+    signs = np.array([1.0, -1.0])
+    ordered, which = np.unique(signs * levels, axis=0, return_inverse=True)
+    for k, j, result in sequence.points(Cs, signs * ordered):
+        rows, columns = np.flatnonzero(which == k), np.flatnonzero(which_C == j)
         for where in product(rows.tolist(), columns.tolist()):
             yield where, result
 
 
 def _point(
-    C: float, radius: float, found: Found, units: Presolved, alphas: bool
+    at: tuple[float, float, float], found: Found, units: Presolved, alphas: bool
 ) -> PathPoint:
     outcome, control = found.outcome, found.control
     point, certificate = outcome.point, units.certificate(outcome.certificate)
     converged, n = outcome.status == "solved", point.margins.size
     _, saturated, removed = (n, 0, 0) if found.proven is None else found.proven.counts
     return PathPoint(
-        C=C,
-        radius=radius,
+        *at,
         w=units.weights(point.w),
         b=point.b,
         objective=certificate.primal,
@@ -253,15 +267,22 @@ def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:
     advice = "`converged` tells which. Raise max_iter; if that does not help, "
     notes += not_proven(left, found.relative_gaps, tol, of, advice + remedy)
     if found.null.any():
-        least = found.radii[found.null.any(axis=1)].min()
-        why = "the noise covers what separates the classes"
-        if least == 0 or not found.objectives[found.null].any():
+        dead = found.null.any(axis=1)
+        least, penalty = found.radii[dead].min(), found.norm_penalties[dead].min()
+        level, why = (
+            f"radius {least:g}",
+            "the noise covers what separates the classes",
+        )
+        if penalty > 0:
+            level = f"norm penalty {penalty:g}"
+            why = "the noise and the penalty outweigh what separates the classes"
+        elif least == 0 or not found.objectives[found.null].any():
             why = "X says nothing about y, or one class has no weight"
         notes.append(
             NullModelWarning(
                 f"The best robust model is w = 0, a constant classifier, at "
-                f"{found.null.sum()} of {len(found)} points, from radius "
-                f"{least:g} on: {why}. `null` tells which."
+                f"{found.null.sum()} of {len(found)} points, from {level} on: {why}. "
+                "`null` tells which."
             )
         )
     return notes

@@ -122,6 +122,7 @@ class PathPoint:
 
     C: float
     radius: float
+    norm_penalty: float
     w: np.ndarray = field(repr=False)
     b: float
     objective: float
@@ -157,17 +158,17 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
 
 
 class Path:
-    """Models over a grid of radii and Cs, in the order in which they were asked for.
+    """Models over a grid of levels and Cs, in the order in which they were asked for.
 
-    Arrays have the shape (n_radii, n_Cs); where a point was not reached they hold NaN,
-    0 or False. Iterating gives the points reached, radius by radius; `path[k, j]` is
-    that of radius k and C j.
+    A level is a radius or a norm penalty, whichever varies. Arrays have the shape
+    (n_levels, n_Cs); where a point was not reached they hold NaN, 0 or False. Iterating
+    gives the points reached, level by level; `path[k, j]` is that of level k and C j.
 
     Attributes
     ----------
     Cs : array of shape (n_Cs,)
-    radii : array of shape (n_radii,)
-    coefs : array of shape (n_radii, n_Cs, n_features)
+    radii, norm_penalties : arrays of shape (n_levels,)
+    coefs : array of shape (n_levels, n_Cs, n_features)
     intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
         Gaps are certified on all samples. Passes are reads of the data in
         equivalents of whole ones; they and the seconds are of each point alone.
@@ -179,7 +180,7 @@ class Path:
         Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
     traces : list of list of list of dict
         The certified points of every solve, as in `Solution.trace`.
-    alphas : array of shape (n_radii, n_Cs, n_samples) or None
+    alphas : array of shape (n_levels, n_Cs, n_samples) or None
     n_samples : int
     classes : array of shape (2,)
         The labels of y, sorted; positive decision values speak for the second.
@@ -191,6 +192,7 @@ class Path:
         self,
         Cs,
         radii,
+        norm_penalties,
         points: dict[tuple[int, int], PathPoint],
         n_samples: int,
         n_features: int,
@@ -204,7 +206,8 @@ class Path:
                 values[where] = getattr(point, name)
             return values
 
-        self.Cs, self.radii, self.classes = Cs, radii, np.asarray(classes)
+        self.Cs, self.radii, self.norm_penalties = Cs, radii, norm_penalties
+        self.classes = np.asarray(classes)
         self.n_samples, self.solver, self._points = n_samples, solver, points
         self.notes: tuple[Warning, ...] = ()
         self.done = ~np.isnan(gathered("C", np.nan))
@@ -235,7 +238,8 @@ class Path:
         k, j = range(len(self.radii))[where[0]], range(len(self.Cs))[where[1]]
         if (k, j) not in self._points:
             raise KeyError(
-                f"C={self.Cs[j]:g} at radius {self.radii[k]:g} was not reached: the "
+                f"C={self.Cs[j]:g} at radius {self.radii[k]:g} and norm penalty "
+                f"{self.norm_penalties[k]:g} was not reached: the "
                 "path was stopped before. `done` tells which points there are."
             )
         return self._points[k, j]
@@ -244,11 +248,14 @@ class Path:
         def ends(values):
             return f"{values.min():.3g} to {values.max():.3g}"
 
-        spread = [len(values) for values in (self.radii, self.Cs)]
+        levels, called = self.radii, "radii"
+        if np.ptp(self.norm_penalties) > 0:
+            levels, called = self.norm_penalties, "norm penalties"
+        spread = [len(values) for values in (levels, self.Cs)]
         worst = self.relative_gaps[self.done].max(initial=0.0)
         return (
             f"Path({len(self)} of {self.done.size} points: {spread[1]} Cs from "
-            f"{ends(self.Cs)}, {spread[0]} radii from {ends(self.radii)}; relative "
+            f"{ends(self.Cs)}, {spread[0]} {called} from {ends(levels)}; relative "
             f"gaps ≤ {worst:.1e}, {self.null.sum()} null models, {self.solver}, "
             f"{np.nansum(self.passes):.1f} passes)"
         )
@@ -262,7 +269,12 @@ class Path:
                 "Path.to_frame needs pandas: pip install pandas."
             ) from error
         points = [vars(point) for point in self]
-        kept = ["C", "radius", *(number for number, _ in _ARRAYS.values())]
+        kept = [
+            "C",
+            "radius",
+            "norm_penalty",
+            *(number for number, _ in _ARRAYS.values()),
+        ]
         return pandas.DataFrame(points, columns=kept)
 
     def plot(self, *, k=0, feature_names=None, ax=None):

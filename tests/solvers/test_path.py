@@ -13,6 +13,7 @@ from problems import INTERCEPTS, make_problem, problems
 from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
+from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import Rounds
 from wideberth.solvers.registry import get_solver
@@ -207,10 +208,10 @@ def test_a_carried_solution_has_the_gap_of_the_theory():
 def carried_decisions(problem, Cs, factors, region):
     """Hold what every point decides beforehand against a near-exact solution."""
     tally = Counter()
-    name = "newton" if problem.noise.smooth else "conic"
     control = Control(1e-6, screening=region)
-    sequence = Sequence(problem, control, get_solver(name))
-    for k, j, found in sequence.points(np.array(Cs), np.array(factors)):
+    sequence = Sequence(Presolved(problem), control, get_solver("newton"))
+    levels = np.array([(factor, 0.0) for factor in factors])
+    for k, j, found in sequence.points(np.array(Cs), levels):
         if found.decided is None:
             continue
         here = problem.with_radii(factors[k] * problem.radii)

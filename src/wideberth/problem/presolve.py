@@ -126,6 +126,14 @@ class Presolved:
         """A radius in the user's units."""
         return radius * self.sigma / self.stretch
 
+    def level(self, factor: float, norm_penalty: float) -> Problem:
+        """The problem with radii multiplied, and under a norm penalty of the user's."""
+        problem = self.problem
+        sets = None if problem.shared else problem.noise
+        penalty = Folded.penalty(norm_penalty, problem.rows.d, sets)
+        changed = problem.with_radii(factor * problem.radii)
+        return replace(changed, folded=_norm_penalty(penalty, self.sigma, self.stretch))
+
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same proof in the user's units."""
         primal = self.value(certificate.primal)

@@ -48,6 +48,28 @@ def read_radii(radii, radius) -> np.ndarray:
     return np.array(check_per_sample(values, values.size, "radii"))
 
 
+def read_levels(
+    radii: np.ndarray, norm_penalty, norm_penalties
+) -> tuple[np.ndarray, np.ndarray]:
+    """Radii and norm penalties of the levels of a grid, of which one may vary."""
+    if norm_penalties is None:
+        return radii, np.full(radii.size, check_number(norm_penalty, "norm_penalty"))
+    refuse_masked(norm_penalties, "norm_penalties")
+    values = np.atleast_1d(np.asarray(norm_penalties))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(
+            f"norm_penalties has shape {np.shape(norm_penalties)}; it must be a list "
+            "of numbers ≥ 0."
+        )
+    values = np.array(check_per_sample(values, values.size, "norm_penalties"))
+    if radii.size > 1:
+        raise ValueError(
+            f"radii has {radii.size} values beside {values.size} norm_penalties; a "
+            "path varies one of them. Give one radius, or one norm_penalty."
+        )
+    return np.full(values.size, radii[0]), values
+
+
 def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:
     """Check values of C, or space as many over the ranges of the problems."""
     if isinstance(Cs, int | np.integer) and not isinstance(Cs, bool):

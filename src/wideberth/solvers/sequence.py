@@ -23,7 +23,7 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.presolve import cap_weights
+from wideberth.problem.presolve import Presolved, cap_weights
 from wideberth.screening import Partition
 from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome, Solver
@@ -54,38 +54,40 @@ class Found:
 class Sequence:
     """Solves the points of a grid one after the other; see `points`.
 
-    `problem` holds the weights of C = 1 and the radii of factor 1; `control` the limits
-    of a point, and the deadline of all. Without `proofs` the samples that final
+    `units` holds the problem of weights C = 1 and radii of factor 1; `control` the
+    limits of a point, and the deadline of all. Without `proofs` the samples that final
     certificates decide are not asked for.
     """
 
     def __init__(
-        self, problem: Problem, control: Control, solver: Solver, proofs: bool = True
+        self, units: Presolved, control: Control, solver: Solver, proofs: bool = True
     ):
+        problem = units.problem
         if (reason := solver.supports(problem)) is not None:
             raise ValueError(reason)
-        self.problem, self.control, self.proofs = problem, control, proofs
+        self.units, self.control, self.proofs = units, control, proofs
         self.weight_limit = solver.weight_limit
         self.solver = solver.along(problem, control)
 
     def points(
-        self, Cs: np.ndarray, radii: np.ndarray
+        self, Cs: np.ndarray, levels: np.ndarray
     ) -> Iterator[tuple[int, int, Found]]:
-        """Yield (index of the radius, index of C, point) in the order given.
+        """Yield (index of the level, index of C, point) in the order given.
 
-        C should ascend. Ends early, without the point it was at, when the deadline has
-        passed or the callback asks to stop.
+        A level is a factor on the radii and a norm penalty. C should ascend. Ends
+        early, without the point it was at, when the deadline has passed or the callback
+        asks to stop.
         """
         first = None
-        for k, factor in enumerate(radii):
-            base = self.problem.with_radii(factor * self.problem.radii)
+        for k, level in enumerate(levels.tolist()):
+            base = self.units.level(*level)
             # Known for all C at once, where the null model does not depend on C.
             depends = base.intercept or base.folded is not None
             null = None if depends else null_certificate(base)
             self.solver.next_radius()
             last = first
             for j, C in enumerate(Cs):
-                control = self._control(float(C), float(factor))
+                control = self._control(float(C), *level)
                 found = self._point(base, control, float(C), last, null)
                 if found.outcome.status in ("stopped", "out of time"):
                     return
@@ -95,12 +97,13 @@ class Sequence:
                 if control.stopped:
                     return
 
-    def _control(self, C: float, radius: float) -> Control:
+    def _control(self, C: float, radius: float, norm_penalty: float) -> Control:
         callback, told = None, self.control.callback
         if told is not None:
 
             def callback(entry):
-                return told(entry | {"C": C, "radius": radius})
+                at = {"C": C, "radius": radius, "norm_penalty": norm_penalty}
+                return told(entry | at)
 
         started = time.perf_counter()
         return replace(self.control, callback=callback, trace=[], started=started)
