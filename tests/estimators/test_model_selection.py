@@ -362,7 +362,7 @@ def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
         ({"Cs": [0.0]}, "Cs=0.0"),
         ({"Cs": -1}, "Cs=-1"),
         ({"radii": [-1.0]}, "radii is -1.0"),
-        ({"norm_penalties": [-1.0]}, "norm_penalties=-1.0"),
+        ({"norm_penalties": [-1.0]}, "norm_penalties is -1.0"),
         ({"norm_penalties": []}, "norm_penalties has shape"),
     ],
 )

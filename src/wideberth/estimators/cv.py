@@ -35,9 +35,9 @@ from wideberth.estimators.one_vs_rest import (
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.problem.presolve import build_problem
-from wideberth.problem.validation import as_array, check_jobs, check_number
+from wideberth.problem.validation import check_jobs, check_number
 from wideberth.solution import not_proven
-from wideberth.solvers.grids import read_Cs, read_radii
+from wideberth.solvers.grids import read_Cs, read_levels, read_radii
 
 _SELECTIONS = ("best", "one-standard-error")
 
@@ -219,7 +219,7 @@ class RobustLinearSVCCV(LinearClassifier):
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
         self.radii_ = read_radii(self.radii, bars if radius is None else radius)
-        self.norm_penalties_ = _read_norm_penalties(self.norm_penalties)
+        self.norm_penalties_ = read_levels(np.zeros(1), 0.0, self.norm_penalties)[1]
         self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
@@ -346,17 +346,6 @@ class RobustLinearSVCCV(LinearClassifier):
         if self.scoring_radius is None:
             router.add(scorer=self._scorer(), method_mapping=fit_score)
         return router
-
-
-def _read_norm_penalties(norm_penalties) -> np.ndarray:
-    given = [0.0] if norm_penalties is None else norm_penalties
-    values = np.atleast_1d(as_array(given, "norm_penalties"))
-    if values.ndim != 1 or not values.size:
-        raise ValueError(
-            f"norm_penalties has shape {np.shape(norm_penalties)}; it must be a list "
-            "of numbers ≥ 0."
-        )
-    return np.array([check_number(s, "norm_penalties") for s in values.tolist()])
 
 
 def _results(

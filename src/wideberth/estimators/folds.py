@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -87,33 +86,37 @@ class _Models(NamedTuple):
 
 
 def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Models:
-    """One path for all radii; behind steps that bend one for each, its sets its own."""
+    """One path for all radii; one for each where norm penalties vary, or steps bend.
+
+    Behind steps that bend, the sets of every radius are its own.
+    """
     penalties = search.norm_penalties_
-    if isinstance(part.bars, Images):
-        runs = [(part.at(radius), [1.0]) for radius in search.radii_]
+    runs: list[tuple[InMemory, dict]]
+    if len(penalties) > 1 or isinstance(part.bars, Images):
+        levels = {"radii": [1.0], "norm_penalties": penalties}
+        runs = [(part.at(radius), levels) for radius in search.radii_]
     else:
-        runs = [(part, search.radii_)]
+        runs = [(part, {"radii": search.radii_, "norm_penalty": penalties[0]})]
     found = [
         follow(
             data.X,
             Cs=search.Cs_,
-            radii=radii,
             solver=search.solver,
             screening=search.screening,
             limits=(search.tol, search.max_iter, None, None),
             random_state=seed,
             proofs=False,
-            norm_penalty=s,
+            **levels,
             **problems.stated(data, positive),
             **search._stated(),
         )
-        for s, (data, radii) in product(penalties, runs)
+        for data, levels in runs
     ]
-    shape = len(penalties), len(search.radii_)
 
     def joined(name: str) -> np.ndarray:
-        values = np.concatenate([getattr(path, name) for path in found])
-        return values.reshape(*shape, *values.shape[1:])
+        values = [getattr(path, name) for path in found]
+        parts = [part.reshape(len(penalties), -1, *part.shape[1:]) for part in values]
+        return np.concatenate(parts, axis=1)
 
     return _Models(*map(joined, _Models._fields))
 
