@@ -131,7 +131,9 @@ def through_skops(model):
     return skops.io.loads(stored, trusted=skops.io.get_untrusted_types(data=stored))
 
 
-@pytest.mark.parametrize("name", ["own radii", "three classes", "labels 0 and 1"])
+@pytest.mark.parametrize(
+    "name", ["own radii and a norm penalty", "three classes", "box of tolerances"]
+)
 def test_a_stored_model_predicts_what_the_model_predicts(name):
     case = BY_NAME[name]
     roads = [road for road in there(case) if road.form in ("array", "Parquet", "CSR")]
@@ -186,7 +188,7 @@ def test_a_gap_beyond_the_tolerance_and_a_missing_refusal_are_noticed(some):
     assert wrong_with(case, road, answer) is None
     assert "gap" in wrong_with(case, road, replace(answer, gaps=answer.gaps + 1))
     assert "refuses" in wrong_with(case, road, "no")
-    box = BY_NAME["box"]
-    newton = next(r for r in ROADS if r.name == "array → solve by newton")
-    assert "must refuse" in wrong_with(box, newton, answer)
-    assert "must refuse" in wrong_with(box, newton, "no")
+    box = BY_NAME["box of tolerances"]
+    wide = next(r for r in ROADS if r.name == "array → solve by coordinate")
+    assert "must refuse" in wrong_with(box, wide, answer)
+    assert "must refuse" in wrong_with(box, wide, "no")

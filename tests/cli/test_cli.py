@@ -17,7 +17,13 @@ from sklearn.preprocessing import StandardScaler
 
 import wideberth
 from commands import EXECUTABLE, as_csv, read_csv, run, two_classes
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
+from wideberth import (
+    Box,
+    CrossPolytope,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+)
 from wideberth.cli import errors, main
 from wideberth.cli.commands import FitOptions, commands
 from wideberth.cli.model import load_model
@@ -362,7 +368,12 @@ def test_models_of_strange_types_are_refused_by_name(tmp_path, fitted):
         (["fit", "data.csv", "--target", "mass", "--drop", "state"], 1, "it must hold a class"),
         (["fit", "data.csv", "--target", "state", "--radius", "-1"], 2, "'-1' must be a number ≥ 0"),
         (["fit", "data.csv", "--target", "state", "--out", "no/m.skops"], 1, "there is no folder"),
-        (["fit", "data.csv", "--target", "state", "--noise", "l1", "--standardize"], 2, "has no such shape"),
+        (["fit", "data.csv", "--target", "state", "--noise", "l1", "--replicates", "mass"], 2, "both say what shape"),
+        (["fit", "data.csv", "--target", "state", "--norm-penalty", "-1"], 2, "'-1' must be a number ≥ 0"),
+        (["fit", "data.csv", "--target", "state", "--norm-penalties", "0", "1"], 2, "are for --cv to choose from"),
+        (["fit", "data.csv", "--target", "state", "--errors", "auto", "--norm-penalty", "1"], 2, "goes with --error-shape box"),
+        (["fit", "data.csv", "--target", "state", "--errors", "auto", "--missing", "model", "--norm-penalty", "1"], 2, "goes with --error-shape box"),
+        (["path", "data.csv", "--target", "state", "--radii", "0", "1", "--norm-penalties", "0", "1"], 2, "a path varies one of them"),
         (["fit", "data.csv", "--target", "state", "--one-hot", "state"], 2, "named by both --target and --one-hot"),
         (["fit", "data.csv", "--target", "state", "--radii", "1", "2"], 2, "are for --cv to choose by"),
         (["fit", "data.csv", "--target", "state", "--no-header"], 1, "has no column 'state'; its columns are '1'"),
@@ -515,6 +526,95 @@ def test_a_path_holds_the_models_of_its_grid(fitted):
     np.testing.assert_allclose(weights, model._robust_model()[1][0], rtol=1e-3)
     scores = X @ weights + float(rows[2]["intercept"])
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+# -- few features ----------------------------------------------------------------------
+
+TOLERANCES = np.array([0.2, 0.4, 1.5])
+
+
+@pytest.fixture
+def tolerances(tmp_path):
+    """A folder, that of `fit`, with data.csv and tolerances of its features."""
+    (tmp_path / "data.csv").write_text(as_csv(X, Y))
+    (tmp_path / "tol.csv").write_text("name,scale\nsize,1.5\nmass,0.2\ntemp,0.4\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("noise", "kind"), [("linf", Box), ("l1", CrossPolytope)])
+@pytest.mark.parametrize("scaling", [[], ["--standardize"], ["--memory", "8GB"]])
+def test_tolerances_reach_model_file_and_report(fit, tolerances, noise, kind, scaling):
+    result = fit(
+        f"data.csv --target state --noise {noise} --noise-scales tol.csv "
+        f"--norm-penalty 2 --out m.skops --folds 0 {' '.join(scaling)}"
+    )
+    svc = RobustLinearSVC(radius=1.0, noise=kind(TOLERANCES), norm_penalty=2.0)
+    steps = [StandardScaler()] if "--standardize" in scaling else []
+    model = make_robust_pipeline(*steps, svc).fit(X, Y)
+    _, coef, _ = model._robust_model()
+    np.testing.assert_allclose(np.ravel(weights(result)), coef[0], atol=1e-3)
+    assert result["uncertainty"]["shape"] == kind.name
+    assert result["uncertainty"]["scales"] == {"mass": 0.2, "temp": 0.4, "size": 1.5}
+    assert result["uncertainty"]["largest"] == 1  # as far as the tolerances
+    assert result["model"]["norm_penalty"] == 2
+    kept = result["model"]["coefficients"].keys() - {*result["model"]["left_out"]}
+    assert len(kept) == len(model.support_features_)
+    stored = load_model(tolerances / "m.skops").pipeline
+    assert isinstance(stored.noise_, kind)
+    assert stored[-1].norm_penalty == 2
+    np.testing.assert_allclose(
+        stored.certified_radius(X), model.certified_radius(X), rtol=0.02
+    )
+
+
+def test_boxes_leave_categories_exact_and_count_standard_deviations(fit, tolerances):
+    clinic = np.where(X[:, 2] > 0, "a", "b")
+    (tolerances / "more.csv").write_text(as_csv(X, Y, clinic=clinic))
+    for units, scales in (("raw", np.ones(3)), ("std", X.std(axis=0))):
+        result = fit(
+            "more.csv --target state --one-hot clinic --noise linf --radius 0.1 "
+            f"--radius-units {units} --folds 0"
+        )
+        features = np.column_stack([X, clinic == "a", clinic == "b"])
+        noise = Box([*scales, 0, 0])
+        model = RobustLinearSVC(radius=0.1, noise=noise).fit(features, Y)
+        np.testing.assert_allclose(np.ravel(weights(result)), model.coef_[0], atol=2e-3)
+
+
+def test_a_price_on_the_weights_is_chosen_by_cross_validation(fit, tolerances):
+    result = fit(
+        "data.csv --target state --standardize --noise linf --cv --folds 3 "
+        "--norm-penalties 0.5 2 1000 --report r.html"
+    )
+    choice = result["choice"]
+    assert choice["norm_penalty"] == result["model"]["norm_penalty"] > 0
+    assert choice["norm_penalties"] == [0.5, 2, 1000]
+    assert np.max(choice["scores"]) == choice["score"]
+    assert {*result["evaluation"]["models"]} == {"robust", "ordinary"}
+    assert f"norm penalty {choice['norm_penalty']:g} (of 0.5, 2, 1000)" in (
+        (tolerances / "r.html").read_text()
+    )
+
+
+def test_features_without_a_weight_are_told(fit, tolerances, capsys):
+    given = (
+        "fit data.csv --target state --noise linf --radius-units std --norm-penalty 9"
+    )
+    assert main([*given.split(), "--folds", "0", "--report", "r.html"]) == 0
+    assert "2 of 3 have a weight" in capsys.readouterr().out
+    page = (tolerances / "r.html").read_text()
+    assert "2 of 3 features have a weight." in page
+    assert "<summary>Features without a weight</summary>" in page
+    assert main([*given.split()[:-1], "1e6", "--folds", "0"]) == 3
+    assert "Choose a smaller --norm-penalty or radius" in capsys.readouterr().err
+
+
+def test_a_path_along_norm_penalties_counts_features(fit, tolerances, capsys):
+    command = "path data.csv --target state --noise linf --radius-units std --Cs 1"
+    assert main([*command.split(), "--norm-penalties", "0", "9", "1e6"]) == 0
+    rows = read_csv(capsys.readouterr().out)
+    assert [row["norm_penalty"] for row in rows] == ["0.0", "9.0", "1000000.0"]
+    assert [row["features"] for row in rows] == ["3", "2", "0"]
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "certify", "path", "reproduce"])

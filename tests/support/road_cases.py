@@ -6,11 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
+from wideberth import Box, CrossPolytope
+
 #: Relative gap that every road is asked for.
 TOL = 1e-8
 #: Names of the features; the order of the columns is not that of the alphabet.
 NAMES = ("mass", "temp", "size", "age")
 ROWS, NEW = 90, 40
+#: Scales of the noise of each feature, where it has one.
+SCALES = np.array([0.5, 1.0, 0.25, 2.0])
 
 
 @dataclass(frozen=True)
@@ -20,11 +24,12 @@ class Case:
     name: str
     labels: tuple = (-1, 1)
     radius: float | str = 0.0  # "own": one for each row
-    noise: str = "l2"  # or "scales", "covariance"
+    noise: str = "l2"  # or "linf", "scales", "tolerances", "budget", "covariance"
     weighted: bool = False
     intercept: float | None = 0.0  # its penalty; None: there is none
     C: float = 0.5
     errors: str | None = None  # or "ellipsoid", "box", "lopsided"
+    norm_penalty: float = 0.0
 
     @cached_property
     def _drawn(self):
@@ -82,11 +87,13 @@ class Case:
     @property
     def shape(self):
         """What `noise` is given as."""
-        scales = np.array([0.5, 1.0, 0.25, 2.0])
         mixed = np.array([[2, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 2]]) / 2
-        return {"scales": scales, "covariance": mixed @ mixed.T}.get(
-            self.noise, self.noise
-        )
+        return {
+            "scales": SCALES,
+            "tolerances": Box(SCALES),
+            "budget": CrossPolytope(SCALES),
+            "covariance": mixed @ mixed.T,
+        }.get(self.noise, self.noise)
 
     @property
     def penalty(self):
@@ -96,6 +103,14 @@ class Case:
             "intercept_penalty": self.intercept or 0.0,
         }
 
+    def omega(self, w) -> float:
+        """The norm of the noise, from its definition."""
+        if self.noise == "covariance":
+            return math.sqrt(max(w @ self.shape @ w, 0.0))
+        order = {"l2": 2, "linf": 1, "scales": 2, "tolerances": 1, "budget": np.inf}
+        scaled = w if self.noise in ("l2", "linf") else SCALES * w
+        return np.linalg.norm(scaled, order[self.noise])
+
     @property
     def positives(self):
         """Classes that are one side of a binary problem each."""
@@ -103,25 +118,20 @@ class Case:
 
     def objective(self, k, w, b) -> float:
         """The objective of class k against the rest, from its definition."""
-        omega = {
-            "l2": np.linalg.norm(w),
-            "linf": np.abs(w).sum(),
-            "scales": np.linalg.norm(self.shape * w) if self.noise == "scales" else 0,
-            "covariance": math.sqrt(max(w @ self.shape @ w, 0.0))
-            if self.noise == "covariance"
-            else 0,
-        }[self.noise]
+        omega = self.omega(w)
+        priced = self.norm_penalty * omega
         X = self.X
         if self.errors is not None:
             down, up = self.tables[0], self.tables[-1]
             X, half = X + (up - down) / 2, (up + down) / 2
             wide = half @ np.abs(w)
             omega = np.sqrt(half**2 @ w**2) if self.errors == "ellipsoid" else wide
+            priced = self.norm_penalty * np.abs(w).sum()
         sign = np.where(self.numbers == k, 1.0, -1.0)
         radii = self.radii if self.radius == "own" else np.full(ROWS, self.radius)
         weight = np.ones(ROWS) if self.weight is None else self.weight
         loss = np.maximum(1 - sign * (X @ w + b) + radii * omega, 0)
-        terms = [0.5 * w @ w, 0.5 * (self.intercept or 0.0) * b * b]
+        terms = [0.5 * w @ w, 0.5 * (self.intercept or 0.0) * b * b, priced]
         return math.fsum([*terms, *(self.C * weight * loss)])
 
 
@@ -134,18 +144,18 @@ CASES = [
     Case("plain", intercept=None),
     Case("one radius", radius=0.25),
     Case("own radii and weights", radius="own", weighted=True, intercept=2.0),
-    Case("own radii", radius="own"),
+    Case("own radii and a norm penalty", radius="own", norm_penalty=0.5),
     Case("scales", radius=0.5, noise="scales"),
     Case("covariance", radius=0.25, noise="covariance", intercept=None),
-    Case("box", radius=0.125, noise="linf"),
-    Case("labels 0 and 1", labels=(0, 1), radius=0.25),
+    Case("box and a norm penalty", radius=0.125, noise="linf", norm_penalty=0.5),
+    Case("box of tolerances", labels=(0, 1), radius=0.125, noise="tolerances"),
     Case("labels of text", labels=("no", "yes"), radius="own"),
-    Case("labels True and False", labels=(False, True), radius=0.25),
+    Case("budget of errors", labels=(False, True), radius=0.25, noise="budget"),
     Case("three classes", labels=("ash", "birch", "oak"), radius=0.125),
     Case("three numbers", labels=(2, 3, 5), radius=0.125, weighted=True),
     Case("errors", radius=0.5, errors="ellipsoid"),
     Case("errors and own radii", radius="own", errors="ellipsoid", weighted=True),
-    Case("tolerances", radius=0.25, errors="box", intercept=2.0),
+    Case("tolerances", radius=0.25, errors="box", intercept=2.0, norm_penalty=0.5),
     Case("lopsided tolerances", radius=0.25, errors="lopsided"),
     Case("three with errors", labels=("a", "b", "c"), radius=0.25, errors="ellipsoid"),
 ]

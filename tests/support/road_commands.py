@@ -11,9 +11,12 @@ import pyarrow.parquet
 from sklearn.datasets import dump_svmlight_file
 
 from commands import read_csv
-from road_cases import NAMES, NEW, ROWS, TOL, Answer
+from road_cases import NAMES, NEW, ROWS, SCALES, TOL, Answer
 from road_forms import table_of
 from wideberth.cli import main
+
+#: Shapes of noise with a scale for each feature, as the command line calls them.
+BY_FEATURE = {"scales": "l2", "tolerances": "linf", "budget": "l1"}
 
 
 def _command(name, write, *more):
@@ -58,13 +61,12 @@ def _noise_options(case, folder):
         options = ["--radius-column", "r"]
     if case.errors is not None:
         options += ["--errors", "auto", "--error-shape", case.error_shape]
-    if case.noise == "scales":
-        lines = [f"{n},{s}" for n, s in zip(NAMES, case.shape, strict=True)]
+    if case.noise in BY_FEATURE:
+        lines = [f"{n},{s}" for n, s in zip(NAMES, SCALES, strict=True)]
         (folder / "s.csv").write_text("\n".join(["name,scale", *lines]))
         options += ["--noise-scales", folder / "s.csv"]
-    elif case.noise != "l2":
-        options += ["--noise", case.noise]
-    return options
+    options += ["--noise", BY_FEATURE.get(case.noise, case.noise)]
+    return [*options, "--norm-penalty", case.norm_penalty]
 
 
 def _said(words):

@@ -16,10 +16,12 @@ import pandas as pd
 import sklearn
 from sklearn.preprocessing import StandardScaler
 
-from road_cases import CASES, NAMES, NEW, TOL, Answer, Case
-from road_commands import COMMANDS
+from road_cases import CASES, NAMES, NEW, SCALES, TOL, Answer, Case
+from road_commands import BY_FEATURE, COMMANDS
 from road_forms import CHUNKED, FOREIGN, FORMS
 from wideberth import (
+    Box,
+    CrossPolytope,
     RobustLinearSVC,
     RobustLinearSVCCV,
     make_robust_pipeline,
@@ -40,7 +42,7 @@ def _solve(solver):
         found = solve(
             given.X, given.y, C=case.C, noise=case.shape, solver=solver, tol=TOL,
             random_state=0, **_radius(case, given) | given.options, **case.penalty,
-            error_shape=case.error_shape,
+            error_shape=case.error_shape, norm_penalty=case.norm_penalty,
         )  # fmt: skip
         certificate = found.certificate
         return _of_line(case, found.w, found.b, certificate.gap + certificate.rounding)
@@ -58,7 +60,7 @@ def _path(case, given):
     found = path(
         given.X, given.y, Cs=[case.C], noise=case.shape, tol=TOL, random_state=0,
         radii=[1.0 if case.radius == "own" else case.radius], **given.beside,
-        error_shape=case.error_shape, **case.penalty,
+        error_shape=case.error_shape, norm_penalty=case.norm_penalty, **case.penalty,
     )  # fmt: skip
     return _of_line(case, found.coefs[0, 0], found.intercepts[0, 0], found.gaps[0, 0])
 
@@ -77,7 +79,7 @@ def _of_line(case, w, b, gap):
 def _classifier(case, **more):
     radius = 0.0 if case.radius == "own" else case.radius
     options = {"noise": case.shape, "tol": TOL, "random_state": 0}
-    options["error_shape"] = case.error_shape
+    options |= {"error_shape": case.error_shape, "norm_penalty": case.norm_penalty}
     return RobustLinearSVC(C=case.C, radius=radius, **options | case.penalty | more)
 
 
@@ -88,8 +90,9 @@ def _estimator(case, given, model=None):
 
 def _by_name(case, given):
     """Noise scales by name, in another order than the columns."""
-    scales = pd.Series(case.shape, index=list(NAMES)).sort_index()
-    return _estimator(case, given, _classifier(case, noise=scales))
+    scales = pd.Series(SCALES, index=list(NAMES)).sort_index()
+    kind = {"tolerances": Box, "budget": CrossPolytope}.get(case.noise, lambda s: s)
+    return _estimator(case, given, _classifier(case, noise=kind(scales)))
 
 
 def _pipeline(case, given):
@@ -104,7 +107,8 @@ def _search(case, given):
     radii = [1.0 if case.radius == "own" else case.radius]
     model = RobustLinearSVCCV(
         [case.C], radii, noise=case.shape, cv=2, tol=TOL, random_state=0,
-        error_shape=case.error_shape, **case.penalty,
+        error_shape=case.error_shape, norm_penalties=[case.norm_penalty],
+        **case.penalty,
     )  # fmt: skip
     model.fit(given.X, given.y, **given.beside)
     return _of_model(model, model, given.like(case.new))
@@ -162,14 +166,14 @@ class Road:
         if self.trainer == "solve in little room" and case.errors is not None:
             return False  # sets of their own form no groups: it ends without a proof
         if self.trainer == "estimator, noise by name":
-            return case.noise == "scales" and self.form in ("pandas", "polars")
+            return case.noise in BY_FEATURE and self.form in ("pandas", "polars")
         if self.trainer not in COMMANDS:
             return True
         if case.intercept != 0 or case.weighted or case.noise == "covariance":
             return False  # no option says so
         # Columns of LIBSVM text have no names of their own.
         return "LIBSVM" not in self.trainer or (
-            case.radius != "own" and case.noise != "scales"
+            case.radius != "own" and case.noise not in BY_FEATURE
         )
 
     def refusal(self, case: Case) -> str | None:
@@ -192,18 +196,13 @@ REFUSALS: list[tuple[Callable[[Road, Case], bool], str]] = [
     (lambda r, c: r.form in _IN_CHUNKS and r.trainer == "solve by conic", "in memory"),
     (lambda r, c: r.form in CHUNKED and r.trainer in ("path", "pipeline", "search"), "in memory"),
     (lambda r, c: r.form in FOREIGN and r.trainer == "pipeline", "in memory"),
-    (lambda r, c: r.form in _IN_CHUNKS and r.trainer.startswith("solve") and c.noise == "linf", "in memory"),
-    (lambda r, c: r.form in CHUNKED and r.trainer == "estimator" and c.noise == "linf", "in memory"),
     # Three classes are for the estimators.
     (lambda r, c: r.trainer in _ONE_LINE and len(c.labels) > 2, "RobustLinearSVC"),
     # Solvers that are for some shapes of noise.
-    (lambda r, c: r.trainer.startswith("solve by newton") and c.noise == "linf", "needs smooth noise"),
     (lambda r, c: r.trainer == "solve by coordinate" and (c.noise != "l2" or c.errors), "solver='newton'|solver='conic'"),
     # Errors: formats without a place for them, and arrays of other libraries.
     (lambda r, c: r.form == "LIBSVM" and c.errors is not None, "no place for errors"),
     (lambda r, c: r.form in FOREIGN and r.trainer in ESTIMATORS and c.errors is not None, "another library"),
     (lambda r, c: r.form in FOREIGN and r.trainer != "path" and c.errors == "lopsided", "another library"),
     (lambda r, c: "line, LIBSVM" in r.trainer and c.errors is not None, "fits no column"),
-    # The command line in pieces.
-    (lambda r, c: "in pieces" in r.trainer and c.noise in ("scales", "linf"), "needs the whole table"),
 ]  # fmt: skip

@@ -39,6 +39,9 @@ def advise(result: dict) -> list[Advice]:
 def _optimality(result: dict) -> Iterator[Advice]:
     problems, tol = result["training"]["problems"], result["training"]["tol"]
     constant = all(problem["null"] for problem in problems)
+    noise, smaller = "noise of this size covers", "radius"
+    if result["model"]["norm_penalty"] > 0:
+        noise, smaller = "noise and --norm-penalty outweigh", "--norm-penalty or radius"
     for problem in problems:
         which = f" for the class {problem['class']}" if len(problems) > 1 else ""
         gap, limit = problem["relative_gap"], problem["critical_factor"]
@@ -63,8 +66,8 @@ def _optimality(result: dict) -> Iterator[Advice]:
             yield Advice(
                 "null-model",
                 f"The model{which} ignores the features and always gives the same "
-                "answer: noise of this size covers what separates the classes. Choose "
-                "a smaller radius.",
+                f"answer: {noise} what separates the classes. Choose a smaller "
+                f"{smaller}.",
                 serious=True,
             )
         elif problem["null"]:
@@ -85,7 +88,8 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 def _noise(result: dict) -> Iterator[Advice]:
     uncertainty, training = result["uncertainty"], result["training"]
-    if uncertainty["largest"] == 0 and result["verdicts"] is None:
+    priced = result["model"]["norm_penalty"] > 0
+    if uncertainty["largest"] == 0 and result["verdicts"] is None and not priced:
         yield Advice(
             "no-noise",
             "The radius is 0, so this is an ordinary linear SVM. The curve of "

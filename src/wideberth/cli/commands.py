@@ -44,8 +44,8 @@ exit codes:
 """
 #: Options that need the whole table in memory.
 _WHOLE = (
-    *("report", "cv", "standardize", "replicates", "noise_scales", "radius_units"),
-    *("noise", "one_hot", "missing_errors"),
+    *("report", "cv", "standardize", "replicates", "radius_units"),
+    *("one_hot", "missing_errors"),
 )
 
 
@@ -54,6 +54,7 @@ _WHOLE = (
 _NOT_MODEL = (
     *("error_shape", "radius_column", "replicates", "noise_scales", "noise"),
     *("radius_units", "score_radius", "covers", "tol"),
+    *("norm_penalty", "norm_penalties"),
 )
 
 
@@ -74,7 +75,8 @@ class FitOptions(TrainingOptions):
     Training
     --------
     C: price of errors; smaller values give simpler models (default: 1)
-    cv: choose C, and the radius from --radii, by cross-validation
+    cv: choose C, the radius from --radii and the price from --norm-penalties, by
+        cross-validation
     score_radius: with --cv: choose what is most accurate under the worst noise of this
         radius (counted like --radii), not as measured
     folds: for the cross-validated accuracy (default: 5; 0: none)
@@ -90,6 +92,8 @@ how far values may be off:
   --radius 0.1 --radius-units std   by a tenth of each feature's standard deviation
   --noise-scales precision.csv  each feature by its own standard deviation; the file has
                                 the columns name and scale, or one number per line
+  --noise linf --noise-scales tolerances.csv   each feature by up to its tolerance, all
+                                of them at once; features that tell less are left out
   --radius-column sigma         each row by its own radius, in the column sigma
   --errors suffix:_err          each value by its own standard error: that of mass is in
                                 the column mass_err
@@ -122,6 +126,8 @@ examples:
             yield "--folds must be 0 (no cross-validation) or at least 2."
         if not self.cv and (self.radii or self.score_radius is not None):
             yield "--radii and --score-radius are for --cv to choose by."
+        if not self.cv and self.norm_penalties:
+            yield "--norm-penalties are for --cv to choose from; --norm-penalty is one."
         yield from super()._mistakes()
         if self.missing == "model":
             for option in self._given(_NOT_MODEL):
@@ -141,14 +147,14 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class PathOptions(TrainingOptions):
-    """Train models for many values of C and of the radius, each with its proof of
-    optimality.
+    """Train models for many values of C, and of the radius or the norm penalty, each
+    with its proof of optimality.
 
-    The output is a CSV with one line per model: C, radius, objective, how near the
-    optimum it is proven to be, and how many rows are proven to have no influence
-    (removed) or full weight (saturated). With more than two classes each is set against
-    the rest in turn. Where rows have radii of their own the radius is a factor on them
-    (radius_factor).
+    The output is a CSV with one line per model: C, radius, norm penalty, objective, how
+    near the optimum it is proven to be, how many features have a weight, and how many
+    rows are proven to have no influence (removed) or full weight (saturated). With more
+    than two classes each is set against the rest in turn. Where rows have radii of
+    their own the radius is a factor on them (radius_factor).
 
     Options
     -------
@@ -162,12 +168,14 @@ class PathOptions(TrainingOptions):
     """
 
     command = "path"
-    summary = "train models along C and radius"
+    summary = "train models along C, and along the radius or the norm penalty"
     epilog = f"""\
 examples:
   wideberth path data.csv --target sick --standardize --radii 0 0.1 0.2 > path.csv
   wideberth path data.csv --target sick --replicates patient --radii 0.5 1 2 --weights
   wideberth path data.csv --target sick --Cs 0.01 0.1 1 10 --json
+  wideberth path data.csv --target sick --standardize --noise linf --Cs 1 \
+      --norm-penalties 1 3 10 30 --weights
 {_EXIT_CODES}"""
 
     out: File | None = None
@@ -177,6 +185,8 @@ examples:
 
     def _mistakes(self) -> Iterator[str]:
         yield from super()._mistakes()
+        if len(self.radii) > 1 and len(self.norm_penalties) > 1:
+            yield "--radii and --norm-penalties: a path varies one of them; give one."
         if self.missing == "model":
             yield (
                 "--missing model is for fit, with --cv to choose C and the radius; "

@@ -19,6 +19,7 @@ from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
+from wideberth.problem.shape import Noise
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
 #: of rows; a choice, which only decides whether a warning is given.
@@ -112,10 +113,12 @@ def _row_counters(rows: Rows) -> list[str] | None:
 
 
 def _describe_noise(
-    options: FitOptions, noise: str | np.ndarray, columns: Columns
+    options: FitOptions, noise: str | np.ndarray | Noise, columns: Columns
 ) -> dict:
     """The shape of the noise, and what radii count."""
-    scales = {}
+    shape, scales = noise if isinstance(noise, str) else "scales", {}
+    if isinstance(noise, Noise):
+        shape, noise = noise.name, noise.scales
     if not isinstance(noise, str):
         scales = dict(zip(columns.features, noise.tolist(), strict=True))
     unit = "in units of the noise"
@@ -124,7 +127,7 @@ def _describe_noise(
     elif options.noise_scales is None and options.replicates is None:
         unit = "in the units of the data"
     return {
-        "shape": noise if isinstance(noise, str) else "scales",
+        "shape": shape,
         "isotropic": options.errors is None
         and all(scales.get(name, 1) == 1 for name in columns.numeric),
         "unit": unit,
@@ -146,7 +149,13 @@ def describe_model(model: RobustPipeline | MeasuredSVC, columns: Columns) -> dic
         "scores_for": classes[1:] if len(coef) == 1 else classes,
         "intercepts": np.atleast_1d(intercept).tolist(),
         "coefficients": dict(zip(columns.features, coef.T.tolist(), strict=True)),
+        "left_out": [
+            name
+            for name, weights in zip(columns.features, coef.T, strict=True)
+            if not weights.any()
+        ],
         "C": float(svc.C),
+        "norm_penalty": float(svc.norm_penalty),
     }
 
 

@@ -160,6 +160,9 @@ def _in_words(result: dict, options: FitOptions) -> str:
             f"verdicts   {said['certain']} certain, {said['doubtful']} doubtful at "
             f"{100 * said['confidence']:g} % confidence"
         )
+    if left_out := result["model"]["left_out"]:
+        n = len(data["features"])
+        lines.append(f"features   {n - len(left_out)} of {n} have a weight")
     gap = max(problem["relative_gap"] for problem in result["training"]["problems"])
     lines.append(f"optimum    proven to {output.small_share(gap)} of the objective")
     lines += [f"model      {options.out}"] if options.out else []

@@ -24,8 +24,8 @@ from wideberth.estimators.pipeline import RobustPipeline
 
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
 #: one radius, which might be the median of many, 2 keeps where they came from, 3 where
-#: error bars did, and 4 may hold a population of true values.
-_FORMAT = 4
+#: error bars did, 4 may hold a population of true values, and 5 boxes of noise.
+_FORMAT = 5
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
@@ -35,6 +35,8 @@ _TRUSTED = (
     "wideberth.estimators.denoised.Denoised",
     "wideberth.measurement.true_features.TrueFeatures",
     "wideberth.measurement.population.Population",
+    "wideberth.problem.polyhedra.Box",
+    "wideberth.problem.polyhedra.CrossPolytope",
 )
 #: Where the types of model files of version 0.1 are now.
 _MOVED = {

@@ -187,6 +187,7 @@ Count = Annotated[int, ("type", _count), ("metavar", "N")]
 File = Annotated[str, ("metavar", "FILE")]
 Natural = Annotated[int, ("type", _natural), ("metavar", "N")]
 Positive = Annotated[float, ("type", _above), ("metavar", "X")]
+Price = Annotated[float, ("type", _from), ("metavar", "S")]
 Probability = Annotated[float, ("type", _share), ("metavar", "P")]
 Radius = Annotated[float, ("type", _from), ("metavar", "R")]
 Rule = Annotated[str, ("type", _rule), ("metavar", "RULE")]
@@ -272,12 +273,13 @@ class TrainingOptions(TableOptions):
     radii: several radii to try; multiples of the one that other options give, if they
         give one
     noise_scales: noise of each feature; a radius then counts multiples of it
-    noise: shape: l2 a distance (default), linf every feature by up to the radius, l1
-        the sum of all errors
+    noise: shape: l2 a distance (default), linf every feature by up to the radius, or up
+        to its tolerance in --noise-scales, l1 the sum of all errors
     radius_units: units of the radius: those of the data (default), or standard
         deviations of each feature
-    confidence: how surely a radius from --noise-scales or --replicates covers the
-        noise, or with --missing model a certain verdict holds (default: 0.95)
+    confidence: how surely a radius from --noise-scales (standard deviations, with
+        --noise l2) or --replicates covers the noise, or with --missing model a certain
+        verdict holds (default: 0.95)
     covers: what it covers: the change of a row's score (default), or the whole
         displacement of the row, which is far larger
     between: with --replicates: noise from the mean to a further single reading, such as
@@ -294,13 +296,21 @@ class TrainingOptions(TableOptions):
     missing: rows with missing values: leave them out and say how many (default), fill
         in the median, stop, or (model) learn which true values --errors and gaps leave
         likely, and give every row a verdict
+    norm_penalty: price of the weights beside that of errors, by the norm that belongs
+        to the noise: with --noise linf the higher it is, the fewer features keep a
+        weight (default: 0)
+    norm_penalties: several of them, to choose from or to train with
     class_weight: balanced: a rare class counts as much as a common one
     tol: proven relative distance from the optimum, rounding included (default: 0.0001)
     seed: for the folds (default: 0)
     """
 
     usage = "DATA --target COL"
-    rivals = (("radius", "radius_column", "replicates"), ("C", "cv"))
+    rivals = (
+        ("radius", "radius_column", "replicates"),
+        ("C", "cv"),
+        ("norm_penalty", "norm_penalties"),
+    )
     data: str
     target: Column | None = None
     errors: Annotated[str, ("metavar", "HOW")] | None = None
@@ -321,6 +331,8 @@ class TrainingOptions(TableOptions):
     drop: tuple[Column, ...] = ()
     one_hot: tuple[Column, ...] = ()
     missing: Literal["drop", "median", "error", "model"] = "drop"
+    norm_penalty: Price = 0.0
+    norm_penalties: tuple[Price, ...] = ()
     class_weight: Literal["balanced"] | None = None
     tol: Positive = 1e-4
     seed: Natural = 0
@@ -343,11 +355,6 @@ class TrainingOptions(TableOptions):
                     )
         if self.replicates is not None and self.missing == "median":
             yield "--replicates needs measured values: not with --missing median."
-        if self.noise != "l2" and self.standardize:
-            yield (
-                f"--noise {self.noise} in the units of the data has no such shape once "
-                "features are standardised; use --noise-scales or --radius-units std."
-            )
         if self.errors is None:
             alone = {
                 "--error-shape box": self.error_shape == "box",
@@ -360,11 +367,18 @@ class TrainingOptions(TableOptions):
             "--noise-scales": self.noise_scales is not None,
             "--replicates": self.replicates is not None,
             "--radius-units std": self.radius_units == "std",
-            f"--noise {self.noise}": self.noise != "l2",
         }
         given = [name for name, there in shapes.items() if there]
+        if self.noise != "l2" and (self.errors or self.replicates):
+            given.append(f"--noise {self.noise}")
         if len(given) > 1:
             yield f"{' and '.join(given)} both say what shape the noise has."
+        priced = [*self._given(("norm_penalty", "norm_penalties"))]
+        if priced and self.errors is not None and self.error_shape != "box":
+            yield (
+                f"{priced[0]} beside --errors goes with --error-shape box, whose norm "
+                "all rows share; leave it out, or say that errors are tolerances."
+            )
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""

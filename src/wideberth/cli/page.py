@@ -109,11 +109,18 @@ def _asked(result: dict) -> str:
         pairs.append(("Radii of the rows", about))
     scaled = asked["standardize"] or asked["missing"] == "model"
     scaled = "standardised for training" if scaled else "as given"
+    price, choice = result["model"]["norm_penalty"], result["choice"] or {}
     pairs += [
         (
             "C, the price of errors",
             f"{number(result['model']['C'])} ({asked['C_from']})",
         ),
+    ]
+    if price > 0:
+        several = len(choice.get("norm_penalties", ())) > 1
+        how = f" ({asked['C_from']})" if several else ""
+        pairs.append(("Norm penalty", f"{number(price)}{how}"))
+    pairs += [
         ("Features", scaled),
         ("Missing values", _MISSING[asked["missing"]]),
         ("Classes", asked["weights"]),
@@ -215,12 +222,17 @@ def _choice(result: dict) -> str:
     by = "as measured"
     if sought is not None:
         by = f"under the worst noise, radius {sought:g}"
-    radius = f" and {choice['unit']} {choice['factor']:g}"
+    chosen = [f"C = {number(choice['C'])}"]
+    if len(choice["factors"]) > 1:
+        chosen.append(f"{choice['unit']} {choice['factor']:g}")
+    if len(tried := choice.get("norm_penalties", ())) > 1:
+        among = ", ".join(f"{one:g}" for one in tried)
+        chosen.append(f"norm penalty {choice['norm_penalty']:g} (of {among})")
     about = (
-        f"C = {number(choice['C'])}{radius if len(choice['factors']) > 1 else ''} had "
-        f"the best accuracy {by}, {percent(choice['score'])} on average over "
-        f"{choice['folds']} folds. The choice is made anew in every fold of the "
-        "accuracies above, so that they do not flatter it."
+        f"{' and '.join(chosen)} had the best accuracy {by}, "
+        f"{percent(choice['score'])} on average over {choice['folds']} folds. "
+        "The choice is made anew in every fold of the accuracies above, so that they "
+        "do not flatter it."
     )
     return f"<p>{about}</p>\n{_choice_curves(choice)}"
 
@@ -250,7 +262,9 @@ def _weights(result: dict) -> str:
         name: [w * spread[name] for w in weights]
         for name, weights in model["coefficients"].items()
     }
-    order = sorted(effects, key=lambda name: -max(map(abs, effects[name])))
+    left_out = model["left_out"]
+    kept = [name for name in effects if name not in {*left_out}]
+    order = sorted(kept, key=lambda name: -max(map(abs, effects[name])))
     largest = max((abs(e) for es in effects.values() for e in es), default=0.0)
     columns = {"feature": "text"}
     for label in scores:
@@ -264,13 +278,19 @@ def _weights(result: dict) -> str:
         values = [value for pair in pairs for value in pair]
         return [name, *values, *([(effects[name][0], largest)] if binary else [])]
 
-    parts = [table("Weights", columns, map(line, order[:SHOWN]))]
+    told = f"<p>{len(kept)} of {len(effects)} features have a weight.</p>"
+    parts = [told] if left_out else []
+    parts.append(table("Weights", columns, map(line, order[:SHOWN])))
     if not binary:
         constants = zip(scores, map(number, model["intercepts"]), strict=True)
         parts.append(f"<h3>Constants</h3>\n<dl>{definitions(constants)}</dl>")
     if rest := order[SHOWN:FOLDED]:
         lines = map(line, rest)
         parts.append(folded("The other features", len(order), columns, lines))
+    if left_out:
+        names = ([name] for name in left_out[:FOLDED])
+        heading = "Features without a weight"
+        parts.append(folded(heading, len(left_out), {"feature": "text"}, names))
     return "\n".join(parts)
 
 

@@ -17,8 +17,8 @@ from wideberth.estimators.training_data import InMemory
 from wideberth.path import path
 
 _COLUMNS = (
-    *("C", "radius", "objective", "relative_gap", "converged", "null", "undecided"),
-    *("removed", "saturated", "n_iter", "seconds"),
+    *("C", "radius", "norm_penalty", "objective", "relative_gap", "converged", "null"),
+    *("features", "undecided", "removed", "saturated", "n_iter", "seconds"),
 )
 
 
@@ -71,6 +71,8 @@ def _table(
                 noise=noise,
                 X_err=bars,
                 error_shape=options.error_shape,
+                norm_penalty=options.norm_penalty,
+                norm_penalties=options.norm_penalties or None,
                 sample_weight=stated["sample_weight"],
                 tol=options.tol,
                 random_state=options.seed,
@@ -80,7 +82,8 @@ def _table(
             raise KeyboardInterrupt  # it gives what it has; half a table is no result
         for point in found:
             line = [str(label)] if several else []
-            line += [getattr(point, name) for name in _COLUMNS]
+            told = vars(point) | {"features": int(np.count_nonzero(point.w))}
+            line += [told[name] for name in _COLUMNS]
             if options.weights:  # in the units of the data
                 line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)

@@ -26,8 +26,8 @@ from wideberth.cli.uncertainty import (
     averaged,
     in_errors,
     measured,
+    of_columns,
     of_rows,
-    tell_radius,
 )
 from wideberth.data import Reader, Request, TableSource, open_reader, read_table
 from wideberth.data.beside import Layout, named_errors
@@ -92,7 +92,7 @@ def open_in_pieces(
     with located(reader.name):
         source.values = label_values(distinct, n, target)
     names = plan.features[: source.d]
-    given = Uncertainty(options.radius or 0.0, "l2", tell_radius(options))
+    given = of_columns(options, Columns(names))
     if layout is not None:
         exact = [name for name in names if name not in errors.columns]
         facts = {"errors": None, "exact": exact, "errors_filled_in": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,17 +69,19 @@ def fit_model(
     """
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        choice, C = None, options.C
+        choice, C, penalty = None, options.C, options.norm_penalty
         if options.cv:
             choice = _choose(options, given, X, y, radius, bars)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
+            penalty = choice["norm_penalty"]
         each = radius is None or np.ndim(radius) > 0
         classifier = RobustLinearSVC(
             C=C,
             radius=0.0 if each else float(radius),
             noise=given.noise,
             error_shape=options.error_shape,
+            norm_penalty=penalty,
             class_weight=options.class_weight,
             tol=options.tol,
             random_state=options.seed,
@@ -103,13 +106,14 @@ def _choose(
     radius,
     bars: ErrorBars | None,
 ) -> dict:
-    """C, and a factor on the radii, by cross-validation within these rows."""
+    """C, norm penalty and a factor on the radii, by cross-validation in these rows."""
     prepare, folds = preparation(options, X), fold_count(y, options.folds or FOLDS)
     if not folds:
         raise UserError("--cv needs at least two rows of every class.")
     search = RobustLinearSVCCV(
         Cs=_POINTS,
         radii=options.radii if options.radii and np.any(radius) else [1.0],
+        norm_penalties=options.norm_penalties or [options.norm_penalty],
         noise=given.noise if bars else carry_noise(given.noise, prepare, X),
         error_shape=options.error_shape,
         class_weight=options.class_weight,
@@ -121,13 +125,16 @@ def _choose(
     )
     carried = None if bars is None else bars.carried(linear_map(prepare, X))
     search.fit(prepare.transform(X), y, radius=radius, X_err=carried)
+    chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
     return {
         "C": float(search.C_),
         "factor": float(search.radius_),
+        "norm_penalty": float(search.norm_penalty_),
         "score": float(search.best_score_),
         "Cs": search.Cs_.tolist(),
         "factors": search.radii_.tolist(),
-        "scores": search.scores_.mean(axis=-1).tolist(),
+        "norm_penalties": search.norm_penalties_.tolist(),
+        "scores": search.scores_[chosen].mean(axis=-1).tolist(),
         "folds": folds,
         "unit": "radius" if given.unit_radius else "radius ×",
     }
@@ -182,14 +189,15 @@ def evaluate(
     if not folds:
         return None
     X, y = rows.X, rows.y
-    robust = np.any(np.asarray(trained.radius) > 0)
-    trials = {"robust" if robust else "ordinary": given.radius}
-    trials.setdefault("ordinary", 0.0)
+    plain = replace(options, norm_penalty=0.0, norm_penalties=())
+    robust = np.any(np.asarray(trained.radius) > 0) or plain != options
+    trials = {"robust" if robust else "ordinary": (options, given.radius)}
+    trials.setdefault("ordinary", (plain, 0.0))
     splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     splits = list(splitter.split(np.zeros(len(y)), y))
     fold = np.zeros(len(y), dtype=int)
     scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
-    for t, (name, radius) in enumerate(trials.items()):
+    for t, (name, (asked, radius)) in enumerate(trials.items()):
         right, certified_radius = scores[name]
         for k, (train, test) in enumerate(splits):
             step = f"{t * folds + k + 1} of {folds * len(trials)}"
@@ -197,7 +205,7 @@ def evaluate(
             own = radius[train] if np.ndim(radius) else radius
             learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
             learnt = learnt if np.any(np.asarray(own) > 0) else None
-            model, *_ = fit_model(options, given, X[train], y[train], own, learnt)
+            model, *_ = fit_model(asked, given, X[train], y[train], own, learnt)
             fold[test] = k
             right[test] = model.predict(X[test]) == y[test]
             certified_radius[test] = model.certified_radius(X[test], seen)

@@ -22,7 +22,17 @@ from wideberth.measurement.radius import (
     scales_from_replicates,
 )
 from wideberth.problem.error_bars import ErrorBars
+from wideberth.problem.polyhedra import Box, CrossPolytope
+from wideberth.problem.shape import Noise
 
+#: What noise with a scale for each feature is, by its shape.
+_SCALED: dict[str, Any] = {"l2": np.asarray, "linf": Box, "l1": CrossPolytope}
+#: What is said of it.
+_TOGETHER = {
+    "l2": "",
+    "linf": ", which all features may reach at once",
+    "l1": ", which all features share",
+}
 #: What a radius means, by the shape of the noise.
 _ABOUT = {
     "l2": "the Euclidean distance in the units of the data",
@@ -47,7 +57,7 @@ class Uncertainty:
     """
 
     radius: Any
-    noise: str | np.ndarray
+    noise: str | np.ndarray | Noise
     story: str
     facts: dict = field(default_factory=dict)
     unit_radius: bool = False  # 1, for radii to be multiples of
@@ -84,17 +94,30 @@ def of_rows(
     options: TrainingOptions, table: Table, rows: Rows
 ) -> tuple[Rows, Uncertainty]:
     """Rows that were measured once, and their radius and noise shape."""
-    noise, about = _shape(options, rows)
-    story, unit = tell_radius(options, about), False
-    radius: float | np.ndarray = options.radius or 0.0
+    given = of_columns(options, rows.columns, rows.X)
     if options.radius_column is not None:
-        radius = row_radii(table, options.radius_column)[rows.kept]
-    elif options.radius is None and options.noise_scales is not None:
+        given.radius = row_radii(table, options.radius_column)[rows.kept]
+    return rows, given
+
+
+def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertainty:
+    """The noise shape, and the radius of all rows unless a column holds theirs.
+
+    The rows X are asked for where a radius counts standard deviations.
+    """
+    noise, about = _shape(options, columns, X)
+    story, unit = tell_radius(options, about), False
+    radius = options.radius or 0.0
+    asked = options.radius_column is None and options.radius is None
+    scaled = asked and options.noise_scales is not None
+    if scaled and isinstance(noise, np.ndarray):
         radius = _radius_from_std(options, noise)
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
-    elif options.radius is None and options.radii:
+    elif asked and options.radii:
         radius, story, unit = 1.0, about, True
-    return rows, Uncertainty(radius, noise, story, unit_radius=unit)
+    elif scaled:  # tolerances, which are the most there is
+        radius, story = 1.0, f"1 for every row, {about}"
+    return Uncertainty(radius, noise, story, unit_radius=unit)
 
 
 def measured(
@@ -148,7 +171,7 @@ def row_radii(table: Table, column: str) -> np.ndarray:
     return radii
 
 
-def _radius_from_std(options: TrainingOptions, noise: np.ndarray | str) -> float:
+def _radius_from_std(options: TrainingOptions, noise: np.ndarray) -> float:
     how = {"confidence": options.confidence, "covers": options.covers}
     return float(radius_from_std(1.0, len(noise), noise=noise, **how))
 
@@ -158,25 +181,24 @@ def _promise(options: TrainingOptions) -> str:
     return f"it covers {_COVERED[options.covers]} in {share}"
 
 
-def _shape(options: TrainingOptions, rows: Rows) -> tuple[str | np.ndarray, str]:
-    """The noise shape, and what it means in words."""
-    columns, n_exact = rows.columns, rows.columns.n_indicators
+def _shape(
+    options: TrainingOptions, columns: Columns, X
+) -> tuple[str | np.ndarray | Noise, str]:
+    """The noise shape, and what a radius means in words."""
+    about, together = _ABOUT[options.noise], _TOGETHER[options.noise]
     if options.noise_scales is not None:
         scales = _read_scales(options.noise_scales, columns)
-        return scales, f"in units of the noise scales in {options.noise_scales}"
-    if options.radius_units == "std":
-        scales = np.sqrt(moments(rows.X)[1])
+        called = "tolerances" if options.noise == "linf" else "noise scales"
+        about = f"in units of the {called} in {options.noise_scales}{together}"
+    elif options.radius_units == "std":
+        scales = np.sqrt(moments(X)[1])
         scales[len(columns.numeric) :] = 0
-        return scales, "in standard deviations of each feature"
-    if n_exact and options.noise != "l2":
-        raise UserError(
-            f"--noise {options.noise} cannot leave the columns of --one-hot exact; use "
-            "--noise l2 or --noise-scales."
-        )
-    about = _ABOUT[options.noise]
-    if n_exact:
-        return np.repeat([1.0, 0.0], [len(columns.numeric), n_exact]), about
-    return options.noise, about
+        about = f"in standard deviations of each feature{together}"
+    elif columns.n_indicators:  # categories are exact
+        scales = np.repeat([1.0, 0.0], [len(columns.numeric), columns.n_indicators])
+    else:
+        return options.noise, about
+    return _SCALED[options.noise](scales), about
 
 
 def _read_scales(path: str, columns: Columns) -> np.ndarray:
