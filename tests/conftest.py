@@ -1,3 +1,4 @@
+import fcntl
 import os
 
 # Before SciPy is loaded: scikit-learn's array API checks ask for it.
@@ -22,11 +23,19 @@ settings.load_profile("shared machine")
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory):
-    """A small reproduction of the paper, and the folder it is in."""
+    """A small reproduction of the paper, and the folder it is in.
+
+    Workers share the folder: those that come later find what has been computed.
+    """
     from reproduction import reproduce_tiny
 
-    folder = tmp_path_factory.mktemp("reproduction")
-    return reproduce_tiny(folder), folder
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "reproduction"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return reproduce_tiny(folder), folder
 
 
 def pytest_collection_modifyitems(items):

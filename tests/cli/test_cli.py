@@ -1,4 +1,7 @@
-"""The command line: the real executable does what the library does, and says so."""
+"""The command line does what the library does, and says so.
+
+The real executable where a process of its own matters, `run` elsewhere.
+"""
 
 import dataclasses
 import json
@@ -16,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 import wideberth
-from commands import EXECUTABLE, as_csv, read_csv, run, two_classes
+from commands import EXECUTABLE, as_csv, execute, here, read_csv, run, two_classes
 from wideberth import (
     Box,
     CrossPolytope,
@@ -38,7 +41,7 @@ def fitted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fitted")
     (folder / "data.csv").write_text(as_csv(X, Y))
     (folder / "scales.csv").write_text("name,scale\nsize,1.5\nmass,0.2\ntemp,0.4\n")
-    done = run(
+    done = execute(
         "fit", "data.csv", "--target", "state", "--standardize", "--noise-scales",
         "scales.csv", "--radius", "1.2", "--C", "0.5", "--out", "model.skops",
         "--report", "report.html", "--json", folder=folder,
@@ -147,7 +150,7 @@ def test_columns_are_found_by_name_and_a_missing_one_is_named(fitted):
         X[:5, ::-1], ["?"] * 5, ("size", "temp", "mass"), remark=["a,b"] * 5
     )
     known = run("predict", "model.skops", "data.csv", folder=folder).stdout
-    found = run("predict", "model.skops", "-", stdin=turned, folder=folder).stdout
+    found = execute("predict", "model.skops", "-", stdin=turned, folder=folder).stdout
     assert found == "".join(known.splitlines(keepends=True)[:6])
     fewer = as_csv(X[:5, :2], Y, ("mass", "size"))
     done = run("predict", "model.skops", "-", stdin=fewer, folder=folder, code=1)
@@ -410,10 +413,7 @@ def test_what_is_not_installed_is_named_at_once(
 
 
 def test_debug_shows_where_an_error_arose(fitted):
-    done = subprocess.run(
-        [EXECUTABLE, "fit", "none.csv", "--target", "y", "--debug"],
-        capture_output=True, text=True, cwd=fitted[0],
-    )  # fmt: skip
+    done = here(["fit", "none.csv", "--target", "y", "--debug"], folder=fitted[0])
     assert done.returncode == 1
     assert "Traceback" in done.stderr
 
@@ -497,7 +497,7 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
     os.close(end)
     assert "cross-validating" in os.read(terminal, 10_000).decode()
     os.close(terminal)
-    done = run(*arguments[1:], folder=folder)
+    done = execute(*arguments[1:], folder=folder)
     assert done.stderr == ""
     assert (
         done.stdout.splitlines()[0]
@@ -507,7 +507,9 @@ def test_progress_is_shown_on_a_terminal_only(fitted):
 
 def test_the_model_can_go_to_standard_output(fitted):
     folder, _ = fitted
-    done = run("fit - --target state --folds 0 --out -", stdin=as_csv(X, Y).encode())
+    done = execute(
+        "fit - --target state --folds 0 --out -", stdin=as_csv(X, Y).encode()
+    )
     (folder / "piped.skops").write_bytes(done.stdout)
     assert load_model(folder / "piped.skops").target == "state"
 

@@ -1,8 +1,6 @@
 """The command line as a road: a line of `COMMANDS` for each kind of file."""
 
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +8,9 @@ import pyarrow.csv
 import pyarrow.parquet
 from sklearn.datasets import dump_svmlight_file
 
-from commands import read_csv
+from commands import here, read_csv
 from road_cases import NAMES, NEW, ROWS, SCALES, TOL, Answer
 from road_forms import table_of
-from wideberth.cli import main
 
 #: Shapes of noise with a scale for each feature, as the command line calls them.
 BY_FEATURE = {"scales": "l2", "tolerances": "linf", "budget": "l1"}
@@ -71,16 +68,10 @@ def _noise_options(case, folder):
 
 def _said(words):
     """What a command prints; its complaint is raised as it stands."""
-    said, complaint = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with redirect_stdout(said), redirect_stderr(complaint):
-        try:
-            code = main(list(map(str, words)))
-        except SystemExit as end:
-            code = end.code
-    if code != 0:
-        raise ValueError(f"exit code {code}: {complaint.getvalue()}")
-    said.flush()
-    return said.buffer.getvalue().decode("utf-8")
+    done = here(list(map(str, words)))
+    if done.returncode != 0:
+        raise ValueError(f"exit code {done.returncode}: {done.stderr}")
+    return done.stdout
 
 
 def _label(case, text):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from wideberth.measurement.population import Measurements, Population, Prior, Sums, step
 from wideberth.problem.limits import LITTLE, MOST_STEPS
@@ -101,13 +102,11 @@ def _coordinates(point: Population) -> np.ndarray:
 
 def _from_coordinates(numbers: np.ndarray, plain: Population) -> Population:
     K = len(plain.shares)
-    logs, means, spreads = np.split(numbers, [K, K + plain.means.size])
-    shares = np.exp(logs - logs.max())
-    spreads = spreads.reshape(plain.covariances.shape)
-    try:
-        np.linalg.cholesky(spreads)
-    except np.linalg.LinAlgError:
+    logs, means = numbers[:K], numbers[K : K + plain.means.size]
+    spreads = numbers[K + plain.means.size :].reshape(plain.covariances.shape)
+    if any(dpotrf(spread)[1] for spread in spreads):  # not positive definite
         return plain
+    shares = np.exp(logs - logs.max())
     return Population(shares / shares.sum(), means.reshape(plain.means.shape), spreads)
 
 

@@ -164,6 +164,10 @@ def add_sums(
                         outer = g[k, j, lane] * g[k, i, lane]
                         bend += shares[k, lane] * (outer - sums[lane])
                     bends[k, j, i] += bend
+    for k in range(K):
+        for j in range(d):
+            for i in range(j):
+                bends[k, i, j] = bends[k, j, i]
     return likelihood
 
 

@@ -118,35 +118,46 @@ class GaussianFitter:
         Folds are rows to fit, rows left out, and a target.
         """
         n = sum(len(test) for _, test, _ in folds)
-        starts: list[Population | None] = [None] * len(folds)
+        folds = [
+            (train, test, *self._start(train, target))
+            for train, test, target in folds
+            if len(train)
+        ]
         nu = best = 4.0 ** int(np.log2(n) / 2)
         highest = -np.inf
         while nu > n * _ROOT_EPS:
             likelihood = 0.0
-            for k, (train, test, target) in enumerate(folds):
-                if len(train):
-                    fit, _ = self._fitted(train, target, nu, starts[k])
-                    starts[k] = fit.population
-                    likelihood += fit.population.log_likelihood(test)
+            for k, (train, test, target, start) in enumerate(folds):
+                found = self._fit(train, start, _prior(target, nu)).population
+                folds[k] = train, test, target, found
+                likelihood += found.log_likelihood(test)
             if likelihood < highest:
                 break
             highest, best, nu = likelihood, nu, nu / 4
         return best
 
-    def _fitted(self, part, target, nu, start=None) -> tuple[Fit, Prior]:
+    def _fitted(self, part, target, nu) -> tuple[Fit, Prior]:
+        target, start = self._start(part, target)
+        prior = _prior(target, nu)
+        return self._fit(part, start, prior), prior
+
+    def _start(self, part: Measurements, target) -> tuple[np.ndarray, Population]:
+        """The target, diagonal where none is given, and where EM starts."""
         mean, variance = marginals(part, self.max_iter, self.tol**0.5)
         variance = (len(part) * variance + 1.0) / (len(part) + 1)
         target = np.diag(variance) if target is None else target
-        prior = Prior(target[None], np.array([nu]))
-        if start is None:
-            spread = moments(part, mean, variance)
-            start = Population(np.ones(1), mean[None], spread[None])
-        return self._fit(part, start, prior), prior
+        spread = moments(part, mean, variance)
+        return target, Population(np.ones(1), mean[None], spread[None])
 
     def _fit(self, part: Measurements, start: Population, prior: Prior) -> Fit:
         e_step = MemoryTable(part).e_step(self.n_jobs)
         n, tol = len(part), self.tol
         return expectation_maximisation(e_step, start, prior, n, tol, self.max_iter)
+
+
+def _prior(target: np.ndarray, nu: float) -> Prior:
+    """That of one Gaussian."""
+    return Prior(target[None], np.array([nu]))
 
 
 def _joined(parts, fits, priors) -> tuple[Fit, Prior]:

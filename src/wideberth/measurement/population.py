@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,17 @@ class Prior:
 
     def log_density(self, population: Population) -> float:
         """−½ν Σ(log|Σ| + tr Σ⁻¹T), up to a constant; −∞ where Σ is singular."""
-        counts = self.rows > 0
-        if not counts.any():
-            return 0.0
-        spreads, targets = population.covariances[counts], self.targets[counts]
-        try:
-            factors = np.linalg.cholesky(spreads)
-            inverses = np.linalg.inv(spreads)
-        except np.linalg.LinAlgError:
-            return -np.inf
-        logs = np.log(np.einsum("kii->ki", factors)).sum(axis=1)
-        traces = np.einsum("kij,kij->k", inverses, targets)
-        return -float(self.rows[counts] @ (logs + 0.5 * traces))
+        total = 0.0
+        parts = zip(self.rows, self.targets, population.covariances, strict=True)
+        for nu, T, spread in parts:
+            if nu > 0:
+                factor, singular = dpotrf(spread, lower=1)
+                if singular:
+                    return -np.inf
+                half, _ = dpotri(factor, lower=1)  # of Σ⁻¹, the lower one; 0 elsewhere
+                trace = 2 * np.vdot(half, T) - half.diagonal() @ T.diagonal()
+                total -= nu * (np.log(factor.diagonal()).sum() + 0.5 * trace)
+        return float(total)
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,7 @@ def sums_of(population: Population, part: Measurements) -> Sums:
         slopes,
         bends,
     )
-    upper = np.tril(bends, -1).transpose(0, 2, 1)
-    return Sums(likelihood, counts, slopes, bends + upper)
+    return Sums(likelihood, counts, slopes, bends)
 
 
 def step(population: Population, sums: Sums, prior: Prior) -> Population:

@@ -229,6 +229,14 @@ class Problem:
         part = {"rows": self.rows.take(J), "weights": weights, "radii": radii}
         return replace(self, **{**part, **changes})
 
+    def with_features(self, J: np.ndarray) -> Problem:
+        """The problem of the features J alone, the others' weights being 0."""
+        fold = self.folded
+        if fold is not None:
+            fold = replace(fold, d=fold.d[J])
+        rows, noise = self.rows.with_columns(J), self.noise.restricted(J)
+        return replace(self, rows=rows, noise=noise, folded=fold)
+
     @cached_property
     def sample_noise(self) -> SharedNoise | OwnNoise:
         """How far each sample may move."""

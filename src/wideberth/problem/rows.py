@@ -262,6 +262,13 @@ class Rows(ABC):
             part.__dict__["_norms"] = pick(self._norms, J)
         return part
 
+    def with_columns(self, J: np.ndarray) -> Rows:
+        """A copy with the columns J alone, counting into the same passes."""
+        X = self.X[:, J]
+        if isinstance(X, np.ndarray):
+            X = np.ascontiguousarray(X)
+        return type(self)(X, self.y, self.passes)
+
     @cached_property
     def _whole(self):
         """All rows as one float64 block, where they are one already."""

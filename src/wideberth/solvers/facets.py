@@ -33,13 +33,16 @@ class Facets(ABC):
     h: np.ndarray
 
     def __init__(self, method):
+        self._adopt(method)
+        least = EPS * float(method.xp.sum(method.c))
+        self._start(method.x, max(-float(method.combined[self.d]), least, TINY))
+        self.weight = self.k * self.h / method.mu  # of each product in μ
+
+    def _adopt(self, method) -> None:
         self.d, self.size = method.problem.rows.d, method.x.size
         scales = np.broadcast_to(method.problem.noise.scales, (self.d,))
         self.noisy = np.flatnonzero(scales > 0)
         self.scales = scales[self.noisy].astype(np.float64)
-        least = EPS * float(method.xp.sum(method.c))
-        self._start(method.x, max(-float(method.combined[self.d]), least, TINY))
-        self.weight = self.k * self.h / method.mu  # of each product in μ
 
     @abstractmethod
     def _start(self, x: np.ndarray, s: float) -> None:
@@ -110,6 +113,28 @@ class SumFacets(Facets):
         self.k = np.stack([np.maximum(w, 0), np.maximum(-w, 0)]) * 2 + room
         # h⁺ + h⁻ = sτ, and the products of both are the same.
         self.h = s * self.scales * self.k[::-1] / (self.k[0] + self.k[1])
+
+    def widen(self, method, places: np.ndarray) -> None:
+        """Take in more features, all with w_j = 0: t grows by the room they get.
+
+        Their products are as large as the mean of those before, and h opposes d_j as
+        far as it may.
+        """
+        before = places[self.noisy]
+        product = float((self.weight * method.mu).mean())
+        force = float(self._adjoint(self.h)[self.d])
+        old = np.stack([self.k, self.h, self.weight])
+        self._adopt(method)
+        kept = np.isin(self.noisy, before)
+        limit = force * self.scales
+        pull = np.clip(method.combined[self.noisy], -0.5 * limit, 0.5 * limit)
+        self.h = 0.5 * np.stack([limit - pull, limit + pull])
+        room = 2 * product / np.maximum(limit, TINY)
+        self.k = np.stack([room, room])
+        self.weight = self.k * self.h / method.mu
+        new = ~kept
+        self.k[:, kept], self.h[:, kept], self.weight[:, kept] = old
+        method.x[self.d] += float(self.scales[new] @ room[new])
 
     def scale(self, x):
         super().scale(x)

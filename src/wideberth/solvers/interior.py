@@ -27,7 +27,9 @@ shrunk between steps. Nothing here certifies; gaps are for steering.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -87,7 +89,7 @@ class InteriorPoint:
         self.force = xp.stack([upper, upper - self.slack])
         self.recent_move = 0.0 * upper
         self.combined = self._lift(self.alpha) + self.folded
-        self.cone = cone_of(self) if self.noisy else None
+        self.cone: Any = cone_of(self) if self.noisy else None
         self._measure()
 
     def _least_squares(self) -> Start:
@@ -110,6 +112,8 @@ class InteriorPoint:
         margins = self._change(x)
         if factor is None or not self.xp.all(self.xp.isfinite(margins)):
             x, b, margins = np.zeros_like(x), 0.0, 0.0 * self.c
+        if self.problem.n < d:  # they may all be on the margin, which leaves no room
+            x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
         return Start(x[:d], b, margins, 0.5 * (1 - margins - self.problem.y * b))
 
     def _set_products(self, margins, extra: list[float]) -> float:
@@ -121,16 +125,17 @@ class InteriorPoint:
         return max(total / max(self.problem.n, 1), SETTINGS.least_distance)
 
     def _cone_room(self, distance: float, omega: float) -> float:
-        """How far inside the cone to start, relative to Ω(w): at most a tenth.
+        """How far inside the cone to start, relative to Ω(w).
 
-        It is less where t has so large a weight Σα_iρ_i that it would count for
-        more than all the rows, which start `distance` inside their bounds.
+        As far as makes t, whose weight is Σα_iρ_i, count for as much as all the rows,
+        which start `distance` inside their bounds; a tenth at most if Ω is smooth.
         """
         c, radii, fold = self.c, self.problem.radii, self.problem.folded
         weight = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
         rows = 0.5 * distance * float(self.xp.sum(c))
         room = rows / max(weight * omega, TINY)
-        return min(max(room, SETTINGS.least_distance), LITTLE)
+        most = LITTLE if self.problem.noise.smooth else np.inf
+        return min(max(room, SETTINGS.least_distance), most)
 
     def _adopt(self, problem: Problem) -> None:
         """Take over a problem: weights, columns (−ρ, y), penalties, folded part."""
@@ -241,6 +246,12 @@ class InteriorPoint:
             stationarity += off * self.b + abs(off) * (1 + abs(self.b))
         self.gap = max(complementarity, 0.0) + max(stationarity, 0.0)
 
+    def copied(self) -> InteriorPoint:
+        """The method where it is; steps replace its arrays, never write into them."""
+        other = copy(self)
+        other.cone = copy(self.cone)
+        return other
+
     def shrink(self, keep: np.ndarray, problem: Problem) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
         self._adopt(problem)
@@ -248,6 +259,22 @@ class InteriorPoint:
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.recent_move = self.recent_move[keep]
         self.resync()
+
+    def widen(self, problem: Problem, places: np.ndarray) -> None:
+        """Go on with more features; those before are at `places` of `problem`."""
+        before = self.x
+        self._adopt(problem)
+        self.x = np.zeros(self.penalty.size)
+        self.x[places], rest = before[: places.size], before[places.size :]
+        self.x[problem.rows.d :] = rest
+        self.combined = self._lift(self.alpha) + self.folded
+        if self.cone is not None:
+            self.cone.widen(self, places)
+            self.products = self.products + self.extras @ like(
+                self.x[problem.rows.d :] - rest, self.extras
+            )
+            self.slack = 1.0 - self.products
+        self._measure()
 
     def resync(self) -> None:
         """Compute Σα_i e_i afresh; the identity that carries it drifts by rounding."""

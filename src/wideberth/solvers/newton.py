@@ -102,7 +102,7 @@ class Rounds:
             found = self._verify(work, engine)
             if self._finished(found):
                 return self.best.finish()
-            wrong = _wrongly_settled(work, found.point.slack)
+            wrong = wrongly_settled(work, found.point.slack)
             if self.point is not None and wrong.sum() > SETTINGS.growth * began:
                 share = min(SETTINGS.growth * began / self.band.size, 1.0)
                 wide = nearest_share(self.point.slack, share)
@@ -130,7 +130,7 @@ class Rounds:
         if near.sum() < least:
             near[np.argpartition(distance, least - 1)[:least]] = True
         if not near.all():
-            work = work.shrink(_assume(near, point.slack))
+            work = work.shrink(assume(near, point.slack))
         width = max(float(distance[near].max(initial=0.0)), SETTINGS.least_distance)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
@@ -161,9 +161,9 @@ class Rounds:
             self.control.steps += 1
             if engine.problem.n == 0 or not engine.step():
                 break
-            near = _unsettled(engine, self.pinned[work.free])
+            near = unsettled(engine, self.pinned[work.free])
             if near is not None:
-                work = work.shrink(_assume(near, engine.slack))
+                work = work.shrink(assume(near, engine.slack))
                 engine.shrink(near, work.problem)
                 best = None
         return work, engine
@@ -224,7 +224,7 @@ def least_rows(problem: Problem) -> int:
     return SETTINGS.rows_per_feature * problem.rows.d + 50
 
 
-def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
+def unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, least_rows(engine.problem)
     if least > SETTINGS.copy_share * n:
@@ -235,12 +235,12 @@ def _unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 
-def _assume(near: np.ndarray, slack: np.ndarray) -> Partition:
+def assume(near: np.ndarray, slack: np.ndarray) -> Partition:
     """Take rows that are not near the margin as settled on the side they are on."""
     return Partition(~near & (slack < 0), ~near & (slack >= 0), slack, slack)
 
 
-def _wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
+def wrongly_settled(work: Reduction, slack: np.ndarray) -> np.ndarray:
     """Rows left out at a bound that the slack at the new point contradicts."""
     wrong = np.where(work.settled > 0, slack < 0, slack > 0)
     wrong[work.free] = False

@@ -11,13 +11,14 @@ from wideberth.problem import Problem
 from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
+from wideberth.solvers.columns import Columns
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.newton_solver import Newton
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
-    solver.name: solver for solver in (Newton(), Coordinate(), Conic())
+    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic())
 }
 _ADDED: dict[str, Solver] = {}
 
@@ -92,6 +93,9 @@ def choose_solver(
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
+    columns = _BUILT_IN["columns"]
+    if _is_wide(problem) and columns.supports(problem) is None:
+        return columns
     if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > FEW_FEATURES:
         coordinate = _BUILT_IN["coordinate"]
         fits = coordinate.supports(problem) is None
@@ -104,6 +108,13 @@ def choose_solver(
             return candidate
         reasons.append(reason)
     raise ValueError(" ".join(reasons))
+
+
+def _is_wide(problem: Problem) -> bool:
+    """Whether there are so many features that dense algebra of all is out of place."""
+    rows, n, d = problem.rows, problem.n, problem.rows.d
+    dense = rows.entries() > MOSTLY_ZERO * n * d
+    return d > FEW_FEATURES and not (dense and d <= n)
 
 
 def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:

@@ -1,0 +1,241 @@
+"""Sparse models of wide data: few of the columns at a time (theory §10).
+
+Under boxes, or a norm penalty of their kind, most weights of wide data are 0. The
+interior-point method runs on the columns J alone. Its w, 0 elsewhere, is a point of the
+whole problem of the same value; its α is a dual point there too, whose value is
+
+    D(α) = D_J(α) − ½Σ_{j∉J} [|d_j| − sτ_j]_+² ,   d = Σα_iz_i ,
+
+by one product over all columns. It says what each column left out costs: those that
+cost most come into J, and the method goes on from where it is, with weights 0 for them.
+The gap of the whole problem is proven, whatever J was. Rows that settle on a side of
+the margin are left behind on the way, as in `newton.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem import DualPoint, Problem
+from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
+from wideberth.screening import Partition, Reduction, Screener
+from wideberth.solvers.base import Best, Control, Outcome, PathSolver, Solver
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton import assume, unsettled, wrongly_settled
+from wideberth.solvers.newton_settings import SETTINGS
+
+_NONE = np.empty(0, dtype=np.intp)
+
+
+class Columns(Solver):
+    """The interior-point method on few of the columns, for sparse models."""
+
+    name = "columns"
+
+    def supports(self, problem):
+        """Boxes shared by all samples, which leave most features without weight."""
+        if problem.shared and problem.noise.dual_order == 1:
+            return None
+        return (
+            "The solver by columns needs noise that leaves features out ('linf' or a "
+            f"Box), not {problem.noise.name!r}; use solver='newton' for that shape."
+        )
+
+    def run(self, problem, control, start=None, decided=None):
+        """Begin with the columns of the start, where there is one."""
+        used = _NONE if start is None else np.flatnonzero(start.point.w)
+        return ColumnRounds(problem, control, decided).solve(used, start)
+
+    def along(self, problem, control):
+        """Begin each point with the columns of the one before."""
+        return _ColumnPath(self)
+
+
+class _ColumnPath(PathSolver):
+    """Begins each point where the last one first looked at all columns."""
+
+    def __init__(self, solver):
+        super().__init__(solver)
+        self.last: tuple[float, Outcome, Paused | None] | None = None
+
+    def accept(self, outcome, C):
+        self.last = C, outcome, None
+
+    def solve(self, problem, control, C, start, decided):
+        rounds = ColumnRounds(problem, control, decided)
+        if self.last is None or start is None:
+            found = rounds.solve(_NONE, start)
+        else:
+            before, last, paused = self.last
+            d, s = start.dual.d, C / before * last.dual.s
+            used = likely(problem, d, 2 * start.dual.s - s)
+            used = np.union1d(used, np.flatnonzero(last.point.w))
+            found = rounds.solve(used, start, paused)
+        self.last = C, found, rounds.paused
+        return control.judge(found)
+
+
+def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
+    """Columns with |d_j| ≥ sτ_j.
+
+    With s = 2s' − s" they are those that a solution at s' is likely to use, d being
+    that of one at s": |d_j| seldom grows by more than s falls (the strong rule of
+    Tibshirani et al., J. R. Stat. Soc. B 2012, which may err).
+    """
+    return np.flatnonzero(np.abs(d) >= s * problem.noise.scales)
+
+
+@dataclass(frozen=True)
+class Paused:
+    """Where a problem's rounds first looked at all columns: still far from any bound.
+
+    What is closer to a solution is a poor start for its neighbour's.
+    """
+
+    columns: np.ndarray
+    engine: InteriorPoint
+
+    def suits(self, problem: Problem, columns: np.ndarray) -> bool:
+        """Whether hardly any of the columns, and none of the rows, are new."""
+        new = np.setdiff1d(columns, self.columns).size
+        few = new <= LITTLE * columns.size and self.columns.size <= 2 * columns.size
+        return few and self.engine.problem.n == problem.n
+
+
+class ColumnRounds:
+    """One problem, solved by rounds: steps on some columns, verification on all.
+
+    `problem` is the one as screened so far, `small` that of its columns J, `work` the
+    rows of that which the engine has not left behind.
+    """
+
+    def __init__(
+        self, full: Problem, control: Control, decided: Partition | None = None
+    ):
+        self.full, self.control = full, control
+        self.screener = Screener(full, control.screening, decided)
+        self.best = Best(self.screener)
+        self.paused: Paused | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as screened so far."""
+        return self.screener.problem
+
+    def solve(
+        self,
+        columns: np.ndarray,
+        start: Outcome | None = None,
+        paused: Paused | None = None,
+    ) -> Outcome:
+        """Rounds until the gap of the full problem meets the tolerance.
+
+        They begin with `columns`, and on the way of a neighbouring problem, where that
+        `paused` first.
+        """
+        control, problem = self.control, self.problem
+        alpha = problem.weights
+        if start is not None:
+            alpha = start.dual.alpha[self.screener.reduction.free]
+        dual = problem.dual_at(alpha)
+        columns = np.union1d(columns, self._wanted(dual, columns))
+        if paused is not None and paused.suits(problem, columns):
+            self.columns, self.engine = paused.columns, paused.engine.copied()
+            self._widen(np.union1d(columns, paused.columns), all_rows=True)
+        else:
+            self._begin(columns)
+        goal, smallest, idle = LITTLE * LITTLE, np.inf, 0
+        while True:
+            moving = self._run(goal)
+            if self.paused is None:
+                self.paused = Paused(self.columns, self.engine.copied())
+            found = self._verify()
+            self.best.keep(found)
+            best = self.best.found
+            met = goal <= 0.5 * control.target or best.meets(control.target)
+            met = met and self.best.certified(control.tol)
+            better = best.gap < (1 - LITTLE) * smallest
+            idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
+            if met or control.exhausted() or idle > SETTINGS.patience:
+                return self.best.finish()
+            new = self._wanted(found.dual, self.columns)
+            goal = self._goal(new, goal)
+            wrong = wrongly_settled(self.work, found.point.slack).any()
+            if wrong or not moving:
+                self._begin(np.union1d(self.columns, new))
+            elif new.size:
+                self._widen(np.union1d(self.columns, new))
+
+    def _goal(self, new: np.ndarray, before: float) -> float:
+        """The relative gap on the columns to go to next.
+
+        Once no column is missing all of it; beyond that where rounding asks for more.
+        """
+        target = 0.5 * self.control.target
+        if new.size:
+            return max(LITTLE * self.best.found.certificate.relative_gap, target)
+        return target if before > target else LITTLE * before
+
+    def _begin(self, columns: np.ndarray) -> None:
+        """Start the engine on these columns, and all rows."""
+        self.columns = columns
+        self.small = self.problem.with_features(columns)
+        self.work = Reduction.of(self.small)
+        self.engine = InteriorPoint(self.small)
+
+    def _widen(self, columns: np.ndarray, all_rows: bool = False) -> None:
+        """Go on with more columns, and the rows that are left."""
+        places = np.searchsorted(columns, self.columns)
+        self.columns, self.small = columns, self.problem.with_features(columns)
+        before = None if all_rows else self.work
+        self.work = Reduction.of(self.small)
+        if before is not None and before.free.size < self.small.n:
+            removed, saturated = before.settled == 0, before.settled > 0
+            removed[before.free] = False
+            bounds = self.small.weights
+            settled = Partition(removed, saturated, bounds, bounds)
+            self.work = self.work.shrink(settled)
+        self.engine.widen(self.work.problem, places)
+
+    def _run(self, goal: float) -> bool:
+        """Step to the goal, leaving rows behind as they settle; False if stuck."""
+        engine, nothing = self.engine, np.zeros(self.small.n, dtype=bool)
+        last = np.inf
+        for _ in range(MOST_STEPS):
+            if engine.relative_gap <= goal:
+                engine.resync()
+            if engine.relative_gap <= goal or self.control.exhausted():
+                return True
+            if 2 * min(engine.relative_gap, self.control.tol) > last:
+                return True  # all that rounding allows, and enough
+            last = engine.relative_gap
+            self.control.steps += 1
+            if not engine.step():
+                return False
+            near = unsettled(engine, nothing[self.work.free])
+            if near is not None:
+                self.work = self.work.shrink(assume(near, engine.slack))
+                engine.shrink(near, self.work.problem)
+        return False
+
+    def _verify(self) -> Outcome:
+        """The engine's points on all rows and columns, by one product each way."""
+        problem, engine = self.problem, self.engine
+        w, alpha = np.zeros(problem.rows.d), self.work.unfold(engine.alpha)
+        w[self.columns] = engine.w
+        margins = self.small.rows.margins(engine.w)
+        found = Outcome(problem.at(w, engine.b, margins), problem.dual_at(alpha))
+        passes = self.full.rows.passes.count
+        self.control.record(passes, found.certificate, self.screener.counts)
+        return found
+
+    def _wanted(self, dual: DualPoint, columns: np.ndarray) -> np.ndarray:
+        """Columns left out that cost the dual point most; at most as many again."""
+        cost = np.abs(dual.w)  # |d_j| − sτ_j where that is positive, else 0
+        cost[columns] = 0.0
+        new, most = np.flatnonzero(cost), max(FEW_FEATURES, columns.size)
+        if new.size > most:
+            new = new[np.argpartition(-cost[new], most)[:most]]
+        return new
