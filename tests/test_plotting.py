@@ -10,10 +10,19 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from wideberth import MeasuredSVC, RobustLinearSVC, make_robust_pipeline
+from wideberth import (
+    Box,
+    CrossPolytope,
+    MeasuredSVC,
+    RobustLinearSVC,
+    make_robust_pipeline,
+    path,
+)
 from wideberth.plotting import (
     CertifiedAccuracyDisplay,
+    FeaturesDisplay,
     MarginDisplay,
+    PathDisplay,
     ReliabilityDisplay,
     ScreeningDisplay,
 )
@@ -133,8 +142,8 @@ def test_every_sample_is_drawn_with_its_own_errors(blobs, form, radius):
     for k, label in enumerate(model[-1].classes_):
         sets, points = display.ax_.collections[2 * k : 2 * k + 2]
         np.testing.assert_allclose(points.get_offsets(), X[y == label])
-        for i, path in zip(np.flatnonzero(y == label), sets.get_paths(), strict=True):
-            moves = path.vertices - X[i]
+        for i, edge in zip(np.flatnonzero(y == label), sets.get_paths(), strict=True):
+            moves = edge.vertices - X[i]
             if form == "covariance":
                 sizes = np.linalg.norm(moves @ np.linalg.inv(roots[i]).T, axis=1)
             elif form == "ellipsoid":
@@ -188,6 +197,85 @@ def test_margins_need_two_features(cancer):
     model = RobustLinearSVC().fit(*cancer)
     with pytest.raises(ValueError, match="it must have two columns"):
         MarginDisplay.from_estimator(model, *cancer)
+
+
+@pytest.mark.parametrize("kind", [Box, CrossPolytope])
+def test_tolerances_are_drawn_to_scale(kind):
+    X, y = np.array([[0.0, 0.0], [5.0, 5.0]]), np.array([0, 1])
+    model = RobustLinearSVC(noise=kind([1.0, 0.25])).fit(X, y)
+    display = MarginDisplay.from_estimator(model, X, y, radius=np.array([0.5, 1.0]))
+    drawn = display.ax_.collections[2].get_paths()[0].vertices - X[1]
+    np.testing.assert_allclose(np.abs(drawn).max(axis=0), [1.0, 0.25])
+
+
+# -- along a path ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def along():
+    """A path over norm penalties, in no order, and one over radii; few features."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, options = scale(X)[:, 10:20], {"noise": "linf", "quiet": True}
+    penalties = path(X, y, Cs=[0.1, 1.0], norm_penalties=[30, 0, 3, 1e4], **options)
+    return penalties, path(X, y, Cs=[1.0], radii=[0.0, 0.1, 0.4], **options)
+
+
+def test_a_path_is_drawn_along_what_varies(along):
+    penalties, radii = along
+    assert radii.plot().against == "radius"
+    first = penalties.plot(k=1)
+    assert (first.against, first.title) == ("C", "radius 0")
+    display = penalties.plot(
+        against="norm_penalty", k=1, feature_names=list("abcdefghij")
+    )
+    np.testing.assert_array_equal(display.values, [0, 3, 30, 1e4])
+    np.testing.assert_array_equal(display.coefs, penalties.coefs[[1, 2, 0, 3], 1])
+    assert display.title == "C 1"
+    above, below = display.ax_
+    assert below.get_xlabel() == "norm penalty"
+    assert above.get_xscale() == below.get_xscale() == "symlog"
+    named = {line.get_label(): line for line in above.lines}
+    largest = np.abs(display.coefs).max(axis=0).argmax()
+    drawn = named["abcdefghij"[largest]].get_ydata()
+    np.testing.assert_array_equal(drawn, display.coefs[:, largest])
+    np.testing.assert_allclose(
+        display.removed, penalties.removed[[1, 2, 0, 3], 1] / 569
+    )
+    one = path(*load_breast_cancer(return_X_y=True), Cs=[1e-9], quiet=True)
+    assert PathDisplay.from_path(one).against == "C"
+
+
+def test_features_are_followed_until_they_lose_their_weight(along):
+    penalties, radii = along
+    names = np.array(list("abcdefghij"))
+    display = FeaturesDisplay.from_path(penalties, k=1, feature_names=names)
+    assert display.against == "norm_penalty"
+    weights = penalties.coefs[:, 1]
+    expected = {
+        name: penalties.norm_penalties[weights[:, j] != 0].max()
+        for j, name in enumerate(names)
+        if weights[:, j].any()
+    }
+    assert dict(zip(display.feature_names, display.lasting, strict=True)) == expected
+    assert len({*display.lasting}) > 1
+    assert np.all(np.diff(display.lasting) <= 0)
+    bars = [bar.get_width() for bar in display.ax_.patches]
+    np.testing.assert_array_equal(bars, display.lasting)
+    few = FeaturesDisplay.from_path(radii, n_features=3)
+    assert few.against == "radius"
+    assert few.ax_.get_xlabel() == "largest radius at which it has a weight"
+    assert len(few.feature_names) == 3
+
+
+def test_a_drawing_of_a_path_says_what_it_lacks(along):
+    penalties, radii = along
+    with pytest.raises(ValueError, match="against='size' is not known"):
+        penalties.plot(against="size")
+    with pytest.raises(ValueError, match="feature_names has 2 names"):
+        penalties.plot(feature_names=["a", "b"])
+    for wrong in ("C", "norm_penalty"):
+        with pytest.raises(ValueError, match="several radii or norm penalties"):
+            FeaturesDisplay.from_path(radii, against=wrong)
 
 
 def test_missing_matplotlib_is_said(cancer, monkeypatch):

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, PAPER = ROOT / "src" / "wideberth", ROOT / "paper"
 #: Parts of the package whose comparisons choose words, drawings or options.
-WORDING = ("cli", "report", "plotting.py")
+WORDING = ("cli", "report", "plotting")
 #: Numbers that are structure rather than thresholds.
 STRUCTURE = {0, 1, 2, -1, math.inf, -math.inf}
 #: What is compared where versions, shapes and kinds are told apart.

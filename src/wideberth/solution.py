@@ -277,13 +277,17 @@ class Path:
         ]
         return pandas.DataFrame(points, columns=kept)
 
-    def plot(self, *, k=0, feature_names=None, ax=None):
-        """Draw coefficients, and the share of samples read, over C.
+    def plot(self, *, against=None, k=0, feature_names=None, ax=None):
+        """Draw coefficients, and the share of samples read, along the path.
 
         Parameters
         ----------
+        against : {"C", "radius", "norm_penalty"}, optional
+            What varies along the drawing; by default C where there are several, and
+            otherwise what does.
         k : int, default=0
-            Number of the radius.
+            Number of the level that is drawn against C, or of the C that is drawn
+            against levels.
         feature_names : sequence of str, optional
             Names for the legend, which shows the eight largest coefficients.
         ax : pair of matplotlib Axes, optional
@@ -294,7 +298,8 @@ class Path:
         """
         from wideberth.plotting import PathDisplay
 
-        return PathDisplay.from_path(self, k=k, feature_names=feature_names, ax=ax)
+        given = {"k": k, "feature_names": feature_names, "ax": ax}
+        return PathDisplay.from_path(self, against=against, **given)
 
 
 def convergence_warning(text: str) -> Warning:

@@ -175,14 +175,14 @@ MUTANTS = [
     ),
     Mutant(
         "images: drawn without their radius",
-        "plotting.py",
+        "plotting/margin.py",
         "middles[rows, None] + self.radii[rows, None, None] * outline",
         "middles[rows, None] + outline",
         _DRAWN,
     ),
     Mutant(
         "images: lopsided boxes drawn about the samples",
-        "plotting.py",
+        "plotting/margin.py",
         "        middles = self.X if self.middles is None else self.middles\n",
         "        middles = self.X\n",
         _DRAWN,

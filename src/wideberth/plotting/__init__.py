@@ -1,0 +1,29 @@
+"""Displays of fitted models (extra `plots`), in the manner of scikit-learn's.
+
+`ScreeningDisplay`: what a fit could rule out, step by step.
+`CertifiedAccuracyDisplay`: accuracy under the worst noise, as the noise grows.
+`ReliabilityDisplay`: how often a class came true beside what was promised.
+`MarginDisplay`: a model in two dimensions, with the uncertainty of every sample.
+`PathDisplay`: coefficients along a path, and what screening left to the solver.
+`FeaturesDisplay`: how much noise or penalty each feature of a path outlasts.
+
+Each has `from_estimator(...)` (`from_path(...)`), which computes and draws, and
+`plot(ax=...)`, which draws again; `ax_` and `figure_` hold what was drawn.
+"""
+
+from wideberth.plotting.fits import (
+    CertifiedAccuracyDisplay,
+    ReliabilityDisplay,
+    ScreeningDisplay,
+)
+from wideberth.plotting.margin import MarginDisplay
+from wideberth.plotting.paths import FeaturesDisplay, PathDisplay
+
+__all__ = [
+    "CertifiedAccuracyDisplay",
+    "FeaturesDisplay",
+    "MarginDisplay",
+    "PathDisplay",
+    "ReliabilityDisplay",
+    "ScreeningDisplay",
+]

@@ -1,0 +1,44 @@
+"""What the displays share."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+#: Where a legend stands that would hide lines inside the axes.
+BESIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "fontsize": "small"}
+
+
+class Display:
+    """What the displays share: axes to draw on, one below the other."""
+
+    _n_axes = 1
+
+    def plot(self, *, ax=None):
+        """Draw on `ax`, or on new axes (an array of them where there are more)."""
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError(
+                    "The displays need matplotlib: pip install 'wideberth[plots]'."
+                ) from error
+            _, ax = pyplot.subplots(self._n_axes, sharex=True, layout="constrained")
+        self.ax_ = ax if self._n_axes == 1 else np.asarray(ax)
+        self.figure_ = np.ravel(self.ax_)[0].figure
+        self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax) -> None:
+        raise NotImplementedError
+
+
+def draw_shares(ax, x, removed, saturated, **style) -> None:
+    """Fill what is removed, saturated and undecided over x, one above the other."""
+    heights = (0 * x, removed, removed + saturated, np.ones(len(x)))
+    names = {"removed": "C0", "saturated": "C1", "undecided": "0.9"}
+    bands = zip(names.items(), pairwise(heights), strict=True)
+    for (name, color), (low, high) in bands:
+        ax.fill_between(x, low, high, color=color, label=name, linewidth=0, **style)
+    ax.set_ylabel("share of samples")

@@ -1,0 +1,233 @@
+"""Displays of one fit: what it ruled out, and how well its promises hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.plotting.display import Display, draw_shares
+
+_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScreeningDisplay(Display):
+    """Shares of samples removed, saturated and undecided, and the gap, over a fit.
+
+    Parameters
+    ----------
+    iterations, removed, saturated, gap : arrays of the same length
+        One entry per certified point; shares between 0 and 1, gap relative.
+    title : str, default=""
+    """
+
+    iterations: np.ndarray
+    removed: np.ndarray
+    saturated: np.ndarray
+    gap: np.ndarray
+    title: str = ""
+
+    @classmethod
+    def from_estimator(cls, estimator, *, label=None, ax=None):
+        """Draw the trace of a fitted `RobustLinearSVC`.
+
+        Parameters
+        ----------
+        estimator : fitted RobustLinearSVC, or pipeline that ends in one
+        label : class label, optional
+            Which binary problem; by default the first (the only one of two classes).
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        ScreeningDisplay
+        """
+        model = _last_step(estimator)
+        known, k, title = model.classes_.tolist(), 0, ""
+        if len(model.screening_) > 1:
+            if label is not None and label not in known:
+                raise ValueError(f"label={label!r} is not one of the classes {known}.")
+            k = 0 if label is None else known.index(label)
+            title = f"{model.classes_[k]} against the rest"
+        report = model.screening_[k]
+        trace = report["trace"]
+        if not trace:
+            raise ValueError(
+                "The fit has no trace: its solution was known at the start (a warm "
+                "start, or noise beyond the critical radius). Nothing to draw."
+            )
+        n = trace[0]["free"] + trace[0]["saturated"] + trace[0]["removed"]
+
+        def shares(name):
+            # The trace tells what each point started from; its verdict comes after.
+            return np.array([e[name] / n for e in trace[1:]] + [report[name]])
+
+        return cls(
+            iterations=np.array([e["iteration"] for e in trace]),
+            removed=shares("removed"),
+            saturated=shares("saturated"),
+            gap=np.array([e["gap"] / e["primal"] for e in trace]),
+            title=title,
+        ).plot(ax=ax)
+
+    def _draw(self, ax):
+        edges = np.array([0, *self.iterations, 1.1 * self.iterations[-1] + 1])
+        shares = np.column_stack([self.removed, self.saturated])
+        shares = np.vstack([[0, 0], shares, shares[-1]])
+        draw_shares(ax, edges, *shares.T, step="post")
+        ax.set(xlabel="iteration", ylim=(0, 1), xlim=(edges[0], edges[-1]))
+        ax.set_title(self.title, pad=26)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        gap_ax = ax.twinx()
+        positive = np.maximum(self.gap, np.finfo(float).eps)
+        gap_ax.semilogy(self.iterations, positive, "k.-", label="relative gap")
+        gap_ax.set_ylabel("relative gap")
+        handles = [*ax.get_legend_handles_labels()[0], *gap_ax.lines]
+        gap_ax.legend(handles=handles, frameon=False, columnspacing=1.0, **_ABOVE)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CertifiedAccuracyDisplay(Display):
+    """Accuracy under the worst perturbation, as a function of its radius.
+
+    Parameters
+    ----------
+    radii : array of shape (n_radii,)
+    accuracy : array of shape (n_radii,)
+    trained_radius : float, optional
+        Marked by a vertical line.
+    name : str, optional
+        For the legend.
+    """
+
+    radii: np.ndarray
+    accuracy: np.ndarray
+    trained_radius: float | None = None
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, radii=None, name=None, ax=None, X_err=None
+    ):
+        """Evaluate `robust_score` over radii and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted RobustLinearSVC or RobustPipeline
+        X, y : data to evaluate on
+        radii : array, optional
+            By default 101 values from 0 to where hardly any sample is left.
+        name : str, optional
+            For the legend; by default the estimator's name and radius, where it was
+            trained with one.
+        ax : matplotlib Axes, optional
+        X_err : error bars of the data, optional
+            As for `robust_score`; radii are factors on them.
+
+        Returns
+        -------
+        CertifiedAccuracyDisplay
+        """
+        if radii is None:
+            certified = estimator.certified_radius(X, X_err=X_err)
+            certified = certified[np.isfinite(certified)]
+            largest = np.quantile(certified, 0.99) if certified.size else 1.0
+            radii = np.linspace(0, largest if largest > 0 else 1.0, 101)
+        radii = np.asarray(radii, dtype=float)
+        scores = (estimator.robust_score(X, y, r, X_err=X_err) for r in radii)
+        accuracy = np.array(list(scores))
+        trained = _last_step(estimator)._trained_radius()
+        trained = None if isinstance(trained, dict) else trained or None
+        if name is None:
+            name = type(_last_step(estimator)).__name__
+            name += f", radius {trained:g}" if trained else ""
+        shown = {"accuracy": accuracy, "trained_radius": trained, "name": name}
+        return cls(radii=radii, **shown).plot(ax=ax)
+
+    def _draw(self, ax):
+        (line,) = ax.plot(self.radii, self.accuracy, label=self.name)
+        if self.trained_radius is not None and self.trained_radius <= self.radii[-1]:
+            ax.axvline(self.trained_radius, color=line.get_color(), ls=":", lw=1)
+        ax.set(xlabel="radius of the worst perturbation", ylabel="accuracy")
+        ax.set(xlim=(self.radii[0], self.radii[-1]), ylim=(0, 1.02))
+        if self.name is not None:
+            ax.legend()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReliabilityDisplay(Display):
+    """How often a class was the true one, beside the probability promised for it.
+
+    Bars are one standard error of what would be seen if promises hold.
+
+    Parameters
+    ----------
+    promised, observed, errors : arrays of shape (n_cells,)
+        Mean probability, share of samples, and standard error of that share, in cells
+        of equally many samples with similar probabilities.
+    counts : array of shape (n_cells,)
+        Samples in each cell.
+    name : str, optional
+        For the legend.
+    """
+
+    promised: np.ndarray
+    observed: np.ndarray
+    errors: np.ndarray
+    counts: np.ndarray
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, label=None, n_cells=10, name=None, ax=None, X_err=None
+    ):
+        """Compare `predict_proba` with labels of samples that training did not see.
+
+        Parameters
+        ----------
+        estimator : fitted MeasuredSVC, or another model with `predict_proba`
+        X, y : data to evaluate on
+        label : class label, optional
+            Whose probability; by default that of the last class.
+        n_cells : int, default=10
+        name : str, optional
+            For the legend; by default the estimator's name.
+        ax : matplotlib Axes, optional
+        X_err : error bars of the data, optional
+            As for `predict_proba`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        known = list(estimator.classes_)
+        if label is not None and label not in known:
+            raise ValueError(f"label={label!r} is not one of the classes {known}.")
+        k = len(known) - 1 if label is None else known.index(label)
+        given = {} if X_err is None else {"X_err": X_err}
+        chance = np.asarray(estimator.predict_proba(X, **given))[:, k]
+        true, order = np.asarray(y) == known[k], np.argsort(chance, kind="stable")
+        cells = [part for part in np.array_split(order, n_cells) if len(part)]
+        doubt = np.array([np.mean(chance[c] * (1 - chance[c])) for c in cells])
+        counts = np.array([len(cell) for cell in cells])
+        return cls(
+            promised=np.array([chance[cell].mean() for cell in cells]),
+            observed=np.array([true[cell].mean() for cell in cells]),
+            errors=np.sqrt(doubt / counts),
+            counts=counts,
+            name=type(estimator).__name__ if name is None else name,
+        ).plot(ax=ax)
+
+    def _draw(self, ax):
+        ax.plot([0, 1], [0, 1], color="0.6", ls=":", lw=1)
+        given = {"yerr": self.errors, "fmt": "o-", "ms": 4, "label": self.name}
+        ax.errorbar(self.promised, self.observed, **given)
+        ax.set(xlabel="promised probability", ylabel="share that came true")
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        if self.name is not None:
+            ax.legend()
+
+
+def _last_step(estimator):
+    return estimator[-1] if hasattr(estimator, "steps") else estimator

@@ -1,0 +1,108 @@
+"""The picture of a model of two features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.plotting.display import Display
+from wideberth.problem.noise import as_shape
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MarginDisplay(Display):
+    """A model of two features: boundary, margins, and every sample's uncertainty set.
+
+    The picture behind the robust SVM: the margin keeps its distance from the sets
+    around the samples, not from the samples alone.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, 2)
+    y : array of shape (n_samples,)
+    radii : array of shape (n_samples,)
+    outline : array of shape (n_points, 2) or (n_samples, n_points, 2)
+        Boundary of the unit uncertainty set, or of that of every sample, about 0.
+    coef : array of shape (n_problems, 2)
+    intercept : array of shape (n_problems,)
+    classes : array of labels
+    middles : array of shape (n_samples, 2), optional
+        Middles of the sets, where they are not the samples: those of lopsided boxes.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    radii: np.ndarray
+    outline: np.ndarray
+    coef: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray
+    middles: np.ndarray | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, radius=None, ax=None, X_err=None):
+        """Draw a fitted `RobustLinearSVC` of two features with data.
+
+        Parameters
+        ----------
+        estimator : fitted RobustLinearSVC or RobustPipeline, of two features
+        X, y : data to draw
+        radius : float, dict or array of shape (n_samples,), optional
+            Size of the uncertainty sets; by default that of training. A model that
+            was trained with one radius per sample asks for them. With `X_err` in
+            units of the errors, and 1 by default if there were none in training.
+        ax : matplotlib Axes, optional
+        X_err : error bars of the data, optional
+            As for `robust_score`; every sample is drawn with its own box or ellipse.
+            A model that was trained with error bars asks for them.
+
+        Returns
+        -------
+        MarginDisplay
+        """
+        given, X, y = X, np.asarray(X, dtype=float), np.asarray(y)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(
+                f"X has shape {X.shape}; margins are drawn in two dimensions, so it "
+                "must have two columns."
+            )
+        model, coef, _ = estimator._robust_model()
+        judged = estimator._judge(given, X_err)
+        values = estimator.decision_function(given).reshape(len(X), -1)
+        if X_err is None:
+            outline = as_shape(judged.noise, 2).outline()
+        else:
+            outline = judged.noise.outlines()
+        return cls(
+            X=X,
+            y=y,
+            radii=np.broadcast_to(model._radii(y, radius, X_err), (len(y),)),
+            outline=outline,
+            coef=coef,
+            intercept=(values - X @ coef.T)[0],
+            classes=model.classes_,
+            middles=None if judged.off is None else X + judged.off,
+        ).plot(ax=ax)
+
+    def _draw(self, ax):
+        from matplotlib.collections import PolyCollection
+
+        middles = self.X if self.middles is None else self.middles
+        for k, label in enumerate(self.classes):
+            rows, color = self.y == label, f"C{k}"
+            outline = self.outline if self.outline.ndim == 2 else self.outline[rows]
+            sets = middles[rows, None] + self.radii[rows, None, None] * outline
+            ax.add_collection(PolyCollection(sets, color=color, alpha=0.2, zorder=1))
+            ax.scatter(*self.X[rows].T, s=14, color=color, label=str(label), zorder=2)
+        ax.set_aspect("equal", adjustable="box")
+        ax.autoscale_view()
+        limits = {"xlim": ax.get_xlim(), "ylim": ax.get_ylim()}
+        for k, (w, b) in enumerate(zip(self.coef, self.intercept, strict=True)):
+            color = "k" if len(self.coef) == 1 else f"C{k}"
+            for level in (-1, 0, 1) if w @ w > 0 else ():  # {x : ⟨w,x⟩ + b = level}
+                foot = (level - b) * w / (w @ w)
+                style = {"color": color, "ls": "--" if level else "-", "lw": 1}
+                ax.axline(foot, foot + np.array([-w[1], w[0]]), zorder=3, **style)
+        ax.set(**limits)
+        ax.legend(title="class")

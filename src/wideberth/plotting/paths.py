@@ -1,0 +1,230 @@
+"""Displays of a path: its coefficients, and how long each feature keeps its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from wideberth.plotting.display import BESIDE, Display, draw_shares
+
+#: What a path may vary, and the array of a `Path` that holds its values.
+_AXES = {"C": "Cs", "radius": "radii", "norm_penalty": "norm_penalties"}
+#: What the axes of a figure are called.
+_CALLED = {"C": "C", "radius": "radius", "norm_penalty": "norm penalty"}
+
+
+class _Line(NamedTuple):
+    """The points of a path along one of its axes, ascending."""
+
+    against: str
+    values: np.ndarray
+    where: tuple[np.ndarray, np.ndarray]
+    title: str
+
+
+def _line(path, against: str | None, k: int) -> _Line:
+    """Points with the others held: C, or the level of number k."""
+    spread = {name: np.ptp(getattr(path, values)) for name, values in _AXES.items()}
+    if against is None:
+        varied = [name for name in _AXES if spread[name] > 0]
+        against = next(iter(varied), "C")
+    if against not in _AXES:
+        raise ValueError(f"against={against!r} is not known; choose one of {[*_AXES]}.")
+    if against == "C":
+        values, rows = path.Cs, np.full(len(path.Cs), k)
+        columns = np.arange(len(path.Cs))
+        title = f"radius {path.radii[k]:g}"
+        if path.norm_penalties[k] > 0:
+            title += f", norm penalty {path.norm_penalties[k]:g}"
+    else:
+        values, rows = getattr(path, _AXES[against]), np.arange(len(path.radii))
+        columns, title = np.full(len(rows), k), f"C {path.Cs[k]:g}"
+    order = np.argsort(values, kind="stable")
+    order = order[path.done[rows[order], columns[order]]]
+    if not order.size:
+        raise ValueError(f"No point of {title} was reached; nothing to draw.")
+    return _Line(against, values[order], (rows[order], columns[order]), title)
+
+
+def _scale(ax, against: str, values: np.ndarray) -> None:
+    """Make the axis of C or a penalty logarithmic, with 0 where it occurs."""
+    positive = values[values > 0]
+    if against == "radius" or not positive.size:
+        scale = {"value": "linear"}
+    elif positive.size == len(values):
+        scale = {"value": "log"}
+    else:
+        scale = {"value": "symlog", "linthresh": positive.min()}
+    ax.set_xscale(**scale)
+    ax.set_xlabel(_CALLED[against])
+
+
+def _names(path, feature_names) -> Sequence[str]:
+    if feature_names is None:
+        return [f"x{j}" for j in range(path.coefs.shape[2])]
+    if len(feature_names) != path.coefs.shape[2]:
+        raise ValueError(
+            f"feature_names has {len(feature_names)} names; the path has "
+            f"{path.coefs.shape[2]} features."
+        )
+    return feature_names
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PathDisplay(Display):
+    """Coefficients along a path, and shares of the samples below them.
+
+    Parameters
+    ----------
+    values : array of shape (n_points,), ascending
+        Of what varies.
+    coefs : array of shape (n_points, n_features)
+    removed, saturated, undecided : arrays of shape (n_points,)
+        Shares of samples that the final certificates prove to have α = 0 and α = C, and
+        share that the solution before left to the solver.
+    feature_names : sequence of str
+    against : {"C", "radius", "norm_penalty"}, default="C"
+        What varies.
+    title : str, default=""
+        What is the same of all points.
+    """
+
+    values: np.ndarray
+    coefs: np.ndarray
+    removed: np.ndarray
+    saturated: np.ndarray
+    undecided: np.ndarray
+    feature_names: Sequence[str]
+    against: str = "C"
+    title: str = ""
+
+    _n_axes = 2
+
+    @classmethod
+    def from_path(cls, path, *, against=None, k=0, feature_names=None, ax=None):
+        """Draw the points of a `Path` along one of its axes; see `Path.plot`."""
+        line = _line(path, against, k)
+        shares = {
+            name: getattr(path, name)[line.where] / path.n_samples
+            for name in ("removed", "saturated", "undecided")
+        }
+        return cls(
+            values=line.values,
+            coefs=path.coefs[line.where],
+            feature_names=_names(path, feature_names),
+            against=line.against,
+            title=line.title,
+            **shares,
+        ).plot(ax=ax)
+
+    def _draw(self, axes):
+        above, below = axes
+        named = np.argsort(-np.abs(self.coefs).max(axis=0))[:8]  # as many as stand out
+        others = np.delete(self.coefs, named, axis=1)
+        above.plot(self.values, others, color="0.8", lw=0.8)
+        for j in named:
+            above.plot(self.values, self.coefs[:, j], label=str(self.feature_names[j]))
+        above.axhline(0, color="0.5", lw=0.5)
+        above.set(ylabel="coefficient", title=self.title)
+        draw_shares(below, self.values, self.removed, self.saturated)
+        below.plot(self.values, self.undecided, "k.-", label="read by the solver")
+        below.set(ylim=(0, 1.02))
+        _scale(below, self.against, self.values)  # and that of both, which share it
+        for ax in axes:
+            ax.legend(frameon=False, **BESIDE)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeaturesDisplay(Display):
+    """How long features keep a weight as the noise or its penalty grows.
+
+    A bar ends at the largest radius or norm penalty of the path at which the feature
+    still has a weight; those that last longest come first.
+
+    Parameters
+    ----------
+    lasting : array of shape (n_shown,), descending
+        The ends of the bars.
+    feature_names : sequence of str
+        Names of the features shown.
+    against : {"radius", "norm_penalty"}
+        What varies.
+    limits : pair of float
+        Smallest and largest value tried.
+    title : str, default=""
+
+    Examples
+    --------
+    >>> from wideberth import path
+    >>> from wideberth.datasets import load_breast_cancer, paper_preprocess
+    >>> from wideberth.plotting import FeaturesDisplay
+    >>> X, y = load_breast_cancer()
+    >>> X = paper_preprocess("breast_cancer", X)
+    >>> models = path(X, y, Cs=[1.0], noise="linf", norm_penalties=[1, 10, 100])
+    >>> display = FeaturesDisplay.from_path(models, n_features=5)  # doctest: +SKIP
+    """
+
+    lasting: np.ndarray
+    feature_names: Sequence[str]
+    against: str
+    limits: tuple[float, float]
+    title: str = ""
+
+    @classmethod
+    def from_path(
+        cls, path, *, against=None, k=0, feature_names=None, n_features=20, ax=None
+    ):
+        """Find out from the models of a `Path`, and draw.
+
+        Parameters
+        ----------
+        path : Path
+            Over several radii or norm penalties, by noise that leaves features out.
+        against : {"radius", "norm_penalty"}, optional
+            What varies; found out where it is not given.
+        k : int, default=0
+            Number of the C.
+        feature_names : sequence of str, optional
+        n_features : int, default=20
+            Most features to show; those without a weight anywhere are never shown.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        FeaturesDisplay
+        """
+        if against is None:
+            against = "norm_penalty" if np.ptp(path.norm_penalties) > 0 else "radius"
+        line = _line(path, against, k)
+        if against == "C" or np.ptp(line.values) == 0:
+            raise ValueError(
+                f"against={against!r}: features are followed along a path of several "
+                "radii or norm penalties. Give path(..., norm_penalties=[...])."
+            )
+        sizes = np.abs(path.coefs[line.where])
+        used, last = sizes > 0, len(sizes) - 1
+        lasting = last - np.argmax(used[::-1], axis=0)  # where it has a weight at all
+        kept = np.flatnonzero(used.any(axis=0))
+        order = np.lexsort((-sizes[lasting[kept], kept], -lasting[kept]))
+        shown, names = kept[order][:n_features], _names(path, feature_names)
+        return cls(
+            lasting=line.values[lasting[shown]],
+            feature_names=[str(names[j]) for j in shown],
+            against=against,
+            limits=(float(line.values[0]), float(line.values[-1])),
+            title=line.title,
+        ).plot(ax=ax)
+
+    def _draw(self, ax):
+        places = np.arange(len(self.lasting))
+        ax.barh(places, self.lasting, color="C0")
+        ax.set_yticks(places, self.feature_names, fontsize="small")
+        ax.invert_yaxis()
+        ends = np.array([0.0, *self.limits, *self.lasting])
+        _scale(ax, self.against, ends)
+        ax.set_xlim(0, 1.05 * self.limits[1])
+        ax.set_xlabel(f"largest {_CALLED[self.against]} at which it has a weight")
+        ax.set_title(self.title)
