@@ -62,6 +62,7 @@ EXAMPLES = [
     "plot_cross_validation.py",
     "plot_missing_values.py",
     "plot_box_noise.py",
+    "plot_few_features.py",
     "plot_digits.py",
     "plot_certificate.py",
     "plot_screening.py",

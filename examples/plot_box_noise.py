@@ -9,8 +9,7 @@ than their error leave the model.
 """
 
 # %%
-# Breast cancer, standardised, under a box and under a ball of growing radius. Box noise
-# is trained with the conic solver: ``pip install 'wideberth[conic]'``.
+# Breast cancer, standardised, under a box and under a ball of growing radius.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,5 +52,5 @@ axes[0].legend()
 # shrink together and all stay.
 
 for k in (0, 5, 8, 11):
-    used = {name: int(np.sum(np.abs(c[k]) > 1e-6)) for name, c in paths.items()}
+    used = {name: np.count_nonzero(c[k]) for name, c in paths.items()}
     print(f"radius {radii[k]:.3f}: {used['linf']:2d} features, ball {used['l2']:2d}")

@@ -35,16 +35,17 @@ def carry_noise(noise, transformer, X):
 
     Parameters
     ----------
-    noise : {"l2", "linf", "l1"}, scales, covariance or Correlated
+    noise : {"l2", "linf", "l1"}, scales, covariance, Box, CrossPolytope or Correlated
         As for `RobustLinearSVC`, in the units of X; aligned with its column names.
     transformer : fitted transformer or pipeline of transformers
-        Must be affine; a ValueError says so where it is not.
+        Must be affine, and for boxes and cross-polytopes keep features apart; a
+        ValueError says so where it does not.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         Data to test that on, such as the training data.
 
     Returns
     -------
-    str, array of shape (n_transformed,) or Correlated
+    str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
     return carried(align_noise(noise, feature_names(X)), linear_map(transformer, X))
