@@ -224,6 +224,9 @@ class Boxes(_PerCell):
         fall = np.sqrt(squares(np.abs(z) + e))
         return Tangents(e @ np.abs(w), rise, fall, np.zeros(len(fall)))
 
+    def left_out(self, w):
+        return w == 0
+
     def penalty(self, s):
         """s‖w‖₁: the box of all features alike, s times."""
         alike = Boxes.of(np.ones((1, self.table.d)))

@@ -115,6 +115,10 @@ class ErrorBars(ABC):
         `fixed` sets are added whatever t is.
         """
 
+    def left_out(self, w: np.ndarray) -> np.ndarray:
+        """A mask of features that have weight 0 in a w(α) = w for the noise's sake."""
+        return np.zeros(w.size, dtype=bool)
+
     def penalty(self, s: float) -> Pushes:
         """What a norm penalty s‖w‖₁ adds to the sets."""
         raise ValueError(
