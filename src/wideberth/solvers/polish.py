@@ -49,7 +49,7 @@ def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
     while rest.size:
         w = point.w.copy()
         w[rest] = 0.0
-        pair = Outcome(problem.at(w), dual)
+        pair = Outcome(problem.at(w, point.b), dual)
         if pair.certificate.proves(tol) or not found.certificate.proves(tol):
             return pair if pair.certificate.proves(tol) else found
         rest = rest[: rest.size // 2]
