@@ -95,6 +95,10 @@ class Folded:
             return replace(nothing, s=s)
         return replace(nothing, pushes=noise.penalty(s))
 
+    def restricted(self, columns: np.ndarray) -> Folded:
+        """The same of some features alone; bounds stay those of all."""
+        return replace(self, d=self.d[columns], pushes=self.pushes.restricted(columns))
+
     def __add__(self, other: Folded) -> Folded:
         return Folded(
             self.d + other.d,
@@ -228,6 +232,15 @@ class Problem:
         weights, radii = pick(self.weights, J), pick(self.radii, J)
         part = {"rows": self.rows.take(J), "weights": weights, "radii": radii}
         return replace(self, **{**part, **changes})
+
+    def with_features(self, columns: np.ndarray) -> Problem:
+        """Return the problem of the features `columns`, all other weights being 0."""
+        return replace(
+            self,
+            rows=self.rows.take_columns(columns),
+            noise=self.noise.restricted(columns),
+            folded=None if self.folded is None else self.folded.restricted(columns),
+        )
 
     @cached_property
     def sample_noise(self) -> SharedNoise | OwnNoise:

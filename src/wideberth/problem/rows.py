@@ -262,6 +262,11 @@ class Rows(ABC):
             part.__dict__["_norms"] = pick(self._norms, J)
         return part
 
+    def take_columns(self, columns: np.ndarray) -> Rows:
+        """A copy of some features of all rows, counting into the same passes."""
+        self.passes.add(self.n)
+        return type(self)(self.X[:, columns], self.y, self.passes)
+
     @cached_property
     def _whole(self):
         """All rows as one float64 block, where they are one already."""

@@ -70,6 +70,10 @@ class _PerCell(ErrorBars):
             part.__dict__["_maxima"] = pick(self._maxima, J)
         return part
 
+    def restricted(self, columns):
+        """The errors of some features alone."""
+        return type(self)(self.table.take_columns(columns))
+
     def joined(self, other):
         X = concat([self.table.X, other.table.X])
         return type(self)(_as_table(X, self.table.passes))
