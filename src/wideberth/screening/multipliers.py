@@ -94,7 +94,7 @@ class FreeDuals:
         center = 0.5 * (point.w + dual.w)
         known = np.flatnonzero(np.abs(center) > reach)
         signs = np.sign(center[known])
-        z, e = _columns(small, known)
+        z, e = _cells(small, known)
         rows, beyond = z - signs * e, center[known] - d[known] + signs * t[known]
         costs, extra = np.ones(known.size + (intercept is not None)), 0.0
         if intercept is not None:
@@ -133,9 +133,13 @@ class FreeDuals:
         each = max(self.problem.n, 1) * (self.rows.shape[1] + MOST_STEPS)
         return int(MOST_STEPS * max(entries, CACHED_ENTRIES) // each)
 
+    def cells(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """z_ij and e_ij of the features J, dense."""
+        return _cells(self.problem, J)
+
     def proves(self, J: np.ndarray) -> np.ndarray:
         """Which of the features J are proven zero, with multipliers of all rows."""
-        z, e = _columns(self.problem, J)
+        z, e = self.cells(J)
         above = self._proves(J, 1.0, z - e)
         both = np.flatnonzero(above)
         above[both] = self._proves(J[both], -1.0, -z[:, both] - e[:, both])
@@ -144,9 +148,9 @@ class FreeDuals:
     def _proves(self, J: np.ndarray, sign: float, g: np.ndarray) -> np.ndarray:
         """Whether ±d*_k − t*_k ≤ 0, by the ridge solution or by λ = 0."""
         multipliers = self.multipliers(g)
-        proven = self._highest(J, sign, g, multipliers) <= 0
+        proven = self.highest(J, sign, g, multipliers) <= 0
         left = np.flatnonzero(~proven)
-        plain = self._highest(J[left], sign, g[:, left], 0 * multipliers[:, left])
+        plain = self.highest(J[left], sign, g[:, left], 0 * multipliers[:, left])
         proven[left] = plain <= 0
         return proven
 
@@ -199,7 +203,7 @@ class FreeDuals:
             worst = np.maximum(worst, self._least(fixed, none, none, self.most, hinges))
         return worst[J] <= 0
 
-    def _highest(self, J, sign, g, multipliers) -> np.ndarray:
+    def highest(self, J, sign, g, multipliers) -> np.ndarray:
         """The right side with its rounding, for the best ν."""
         c, u = self.problem.weights, self.slack[:, None]
         h = g - self.rows @ multipliers
@@ -235,8 +239,7 @@ class FreeDuals:
         return best
 
 
-def _columns(problem: Problem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """z_ij and e_ij of the features J, dense."""
+def _cells(problem: Problem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     X, i = problem.rows.X, np.arange(problem.n)[:, None]
     z = X[:, J].toarray() if sp.issparse(X) else X[:, J]
     return z * problem.y[:, None], problem.sample_noise.cells(i, J[None, :])
