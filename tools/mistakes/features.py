@@ -67,22 +67,22 @@ MUTANTS = [
     Mutant(
         "price of w* − m halved",
         _FILE,
-        "level += (1 + 2 * share) * squares / (4 * nu)",
-        "level += (1 + 2 * share) * squares / (8 * nu)",
+        "level += (1 + 2 * share) * squares[left] / (4 * nu)",
+        "level += (1 + 2 * share) * squares[left] / (8 * nu)",
         _WEAK,
     ),
     Mutant(
         "price of the budget halved",
         _FILE,
-        "level = fixed + hinges(nu) + nu * force",
-        "level = fixed + hinges(nu) + nu * force / 2",
+        "level = fixed[left] + hinges(nu, left) + nu * force",
+        "level = fixed[left] + hinges(nu, left) + nu * force / 2",
         _WEAK,
     ),
     Mutant(
         "free samples half removed for features",
         _FILE,
-        "lambda nu: c @ np.maximum(h + u * nu, 0.0) - nu * loss",
-        "lambda nu: 0.5 * c @ np.maximum(h + u * nu, 0.0) - nu * loss",
+        "return c @ np.maximum(moved, 0.0, out=moved) - nu * loss",
+        "return 0.5 * c @ np.maximum(moved, 0.0, out=moved) - nu * loss",
         _WEAK,
     ),
     Mutant(
@@ -116,8 +116,8 @@ MUTANTS = [
     Mutant(
         "norm penalty lost with features",
         "problem/problem.py",
-        "replace(self, d=self.d[columns], pushes=self.pushes.restricted(columns)",
-        "replace(self, s=0.0, d=self.d[columns], pushes=self.pushes.restricted(columns)",
+        "replace(self, d=self.d[columns],",
+        "replace(self, s=0.0, d=self.d[columns],",
         _TESTS + "a_problem_of_some_features_is_that_of_all_where_the_rest_is_zero",
     ),
 ]

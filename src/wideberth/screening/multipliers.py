@@ -50,9 +50,9 @@ from wideberth.problem.rows import gamma
 from wideberth.screening.partition import Partition
 from wideberth.screening.reduction import Reduction
 
-#: Powers of the ratio of the largest ν to the least that are tried: a choice; of 25
-#: problems with five kinds of data 4 of them prove 1 % fewer zeros than 8, on average.
-_POWERS = np.linspace(0.0, 1.0, 6)
+#: Powers of the ratio of the largest ν to the least, in the order in which they are
+#: tried: a choice; on 25 problems of five kinds 4 prove 1 % fewer zeros than 8 do.
+_POWERS = 0.4, 0.6, 0.2, 0.8, 0.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -195,9 +195,11 @@ class FreeDuals:
         for sign in (1.0, -1.0):
             h = sign * z - e
 
-            def hinges(nu, h=h):
-                loss = np.maximum(h + nu[k] * u, 0.0) - nu[k] * np.maximum(u, 0.0)
-                return np.bincount(k, c * loss, minlength=d)
+            def hinges(nu, left, h=h):
+                each = np.zeros(d)
+                each[left] = nu
+                loss = np.maximum(h + each[k] * u, 0.0) - each[k] * np.maximum(u, 0.0)
+                return np.bincount(k, c * loss, minlength=d)[left]
 
             fixed, none = sign * self.d - self.t, np.zeros(d)
             worst = np.maximum(worst, self._least(fixed, none, none, self.most, hinges))
@@ -208,34 +210,45 @@ class FreeDuals:
         c, u = self.problem.weights, self.slack[:, None]
         h = g - self.rows @ multipliers
         loss = accurate_sum(c * np.maximum(self.slack, 0.0))
+
+        def hinges(nu, left):
+            moved = u * nu
+            moved += h if left.size == J.size else h[:, left]
+            return c @ np.maximum(moved, 0.0, out=moved) - nu * loss
+
         return self._least(
             sign * self.d[J] - self.t[J] + self.beyond @ multipliers,
             np.linalg.norm(multipliers, axis=0),
             self.costs @ multipliers**2,
             self.most[J],
-            lambda nu: c @ np.maximum(h + u * nu, 0.0) - nu * loss,
+            hinges,
         )
 
     def _least(self, fixed, length, squares, most, hinges) -> np.ndarray:
-        """The right side for the best ν; Σ_F c_i([h_i+νu_i]_+ − ν[u_i]_+) by `hinges`.
+        """The right side for the first ν that makes it at most 0, or for the best one.
 
+        `hinges` are Σ_F c_i([h_i+νu_i]_+ − ν[u_i]_+) of given ν and features.
         ‖λ‖²/4ν + νβ alone is least at ν = ‖λ‖/2√β, and the hinges ask for a larger one,
         up to where the budget alone costs all of t_k.
         """
         beta, c, share = self.budget, self.problem.weights, self.share
         error = share * self.size + self.fold_error
         fixed = fixed + (1 + length) * error
-        best = np.where(squares == 0, fixed + hinges(np.zeros(fixed.size)), np.inf)
         force = beta + 2 * share * (beta + accurate_sum(c * np.abs(self.slack)))
         force += self.slack_error
         end = most / beta
         start = np.hypot(np.sqrt(squares / beta) / 2, LITTLE**4 * end)
         start = np.minimum(start, end)
+        best = np.full(fixed.size, np.inf)
         for power in _POWERS:
-            nu = start * (end / start) ** power
-            level = fixed + hinges(nu) + nu * force
-            level += (1 + 2 * share) * squares / (4 * nu)
-            np.fmin(best, level, out=best)
+            left = np.flatnonzero(~(best <= 0))
+            nu = start[left] * (end[left] / start[left]) ** power
+            level = fixed[left] + hinges(nu, left) + nu * force
+            level += (1 + 2 * share) * squares[left] / (4 * nu)
+            best[left] = np.fmin(best[left], level)
+        left = np.flatnonzero((squares == 0) & ~(best <= 0))  # where ν may be 0
+        level = fixed[left] + hinges(np.zeros(left.size), left)
+        best[left] = np.fmin(best[left], level)
         return best
 
 
