@@ -13,7 +13,6 @@ import time
 import warnings
 
 import numpy as np
-from wideberth_paper import configurations, load
 
 from benchmarks.bench.report import Report
 from benchmarks.datasets import covtype, news20
@@ -21,6 +20,7 @@ from benchmarks.error_bars import timed
 from wideberth import path, solve
 from wideberth.problem import Pair, Problem
 from wideberth.screening.features import screen_features
+from wideberth_paper import configurations, load
 
 
 def clarabel(X, y, C: float, radius: float) -> float:
@@ -111,7 +111,9 @@ def text(report: Report, repeats: int) -> None:
     X, y = news20.load()
     largest = largest_penalty(X, y, 1.0)
     report.say()
-    report.say("| penalty ÷ largest | features | ours, s | gap | ReHLine, s | its gap |")
+    report.say(
+        "| penalty ÷ largest | features | ours, s | gap | ReHLine, s | its gap |"
+    )
     report.say("|---|---|---|---|---|---|")
     for share in (0.1, 0.05, 0.02):
         s = share * largest

@@ -86,7 +86,7 @@ class Box(_Polyhedron):
     """
 
     name, order, dual_order = "box", np.inf, 1.0
-    called = "tolerance"
+    called, separable = "tolerance", True
 
     def __init__(self, tolerances):
         super().__init__(tolerances)

@@ -28,6 +28,8 @@ class Noise(ABC):
     smooth: bool = False
     #: Whether Ω is the Euclidean norm, so that rotations change nothing.
     isotropic: bool = False
+    #: Whether noise is a sum over features, so that w has zeros: a box.
+    separable: bool = False
     #: p, if U is the unit ball of the p-norm in the coordinates of `standardised`.
     order: float = 2.0
     #: q with 1/p + 1/q = 1: in the coordinates of `axes`, Ω(w) = ‖τ∘w‖_q.
