@@ -20,7 +20,8 @@ One problem in four is also carried to a neighbouring C or radius, and what is d
 there before anything is solved is held against the solution there (sequential screening).
 One in four is also read in chunks, and what is decided of its rows is held against it.
 
-Problems whose samples have sets of their own (error bars) have a table of theirs.
+Problems whose samples have sets of their own (error bars) have a table of theirs, and so
+have features proven zero (`safety_features.py`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from problems import (
     make_solved,
 )
 from reproduction import stopped_short
+from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
 from wideberth.problem import Pair, Problem
 from wideberth.screening.bounds import nameable_tests
@@ -410,11 +412,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", type=int, default=15_000)
     parser.add_argument("--measured", type=int, default=5_000)
+    parser.add_argument("--features", type=int, default=5_000)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
         total = sweep(pool, examine_seeds, options.problems)
         measured = sweep(pool, examine_measured, options.measured)
+        features = sweep(pool, examine_features, options.features)
         paper, audit = {}, {}
         for part in pool.map(examine_paper, list(configurations())):
             merge(paper, part)
@@ -426,12 +430,13 @@ def main() -> int:
     ]  # fmt: skip
     report(f"{options.problems:,} random problems", total, columns)
     report(f"{options.measured:,} with a set per sample", measured, columns)
+    report(f"{options.features:,} that leave features out", features, COLUMNS)
     report("The paper's 32 configurations", paper, columns)
     audit_columns = [
         "decisions", "wrong removals", "wrong saturations", "configurations affected"
     ]  # fmt: skip
     report("Algorithm 1 of the paper, by the same harness", audit, audit_columns)
-    return verdict((total, measured, paper), audit)
+    return verdict((total, measured, features, paper), audit)
 
 
 def sweep(pool, examine_batch, problems: int) -> dict[tuple[str, str], Counter]:

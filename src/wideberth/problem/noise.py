@@ -73,6 +73,21 @@ class SharedNoise:
         """L_i of every sample: the largest κ_i(w) over ‖w‖₂ ≤ 1."""
         return self.radii * self.shape.lipschitz(n_features)
 
+    def cells(self, i, j) -> np.ndarray:
+        """Under boxes ρ_iτ_j, of samples i and features j together."""
+        scales = self.shape.scales
+        return self.radii[i] * (
+            scales[j] if scales.ndim else np.broadcast_to(scales, np.shape(j))
+        )
+
+    def box(self, a) -> np.ndarray:
+        """Under boxes Σ a_iρ_iτ_j of every feature."""
+        return self.total(a) * self.shape.scales
+
+    def folded_box(self, fold) -> np.ndarray:
+        """The same of folded samples and of a norm penalty."""
+        return np.broadcast_to(fold.s * self.shape.scales, fold.d.shape)
+
     @property
     def largest(self) -> np.ndarray:
         """ρ_i, which says how far a sample moves at most in units of the shape."""

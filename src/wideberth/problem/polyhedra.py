@@ -86,7 +86,7 @@ class Box(_Polyhedron):
     """
 
     name, order, dual_order = "box", np.inf, 1.0
-    called = "tolerance"
+    called, separable = "tolerance", True
 
     def __init__(self, tolerances):
         super().__init__(tolerances)
@@ -100,8 +100,8 @@ class Box(_Polyhedron):
     def prox(self, d, s):
         return np.sign(d) * np.maximum(np.abs(d) - s * self.scales, 0.0)
 
-    def sparse(self, w, near):
-        return np.where(near == 0, 0.0, w)
+    def left_out(self, w):
+        return (w == 0) & (self.scales > 0)
 
     def dual_norm(self, d):
         return float(self._in_scales(np.abs(d)).max(initial=0.0))

@@ -95,6 +95,10 @@ class Folded:
             return replace(nothing, s=s)
         return replace(nothing, pushes=noise.penalty(s))
 
+    def restricted(self, columns: np.ndarray) -> Folded:
+        """The same of some features alone; bounds stay those of all."""
+        return replace(self, d=self.d[columns], pushes=self.pushes.restricted(columns))
+
     def __add__(self, other: Folded) -> Folded:
         return Folded(
             self.d + other.d,
@@ -229,13 +233,14 @@ class Problem:
         part = {"rows": self.rows.take(J), "weights": weights, "radii": radii}
         return replace(self, **{**part, **changes})
 
-    def with_features(self, J: np.ndarray) -> Problem:
-        """The problem of the features J alone, the others' weights being 0."""
-        fold = self.folded
-        if fold is not None:
-            fold = replace(fold, d=fold.d[J])
-        rows, noise = self.rows.with_columns(J), self.noise.restricted(J)
-        return replace(self, rows=rows, noise=noise, folded=fold)
+    def with_features(self, columns: np.ndarray) -> Problem:
+        """Return the problem of the features `columns`, all other weights being 0."""
+        return replace(
+            self,
+            rows=self.rows.take_columns(columns),
+            noise=self.noise.restricted(columns),
+            folded=None if self.folded is None else self.folded.restricted(columns),
+        )
 
     @cached_property
     def sample_noise(self) -> SharedNoise | OwnNoise:

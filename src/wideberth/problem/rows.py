@@ -262,11 +262,13 @@ class Rows(ABC):
             part.__dict__["_norms"] = pick(self._norms, J)
         return part
 
-    def with_columns(self, J: np.ndarray) -> Rows:
-        """A copy with the columns J alone, counting into the same passes."""
-        X = self.X[:, J]
-        if isinstance(X, np.ndarray):
-            X = np.ascontiguousarray(X)
+    def take_columns(self, columns: np.ndarray) -> Rows:
+        """A copy of some features of all rows, counting into the same passes."""
+        self.passes.add(self.n)
+        if isinstance(self.X, np.ndarray):  # with rows together in memory
+            X = np.take(self.X, columns, axis=1)
+        else:
+            X = self.X[:, columns]
         return type(self)(X, self.y, self.passes)
 
     @cached_property

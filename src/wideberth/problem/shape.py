@@ -28,6 +28,8 @@ class Noise(ABC):
     smooth: bool = False
     #: Whether Ω is the Euclidean norm, so that rotations change nothing.
     isotropic: bool = False
+    #: Whether noise is a sum over features, so that w has zeros: a box.
+    separable: bool = False
     #: p, if U is the unit ball of the p-norm in the coordinates of `standardised`.
     order: float = 2.0
     #: q with 1/p + 1/q = 1: in the coordinates of `axes`, Ω(w) = ‖τ∘w‖_q.
@@ -108,9 +110,12 @@ class Noise(ABC):
         """Points around the boundary of U in two dimensions."""
         return np.array([self.maximizer(normal) for normal in normals(n_points)])
 
-    def sparse(self, w: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """w, but 0 where the noise leaves out features of `near`, a w(α) next to it."""
-        return w
+    def left_out(self, w: np.ndarray) -> np.ndarray:
+        """A mask of features that have weight 0 in some w(α) = w for the noise's sake.
+
+        None where Ω does not treat features apart.
+        """
+        return np.zeros(w.size, dtype=bool)
 
     def reordered(self, order: np.ndarray) -> Noise:
         """The same noise with its features in another order, and without names."""

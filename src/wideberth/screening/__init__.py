@@ -1,5 +1,6 @@
 """What cannot matter: regions of the optimum, bounds over them, decided samples."""
 
+from wideberth.screening.features import screen_both, screen_features
 from wideberth.screening.partition import (
     Partition,
     carry_dual,
@@ -18,6 +19,8 @@ __all__ = [
     "fold_samples",
     "null_point",
     "screen",
+    "screen_both",
+    "screen_features",
     "screen_points",
     "tells_something",
 ]

@@ -41,6 +41,8 @@ class Partition:
         Bounds on the robust margin of each sample at the optimum.
     region : Region or None
         Where the optimum was sought.
+    removed_features : boolean array of shape (d,), or None
+        Features with w_j* = 0, where they were asked for.
     """
 
     removed: np.ndarray
@@ -48,6 +50,7 @@ class Partition:
     lower: np.ndarray
     upper: np.ndarray
     region: Region | None = None
+    removed_features: np.ndarray | None = None
 
     @property
     def free(self) -> np.ndarray:
@@ -83,11 +86,13 @@ def screen(
     X_err=None,
     error_shape="ellipsoid",
     sample_weight=None,
+    norm_penalty=0.0,
     fit_intercept=True,
     intercept_penalty=0.0,
     region="ellipsoid",
     test=None,
     b=None,
+    features=False,
 ) -> Partition:
     """Decide, from any primal and dual point, which samples cannot matter.
 
@@ -98,7 +103,7 @@ def screen(
         Any primal point and any dual point (repaired if not feasible). The closer they
         are to the optimum, the more is decided; decisions are right whatever they are.
     C, radius, noise, X_err, error_shape, sample_weight
-    fit_intercept, intercept_penalty
+    norm_penalty, fit_intercept, intercept_penalty
         The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
@@ -106,11 +111,26 @@ def screen(
         Use this test alone; by default all that apply.
     b : float, optional
         Intercept that goes with w; by default the best one.
+    features : bool
+        Whether to prove features zero as well: those of box noise, for all samples or
+        for every cell (theory §10). Without them samples are smaller, so that more of
+        them may be decided. Noise of other shapes leaves no feature out.
 
     Returns
     -------
     Partition
-        Boolean arrays `removed`, `saturated`, `free` and the bounds behind them.
+        Boolean arrays `removed`, `saturated`, `free` and the bounds behind them, and
+        `removed_features` if they were asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth import screen, solve
+    >>> X = np.array([[2.0, 0.1], [1.5, -0.1], [-2.0, 0.1], [-1.5, -0.1]])
+    >>> y, options = [1, 1, 0, 0], {"C": 1.0, "radius": 0.2, "noise": "linf"}
+    >>> found = solve(X, y, **options)
+    >>> screen(X, y, found.w, found.alpha, **options, features=True).removed_features
+    array([False,  True])
     """
     problem = Problem.from_data(
         X,
@@ -122,6 +142,7 @@ def screen(
         error_shape=error_shape,
         sample_weight=sample_weight,
         intercept=read_intercept(fit_intercept, intercept_penalty),
+        norm_penalty=norm_penalty,
     )
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")
@@ -135,7 +156,14 @@ def screen(
         dual = problem.dual_at(alpha, near=point.w)
     null = null_point(problem)
     point = point if tells_something(point, null) else null
-    found = screen_points(problem, Pair(point, dual), region=region, test=test)
+    pair = Pair(point, dual)
+    if features:
+        from wideberth.screening.features import screen_both  # builds on partitions
+
+        found, zero = screen_both(problem, pair, region=region, test=test)
+        found = replace(found, removed_features=zero)
+    else:
+        found = screen_points(problem, pair, region=region, test=test)
     where = None if found.region is None else units.region(found.region)
     return replace(found, region=where)
 

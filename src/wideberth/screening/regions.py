@@ -71,11 +71,9 @@ def gap_ball(problem: Problem, pair: Pair) -> Region:
     return Region(point.w, point.b, point.margins, float(radius), gap, norm_bound)
 
 
-def midpoint_ball(problem: Problem, pair: Pair) -> Region:
-    """Ball about the midpoint of w and w(α) (theory §4.2)."""
+def midpoint_radius(problem: Problem, pair: Pair) -> float:
+    """Radius of the ball about the midpoint of w and w(α) (theory §4.2)."""
     point, dual, gap = pair.point, pair.dual, pair.certificate.bound
-    same = point.w is dual.w or np.array_equal(point.w, dual.w)
-    anchor_margins = point.margins if same else problem.rows.margins(dual.w)
     apart = float(np.linalg.norm(point.w - dual.w))
     if problem.intercept:
         apart = float(np.hypot(apart, np.sqrt(problem.intercept) * (point.b - dual.b)))
@@ -83,14 +81,22 @@ def midpoint_ball(problem: Problem, pair: Pair) -> Region:
     apart = max(apart - dual.center_rounding, 0.0)
     half = apart / 2
     radius = np.sqrt(max(gap - half * half, 0.0)) * (1 + gamma(8))
-    radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
+    # The error of w_α moves the midpoint by half as much.
+    return float(radius + dual.center_rounding)
+
+
+def midpoint_ball(problem: Problem, pair: Pair) -> Region:
+    """Ball about the midpoint of w and w(α) (theory §4.2)."""
+    point, dual, radius = pair.point, pair.dual, midpoint_radius(problem, pair)
+    same = point.w is dual.w or np.array_equal(point.w, dual.w)
+    anchor_margins = point.margins if same else problem.rows.margins(dual.w)
     norms = np.linalg.norm(point.w), np.linalg.norm(dual.w)
     return Region(
         point.w if same else 0.5 * (point.w + dual.w),
         0.5 * (point.b + dual.b) if problem.intercept else point.b,
         point.margins if same else 0.5 * (point.margins + anchor_margins),
-        float(radius),
-        gap,
+        radius,
+        pair.certificate.bound,
         float(max(norms) + radius),
         anchor=(dual.w, anchor_margins),
     )

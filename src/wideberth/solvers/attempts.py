@@ -35,7 +35,7 @@ from wideberth.screening.bounds import quick_test
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import EvenBarrier
-from wideberth.solvers.polish import best_of, polished
+from wideberth.solvers.polish import best_of, polished, sparse
 
 #: Largest c_i‖z_i‖² that solvers are handed; squares of it stay within float64.
 LARGEST_PUSH = 1e30
@@ -101,7 +101,7 @@ def prove(
     if found is None:
         zero = np.zeros(problem.rows.d), np.zeros(problem.n)
         found = Outcome(problem.at(zero[0]), problem.dual_at(zero[1]))
-    return found
+    return sparse(problem, found, control.tol)
 
 
 def proven(problem: Problem, found: Outcome, region: str) -> Partition:

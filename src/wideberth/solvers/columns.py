@@ -156,6 +156,8 @@ class ColumnRounds:
             best = self.best.found
             met = goal <= 0.5 * control.target or best.meets(control.target)
             met = met and self.best.certified(control.tol)
+            if met and not self._leaves_out(best):
+                met = goal < LITTLE * LITTLE * control.target
             better = best.gap < (1 - LITTLE) * smallest
             idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
             if met or control.exhausted() or idle > SETTINGS.patience:
@@ -177,6 +179,15 @@ class ColumnRounds:
         if new.size:
             return max(LITTLE * self.best.found.certificate.relative_gap, target)
         return target if before > target else LITTLE * before
+
+    def _leaves_out(self, best: Outcome) -> bool:
+        """Whether weights that are 0 in w(α) may be 0 in w as well.
+
+        A few more steps see to it, where the tolerance alone does not.
+        """
+        out = self.full.noise.left_out(best.dual.w)
+        w = np.where(out, 0.0, best.point.w)
+        return Outcome(self.full.at(w, best.point.b), best.dual).meets(self.control.tol)
 
     def _begin(self, columns: np.ndarray) -> None:
         """Start the engine on these columns, and all rows."""

@@ -128,13 +128,18 @@ class InteriorPoint:
         """How far inside the cone to start, relative to Ω(w).
 
         As far as makes t, whose weight is Σα_iρ_i, count for as much as all the rows,
-        which start `distance` inside their bounds; a tenth at most if Ω is smooth.
+        which start `distance` inside their bounds; a tenth at most if Ω is smooth, and
+        each facet of other shapes for no more than ten rows.
         """
         c, radii, fold = self.c, self.problem.radii, self.problem.folded
         weight = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
         rows = 0.5 * distance * float(self.xp.sum(c))
+        most = LITTLE
+        if not self.problem.noise.smooth:
+            most = np.inf
+            facets = 2 * self.problem.noise.degrees(self.problem.rows.d)
+            rows *= min(facets / (LITTLE * max(self.problem.n, 1)), 1.0)
         room = rows / max(weight * omega, TINY)
-        most = LITTLE if self.problem.noise.smooth else np.inf
         return min(max(room, SETTINGS.least_distance), most)
 
     def _adopt(self, problem: Problem) -> None:
@@ -160,12 +165,8 @@ class InteriorPoint:
 
     @property
     def w(self) -> np.ndarray:
-        """Weights of the features; 0 where the noise makes them so at the dual point.
-
-        Those are as small as the step before the boundary leaves them.
-        """
-        w = self.x[: self.problem.rows.d]
-        return self.problem.noise.sparse(w, self.near) if self.noisy else w
+        """Weights of the features."""
+        return self.x[: self.problem.rows.d]
 
     @property
     def b(self) -> float:
@@ -237,7 +238,6 @@ class InteriorPoint:
         near = self.combined[:d]
         if self.noisy:
             near = problem.noise.prox(near, max(-float(self.combined[d]), 0.0))
-        self.near = near
         stationarity = quadratic - float(self.combined @ x) + 0.5 * float(near @ near)
         if problem.intercept:
             stationarity += 0.5 * float(self.combined[-1]) ** 2 / problem.intercept

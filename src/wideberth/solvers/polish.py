@@ -37,6 +37,25 @@ def polished(problem: Problem, found: Outcome, tol: float) -> Outcome:
     return best_of([found, sharper, pair])
 
 
+def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
+    """What was found, with weights that are 0 where the noise makes them so.
+
+    An interior point has none that are 0; those that are 0 in w(α) may be, while the
+    tolerance is still proven. Where it is not, the smaller half of them may be.
+    """
+    point, dual = found.point, found.dual
+    rest = np.flatnonzero(problem.noise.left_out(dual.w) & (point.w != 0))
+    rest = rest[np.argsort(np.abs(point.w[rest]))]
+    while rest.size:
+        w = point.w.copy()
+        w[rest] = 0.0
+        pair = Outcome(problem.at(w, point.b), dual)
+        if pair.certificate.proves(tol) or not found.certificate.proves(tol):
+            return pair if pair.certificate.proves(tol) else found
+        rest = rest[: rest.size // 2]
+    return found
+
+
 def best_of(outcomes: list[Outcome]) -> Outcome:
     """The pair that proves most, rounding allowed for."""
     return Outcome(

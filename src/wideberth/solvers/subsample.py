@@ -76,7 +76,8 @@ class SamplingError:
     about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
     drawn, H the Hessian with the hinge smoothed; and a row unlike any in the sample
     moves its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
-    rows by a few random projections. The constant takes part as a feature even without
+    rows by a few random projections. Features that the noise leaves out stay out, but
+    for a few at their threshold. The constant takes part as a feature even without
     an intercept: on one-hot columns that widens the bands where they need it.
     """
 
@@ -95,6 +96,9 @@ class SamplingError:
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
         active = xp.where(slack > 0, problem.weights, 0.0)
         noise = _bordered_gram(problem, doubt * active**2)
+        out = np.flatnonzero(problem.noise.left_out(point.w))
+        hessian[out], hessian[:, out], noise[out], noise[:, out] = 0.0, 0.0, 0.0, 0.0
+        hessian[out, out] = 1.0
         k = projections
         normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
         factor = cholesky(hessian)
@@ -108,6 +112,7 @@ class SamplingError:
         self.scatter = scipy.linalg.cho_solve((factor, True), root @ normal[:, k:])
         if problem.intercept is None:
             self.own[d], self.scatter[d] = 0.0, 0.0
+        self.own[out], self.scatter[out] = 0.0, 0.0
 
     def __call__(self, problem: Problem) -> np.ndarray:
         if not self.known:

@@ -51,6 +51,7 @@ from wideberth.solvers.passes import (
     Proof,
     Sample,
 )
+from wideberth.solvers.polish import sparse
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
 from wideberth.solvers.work import PerRow, Work
 
@@ -279,6 +280,7 @@ class Search:
             found = solve_near(problem, inner, here)
         if problem.shared and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
+        found = sparse(problem, found, inner.tol)
         self.control.steps = inner.steps
         return found
 

@@ -70,6 +70,10 @@ class _PerCell(ErrorBars):
             part.__dict__["_maxima"] = pick(self._maxima, J)
         return part
 
+    def restricted(self, columns):
+        """The errors of some features alone."""
+        return type(self)(self.table.take_columns(columns))
+
     def joined(self, other):
         X = concat([self.table.X, other.table.X])
         return type(self)(_as_table(X, self.table.passes))
@@ -190,7 +194,7 @@ class Ellipsoids(_PerCell, SmoothBars):
 class Boxes(_PerCell):
     """Tolerances; the table holds them."""
 
-    name, smooth = "box", False
+    name, smooth, separable = "box", False, True
 
     @classmethod
     def of(cls, errors, passes: Passes | None = None) -> Boxes:
@@ -198,6 +202,13 @@ class Boxes(_PerCell):
         if is_foreign(errors):
             return cls(_as_table(float64(errors), passes))
         return cls(_as_table(errors.astype(np.float64, copy=False), passes))
+
+    def cells(self, i, j):
+        values = self.table.X[i, j]
+        return float64(values.toarray() if sp.issparse(values) else values)
+
+    def box(self, a):
+        return self.table.combine(a)
 
     def supports(self, w):
         return self.table.margins(np.abs(w))
@@ -224,9 +235,13 @@ class Boxes(_PerCell):
         fall = np.sqrt(squares(np.abs(z) + e))
         return Tangents(e @ np.abs(w), rise, fall, np.zeros(len(fall)))
 
+    def left_out(self, w):
+        return w == 0
+
     def penalty(self, s):
         """s‖w‖₁: the box of all features alike, s times."""
-        alike = Boxes.of(np.ones((1, self.table.d)))
+        ones, sparse = np.ones((1, self.table.d)), sp.issparse(self.table.X)
+        alike = Boxes.of(sp.csr_array(ones) if sparse else ones)
         return Pushes(((alike, np.array([s])),))
 
     @staticmethod

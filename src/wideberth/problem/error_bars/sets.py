@@ -46,6 +46,8 @@ class ErrorBars(ABC):
     name: str
     #: Whether r_i is differentiable wherever it is positive.
     smooth = True
+    #: Whether noise is a sum over features: boxes.
+    separable = False
     #: Whether the errors are kept by another library than NumPy and SciPy.
     on_device = False
     #: What shapes of noise that all samples share may be, and sets per sample are not.
@@ -115,6 +117,10 @@ class ErrorBars(ABC):
         `fixed` sets are added whatever t is.
         """
 
+    def left_out(self, w: np.ndarray) -> np.ndarray:
+        """A mask of features that have weight 0 in a w(α) = w for the noise's sake."""
+        return np.zeros(w.size, dtype=bool)
+
     def penalty(self, s: float) -> Pushes:
         """What a norm penalty s‖w‖₁ adds to the sets."""
         raise ValueError(
@@ -122,6 +128,14 @@ class ErrorBars(ABC):
             "whose noise is a sum over features as it is; ellipsoids and covariances "
             "share no norm with it. Choose error_shape='box', or norm_penalty=0."
         )
+
+    def cells(self, i, j) -> np.ndarray:
+        """Under boxes e_ij, of samples i and features j together."""
+        raise NotImplementedError(f"{self.name} error bars are not separable")
+
+    def box(self, a: np.ndarray) -> np.ndarray:
+        """Under boxes Σ a_ie_ij of every feature."""
+        raise NotImplementedError(f"{self.name} error bars are not separable")
 
     @abstractmethod
     def conic(self, cp, w):
@@ -306,6 +320,19 @@ class OwnNoise:
     def lipschitz(self, n_features: int):
         """L_i of every sample: the largest κ_i(w) over ‖w‖₂ ≤ 1."""
         return self.radii * self.bars.lipschitz()
+
+    def cells(self, i, j) -> np.ndarray:
+        """Under boxes ρ_ie_ij, of samples i and features j together."""
+        return self.radii[i] * self.bars.cells(i, j)
+
+    def box(self, a) -> np.ndarray:
+        """Under boxes Σ a_iρ_ie_ij of every feature."""
+        return self.bars.box(a * self.radii)
+
+    def folded_box(self, fold) -> np.ndarray:
+        """The same of folded samples and of a norm penalty."""
+        parts = (bars.box(a) for bars, a in fold.pushes.parts)
+        return sum(parts, np.zeros(self.bars.d))
 
     @property
     def largest(self) -> np.ndarray:

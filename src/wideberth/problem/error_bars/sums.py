@@ -36,6 +36,10 @@ class Pushes:
             bars, a = bars.joined(more), concat([a, b])
         return Pushes(((bars, a),))
 
+    def restricted(self, columns: np.ndarray) -> Pushes:
+        """The same of some features alone."""
+        return Pushes(tuple((bars.restricted(columns), a) for bars, a in self.parts))
+
     def sizes(self, w: np.ndarray) -> list[np.ndarray]:
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
         return [bars.sizes(w) for bars, _ in self.parts]
