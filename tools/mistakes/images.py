@@ -155,8 +155,8 @@ MUTANTS = [
     Mutant(
         "images: a search carries them at radius one",
         "estimators/folds.py",
-        "(part.at(radius), [1.0]) for radius",
-        "(part.at(1.0), [radius]) for radius",
+        "(part.at(radius), levels) for radius",
+        """(part.at(1.0), levels | {"radii": [radius]}) for radius""",
         _SEARCH,
     ),
     Mutant(

@@ -116,11 +116,11 @@ def _describe_noise(
     options: FitOptions, noise: str | np.ndarray | Noise, columns: Columns
 ) -> dict:
     """The shape of the noise, and what radii count."""
-    shape, scales = noise if isinstance(noise, str) else "scales", {}
-    if isinstance(noise, Noise):
-        shape, noise = noise.name, noise.scales
+    shape, scales = noise, {}
     if not isinstance(noise, str):
-        scales = dict(zip(columns.features, noise.tolist(), strict=True))
+        shape = getattr(noise, "name", "scales")
+        each = np.asarray(getattr(noise, "scales", noise))
+        scales = dict(zip(columns.features, each.tolist(), strict=True))
     unit = "in units of the noise"
     if options.radius_units == "std":
         unit = "in standard deviations"

@@ -109,17 +109,10 @@ def _asked(result: dict) -> str:
         pairs.append(("Radii of the rows", about))
     scaled = asked["standardize"] or asked["missing"] == "model"
     scaled = "standardised for training" if scaled else "as given"
-    price, choice = result["model"]["norm_penalty"], result["choice"] or {}
-    pairs += [
-        (
-            "C, the price of errors",
-            f"{number(result['model']['C'])} ({asked['C_from']})",
-        ),
-    ]
+    C, price = result["model"]["C"], result["model"]["norm_penalty"]
+    pairs.append(("C, the price of errors", f"{number(C)} ({asked['C_from']})"))
     if price > 0:
-        several = len(choice.get("norm_penalties", ())) > 1
-        how = f" ({asked['C_from']})" if several else ""
-        pairs.append(("Norm penalty", f"{number(price)}{how}"))
+        pairs.append(("Norm penalty, the price of weights", number(price)))
     pairs += [
         ("Features", scaled),
         ("Missing values", _MISSING[asked["missing"]]),

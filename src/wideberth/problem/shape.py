@@ -125,9 +125,18 @@ class Noise(ABC):
         """The noise of some features alone, of which the others have none."""
         raise NotImplementedError(f"{self.name} noise does not treat features apart")
 
-    @abstractmethod
     def carried(self, A: sp.csr_array) -> Noise:
-        """The shape AU of this noise behind the linear map x ↦ Ax."""
+        """The shape AU of this noise behind the linear map x ↦ Ax.
+
+        What a subclass does not know of is refused, but for maps that change nothing.
+        """
+        change = abs(A - sp.eye_array(*A.shape))
+        if A.shape[0] != A.shape[1] or not change.max() <= ROUNDING:
+            raise ValueError(
+                f"noise={self.name!r} in raw units is of no known shape behind these "
+                "steps. Use a plain Pipeline with noise in transformed units."
+            )
+        return self
 
     def as_parameter(self):
         """What a user gives as `noise` for this shape: a name, scales or the shape."""
