@@ -148,7 +148,7 @@ class CrossPolytope(_Polyhedron):
         return delta
 
     def prox(self, d, s):
-        """Clip |d_j| at θ/τ_j, with the θ at which Σ(|d_j| − θ/τ_j)_+ / τ_j is s."""
+        """Clip sizes at θ/τ_j, with θ so that ``Σ(|d_j| − θ/τ_j)_+ / τ_j`` is s."""
         if s <= 0:
             return np.array(d, dtype=np.float64)
         scales = np.broadcast_to(self.scales, d.shape)
