@@ -300,6 +300,11 @@ def test_a_pipeline_tells_which_raw_features_it_weighs():
     model[-1].sparsify()
     np.testing.assert_array_equal(model.support_features_, chosen[behind])
     assert carry_noise("linf", model[1], X) == "linf"  # where units stay as they are
+    boxes = RobustLinearSVC(radius=0.1, error_shape="box")
+    bent = make_robust_pipeline(FunctionTransformer(np.log1p), boxes)
+    bent.fit(X, Y == 0, robustlinearsvc__X_err=np.full(X.shape, 0.01))
+    assert not hasattr(bent, "support_features_")
+    assert "RobustLinearSVC" in bent._repr_html_()
 
 
 def test_entries_that_are_not_numbers_are_refused():

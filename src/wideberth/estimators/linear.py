@@ -121,7 +121,10 @@ class CertifiedMixin:
     @property
     def support_features_(self) -> np.ndarray:
         """Numbers of the features of X that have a weight, in some class at least."""
-        _, coef, _ = self._robust_model()
+        try:
+            _, coef, _ = self._robust_model()
+        except ValueError as error:  # what is not there must not be an attribute
+            raise AttributeError(str(error)) from None
         return np.flatnonzero(np.any(coef != 0, axis=0))
 
     def _judge(self, X, X_err=None) -> Judged | JudgedImages:
