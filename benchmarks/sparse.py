@@ -107,13 +107,11 @@ def rehline(X, y, C: float, s: float, tol: float, most: int) -> np.ndarray:
 
 
 def text(report: Report, repeats: int) -> None:
-    """News20 without an intercept, certified to 1e-4, and ReHLine to what we reached."""
+    """News20 without an intercept to 1e-4, and ReHLine to what was reached."""
     X, y = news20.load()
     largest = largest_penalty(X, y, 1.0)
     report.say()
-    report.say(
-        "| penalty ÷ largest | features | ours, s | gap | ReHLine, s | its gap |"
-    )
+    report.say("| penalty ÷ largest | features | ours, s | gap | ReHLine, s | gap |")
     report.say("|---|---|---|---|---|---|")
     for share in (0.1, 0.05, 0.02):
         s = share * largest

@@ -37,6 +37,21 @@ def screen_features(
         What is decided of the samples; by default what the pair tells.
     columns : array of indices, optional
         Features to test; by default all.
+
+    Returns
+    -------
+    boolean array of shape (d,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth.problem import Pair, Problem
+    >>> X = np.array([[2.0, 0.1], [1.5, -0.1], [-2.0, 0.1], [-1.5, -0.1]])
+    >>> problem = Problem.from_data(X, [1, 1, 0, 0], radius=0.2, noise="linf")
+    >>> point = problem.at(np.array([0.7, 0.0]))
+    >>> pair = Pair(point, problem.dual_at(np.array([0.0, 0.3, 0.0, 0.3])))
+    >>> screen_features(problem, pair)
+    array([False,  True])
     """
     d = problem.rows.d
     zero = np.zeros(d, dtype=bool)
@@ -69,6 +84,32 @@ def screen_both(
 
     Without the features that are 0 samples are shorter and less noisy, which decides
     more of them; and the fewer are free, the more features are proven.
+
+    Parameters
+    ----------
+    problem, pair
+        As of `screen_features`.
+    region, test
+        As of `screen`.
+
+    Returns
+    -------
+    partition : Partition
+        What is decided of the samples; its region is that of the problem as given.
+    zero : boolean array of shape (d,)
+        Features proven to have w*_j = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wideberth.problem import Pair, Problem
+    >>> X = np.array([[2.0, 0.1], [1.5, -0.1], [-2.0, 0.1], [-1.5, -0.1]])
+    >>> problem = Problem.from_data(X, [1, 1, 0, 0], radius=0.2, noise="linf")
+    >>> point = problem.at(np.array([0.7, 0.0]))
+    >>> pair = Pair(point, problem.dual_at(np.array([0.0, 0.3, 0.0, 0.3])))
+    >>> partition, zero = screen_both(problem, pair)
+    >>> zero
+    array([False,  True])
     """
     found = screen_points(problem, pair, region=region, test=test)
     zero = screen_features(problem, pair, found)

@@ -81,8 +81,8 @@ def midpoint_radius(problem: Problem, pair: Pair) -> float:
     apart = max(apart - dual.center_rounding, 0.0)
     half = apart / 2
     radius = np.sqrt(max(gap - half * half, 0.0)) * (1 + gamma(8))
-    # The error of w_α moves the midpoint by half as much.
-    return float(radius + dual.center_rounding)
+    radius += dual.center_rounding  # twice what the error of w_α moves the midpoint by
+    return float(radius)
 
 
 def midpoint_ball(problem: Problem, pair: Pair) -> Region:

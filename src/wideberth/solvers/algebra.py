@@ -89,6 +89,9 @@ class Cone:
         self.h = self.h + t * dh
         return full
 
+    def thin(self) -> None:
+        """The curvature is no diagonal and few rows more."""
+
     def add_curvature(self, matrix: np.ndarray) -> None:
         """Add BᵀW⁻²B in place; W⁻² = η⁻²(2(Jv)(Jv)ᵀ − J)."""
         d, weight = self.d, self.eta**-2
@@ -146,6 +149,64 @@ def _longest_step(k: np.ndarray, square: float, move: np.ndarray) -> float:
     if first > 0:
         limit = min(limit, first)
     return min(limit, second) if second > 0 else limit
+
+
+class Factor:
+    """Solves Mx = r by a Cholesky factor of M."""
+
+    def __init__(self, factor: np.ndarray):
+        self.factor = factor
+
+    @classmethod
+    def of(cls, matrix: np.ndarray) -> Factor | None:
+        """That of a positive definite matrix; None where rounding leaves none."""
+        factor = cholesky(matrix)
+        return None if factor is None else cls(factor)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """x."""
+        return lapack.dpotrs(self.factor, right, lower=1)[0]
+
+
+class ThinFactor:
+    """Solves (diag(D,Λ) + KᵀK)x = r where K has fewer rows than columns (Woodbury).
+
+    With K = (R,G), x = (w,e) and v = Kx: (I + RD⁻¹Rᵀ)v = RD⁻¹r_w + Ge, w = D⁻¹(r_w −
+    Rᵀv) and Gᵀv + Λe = r_e, where e has a few entries, for which Λ may be 0.
+    """
+
+    def __init__(self, factor, diagonal, border, K):
+        d = diagonal.size
+        self.factor, self.diagonal, self.border, self.K = factor, diagonal, border, K
+        self.R, self.G = K[:, :d], K[:, d:]
+        self.across = lapack.dpotrs(factor, self.G, lower=1)[0]
+        self.small = self.G.T @ self.across + np.diag(border)
+
+    @classmethod
+    def of(cls, diagonal, border, K) -> ThinFactor | None:
+        """None where rounding leaves no factor."""
+        R = K[:, : diagonal.size] / np.sqrt(diagonal)
+        matrix = R @ R.T
+        matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0
+        factor = cholesky(matrix)
+        found = None if factor is None else cls(factor, diagonal, border, K)
+        if found is None or not np.linalg.cond(found.small) < 1 / EPS:
+            return None
+        return found
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """x, refined once: what cancels costs digits."""
+        x = self._solve(right)
+        whole = np.concatenate((self.diagonal, self.border))
+        return x + self._solve(right - whole * x - self.K.T @ (self.K @ x))
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
+        d = self.diagonal.size
+        scaled = right[:d] / self.diagonal
+        v = lapack.dpotrs(self.factor, self.R @ scaled, lower=1)[0]
+        e = np.linalg.solve(self.small, right[d:] - self.G.T @ v)
+        v = v + self.across @ e
+        return np.concatenate((scaled - (self.R.T @ v) / self.diagonal, e))
 
 
 def cholesky(matrix: np.ndarray) -> np.ndarray | None:

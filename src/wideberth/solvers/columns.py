@@ -156,8 +156,6 @@ class ColumnRounds:
             best = self.best.found
             met = goal <= 0.5 * control.target or best.meets(control.target)
             met = met and self.best.certified(control.tol)
-            if met and not self._leaves_out(best):
-                met = goal < LITTLE * LITTLE * control.target
             better = best.gap < (1 - LITTLE) * smallest
             idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
             if met or control.exhausted() or idle > SETTINGS.patience:
@@ -165,8 +163,12 @@ class ColumnRounds:
             new = self._wanted(found.dual, self.columns)
             goal = self._goal(new, goal)
             wrong = wrongly_settled(self.work, found.point.slack).any()
+            near = self._near(found.dual)
             if wrong or not moving:
                 self._begin(np.union1d(self.columns, new))
+            elif not new.size and near.size <= SETTINGS.copy_share * self.columns.size:
+                self._begin(near)
+                goal = LITTLE * LITTLE
             elif new.size:
                 self._widen(np.union1d(self.columns, new))
 
@@ -180,18 +182,13 @@ class ColumnRounds:
             return max(LITTLE * self.best.found.certificate.relative_gap, target)
         return target if before > target else LITTLE * before
 
-    def _leaves_out(self, best: Outcome) -> bool:
-        """Whether weights that are 0 in w(α) may be 0 in w as well.
-
-        A few more steps see to it, where the tolerance alone does not.
-        """
-        out = self.full.noise.left_out(best.dual.w)
-        w = np.where(out, 0.0, best.point.w)
-        return Outcome(self.full.at(w, best.point.b), best.dual).meets(self.control.tol)
+    def _near(self, dual: DualPoint) -> np.ndarray:
+        """Columns whose weights may turn out not to be 0."""
+        return likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
 
     def _begin(self, columns: np.ndarray) -> None:
         """Start the engine on these columns, and all rows."""
-        self.columns = columns
+        self.columns, self.paused = columns, None
         self.small = self.problem.with_features(columns)
         self.work = Reduction.of(self.small)
         self.engine = InteriorPoint(self.small)

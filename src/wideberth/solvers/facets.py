@@ -67,6 +67,10 @@ class Facets(ABC):
     def right_side(self, a: np.ndarray) -> np.ndarray:
         """The inequalities' part of the right-hand side (0 in a predictor)."""
 
+    def thin(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The curvature as a diagonal of the features and a row (w,t) more, or None."""
+        return None
+
     @abstractmethod
     def add_curvature(self, matrix: np.ndarray) -> None:
         """Add what the inequalities bend by to Newton's matrix, in place."""
@@ -157,12 +161,16 @@ class SumFacets(Facets):
         out[self.d] += lead
         return out
 
+    def thin(self):
+        bend, lead = np.zeros(self.d), np.zeros(self.d + 1)
+        bend[self.noisy] = 4 * self.ratio[0] * (self.ratio[1] / self.sum)
+        lead[self.noisy], lead[self.d] = self.slope, 1.0
+        return bend, lead / self.spread**0.5
+
     def add_curvature(self, matrix):
-        d, lead = self.d, np.zeros(self.d + 1)
-        lead[self.noisy], lead[d] = self.slope, 1.0
-        matrix[: d + 1, : d + 1] += np.multiply.outer(lead / self.spread, lead)
-        bend = 4 * self.ratio[0] * (self.ratio[1] / self.sum)
-        self._diagonal(matrix)[self.noisy] += bend
+        bend, lead = self.thin()
+        matrix[: self.d + 1, : self.d + 1] += np.multiply.outer(lead, lead)
+        self._diagonal(matrix)[...] += bend
 
     def _moves(self, dx, a):
         dw, total = dx[self.noisy], a[0] + a[1]

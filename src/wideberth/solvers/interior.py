@@ -37,7 +37,7 @@ from scipy.linalg import lapack
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, host, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
-from wideberth.solvers.algebra import cholesky
+from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
 from wideberth.solvers.facets import cone_of
 from wideberth.solvers.newton_settings import SETTINGS
 
@@ -313,13 +313,29 @@ class InteriorPoint:
         """What each product of room and force is to become, before correction."""
         return target
 
-    def _factor(self, weights: np.ndarray) -> np.ndarray | None:
-        """Cholesky factor of Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
+    def _factor(self, weights: np.ndarray) -> Factor | ThinFactor | None:
+        """What solves with Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
+        n, d = self.problem.n, self.problem.rows.d
+        thin = None if self.cone is None or n >= d else self.cone.thin()
+        if thin is not None:
+            return self._thin_factor(weights, *thin)
         matrix = self._curvature(weights)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
         if self.cone is not None:
             self.cone.add_curvature(matrix)
-        return cholesky(matrix)
+        return Factor.of(matrix)
+
+    def _thin_factor(self, weights, bend, lead) -> ThinFactor | None:
+        """The same with more features than rows: rows θ_i^½e_i, and one of the cone."""
+        n, d = self.problem.n, self.problem.rows.d
+        K = np.empty((n + 1, self.x.size))
+        K[n, d:] = 0.0
+        K[n, : d + 1] = lead
+        self.problem.rows.passes.add(n)
+        labelled = self.problem.rows.dense(slice(None)) * self.problem.y[:, None]
+        K[:n, :d], K[:n, d:] = labelled, self.extras
+        K[:n] *= np.sqrt(weights)[:, None]
+        return ThinFactor.of(self.penalty[:d] + bend, self.penalty[d:], K)
 
     def _direction(self, factor, weights, ratio, aims=None, cone=None):
         """Newton direction for room·force → aims, the cone's product alike; 0 if None.
@@ -335,7 +351,7 @@ class InteriorPoint:
         right += self._lift(self.c * weights * residual)
         if self.cone is not None and cone is not None:
             right += self.cone.right_side(cone)
-        dx = lapack.dpotrs(factor, right, lower=1)[0]
+        dx = factor.solve(right)
         change = self._change(dx)
         da = weights * (residual - change)
         d_room = self.xp.stack([-da, da])

@@ -41,18 +41,22 @@ def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
     """What was found, with weights that are 0 where the noise makes them so.
 
     An interior point has none that are 0; those that are 0 in w(α) may be, while the
-    tolerance is still proven. Where it is not, the smaller half of them may be.
+    tolerance is still proven: all of them but, at most, for a few of the largest, whose
+    features are at their threshold.
     """
     point, dual = found.point, found.dual
     rest = np.flatnonzero(problem.noise.left_out(dual.w) & (point.w != 0))
+    if not rest.size or not found.certificate.proves(tol):
+        return found
     rest = rest[np.argsort(np.abs(point.w[rest]))]
-    while rest.size:
+    most, step = rest.size, 1
+    while most > 0:
         w = point.w.copy()
-        w[rest] = 0.0
+        w[rest[:most]] = 0.0
         pair = Outcome(problem.at(w, point.b), dual)
-        if pair.certificate.proves(tol) or not found.certificate.proves(tol):
-            return pair if pair.certificate.proves(tol) else found
-        rest = rest[: rest.size // 2]
+        if pair.certificate.proves(tol):
+            return pair
+        most, step = most - step, 2 * step
     return found
 
 
