@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +44,8 @@ class Solution:
         Samples proven, from this very certificate, to have α_i = 0 and α_i = c_i at the
         optimum.
     trace : list of dict
-        One entry for every certified point of the run.
+        One entry for every certified point of the run; "features" are those left, once
+        some were proven to have no weight.
     notes : tuple of Warning
         The warnings that came with it.
     classes : array of shape (2,)
@@ -69,6 +71,24 @@ class Solution:
     trace: list[dict] = field(repr=False, default_factory=list)
     notes: tuple[Warning, ...] = ()
     classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
+    #: What proves features to be zero, once it is asked for.
+    prover: Callable[[], np.ndarray] | None = field(
+        repr=False, compare=False, default=None
+    )
+
+    @cached_property
+    def removed_features(self) -> np.ndarray | None:
+        """Features proven, from this very certificate, to have w_j = 0 at the optimum.
+
+        A boolean array of shape (d,), all False under noise that leaves no feature out;
+        None where the data was read in chunks, without screening, and for correlated
+        noise. Computed when first asked for, from the data that was given.
+        """
+        return None if self.prover is None else self.prover()
+
+    def __getstate__(self):
+        features = self.removed_features  # the data stays behind
+        return vars(self) | {"prover": None, "removed_features": features}
 
     @property
     def primal(self) -> float:

@@ -19,9 +19,15 @@ from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius
-from wideberth.problem.presolve import Presolved, build_problem, cut_radii
+from wideberth.problem.presolve import (
+    Presolved,
+    build_problem,
+    cut_radii,
+    unchanged,
+)
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
+from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
 from wideberth.solvers.base import Outcome, make_control
@@ -234,9 +240,12 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
     problem, point, dual = presolved.problem, found.point, found.dual
     passes, converged = problem.rows.passes.count, found.certificate.proves(control.tol)
     removed = saturated = np.zeros(problem.n, dtype=bool)
+    prover = None
     if control.screening is not None:
         partition = proven(problem, found, control.screening)
         removed, saturated = partition.removed, partition.saturated
+        if presolved.turned_back is unchanged:
+            prover = partial(screen_features, problem, found, partition)
     seconds, notes = time.perf_counter() - control.started, []
     if not converged:
         remedy = None if control.exhausted() else out_of_range(problem, presolved)
@@ -262,5 +271,6 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         trace=control.trace,
         notes=tuple(notes),
         classes=problem.classes,  # type: ignore[arg-type]  # known of data
+        prover=prover,
     )
     return presolved.restore(solution)

@@ -78,7 +78,8 @@ MANY_SAMPLES = 4000
 _PROBED = 1000
 
 
-def _unchanged(w: np.ndarray) -> np.ndarray:
+def unchanged(w: np.ndarray) -> np.ndarray:
+    """w, in the features' own axes."""
     return w
 
 
@@ -95,14 +96,14 @@ class Presolved:
     problem: Problem
     sigma: float = 1.0
     stretch: float = 1.0
-    turned: Callable[[np.ndarray], np.ndarray] = _unchanged
-    turned_back: Callable[[np.ndarray], np.ndarray] = _unchanged
+    turned: Callable[[np.ndarray], np.ndarray] = unchanged
+    turned_back: Callable[[np.ndarray], np.ndarray] = unchanged
     cut: float | None = None
 
     @property
     def same(self) -> bool:
         """Whether points and values are those of the problem as given."""
-        return self.turned_back is _unchanged and self.sigma == self.stretch == 1.0
+        return self.turned_back is unchanged and self.sigma == self.stretch == 1.0
 
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""

@@ -44,7 +44,8 @@ class Control:
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
     `screening` names the safe region that decides about samples, or is None; `rng`
-    is the only source of random numbers.
+    is the only source of random numbers. `features` is how many are left, where some
+    were proven to have no weight.
     """
 
     tol: float = 1e-6
@@ -57,6 +58,7 @@ class Control:
     stopped: bool = False
     aim: float = np.inf
     screening: str | None = "ellipsoid"
+    features: int | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
     @property
@@ -111,6 +113,8 @@ class Control:
             "saturated": counts[1],
             "removed": counts[2],
         }
+        if self.features is not None:
+            entry["features"] = self.features
         self.trace.append(entry)
         if self.callback is not None and self.callback(entry):
             self.stopped = True

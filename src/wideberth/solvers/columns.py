@@ -21,6 +21,7 @@ import numpy as np
 from wideberth.problem import DualPoint, Problem
 from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction, Screener
+from wideberth.screening.features import screen_features
 from wideberth.solvers.base import Best, Control, Outcome, PathSolver, Solver
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import assume, unsettled, wrongly_settled
@@ -107,8 +108,9 @@ class Paused:
 class ColumnRounds:
     """One problem, solved by rounds: steps on some columns, verification on all.
 
-    `problem` is the one as screened so far, `small` that of its columns J, `work` the
-    rows of that which the engine has not left behind.
+    `problem` is the one as screened so far, with the columns `kept`; `small` that of
+    the `columns` J, which count among those kept; `work` the rows of that which the
+    engine has not left behind.
     """
 
     def __init__(
@@ -118,11 +120,8 @@ class ColumnRounds:
         self.screener = Screener(full, control.screening, decided)
         self.best = Best(self.screener)
         self.paused: Paused | None = None
-
-    @property
-    def problem(self) -> Problem:
-        """The problem as screened so far."""
-        return self.screener.problem
+        self.problem, self.kept = self.screener.problem, np.arange(full.rows.d)
+        self.screens, self.spent = control.screening is not None, 0.0
 
     def solve(
         self,
@@ -150,16 +149,19 @@ class ColumnRounds:
         while True:
             moving = self._run(goal)
             if self.paused is None:
-                self.paused = Paused(self.columns, self.engine.copied())
+                self.paused = Paused(self.kept[self.columns], self.engine.copied())
             found = self._verify()
-            self.best.keep(found)
             best = self.best.found
             met = goal <= 0.5 * control.target or best.meets(control.target)
             met = met and self.best.certified(control.tol)
             better = best.gap < (1 - LITTLE) * smallest
             idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
             if met or control.exhausted() or idle > SETTINGS.patience:
-                return self.best.finish()
+                answer = self._on_all_columns()
+                if answer.meets(control.tol) or answer is self.best.found or not met:
+                    return answer
+                self._take_back()
+                found = self._verify()
             new = self._wanted(found.dual, self.columns)
             goal = self._goal(new, goal)
             wrong = wrongly_settled(self.work, found.point.slack).any()
@@ -171,6 +173,42 @@ class ColumnRounds:
                 goal = LITTLE * LITTLE
             elif new.size:
                 self._widen(np.union1d(self.columns, new))
+            else:
+                self._screen(found)
+
+    def _screen(self, pair: Outcome, decided: Partition | None = None) -> None:
+        """Leave columns behind for good that are proven to have no weight.
+
+        Where they are many, and the proof costs little beside the steps so far; those
+        that the engine works on are not asked about.
+        """
+        n, others = self.problem.n, self.kept.size - self.columns.size
+        cost = n * others * (self.columns.size + MOST_STEPS)
+        many = others > SETTINGS.copy_share * self.kept.size
+        if not self.screens or not many or cost > LITTLE * self.spent:
+            return
+        rest = np.setdiff1d(np.arange(self.kept.size), self.columns)
+        zero = screen_features(self.problem, pair, decided, rest)
+        if zero.sum() <= (1 - SETTINGS.copy_share) * self.kept.size:
+            return
+        stay = np.flatnonzero(~zero)
+        self.columns = np.searchsorted(stay, self.columns)
+        self.kept, self.problem = self.kept[stay], self.problem.with_features(stay)
+        self.control.features = self.kept.size
+
+    def _take_back(self) -> None:
+        """Go on with all columns: α serves those that were left behind too little."""
+        self.columns, self.screens = self.kept[self.columns], False
+        self.kept, self.problem = np.arange(self.full.rows.d), self.screener.problem
+        self.best = Best(self.screener)
+        self.control.features = None
+
+    def _on_all_columns(self) -> Outcome:
+        """The best points on all rows and columns, those screened before included."""
+        found = self.best.finish()
+        if self.kept.size == self.full.rows.d:
+            return found
+        return Outcome(found.point, self.full.dual_at(found.dual.alpha))
 
     def _goal(self, new: np.ndarray, before: float) -> float:
         """The relative gap on the columns to go to next.
@@ -220,6 +258,8 @@ class ColumnRounds:
                 return True  # all that rounding allows, and enough
             last = engine.relative_gap
             self.control.steps += 1
+            n, d = engine.problem.n, engine.problem.rows.d
+            self.spent += float(n) * d * min(n, d)
             if not engine.step():
                 return False
             near = unsettled(engine, nothing[self.work.free])
@@ -229,12 +269,17 @@ class ColumnRounds:
         return False
 
     def _verify(self) -> Outcome:
-        """The engine's points on all rows and columns, by one product each way."""
+        """The engine's points on all rows and columns kept, by one product each way."""
         problem, engine = self.problem, self.engine
-        w, alpha = np.zeros(problem.rows.d), self.work.unfold(engine.alpha)
-        w[self.columns] = engine.w
-        margins = self.small.rows.margins(engine.w)
+        alpha, margins = (
+            self.work.unfold(engine.alpha),
+            self.small.rows.margins(engine.w),
+        )
+        w, whole = np.zeros(problem.rows.d), np.zeros(self.full.rows.d)
+        w[self.columns] = whole[self.kept[self.columns]] = engine.w
         found = Outcome(problem.at(w, engine.b, margins), problem.dual_at(alpha))
+        point = self.screener.problem.at(whole, engine.b, margins)
+        self.best.keep(Outcome(point, found.dual))
         passes = self.full.rows.passes.count
         self.control.record(passes, found.certificate, self.screener.counts)
         return found
