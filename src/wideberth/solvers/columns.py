@@ -166,7 +166,7 @@ class ColumnRounds:
             goal = self._goal(new, goal)
             wrong = wrongly_settled(self.work, found.point.slack).any()
             near = self._near(found.dual)
-            if wrong or not moving:
+            if wrong or not moving or new.size > LITTLE * self.columns.size:
                 self._begin(np.union1d(self.columns, new))
             elif not new.size and near.size <= SETTINGS.copy_share * self.columns.size:
                 self._begin(near)

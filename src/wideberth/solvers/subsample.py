@@ -12,7 +12,7 @@ import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, namespace, pick, quantile
-from wideberth.problem.limits import TINY
+from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
@@ -86,9 +86,9 @@ class SamplingError:
     ):
         slack = point.slack
         xp = namespace(slack)
-        width = max(
-            quantile(xp.abs(slack), SETTINGS.walk_share), SETTINGS.least_distance
-        )
+        typical = LITTLE * float(xp.mean(xp.abs(slack)))  # where most are tied at 0
+        width = quantile(xp.abs(slack), SETTINGS.walk_share)
+        width = max(width, typical, SETTINGS.least_distance)
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
         d = problem.rows.d
@@ -96,7 +96,8 @@ class SamplingError:
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
         active = xp.where(slack > 0, problem.weights, 0.0)
         noise = _bordered_gram(problem, doubt * active**2)
-        out = np.flatnonzero(problem.noise.left_out(point.w))
+        small = np.abs(point.w) <= SETTINGS.at_bound * np.abs(point.w).max(initial=0.0)
+        out = np.flatnonzero(problem.noise.left_out(np.where(small, 0.0, point.w)))
         hessian[out], hessian[:, out], noise[out], noise[:, out] = 0.0, 0.0, 0.0, 0.0
         hessian[out, out] = 1.0
         k = projections

@@ -280,7 +280,8 @@ class Search:
             found = solve_near(problem, inner, here)
         if problem.shared and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
-        found = sparse(problem, found, inner.tol)
+        if work.exact:
+            found = sparse(problem, found, inner.tol)
         self.control.steps = inner.steps
         return found
 
