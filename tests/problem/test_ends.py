@@ -128,6 +128,20 @@ def test_a_conic_solver_that_fails_is_stood_in_for(monkeypatch, noise, radius):
     assert not points.null.any()
 
 
+def test_what_nobody_proves_is_not_called_null(monkeypatch):
+    def fail(problem, **options):
+        raise conic.ConicError("clarabel failed on this problem")
+
+    monkeypatch.setattr(conic, "solve_conic", fail)
+    monkeypatch.setattr(attempts, "_second_attempts", lambda problem: iter(()))
+    X, y = clouds(2)
+    with pytest.warns(ConvergenceWarning, match="not proven of 1 of 1 points"):
+        found = path(X, y, Cs=[1.0], solver="conic", fit_intercept=False)
+    assert found.complete
+    assert not found.coefs.any()
+    assert not found.null.any()
+
+
 # -- the null model ------------------------------------------------------------------
 
 

@@ -129,8 +129,8 @@ MUTANTS = [
     Mutant(
         "error bars: gauge of a box by its easiest feature",
         _CELLS,
-        "        ratio = float(np.where(d == 0, 0.0, ratios).max(initial=0.0))\n",
-        "        ratio = float(np.where(d == 0, 0.0, ratios).min(initial=1e9))\n",
+        "        ratio = float(np.where(beyond == 0, 0.0, ratios).max(initial=0.0))\n",
+        "        ratio = float(np.where(beyond == 0, 0.0, ratios).min(initial=1e9))\n",
         _NULL,
     ),
     Mutant(

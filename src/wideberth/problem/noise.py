@@ -22,11 +22,7 @@ class L2(Noise):
     squares = 1.0
     scales = np.array(1.0)
 
-    def support(self, w):
-        return safe_norm(w)
-
-    def dual_norm(self, d):
-        return safe_norm(d)
+    support = dual_norm = staticmethod(safe_norm)  # type: ignore[assignment]
 
     def maximizer(self, w):
         norm = safe_norm(w)

@@ -205,7 +205,7 @@ class Problem:
             check_per_sample(radius, n, "radius"),
             noise,
             intercept,
-            Folded.penalty(s, X.shape[1], None if cls.shared else noise),
+            Folded.penalty(s, X.shape[1], None if cls.shared else noise) if s else None,
             classes=classes,
         )
 

@@ -120,6 +120,7 @@ class ColumnRounds:
         self.screener = Screener(full, control.screening, decided)
         self.best = Best(self.screener)
         self.paused: Paused | None = None
+        self.target = 0.5 * control.target
         self.problem, self.kept = self.screener.problem, np.arange(full.rows.d)
         self.screens, self.spent = control.screening is not None, 0.0
 
@@ -152,7 +153,7 @@ class ColumnRounds:
                 self.paused = Paused(self.kept[self.columns], self.engine.copied())
             found = self._verify()
             best = self.best.found
-            met = goal <= 0.5 * control.target or best.meets(control.target)
+            met = goal <= self.target or best.meets(control.target)
             met = met and self.best.certified(control.tol)
             better = best.gap < (1 - LITTLE) * smallest
             idle, smallest = 0 if better else idle + 1, min(smallest, best.gap)
@@ -215,10 +216,9 @@ class ColumnRounds:
 
         Once no column is missing all of it; beyond that where rounding asks for more.
         """
-        target = 0.5 * self.control.target
         if new.size:
-            return max(LITTLE * self.best.found.certificate.relative_gap, target)
-        return target if before > target else LITTLE * before
+            return max(LITTLE * self.best.found.certificate.relative_gap, self.target)
+        return self.target if before > self.target else LITTLE * before
 
     def _near(self, dual: DualPoint) -> np.ndarray:
         """Columns whose weights may turn out not to be 0."""

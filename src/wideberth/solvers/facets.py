@@ -24,6 +24,7 @@ import numpy as np
 
 from wideberth.problem.limits import EPS, TINY
 from wideberth.solvers.algebra import Cone
+from wideberth.solvers.newton_settings import SETTINGS
 
 
 class Facets(ABC):
@@ -131,8 +132,9 @@ class SumFacets(Facets):
         self._adopt(method)
         kept = np.isin(self.noisy, before)
         limit = force * self.scales
-        pull = np.clip(method.combined[self.noisy], -0.5 * limit, 0.5 * limit)
-        self.h = 0.5 * np.stack([limit - pull, limit + pull])
+        share = 0.5 + 0.5 * method.combined[self.noisy] / np.maximum(limit, TINY)
+        share = np.clip(share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
+        self.h = limit * np.stack([1 - share, share])
         room = 2 * product / np.maximum(limit, TINY)
         self.k = np.stack([room, room])
         self.weight = self.k * self.h / method.mu
@@ -213,13 +215,8 @@ class MaxFacets(Facets):
 
 
 #: The cone of t ≥ ‖τ∘w‖_q, by q.
-_CONES: dict[float, type[Cone] | type[Facets]] = {
+CONES: dict[float, type[Cone] | type[Facets]] = {
     1.0: SumFacets,
     2.0: Cone,
     np.inf: MaxFacets,
 }
-
-
-def cone_of(method) -> Cone | Facets:
-    """The cone of the noise of an interior-point method's problem."""
-    return _CONES[method.problem.noise.dual_order](method)

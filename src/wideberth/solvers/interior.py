@@ -38,7 +38,7 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, host, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
-from wideberth.solvers.facets import cone_of
+from wideberth.solvers.facets import CONES
 from wideberth.solvers.newton_settings import SETTINGS
 
 
@@ -89,7 +89,7 @@ class InteriorPoint:
         self.force = xp.stack([upper, upper - self.slack])
         self.recent_move = 0.0 * upper
         self.combined = self._lift(self.alpha) + self.folded
-        self.cone: Any = cone_of(self) if self.noisy else None
+        self.cone: Any = CONES[problem.noise.dual_order](self) if self.noisy else None
         self._measure()
 
     def _least_squares(self) -> Start:
@@ -112,7 +112,8 @@ class InteriorPoint:
         margins = self._change(x)
         if factor is None or not self.xp.all(self.xp.isfinite(margins)):
             x, b, margins = np.zeros_like(x), 0.0, 0.0 * self.c
-        if self.problem.n < d:  # they may all be on the margin, which leaves no room
+        facets = self.noisy and not self.problem.noise.smooth
+        if facets and self.problem.n < d:  # all rows on the margin leave no room
             x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
         return Start(x[:d], b, margins, 0.5 * (1 - margins - self.problem.y * b))
 

@@ -94,7 +94,8 @@ def choose_solver(
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
     columns = _BUILT_IN["columns"]
-    if _is_wide(problem) and columns.supports(problem) is None:
+    many = problem.rows.d > FEW_FEATURES
+    if many and _is_wide(problem) and columns.supports(problem) is None:
         return columns
     if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > FEW_FEATURES:
         coordinate = _BUILT_IN["coordinate"]
@@ -111,10 +112,9 @@ def choose_solver(
 
 
 def _is_wide(problem: Problem) -> bool:
-    """Whether there are so many features that dense algebra of all is out of place."""
+    """Whether dense algebra of all features is out of place."""
     rows, n, d = problem.rows, problem.n, problem.rows.d
-    dense = rows.entries() > MOSTLY_ZERO * n * d
-    return d > FEW_FEATURES and not (dense and d <= n)
+    return d > n or rows.entries() <= MOSTLY_ZERO * n * d
 
 
 def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:

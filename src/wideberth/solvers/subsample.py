@@ -96,7 +96,7 @@ class SamplingError:
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
         active = xp.where(slack > 0, problem.weights, 0.0)
         noise = _bordered_gram(problem, doubt * active**2)
-        small = np.abs(point.w) <= SETTINGS.at_bound * np.abs(point.w).max(initial=0.0)
+        small = np.abs(point.w) <= LITTLE * LITTLE * np.abs(point.w).max(initial=0.0)
         out = np.flatnonzero(problem.noise.left_out(np.where(small, 0.0, point.w)))
         hessian[out], hessian[:, out], noise[out], noise[:, out] = 0.0, 0.0, 0.0, 0.0
         hessian[out, out] = 1.0
