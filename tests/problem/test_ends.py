@@ -24,7 +24,7 @@ from wideberth.problem.presolve import centre_columns
 from wideberth.screening import Reduction, screen_points
 from wideberth.screening.partition import ideal_partition
 from wideberth.solution import not_converged
-from wideberth.solvers import conic, registry
+from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome, Solver
 

@@ -216,8 +216,8 @@ MUTANTS = [
     Mutant(
         "a search over rows that forgets what was folded",
         "solvers/newton_solver.py",
-        "        whole = decided is None and (problem.folded is None or not problem.folded.n)\n",
-        "        whole = decided is None\n",
+        "whole = decided is None and (problem.folded is None or not problem.folded.n)",
+        "whole = decided is None",
         "solvers/test_solve.py::test_a_reduced_problem_of_many_rows_is_solved_with_what_was_folded",
     ),
 ]
