@@ -1,0 +1,410 @@
+"""Few columns at a time: the answer, the proof and the zeros are those of all columns."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from polyhedral import INTERCEPTS, assert_same, intercept_options, make_arguments
+from wideberth import Box, path, solve
+from wideberth.problem import Problem
+from wideberth.problem.limits import FEW_FEATURES
+from wideberth.solvers import columns
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.columns import ColumnRounds, Columns
+from wideberth.solvers.polish import sparse
+
+CASES = list(itertools.product(["linf", "box"], INTERCEPTS, [0.0, 1.0]))
+
+
+def wide(seed, *, n=40, d=400, **options):
+    """More features than rows, of which few tell the classes apart."""
+    options = {
+        "C": 0.5,
+        "radius": 0.05,
+        "norm_penalty": 3.0,
+        "informative": 4,
+    } | options
+    return make_arguments(seed, n=n, d=d, **options)
+
+
+def problem_of(X, y, options, intercept=None):
+    return Problem.from_data(X, y, intercept=intercept, **options)
+
+
+def rounds_of(seed=0, tol=1e-8, screening="ellipsoid", **options):
+    """Rounds on a wide problem, and the problem."""
+    problem = problem_of(*wide(seed, **options))
+    control = Control(tol, 1000, np.inf)
+    control.screening = screening
+    return ColumnRounds(problem, control), problem
+
+
+def assert_certified(X, y, found, options, intercept=None, tol=1e-8):
+    """The points, evaluated on all columns of the data as given, prove `tol`."""
+    problem = problem_of(X, y, options, intercept)
+    pair = problem.at(found.w, found.b), problem.dual_at(found.alpha)
+    assert problem.certificate(*pair).bound <= 1.01 * tol * found.primal
+
+
+# -- the optimum -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "intercept", "norm_penalty"), CASES)
+def test_few_columns_have_the_optimum_of_all(shape, intercept, norm_penalty):
+    pytest.importorskip("cvxpy")
+    X, y, options = wide(1, shape=shape, norm_penalty=3 * norm_penalty)
+    how = options | intercept_options(intercept)
+    found = solve(X, y, tol=1e-8, **how)
+    assert found.solver == "columns"
+    assert found.converged
+    assert_certified(X, y, found, options, intercept)
+    assert_same(found, solve(X, y, tol=1e-8, solver="newton", **how))
+    assert_same(found, solve(X, y, tol=1e-6, solver="conic", quiet=True, **how))
+
+
+@pytest.mark.parametrize("screening", [None, "ellipsoid"])
+@pytest.mark.parametrize("table", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_form_of_the_rows_does_not_matter(seed, table, screening):
+    rng = np.random.default_rng(seed)
+    X, y, options = wide(seed, n=60, d=300, shape=("linf", "box")[seed % 2])
+    X[rng.random(X.shape) < 0.7] = 0.0
+    intercept = INTERCEPTS[seed % 3]
+    how = options | intercept_options(intercept) | {"screening": screening}
+    found = solve(table(X), y, solver="columns", tol=1e-8, **how)
+    assert found.converged
+    assert_certified(X, y, found, options, intercept)
+    assert_same(found, solve(X, y, solver="newton", tol=1e-8, **how))
+
+
+@pytest.mark.parametrize("other", ["penalty", "radius", "nothing", "everything"])
+def test_a_start_from_another_solution_has_the_same_end(other):
+    X, y, options = wide(2)
+    best = solve(X, y, tol=1e-9, **options)
+    away = {
+        "penalty": options | {"norm_penalty": 0.5},
+        "radius": options | {"radius": 0.2},
+    }
+    if other in away:
+        start = solve(X, y, **away[other])
+    elif other == "nothing":
+        start = np.zeros(400), 0.0, np.zeros(40)
+    else:
+        start = np.ones(400), 0.0, np.full(40, 0.5)
+    found = solve(X, y, init=start, tol=1e-9, **options)
+    assert found.converged
+    assert_same(found, best)
+    again = solve(X, y, init=found, tol=1e-8, **options)
+    assert again.n_iter == 0
+    assert np.array_equal(again.w, found.w)
+
+
+def test_tall_data_may_ask_for_columns_too():
+    X, y, options = wide(3, n=300, d=20, radius=0.1)
+    found = solve(X, y, solver="columns", tol=1e-8, **options)
+    assert_same(found, solve(X, y, solver="newton", tol=1e-8, **options))
+
+
+def test_smooth_noise_is_refused_in_a_sentence():
+    X, y, _ = wide(4)
+    for noise in ("l2", "l1", np.ones(400)):
+        with pytest.raises(ValueError, match="leaves features out"):
+            solve(X, y, noise=noise, solver="columns")
+
+
+# -- rounds ----------------------------------------------------------------------------
+
+
+def test_columns_come_in_as_they_are_wanted(monkeypatch):
+    """Steps see few columns, twice as many at most in each round, and enough at last."""
+    seen = []
+    run = ColumnRounds._run
+
+    def watched(self, goal):
+        seen.append(self.columns)
+        return run(self, goal)
+
+    monkeypatch.setattr(ColumnRounds, "_run", watched)
+    monkeypatch.setattr(columns, "FEW_FEATURES", 4)
+    rounds, problem = rounds_of(5)
+    found = rounds.solve(np.arange(2))
+    sizes = [J.size for J in seen]
+    assert sizes[0] <= 6
+    assert max(sizes) > sizes[0]
+    assert max(sizes) < 400
+    assert all(b <= 2 * max(a, 4) for a, b in itertools.pairwise(sizes))
+    assert np.isin(np.flatnonzero(found.point.w), seen[-1]).all()
+    assert found.point.w.size == 400
+    assert problem.certificate(found.point, found.dual).proves(1e-8)
+
+
+@pytest.mark.parametrize("first", [0, 1, 50])
+def test_whatever_columns_come_first_the_last_are_right(first):
+    rounds, problem = rounds_of(6)
+    found = rounds.solve(np.arange(400 - first, 400))  # none of which tells anything
+    best = Columns().solve(problem, Control(1e-8, 1000, np.inf))
+    assert found.certificate.proves(1e-8)
+    assert found.point.value == pytest.approx(best.point.value, rel=1e-7)
+
+
+def test_what_columns_cost_that_are_left_out_is_part_of_the_gap():
+    rounds, problem = rounds_of(7)
+    rounds._begin(np.arange(3))
+    rounds._run(1e-8)
+    pair = rounds._verify()
+    whole = problem.dual_at(rounds.work.unfold(rounds.engine.alpha))
+    assert pair.dual.value == pytest.approx(whole.value, rel=1e-12)
+    assert pair.gap > 0.01 * pair.point.value  # features missing, and it is told
+    small = problem.with_features(np.arange(3)).dual_at(whole.alpha)
+    d, limit = np.abs(whole.d[3:]), whole.s
+    lost = 0.5 * np.sum(np.maximum(d - limit, 0.0) ** 2)
+    assert small.value - lost == pytest.approx(whole.value, rel=1e-9)
+
+
+def test_wanted_columns_are_those_that_cost_most():
+    rounds, problem = rounds_of(8, norm_penalty=0.0, radius=0.0)
+    dual = problem.dual_at(problem.weights)
+    new = rounds._wanted(dual, np.arange(10))
+    assert new.size == FEW_FEATURES
+    assert not np.isin(new, np.arange(10)).any()
+    rest = np.setdiff1d(np.arange(10, 400), new)
+    assert np.abs(dual.w[new]).min() >= np.abs(dual.w[rest]).max()
+
+
+# -- features left behind --------------------------------------------------------------
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Screening of features that costs nothing beside the steps, from the first on."""
+    spent = property(lambda self: np.inf, lambda self, value: None)
+    monkeypatch.setattr(ColumnRounds, "spent", spent, raising=False)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Rounds that end early, so that there is a pair to screen with before the end."""
+    monkeypatch.setattr(ColumnRounds, "_near", lambda self, dual: np.arange(400))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_columns_that_leave_are_told_and_change_nothing(seed, intercept, eager, slow):
+    X, y, options = wide(seed, norm_penalty=5.0)
+    how = options | intercept_options(intercept)
+    found = solve(X, y, tol=1e-8, **how)
+    counts = [entry["features"] for entry in found.trace if "features" in entry]
+    assert counts
+    assert counts == sorted(counts, reverse=True)
+    assert np.count_nonzero(found.w) <= counts[-1] < 200
+    assert found.w.shape == (400,)
+    assert_certified(X, y, found, options, intercept)
+    assert_same(found, solve(X, y, tol=1e-8, solver="newton", **how))
+
+
+def test_without_screening_no_column_leaves(eager, slow):
+    X, y, options = wide(0, norm_penalty=5.0)
+    found = solve(X, y, tol=1e-8, screening=None, **options)
+    assert not any("features" in entry for entry in found.trace)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_columns_dropped_by_mistake_are_taken_back(
+    monkeypatch, seed, intercept, eager, slow
+):
+    """A proof that lies costs time, never the answer: the certificate sees all."""
+    lies, returns = [], []
+    wanted, take_back = ColumnRounds._wanted, ColumnRounds._take_back
+
+    def lie(problem, pair, decided=None, rest=None):
+        lies.append(rest.size)
+        return np.isin(np.arange(problem.rows.d), rest)
+
+    def blind(self, dual, J):  # to what is missing, until it has been dropped
+        return wanted(self, dual, J) if lies else np.setdiff1d([399], J)
+
+    def told(self):
+        returns.append(self.kept.size)
+        take_back(self)
+        assert self.kept.size == self.problem.rows.d == 400
+        assert self.control.features is None
+
+    monkeypatch.setattr(columns, "screen_features", lie)
+    monkeypatch.setattr(ColumnRounds, "_wanted", blind)
+    monkeypatch.setattr(ColumnRounds, "_take_back", told)
+    X, y, options = wide(seed, norm_penalty=1.0)
+    how = options | intercept_options(intercept)
+    found = solve(X, y, tol=1e-8, **how)
+    assert lies == [399]
+    assert returns == [1]
+    assert found.converged
+    assert_certified(X, y, found, options, intercept)
+    assert_same(found, solve(X, y, tol=1e-8, solver="newton", **how))
+
+
+# -- paths -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("screening", [None, "ellipsoid"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_paths_by_columns_equal_cold_solutions(intercept, screening):
+    """Each point goes on where the last one paused, with other weights or penalties."""
+    X, y, options = wide(9, norm_penalty=0.0)
+    how = options | intercept_options(intercept) | {"screening": screening}
+    how.pop("radius"), how.pop("norm_penalty"), how.pop("C")
+    penalties = [4.0, 3.5, 3.0, 1.0, 0.0]
+    found = path(
+        X, y, Cs=[0.5, 0.55], radii=[0.05], norm_penalties=penalties, tol=1e-8, **how
+    )
+    assert found.solver == "columns"
+    assert found.complete
+    for point in found:
+        level = {"C": point.C, "radius": 0.05, "norm_penalty": point.norm_penalty}
+        cold = solve(X, y, tol=1e-9, **how, **level)
+        assert point.converged
+        assert point.objective == pytest.approx(cold.primal, rel=1e-7)
+        apart = np.linalg.norm(point.w - cold.w)
+        assert apart <= 2 * np.sqrt(2 * (point.gap + cold.gap + 1e-12 * cold.primal))
+
+
+def test_a_path_goes_on_from_where_its_neighbour_paused(monkeypatch):
+    resumed = []
+    solve_rounds = ColumnRounds.solve
+
+    def watched(self, used, start=None, paused=None):
+        suits = paused is not None and paused.suits(self.problem, used)
+        resumed.append((suits, paused and paused.engine.x.copy(), paused))
+        return solve_rounds(self, used, start, paused)
+
+    monkeypatch.setattr(ColumnRounds, "solve", watched)
+    X, y, options = wide(9)
+    found = path(
+        X, y, noise="linf", radii=[0.05], Cs=[0.5], norm_penalties=[3.0, 2.98, 2.96],
+        screening=None, fit_intercept=False,
+    )  # fmt: skip
+    assert found.converged.all()
+    assert any(suits for suits, _, _ in resumed)
+    for suits, x, paused in resumed:
+        assert not suits or np.array_equal(paused.engine.x, x)  # left as it was
+
+
+# -- zeros -----------------------------------------------------------------------------
+
+
+def clear_zeros(X, y, options, intercept):
+    """Features that have no weight at the optimum, and are not near their threshold."""
+    best = solve(X, y, tol=1e-9, **options, **intercept_options(intercept))
+    problem = problem_of(X, y, options, intercept)
+    dual = problem.dual_at(best.alpha)
+    scales = np.broadcast_to(problem.noise.scales, dual.d.shape)
+    return np.abs(dual.d) < 0.99 * dual.s * scales
+
+
+@pytest.mark.parametrize(("shape", "intercept", "norm_penalty"), CASES)
+@pytest.mark.parametrize("size", [(40, 120), (200, 15)])
+def test_weights_that_are_zero_are_exactly_so(shape, intercept, norm_penalty, size):
+    n, d = size
+    X, y, options = wide(10, shape=shape, n=n, d=d, norm_penalty=8 * norm_penalty)
+    options["radius"] = 0.05 if norm_penalty else 0.3
+    clear = clear_zeros(X, y, options, intercept)
+    assert clear.any()
+    for tol in (1e-4, 1e-6, 1e-9):
+        found = solve(X, y, tol=tol, **options, **intercept_options(intercept))
+        assert found.converged
+        if tol == 1e-6:  # rougher points are not as clear, finer ones need every weight
+            assert not found.w[clear].any()
+        assert_certified(X, y, found, options, intercept, tol)
+        if shape == "box":
+            assert found.w[-1] != 0  # no noise, no zero
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_zeros_never_cost_the_proof(seed):
+    """Weights that w(α) calls zero are set to 0 as far as the tolerance allows."""
+    rng = np.random.default_rng(seed)
+    X, y, options = wide(seed, n=60, d=30, norm_penalty=4.0)
+    problem = problem_of(X, y, options)
+    best = solve(X, y, fit_intercept=False, tol=1e-9, **options)
+    dual, tol = problem.dual_at(best.alpha), 1e-6
+    zero = dual.w == 0
+    assert zero.any()
+    for size in (0.0, 1e-9, 1e-6, 1e-4, 1e-2):
+        w = best.w + np.where(zero, size * rng.normal(size=30), 0.0)
+        before = Outcome(problem.at(w), dual)
+        after = sparse(problem, before, tol)
+        assert after.certificate.proves(tol) == before.certificate.proves(tol)
+        assert np.array_equal(after.point.w[~zero], w[~zero])
+        if before.certificate.proves(tol):
+            assert not after.point.w.any() or not after.point.w[zero].any()
+        else:
+            assert after is before
+
+
+def test_a_weight_that_the_proof_needs_stays():
+    """The dual point calls two features zero, and is wrong about one of them."""
+    X, y, options = wide(11, n=60, d=30, norm_penalty=4.0)
+    problem = problem_of(X, y, options)
+    best = solve(X, y, fit_intercept=False, tol=1e-9, **options)
+    used = np.flatnonzero(best.w)
+    heavy = used[np.argmax(np.abs(best.w[used]))]
+    dual = problem.dual_at(best.alpha)
+    w, small = best.w.copy(), np.flatnonzero(dual.w == 0)[0]
+    w[small] = 1e-9
+    wrong = dual.w.copy()
+    wrong[heavy] = 0.0
+    pair = Outcome(problem.at(w), dual.__class__(**vars(dual) | {"w": wrong}))
+    found = sparse(problem, pair, 1e-6)
+    assert found.certificate.proves(1e-6)
+    assert found.point.w[heavy] == w[heavy]
+    assert found.point.w[small] == 0
+
+
+# -- features proven zero, beside a solution -------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("d", [20, 300])
+def test_only_features_proven_zero_are_called_removed(intercept, d):
+    X, y, options = wide(12, n=60, d=d, norm_penalty=5.0)
+    how = options | intercept_options(intercept)
+    best = solve(X, y, tol=1e-9, **how)
+    for tol in (1e-2, 1e-4, 1e-8):
+        found = solve(X, y, tol=tol, **how)
+        removed = found.removed_features
+        assert removed.shape == (d,)
+        assert not best.w[removed].any()
+    assert removed.sum() > 0.5 * np.sum(best.w == 0)
+    assert solve(X, y, screening=None, **how).removed_features is None
+
+
+def test_features_proven_zero_travel_without_the_data():
+    sizes = []
+    for copies in (1, 40):
+        X, y, options = wide(13, n=50, d=60, norm_penalty=4.0)
+        X, y = np.tile(X, (copies, 1)), np.tile(y, copies)
+        found = solve(X, y, **options | {"C": 0.5 / copies})
+        sent = pickle.dumps(found)
+        back = pickle.loads(sent)
+        assert np.array_equal(back.removed_features, found.removed_features)
+        assert back.removed_features.any()
+        assert back.prover is None
+        rows = sum(getattr(found, name).nbytes for name in ("alpha", "removed"))
+        sizes.append(len(sent) - 2 * rows)
+    assert sizes[1] < sizes[0] + 60 * 50 * 8  # nothing of n·d entries
+
+
+def test_features_are_not_told_of_where_data_is_read_in_chunks():
+    X, y, options = wide(14, n=400, d=8)
+    found = solve([(X[:200], y[:200]), (X[200:], y[200:])], **options)
+    assert found.removed_features is None
+
+
+def test_a_box_of_no_size_proves_nothing():
+    X, y, options = wide(15, n=60, d=10, norm_penalty=4.0)
+    found = solve(X, y, **options | {"noise": Box(np.zeros(10))})
+    assert not found.removed_features.any()
+    assert np.all(found.w != 0)
