@@ -3,14 +3,18 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
-from problems import make_problem, problems, random_alpha
+from polyhedral import INTERCEPTS, assert_same, intercept_options, make_arguments
+from problems import PENALISED_SHAPES, make_problem, problems, random_alpha
+from wideberth import solve
 from wideberth.problem import Problem
 
+penalised = problems(shapes=PENALISED_SHAPES, norm_penalties=(0.0, 0.01, 0.5))
 seeds = st.integers(0, 2**32 - 1)
 
 
-@given(problems(), seeds)
+@given(penalised, seeds)
 def test_weak_duality_for_any_primal_and_feasible_dual_point(problem, seed):
     rng = np.random.default_rng(seed)
     for scale in (1e-3, 1.0, 1e2):
@@ -86,8 +90,8 @@ def test_repair_satisfies_box_and_balance(problem, seed):
     assert problem.repair(alpha) is alpha
 
 
-@given(problems(), seeds)
-@settings(max_examples=50)
+@given(penalised, seeds)
+@settings(max_examples=60)
 def test_reported_rounding_covers_the_error_against_extended_precision(problem, seed):
     rng = np.random.default_rng(seed)
     w, b = rng.normal(size=problem.rows.d) * 30, rng.normal()
@@ -102,19 +106,23 @@ def test_reported_rounding_covers_the_error_against_extended_precision(problem, 
         "ellipsoid": lambda v: np.sqrt((v * v * scales**2).sum()),
         "linf": lambda v: np.abs(v).sum(),
         "l1": lambda v: np.abs(v).max(),
+        "box": lambda v: (scales * np.abs(v)).sum(),
+        "cross-polytope": lambda v: (scales * np.abs(v)).max(),
     }[noise.name]
+    s = wide(0.0 if problem.folded is None else problem.folded.s)
     exact_w = w.astype(wide)
     slack = 1 - Z @ exact_w - problem.y * wide(point.b) + problem.radii * omega(exact_w)
     primal = (exact_w @ exact_w) / 2 + problem.weights.astype(wide) @ np.maximum(
         slack, 0
     )
     primal += wide(problem.intercept or 0) * wide(point.b) ** 2 / 2
+    primal += s * omega(exact_w)
     assert abs(primal - point.value) <= point.rounding
     # D(α) ≤ L_α(u) for every u, and the computed value may exceed none of them.
     alpha = dual.alpha.astype(wide)
     u = dual.w.astype(wide)
     lagrangian = alpha.sum() + (u @ u) / 2 - (Z.T @ alpha) @ u
-    lagrangian += (alpha @ problem.radii.astype(wide)) * omega(u)
+    lagrangian += (s + alpha @ problem.radii.astype(wide)) * omega(u)
     if problem.intercept:
         lagrangian -= (alpha @ problem.y) ** 2 / (2 * wide(problem.intercept))
     assert abs(lagrangian - dual.value) <= dual.rounding
@@ -155,6 +163,109 @@ def optimality_residuals(problem, w, b, alpha):
     moved = np.hypot(np.linalg.norm(w - dual.w), problem.intercept**0.5 * (b - dual.b))
     share = alpha / problem.weights
     return moved, np.abs(share - np.clip(share + point.slack, 0.0, 1.0)).max()
+
+
+# -- a norm penalty, and the problems of others that it makes ----------------------------
+
+
+@given(problems(shapes=PENALISED_SHAPES), seeds)
+def test_a_norm_penalty_adds_itself_and_nothing_else(problem, seed):
+    rng = np.random.default_rng(seed)
+    w, b, s = rng.normal(size=problem.rows.d), rng.normal(), rng.exponential()
+    same = Problem.from_data(
+        problem.rows.X,
+        problem.y,
+        radius=problem.radii,
+        noise=problem.noise,
+        sample_weight=problem.weights,
+        intercept=problem.intercept,
+        norm_penalty=s,
+    )
+    plain, point = problem.at(w, b), same.at(w, b)
+    added = s * problem.noise.support(w)
+    assert point.value == pytest.approx(plain.value + added, rel=1e-12)
+    np.testing.assert_array_equal(point.slack, plain.slack)
+    alpha = random_alpha(problem, rng)
+    dual = same.dual_at(alpha)
+    assert dual.s == pytest.approx(s + dual.alpha @ problem.radii, rel=1e-12)
+    near = problem.noise.prox(dual.d, dual.s)
+    np.testing.assert_allclose(dual.w, near, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("norm_penalty", [0.3, 3.0])
+def test_boxes_and_a_penalty_are_the_elastic_net_svm(norm_penalty, fit_intercept):
+    cp = pytest.importorskip("cvxpy")
+    X, y, options = make_arguments(0, radius=0.0, norm_penalty=norm_penalty)
+    found = solve(X, y, tol=1e-8, fit_intercept=fit_intercept, **options)
+    w, b = cp.Variable(5), cp.Variable() if fit_intercept else 0.0
+    hinge = cp.sum(cp.pos(1 - cp.multiply(y, X @ w + b)))
+    cost = 0.5 * cp.sum_squares(w) + norm_penalty * cp.norm1(w) + hinge
+    value = cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL")
+    assert found.primal == pytest.approx(value, rel=1e-6)
+    np.testing.assert_allclose(found.w, w.value, atol=1e-3)
+
+
+@pytest.mark.parametrize(("C", "norm_penalty"), [(0.1, 0.5), (1.0, 2.0), (10.0, 1.0)])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_penalty_alone_is_the_wasserstein_robust_svm(C, norm_penalty, fit_intercept):
+    """Under Euclidean noise: that of ε = (‖w*‖ + s₀)/(nC), whose solution w* is too."""
+    cp = pytest.importorskip("cvxpy")
+    X, y, _ = make_arguments(1, n=40)
+    options = {"C": C, "norm_penalty": norm_penalty, "fit_intercept": fit_intercept}
+    found = solve(X, y, tol=1e-9, **options)
+    norm = np.linalg.norm(found.w)
+    assert norm > 0
+    epsilon = (norm + norm_penalty) / (40 * C)
+    w, b = cp.Variable(5), cp.Variable() if fit_intercept else 0.0
+    loss = cp.sum(cp.pos(1 - cp.multiply(y, X @ w + b))) / 40
+    value = cp.Problem(cp.Minimize(epsilon * cp.norm2(w) + loss)).solve(
+        solver="CLARABEL"
+    )
+    ours = np.maximum(1 - y * (X @ found.w + found.b), 0.0).mean() + epsilon * norm
+    assert ours == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_large_weights_come_near_the_linear_program(fit_intercept):
+    """½‖w‖²/K vanishes beside λ‖w‖₁ + Σξ_i, of which HiGHS has the value."""
+    X, y, _ = make_arguments(2, n=40)
+    n, d, cost = 40, 5, 3.0
+    Z = y[:, None] * X
+    columns = [-Z, Z, -np.eye(n)]  # w⁺, w⁻, ξ
+    if fit_intercept:
+        columns += [-y[:, None], y[:, None]]
+    prices = np.concatenate([np.full(2 * d, cost), np.ones(n), np.zeros(2)])
+    A = np.hstack(columns)
+    exact = linprog(prices[: A.shape[1]], A_ub=A, b_ub=-np.ones(n), method="highs")
+    w = exact.x[:d] - exact.x[d : 2 * d]
+    for K in (1e2, 1e4, 1e6):
+        options = {"C": K, "norm_penalty": K * cost, "fit_intercept": fit_intercept}
+        found = solve(X, y, noise="linf", tol=1e-9, **options)
+        over = found.primal / K - exact.fun
+        assert -1e-8 * exact.fun <= over <= 0.5 * w @ w / K + 1e-8 * exact.fun
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_a_penalty_of_boxes_is_that_of_boxes_per_cell(intercept):
+    X, y, _ = make_arguments(3)
+    how = intercept_options(intercept) | {"norm_penalty": 2.0, "tol": 1e-9}
+    shared = solve(X, y, noise="linf", radius=0.1, **how)
+    cells = {"X_err": np.full_like(X, 0.1), "error_shape": "box"}
+    assert_same(shared, solve(X, y, **cells, **how))
+
+
+def test_a_penalty_beside_ellipsoids_per_cell_is_refused():
+    X, y, _ = make_arguments(4)
+    with pytest.raises(ValueError, match="norm_penalty"):
+        solve(X, y, X_err=np.full_like(X, 0.1), norm_penalty=1.0)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf, "1", None, True, [1.0]])
+def test_penalties_that_cannot_be_are_named(wrong):
+    X, y, _ = make_arguments(5)
+    with pytest.raises((ValueError, TypeError), match="norm_penalty"):
+        solve(X, y, norm_penalty=wrong)
 
 
 GOOD = {"X": np.array([[1.0, 2.0], [3.0, 4.0]]), "y": [1, -1]}

@@ -281,7 +281,7 @@ def test_a_path_goes_on_from_where_its_neighbour_paused(monkeypatch):
         return solve_rounds(self, used, start, paused)
 
     monkeypatch.setattr(ColumnRounds, "solve", watched)
-    X, y, options = wide(9)
+    X, y, _ = wide(9)
     found = path(
         X, y, noise="linf", radii=[0.05], Cs=[0.5], norm_penalties=[3.0, 2.98, 2.96],
         screening=None, fit_intercept=False,

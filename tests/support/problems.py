@@ -10,10 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
+from wideberth import Box, CrossPolytope
 from wideberth.problem import Problem
 from wideberth.problem.noise import as_noise
 
 SHAPES = ("l2", "linf", "l1", "ellipsoid")
+#: All that a norm penalty may go with: scales per feature make polyhedra of the last.
+PENALISED_SHAPES = (*SHAPES, "box", "cross-polytope")
+_SCALED = {"ellipsoid": np.asarray, "box": Box, "cross-polytope": CrossPolytope}
 INTERCEPTS = (None, 1.0, 0.0)
 #: Penalties λ_b at which the intercept costs next to nothing, and nearly everything.
 EXTREME_PENALTIES = (1e-4, 1e4)
@@ -36,11 +40,13 @@ def make_problem(
     dtype=np.float64,
     separation=1.0,
     unit=1.0,
+    norm_penalty=0.0,
 ):
     """Two Gaussian clouds, made difficult in the ways asked for.
 
     `radius` is a multiple of `unit`, the size of the data; `radius_decades` are the
-    powers of ten over which the radii of one problem spread.
+    powers of ten over which the radii of one problem spread; `norm_penalty` is that of
+    each sample, in multiples of C·`unit`.
     """
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.5, 1, -1)
@@ -77,17 +83,18 @@ def make_problem(
         noise=noise,
         sample_weight=sample_weight,
         intercept=intercept,
+        norm_penalty=norm_penalty * n * C * unit,
     )
 
 
 def _noise(shape, d, rng):
     """The shape itself, or scales of which one is 0."""
-    if shape != "ellipsoid":
+    if shape not in _SCALED:
         return shape
     scales = rng.uniform(0.0, 2.0, size=d)
     if d > 1:
         scales[rng.integers(d)] = 0.0
-    return scales
+    return _SCALED[shape](scales)
 
 
 def problems(
@@ -97,6 +104,7 @@ def problems(
     max_d=6,
     log_C=(-4, 4),
     units=(1.0, 1.0, 1e-3, 1e3),
+    norm_penalties=(0.0,),
 ):
     """Strategy over `make_problem`."""
     return st.builds(
@@ -118,6 +126,7 @@ def problems(
         dtype=st.sampled_from([np.float32, np.float64]),
         separation=st.sampled_from([0.0, 0.5, 3.0]),
         unit=st.sampled_from(units),
+        norm_penalty=st.sampled_from(norm_penalties),
     )
 
 
