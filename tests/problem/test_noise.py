@@ -1,8 +1,11 @@
+import itertools
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
@@ -10,6 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from wideberth import (
+    Box,
+    CrossPolytope,
     Problem,
     RobustLinearSVC,
     RobustLinearSVCCV,
@@ -38,7 +43,8 @@ def shapes_and_vectors(draw, n_vectors=2):
     d = draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scales = rng.uniform(0, 3, size=d) * (rng.random(d) < 0.8)
-    shape = draw(st.sampled_from([L2(), Linf(), L1(), Ellipsoid(scales)]))
+    scaled = [kind(scales) for kind in (Ellipsoid, Box, CrossPolytope)]
+    shape = draw(st.sampled_from([L2(), Linf(), L1(), *scaled]))
     vectors = rng.normal(size=(n_vectors, d)) * 10.0 ** draw(st.integers(-6, 6))
     return shape, *vectors
 
@@ -100,15 +106,150 @@ def test_an_outline_lies_on_the_boundary_and_spans_the_shape():
         assert widest == pytest.approx([shape.support(e) for e in np.eye(2)], rel=1e-2)
 
 
+# -- polyhedra against their corners -----------------------------------------------------
+
+POLYHEDRA = {"box": Box, "cross-polytope": CrossPolytope}
+
+
+def corners(shape, d):
+    """All corners of the unit set."""
+    scales = np.broadcast_to(shape.scales, (d,))
+    if shape.dual_order == 1:
+        return np.array(list(itertools.product(*([-t, t] for t in scales))))
+    return np.concatenate([np.diag(scales), -np.diag(scales)])
+
+
+@pytest.mark.parametrize("kind", POLYHEDRA)
+@pytest.mark.parametrize("zero", [False, True])
+def test_polyhedra_are_the_hulls_of_their_corners(kind, zero):
+    rng = np.random.default_rng(0)
+    scales = rng.uniform(0.3, 3.0, size=4)
+    scales[2] *= not zero
+    shape = POLYHEDRA[kind](scales)
+    points = corners(shape, 4)
+    for w in rng.normal(size=(20, 4)):
+        assert shape.support(w) == pytest.approx((points @ w).max(), rel=1e-12)
+        assert any(np.allclose(shape.maximizer(w), p) for p in points)
+    for point in points[points.any(axis=1)]:
+        assert shape.dual_norm(point) == pytest.approx(1.0)
+        assert shape.dual_norm(3 * point) == pytest.approx(3.0)
+    outside = np.eye(4)[2]
+    assert (shape.dual_norm(outside) == np.inf) == zero
+    assert shape.dual_norm(np.zeros(4)) == 0.0
+
+
+@pytest.mark.parametrize("kind", POLYHEDRA)
+@pytest.mark.parametrize("zero", [False, True])
+def test_polyhedra_know_the_balls_inside_and_around_them(kind, zero):
+    """min and max of Ω(w)/‖w‖: no direction passes them, and some attain them."""
+    rng = np.random.default_rng(1)
+    scales = rng.uniform(0.3, 3.0, size=4)
+    scales[2] *= not zero
+    shape = POLYHEDRA[kind](scales)
+    inside, around = shape.inscribed(4), shape.lipschitz(4)
+    with np.errstate(divide="ignore"):
+        narrow = np.where(scales > 0, 1 / scales, 1e12)
+    few = np.eye(4)
+    directions = [*rng.normal(size=(200, 4)), scales, narrow, *few]
+    ratios = [shape.support(w) / np.linalg.norm(w) for w in directions]
+    assert min(ratios) == pytest.approx(inside, abs=1e-9)
+    assert max(ratios) == pytest.approx(around)
+
+
+@pytest.mark.parametrize("kind", POLYHEDRA)
+def test_the_proximal_point_is_what_is_left_of_the_nearest_point_of_the_set(kind):
+    """By brute force: d − prox(d) is the projection of d on sU."""
+    cp = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(2)
+    for scales in (rng.uniform(0.3, 3.0, size=4), np.array([1.0, 0.0, 2.0, 0.5])):
+        shape = POLYHEDRA[kind](scales)
+        points = corners(shape, 4)
+        for s in (0.1, 0.7, 5.0):
+            d, shares = rng.normal(size=4), cp.Variable(len(points), nonneg=True)
+            apart = cp.sum_squares(d - s * points.T @ shares)
+            cp.Problem(cp.Minimize(apart), [cp.sum(shares) == 1]).solve(
+                solver="CLARABEL"
+            )
+            nearest = s * points.T @ shares.value
+            np.testing.assert_allclose(shape.prox(d, s), d - nearest, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape", [Box([1.0, 0.0, 2.0]), CrossPolytope([1.0, 0.0, 2.0])]
+)
+def test_a_polyhedron_behind_a_map_is_the_image_of_it(shape):
+    rng = np.random.default_rng(3)
+    maps = [
+        np.diag([2.0, -3.0, 0.5]),
+        np.array([[0.0, 0.0, 1.0], [-2.0, 0.0, 0.0]]),  # picks and orders
+        np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0]]),
+    ]
+    for A in maps:
+        image = shape.carried(sp.csr_array(A))
+        assert type(image) is type(shape)
+        for w in rng.normal(size=(10, len(A))):
+            assert image.support(w) == pytest.approx(shape.support(A.T @ w))
+    for A in ([[1.0, 0.5, 0.0]], [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]):
+        with pytest.raises(ValueError, match="mix or copy features"):
+            shape.carried(sp.csr_array(A))
+
+
+@pytest.mark.parametrize(
+    "shape", [Box([1.0, 0.0, 2.0]), CrossPolytope([1.0, 0.0, 2.0])]
+)
+def test_parts_and_multiples_of_a_polyhedron(shape):
+    w = np.array([0.3, -2.0, 1.1])
+    J = np.array([2, 0])
+    padded = np.array([w[0], 0.0, w[2]])
+    assert shape.restricted(J).support(w[J]) == pytest.approx(shape.support(padded))
+    assert shape.divided(4.0).support(w) == pytest.approx(shape.support(w) / 4)
+    assert shape.reordered(J[::-1]).support(w[J[::-1]]) == pytest.approx(
+        shape.support(padded)
+    )
+    assert shape.degrees(3) == 2
+
+
+def test_noise_that_is_lost_in_rounding_is_none():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(20, 3)), np.tile([1, -1], 10)
+    scales = np.array([1.91088506, 0.3, 0.7])
+    for s in (1e-308, 1e-30, 1e-17):
+        for d in rng.normal(size=(50, 3)):
+            np.testing.assert_allclose(CrossPolytope(scales).prox(d, s), d, rtol=1e-12)
+    exact = solve(X, y, tol=1e-8)
+    for noise in ("linf", "l1", Box(scales), CrossPolytope(scales)):
+        for radius, penalty in (
+            (1e-20, 0.0),
+            (1e-100, 0.0),
+            (0.0, 1e-30),
+            (1e-30, 1e-300),
+        ):
+            options = {"noise": noise, "radius": radius, "norm_penalty": penalty}
+            found = solve(X, y, tol=1e-8, **options)
+            assert found.converged
+            assert found.n_iter < 20
+            assert found.primal == pytest.approx(exact.primal, rel=1e-7)
+
+
+def test_boxes_leave_out_what_has_noise_and_no_weight():
+    w = np.array([0.0, 0.0, 1.0])
+    assert Box([1.0, 0.0, 2.0]).left_out(w).tolist() == [True, False, False]
+    assert Linf().left_out(w).tolist() == [True, True, False]
+    for shape in (L1(), L2(), CrossPolytope([1.0, 0.0, 2.0])):
+        assert not shape.left_out(w).any()
+
+
 def test_zero_radius_changes_nothing():
     d = np.array([1.0, -2.0, 3.0])
-    for shape in (L2(), Linf(), L1(), Ellipsoid([0.0, 1.0, 2.0])):
+    scaled = [kind([0.0, 1.0, 2.0]) for kind in (Ellipsoid, Box, CrossPolytope)]
+    for shape in (L2(), Linf(), L1(), *scaled):
         np.testing.assert_array_equal(shape.prox(d, 0.0), d)
 
 
 def test_a_feature_without_noise_is_never_shrunk():
-    shape = Ellipsoid([0.0, 1.0])
-    np.testing.assert_array_equal(shape.prox(np.array([3.0, 4.0]), 1e9), [3.0, 0.0])
+    for kind in (Ellipsoid, Box, CrossPolytope):
+        shape = kind([0.0, 1.0])
+        np.testing.assert_array_equal(shape.prox(np.array([3.0, 4.0]), 1e9), [3.0, 0.0])
 
 
 def test_an_ellipsoid_of_ones_is_the_euclidean_ball():

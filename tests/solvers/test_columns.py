@@ -108,6 +108,22 @@ def test_tall_data_may_ask_for_columns_too():
     assert_same(found, solve(X, y, solver="newton", tol=1e-8, **options))
 
 
+@pytest.mark.parametrize("solver", ["columns", "newton"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize(
+    ("radius", "norm_penalty"),
+    [(0.0, 1e-12), (0.0, 1e-300), (1e-5, 0.0), (1e-100, 0.0)],
+)
+def test_noise_next_to_nothing_is_served(radius, norm_penalty, intercept, solver):
+    X, y, options = wide(4, radius=radius, norm_penalty=norm_penalty)
+    found = solve(
+        X, y, solver=solver, tol=1e-8, **options, **intercept_options(intercept)
+    )
+    assert found.converged
+    assert found.n_iter < 60
+    assert_certified(X, y, found, options, intercept)
+
+
 def test_smooth_noise_is_refused_in_a_sentence():
     X, y, _ = wide(4)
     for noise in ("l2", "l1", np.ones(400)):

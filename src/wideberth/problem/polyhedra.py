@@ -162,7 +162,8 @@ class CrossPolytope(_Polyhedron):
             sizes, tau_sorted = sizes[descending], tau[descending]
             levels = np.cumsum(sizes / tau_sorted) - s
             levels /= np.cumsum(tau_sorted**-2.0)
-            theta = levels[np.flatnonzero(tau_sorted * sizes >= levels)[-1]]
+            clipped = np.flatnonzero(tau_sorted * sizes >= levels)
+            theta = levels[clipped.max(initial=0)]  # the first is, but for rounding
             limits[noisy] = theta / tau
         return np.clip(d, -limits, limits)
 

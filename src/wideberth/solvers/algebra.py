@@ -189,10 +189,12 @@ class ThinFactor:
         matrix = R @ R.T
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += 1.0
         factor = cholesky(matrix)
-        found = None if factor is None else cls(factor, diagonal, border, K)
-        if found is None or not np.linalg.cond(found.small) < 1 / EPS:
+        if factor is None:
             return None
-        return found
+        found = cls(factor, diagonal, border, K)
+        units = np.sqrt(np.maximum(np.diagonal(found.small), TINY))  # those of e
+        even = found.small / units / units[:, None]
+        return found if np.linalg.cond(even) < 1 / EPS else None
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """x, refined once: what cancels costs digits."""

@@ -130,14 +130,15 @@ class InteriorPoint:
 
         As far as makes t, whose weight is Σα_iρ_i, count for as much as all the rows,
         which start `distance` inside their bounds; a tenth at most if Ω is smooth, and
-        each facet of other shapes for no more than ten rows.
+        each facet of other shapes for no more than ten rows, and the noise that is lost
+        in rounding for nothing.
         """
         c, radii, fold = self.c, self.problem.radii, self.problem.folded
         weight = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
         rows = 0.5 * distance * float(self.xp.sum(c))
         most = LITTLE
         if not self.problem.noise.smooth:
-            most = np.inf
+            most = 1 / EPS
             facets = 2 * self.problem.noise.degrees(self.problem.rows.d)
             rows *= min(facets / (LITTLE * max(self.problem.n, 1)), 1.0)
         room = rows / max(weight * omega, TINY)
