@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from problems import INTERCEPTS, SHAPES, make_problem, problems
 from safety import parameters
-from wideberth import solve
+from wideberth import Box, CrossPolytope, NullModelWarning, solve
+from wideberth.problem import Problem
 from wideberth.problem.endpoints import (
     critical_radius,
     critical_scale,
@@ -15,6 +16,7 @@ from wideberth.problem.endpoints import (
     null_certificate,
     saturation_scale,
 )
+from wideberth.problem.problem import Folded
 from wideberth.problem.rows import as_rows
 from wideberth.solvers.conic import solve_conic
 
@@ -194,3 +196,103 @@ def test_free_intercept_bracket_contains_the_truth_for_imbalanced_classes(seed):
     refined = critical_radius(problem, max_iter=300)
     assert bracket.lower <= refined.lower * (1 + 1e-9)
     assert refined.upper <= bracket.upper * (1 + 1e-9)
+
+
+# -- a norm penalty --------------------------------------------------------------------
+
+
+def penalised(problem, norm_penalty):
+    return replace(problem, folded=Folded.penalty(norm_penalty, problem.rows.d))
+
+
+def in_closed_form(problem):
+    """Ω°(Σc_iz_i) − Σc_iρ_i, the norm penalty from which on w* = 0."""
+    c = problem.weights
+    return problem.noise.dual_norm(problem.rows.combine(c)) - c @ problem.radii
+
+
+#: Shapes without scales of 0, which no penalty rules out.
+NOISY = {
+    "l2": "l2",
+    "linf": "linf",
+    "l1": "l1",
+    "scales": np.array([1.0, 2.0, 0.5, 1.0]),
+    "box": Box([1.0, 2.0, 0.5, 1.0]),
+    "cross-polytope": CrossPolytope([1.0, 2.0, 0.5, 1.0]),
+}
+
+
+@pytest.mark.parametrize("shape", NOISY)
+@pytest.mark.parametrize("intercept", [None, 0.0, 100.0])
+@pytest.mark.parametrize("C", [0.1, 3.0])
+def test_a_penalty_leaves_no_model_exactly_from_the_closed_form_on(shape, intercept, C):
+    """Classes of one weight: α = c is the only point, with an intercept as without."""
+    rng = np.random.default_rng(0)
+    y = np.tile([1, -1], 20)
+    X = rng.normal(size=(40, 4)) + 0.5 * y[:, None]
+    options = {"C": C, "radius": 0.05, "noise": NOISY[shape]}
+    problem = Problem.from_data(X, y, intercept=intercept, **options)
+    limit = in_closed_form(problem)
+    assert limit > 0
+    assert is_null(penalised(problem, limit * (1 + 1e-9))) is True
+    assert is_null(penalised(problem, limit * (1 - 1e-9))) is False
+    assert null_certificate(penalised(problem, limit * (1 + 1e-9))) is not None
+    assert null_certificate(penalised(problem, limit * (1 - 1e-9))) is None
+    options |= {"fit_intercept": intercept is not None, "tol": 1e-8}
+    options |= {"intercept_penalty": intercept or 0.0, "quiet": True}
+    for factor, dead in ((1 + 1e-6, True), (1 - 1e-2, False)):
+        found = solve(X, y, norm_penalty=factor * limit, **options)
+        assert found.converged
+        assert found.w.any() != dead
+    # It depends on C: the same penalty leaves a model where samples weigh more.
+    limit *= 1 + 1e-6
+    assert solve(X, y, norm_penalty=limit, **options | {"C": 1.1 * C}).w.any()
+    scale = penalised(problem, limit).null_scale(problem.weights)
+    assert scale == pytest.approx(1 + 1e-6)
+    assert saturation_scale(penalised(problem, limit)) == scale
+
+
+@pytest.mark.parametrize("shape", NOISY)
+def test_the_critical_radius_is_less_under_a_penalty(shape):
+    problem = make_problem(5, n=40, d=4, shape="l2")
+    X, y, noise = problem.rows.X, problem.y, NOISY[shape]
+    options = {"noise": noise, "C": 0.5, "fit_intercept": False}
+    problem = Problem.from_data(X, y, C=0.5, noise=noise)
+    c, largest = problem.weights, in_closed_form(problem)
+    for share in (0.1, 0.7):
+        bracket = critical_radius(X, y, norm_penalty=share * largest, **options)
+        expected = (1 - share) * largest / c.sum()
+        assert bracket.lower == bracket.upper == pytest.approx(expected, rel=1e-12)
+        for factor in (0.99, 1.01):
+            how = options | {"norm_penalty": share * largest, "quiet": True}
+            found = solve(X, y, radius=factor * expected, **how)
+            assert found.w.any() == (factor < 1)
+    assert critical_radius(X, y, norm_penalty=1.01 * largest, **options).upper == 0.0
+
+
+@pytest.mark.parametrize("shape", NOISY)
+@pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])
+def test_the_bracket_of_uneven_classes_holds_the_truth_under_a_penalty(
+    shape, intercept_penalty
+):
+    """Σα_i is 2·10 + λ_b wherever α may be, so s₀ counts as a radius of s₀/Σα_i."""
+    rng = np.random.default_rng(6)
+    y = np.where(np.arange(30) % 3 == 0, 1, -1)
+    X = rng.normal(size=(30, 4)) + 0.5 * y[:, None]
+    options = {"noise": NOISY[shape], "intercept_penalty": intercept_penalty}
+    free, mass = critical_radius(X, y, **options), 20 + intercept_penalty
+    options["norm_penalty"] = 0.3 * free.upper * mass
+    bracket = critical_radius(X, y, **options)
+    assert bracket.width <= 0.01
+    assert bracket.lower <= free.upper - options["norm_penalty"] / mass
+    assert bracket.upper >= free.lower - options["norm_penalty"] / mass
+    for radius, alive in ((0.99 * bracket.lower, True), (1.01 * bracket.upper, False)):
+        found = solve(X, y, radius=radius, tol=1e-8, quiet=True, **options)
+        assert found.converged
+        assert found.w.any() == alive
+
+
+def test_the_note_of_a_null_model_speaks_of_the_penalty():
+    problem = make_problem(5, n=40, d=4)
+    with pytest.warns(NullModelWarning, match="norm_penalty"):
+        solve(problem.rows.X, problem.y, noise="linf", norm_penalty=1e3)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from sklearn.exceptions import ConvergenceWarning
 
+import polyhedral
 from problems import INTERCEPTS, make_problem, problems
 from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
@@ -127,6 +128,67 @@ def test_radii_per_sample_are_multiplied(cancer):
     assert_equals_cold_solutions(found, radius=sizes, X=X, y=y, fit_intercept=False)
     alone = path(X, y, Cs=[0.1], radius=sizes, fit_intercept=False)
     np.testing.assert_array_equal(alone.radii, [1.0])
+
+
+# -- norm penalties ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", ["l2", "ellipsoid", *polyhedral.SHAPES])
+@pytest.mark.parametrize("intercept", polyhedral.INTERCEPTS)
+def test_paths_over_penalties_equal_cold_solutions(shape, intercept):
+    X, y, options = polyhedral.make_arguments(
+        1, shape="l2" if shape == "ellipsoid" else shape, n=40
+    )
+    how = {"noise": np.arange(5.0) if shape == "ellipsoid" else options["noise"]}
+    how |= polyhedral.intercept_options(intercept)
+    penalties = [0.0, 30.0, 3.0, 2.5, 0.1]
+    found = path(
+        X,
+        y,
+        Cs=[0.1, 1.0, 1.2],
+        radii=[0.05],
+        norm_penalties=penalties,
+        quiet=True,
+        **how,
+    )
+    assert found.complete
+    for point in found:
+        level = {"C": point.C, "radius": 0.05, "norm_penalty": point.norm_penalty}
+        cold = solve(X, y, tol=1e-9, quiet=True, **level, **how)
+        assert point.converged
+        assert point.objective == pytest.approx(cold.primal, rel=2 * TOL)
+        assert point.objective - point.gap <= cold.primal * (1 + 1e-9)
+        assert point.null == (not cold.w.any())
+    assert found.null.any() == isinstance(
+        how["noise"], str
+    )  # a feature without noise lives
+
+
+def test_a_penalty_may_go_with_a_path_over_radii():
+    X, y, options = polyhedral.make_arguments(2, n=40)
+    found = path(X, y, Cs=[1.0], radii=[0.0, 0.1], noise="linf", norm_penalty=2.0)
+    for point in found:
+        assert point.norm_penalty == 2.0
+        how = options | {"radius": point.radius, "norm_penalty": 2.0}
+        cold = solve(X, y, tol=1e-9, **how)
+        assert point.objective == pytest.approx(cold.primal, rel=2 * TOL)
+
+
+@pytest.mark.parametrize("noise", ["l2", "linf", "l1"])
+@pytest.mark.parametrize("intercept", [None, 100.0, 0.0])
+def test_a_path_under_a_penalty_starts_where_the_model_stops_being_null(
+    noise, intercept
+):
+    rng = np.random.default_rng(3)
+    y = np.tile([1, -1], 20)
+    X = rng.normal(size=(40, 4)) + 0.5 * y[:, None]
+    how = {"noise": noise, "norm_penalty": 3.0, "quiet": True}
+    how |= polyhedral.intercept_options(intercept)
+    found = path(X, y, Cs=5, radii=[0.05], **how)
+    start = found.Cs[0]
+    assert not solve(X, y, C=start * (1 - 1e-6), radius=0.05, **how).w.any()
+    assert solve(X, y, C=start * 1.01, radius=0.05, tol=1e-8, **how).w.any()
+    assert found.null.tolist() == [[True, False, False, False, False]]
 
 
 # -- the grid ----------------------------------------------------------------------
@@ -362,6 +424,14 @@ def test_a_path_can_be_drawn(cancer):
         ({"radii": [-0.1]}, "radii is -0.1"),
         ({"radii": [[0.1]]}, "radii has shape"),
         ({"radius": [1.0, 2.0]}, "radius has shape"),
+        ({"norm_penalties": [-0.1]}, "norm_penalties is -0.1"),
+        ({"norm_penalties": [[0.1]]}, "norm_penalties has shape"),
+        ({"norm_penalties": []}, "norm_penalties has shape"),
+        ({"norm_penalty": -1.0}, r"norm_penalty=-1\.0"),
+        (
+            {"norm_penalties": [0.1, 1.0], "radii": [0.0, 0.1]},
+            "radii has 2 values beside 2 norm_penalties; a path varies one of them",
+        ),
         ({"tol": 0}, "tol=0"),
         ({"solver": "best"}, "solver='best'"),
         ({"max_iter": 1.5}, "max_iter=1.5"),
