@@ -20,7 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 from problems import EXTREME_PENALTIES, make_solved
 from safety import Reference, examine_chunks
 from tall import INTERCEPTS, searched, tall_data
-from wideberth import NullModelWarning, Problem, RobustLinearSVC, solve
+from wideberth import Box, NullModelWarning, Problem, RobustLinearSVC, solve
 from wideberth.data import DataError, Source, open_data
 from wideberth.data.arrays import ArrayReader
 from wideberth.data.chunks import Chunk, Terms
@@ -29,7 +29,7 @@ from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, physical_memory
 from wideberth.problem import Pair
 from wideberth.problem.endpoints import critical_scale
-from wideberth.problem.noise import L2
+from wideberth.problem.noise import L2, as_noise
 from wideberth.problem.rows import as_rows
 from wideberth.screening import screen_points
 from wideberth.screening.bounds import quick_test
@@ -154,6 +154,101 @@ def test_intercepts_and_noise_shapes(intercept, noise, data):
     found = solve(slices(6_000, X, y, weight, radius), **options)
     assert found.converged
     assert found.primal == pytest.approx(expected.primal, rel=1e-8)
+
+
+POLYHEDRA = {"linf": "linf", "box": Box(np.linspace(0, 1, D)), "l1": "l1"}
+
+
+def polyhedral_data(n=12_000, informative=3):
+    """Features of which most tell nothing, with weights and radii of their own."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, D))
+    y = np.where(X[:, :informative].sum(axis=1) + rng.normal(size=n) > 0.5, 1.0, -1.0)
+    return X, y, rng.uniform(0.5, 2, n), rng.uniform(0, 0.1, n)
+
+
+@pytest.mark.parametrize("shape", POLYHEDRA)
+@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_polyhedra_and_penalties_in_chunks(shape, share, intercept, tmp_path):
+    """The answer of memory, exact zeros included, from a list and from files."""
+    X, y, weight, radius = polyhedral_data()
+    options = OPTIONS | INTERCEPTS[intercept] | {"noise": POLYHEDRA[shape]}
+    options |= {"norm_penalty": share * 100, "tol": 1e-7}
+    expected = solve(X, y, sample_weight=weight, radius=radius, **options)
+    found = solve(slices(3_000, X, y, weight, radius), **options)
+    assert found.converged
+    assert found.primal == pytest.approx(expected.primal, rel=1e-7)
+    assert found.removed_features is None
+    problem = Problem.from_data(
+        X, y, C=options["C"], radius=radius, noise=options["noise"],
+        sample_weight=weight, norm_penalty=options["norm_penalty"],
+        intercept={"none": None, "free": 0.0, "penalised": 2.0}[intercept],
+    )  # fmt: skip
+    pair = problem.at(found.w, found.b), problem.dual_at(found.alpha)
+    assert problem.certificate(*pair).bound <= 1.1e-7 * found.primal
+    if shape != "l1":
+        np.testing.assert_array_equal(found.w == 0, expected.w == 0)
+        assert (found.w == 0).any()
+    if intercept == "free":
+        for name, part in (("X", X), ("y", y)):
+            np.save(tmp_path / f"{name}.npy", part)
+        files = tmp_path / "X.npy", tmp_path / "y.npy"
+        read = solve(
+            *files, sample_weight=weight, radius=radius, memory="8GB", **options
+        )
+        assert read.primal == pytest.approx(expected.primal, rel=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_boxes_per_cell_and_a_penalty_in_chunks(share, intercept):
+    X, y, weight, _ = polyhedral_data(6_000)
+    errors = np.random.default_rng(5).uniform(0, 0.5, X.shape)
+    options = OPTIONS | INTERCEPTS[intercept] | {"error_shape": "box", "tol": 1e-6}
+    options |= {"norm_penalty": share * 10}
+    expected = solve(X, y, X_err=errors, sample_weight=weight, **options)
+    chunks = slices(1_500, X, y, weight, np.ones(len(y)), errors)
+    found = solve(chunks, **options)
+    assert found.converged
+    assert found.primal == pytest.approx(expected.primal, rel=1e-6)
+    assert found.w.any()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"X_err": True}, "the noise covers"),
+        ({"X_err": True, "norm_penalty": 1e3}, "norm_penalty and noise outweigh"),
+        ({"noise": "linf", "norm_penalty": 1e3}, "norm_penalty and noise outweigh"),
+    ],
+)
+def test_what_leaves_no_model_in_chunks_is_named(options, told):
+    X, y, weight, _ = polyhedral_data(1_000)
+    extra, options = (), OPTIONS | options
+    if options.pop("X_err", False):
+        options["error_shape"] = "box"
+        extra = (
+            np.ones(1_000),
+            np.full_like(X, 0.1 if "norm_penalty" in options else 5.0),
+        )
+    with pytest.warns(NullModelWarning, match=told):
+        found = solve(slices(250, X, y, weight, *extra), **options)
+    assert not found.w.any()
+
+
+@pytest.mark.parametrize("noise", ["linf", "l1", "l2"])
+@pytest.mark.parametrize("factor", [0.98, 1.02])
+def test_the_penalty_that_leaves_no_model_is_that_of_memory(noise, factor):
+    X, y, weight, _ = polyhedral_data(6_000)
+    shape, c = as_noise(noise, D), OPTIONS["C"] * weight
+    radius = 0.1
+    limit = shape.dual_norm((c * y) @ X) - radius * c.sum()
+    options = OPTIONS | {"noise": noise, "norm_penalty": factor * limit, "tol": 1e-6}
+    parts = slices(1_500, X, y, weight)
+    found = solve(parts, radius=radius, quiet=True, **options)
+    assert found.converged
+    assert found.w.any() == (factor < 1)
 
 
 def test_sparse_chunks_take_a_covariance(data):
