@@ -464,6 +464,20 @@ def test_little_memory_costs_reads_not_accuracy(held):
     assert found.certificate.gap <= 1e-4 * found.certificate.primal
 
 
+@pytest.mark.parametrize("noise", ["linf", "box", "l1"])
+@pytest.mark.parametrize("held", [300, 1_000])
+def test_little_memory_serves_polyhedra_and_penalties(noise, held):
+    X, y, _, _ = polyhedral_data()
+    shape, s = as_noise(POLYHEDRA[noise], D), 30.0
+    terms, control = Terms(D, 0.05, 0.05, shape, None), Control(1e-5)
+    found = searched(Counting(X, y, held), terms, control, norm_penalty=s)
+    problem = Problem.from_data(X, y, C=0.05, radius=0.05, noise=shape, norm_penalty=s)
+    own = problem.certificate(problem.at(found.w), problem.dual_at(found.alpha))
+    assert own.bound <= 1.1e-5 * own.primal
+    assert own.primal == pytest.approx(found.certificate.primal, rel=1e-12)
+    assert own.dual == pytest.approx(found.certificate.dual, rel=1e-9)
+
+
 def test_too_little_memory_is_said(data, monkeypatch):
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 60)
     few = replace(SETTINGS, most_passes=3)

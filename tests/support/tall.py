@@ -39,10 +39,12 @@ class Found:
     saturated: Any
 
 
-def searched(source, terms, control, random_state=0, screening="ellipsoid") -> Found:
+def searched(
+    source, terms, control, random_state=0, screening="ellipsoid", norm_penalty=0.0
+) -> Found:
     """Search as `solve` does, over a source and terms made by hand."""
     control.rng = np.random.default_rng(random_state)
-    search = Search(Chunks(source, terms), control)
+    search = Search(Chunks(source, terms, norm_penalty), control)
     search.run()
     alpha, removed, saturated = search.dual_weights(screening)
     return Found(

@@ -294,8 +294,8 @@ class Search:
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
         omega = self.batches.noise.support(w) if self.batches.shared else 0.0
         if (fold := self.batches.penalty) is not None:
-            value += fold.s * omega + fold.pushes.total(w)
-            rounding += gamma(self.batches.d + 8) * (fold.s * omega)
+            noise = fold.s * omega + fold.pushes.total(w)
+            value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
         return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
 
     def _note(self, work: Work, question) -> PrimalPoint:
