@@ -7,6 +7,7 @@ _STEPS = _FACETS + "steps_of_newton_solve_their_equations"
 _WIDER = _FACETS + "features_taken_in_on_the_way_change_no_value"
 _COLUMNS = "solvers/test_columns.py::test_"
 _ENDS = "problem/test_endpoints.py::test_"
+_PATHS = "solvers/test_path.py::test_"
 _UNITS = "problem/test_presolve.py::test_units_of_the_"
 
 MUTANTS = [
@@ -200,11 +201,25 @@ MUTANTS = [
         "problem/test_presolve.py::test_levels_of_a_path_are_in_the_units_of_the_data",
     ),
     Mutant(
-        "null model known for all C under a penalty",
-        "solvers/sequence.py",
-        "depends = base.intercept or base.folded is not None",
-        "depends = base.intercept",
-        "solvers/test_path.py::test_paths_over_penalties_equal_cold_solutions",
+        "a path that starts as if there were no penalty",
+        "problem/endpoints.py",
+        "    if problem.folded is not None:\n        return problem.null_scale",
+        "    if False:\n        return problem.null_scale",
+        _PATHS + "a_path_under_a_penalty_starts_where_the_model_stops_being_null",
+    ),
+    Mutant(
+        "a path over penalties at the first of them alone",
+        "solvers/grids.py",
+        "    return np.full(values.size, radii[0]), values\n",
+        "    return np.full(values.size, radii[0]), 0 * values + values[0]\n",
+        _PATHS + "paths_over_penalties_equal_cold_solutions",
+    ),
+    Mutant(
+        "radii beside norm penalties ignored",
+        "solvers/grids.py",
+        "    if radii.size > 1:\n",
+        "    if False:\n",
+        _PATHS + "errors_name_the_argument",
     ),
     Mutant(
         "norm penalty left out of the objective in chunks",
