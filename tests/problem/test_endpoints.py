@@ -270,7 +270,7 @@ def test_the_critical_radius_is_less_under_a_penalty(shape):
     assert critical_radius(X, y, norm_penalty=1.01 * largest, **options).upper == 0.0
 
 
-@pytest.mark.parametrize("shape", NOISY)
+@pytest.mark.parametrize("shape", ["l2", "linf", "l1", "box"])
 @pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])
 def test_the_bracket_of_uneven_classes_holds_the_truth_under_a_penalty(
     shape, intercept_penalty

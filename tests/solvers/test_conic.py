@@ -3,14 +3,23 @@ import pytest
 from hypothesis import given, settings
 from sklearn.svm import SVC, LinearSVC
 
-from problems import INTERCEPTS, SHAPES, make_problem, problems
+from problems import INTERCEPTS, PENALISED_SHAPES, SHAPES, make_problem, problems
 from wideberth.datasets import load_breast_cancer, load_spambase, paper_preprocess
 from wideberth.problem import Problem
 from wideberth.solvers.conic import PAPER_OPTIONS, solve_conic
 
 
 # The program as it stands: `solve` brings data of other units to size 1 first.
-@given(problems(log_C=(-3, 2), max_n=25, units=(1.0,), intercepts=INTERCEPTS))
+@given(
+    problems(
+        shapes=PENALISED_SHAPES,
+        log_C=(-3, 2),
+        max_n=25,
+        units=(1.0,),
+        intercepts=INTERCEPTS,
+        norm_penalties=(0.0, 0.02),
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_oracle_certifies_every_shape_and_intercept(problem):
     result = solve_conic(problem)
