@@ -124,6 +124,21 @@ def test_noise_next_to_nothing_is_served(radius, norm_penalty, intercept, solver
     assert_certified(X, y, found, options, intercept)
 
 
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize(("n", "d"), [(2, 300), (20, 1), (20, 150)])
+def test_the_first_columns_may_be_none(n, d, intercept):
+    """All samples at their bound cancel out, or a penalty outweighs them all."""
+    X, y, options = wide(16, n=n, d=d, C=1e-3, norm_penalty=1.0)
+    even = np.tile(X[: n // 2], (2, 1)), np.repeat([1, -1], n // 2)
+    for table, labels in ((X, y), even):
+        for norm_penalty in (0.0, 1.0):
+            options["norm_penalty"] = norm_penalty
+            how = options | intercept_options(intercept) | {"solver": "columns"}
+            found = solve(table, labels, tol=1e-8, quiet=True, **how)
+            assert found.converged
+            assert_certified(table, labels, found, options, intercept)
+
+
 def test_smooth_noise_is_refused_in_a_sentence():
     X, y, _ = wide(4)
     for noise in ("l2", "l1", np.ones(400)):

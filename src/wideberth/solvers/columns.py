@@ -141,6 +141,7 @@ class ColumnRounds:
             alpha = start.dual.alpha[self.screener.reduction.free]
         dual = problem.dual_at(alpha)
         columns = np.union1d(columns, self._wanted(dual, columns))
+        columns = columns if columns.size else self._near(dual)
         if paused is not None and paused.suits(problem, columns):
             self.columns, self.engine = paused.columns, paused.engine.copied()
             self._widen(np.union1d(columns, paused.columns), all_rows=True)
@@ -221,8 +222,9 @@ class ColumnRounds:
         return self.target if before > self.target else LITTLE * before
 
     def _near(self, dual: DualPoint) -> np.ndarray:
-        """Columns whose weights may turn out not to be 0."""
-        return likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
+        """Columns whose weights may turn out not to be 0; one at least to work on."""
+        near = likely(self.problem, dual.d, (1 - LITTLE) * dual.s)
+        return near if near.size else np.array([np.argmax(np.abs(dual.d))])
 
     def _begin(self, columns: np.ndarray) -> None:
         """Start the engine on these columns, and all rows."""
