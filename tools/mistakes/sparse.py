@@ -103,6 +103,13 @@ MUTANTS = [
         _COLUMNS + "wanted_columns_are_those_that_cost_most",
     ),
     Mutant(
+        "a start on no column at all",
+        "solvers/columns.py",
+        "        columns = columns if columns.size else self._near(dual)\n",
+        "",
+        _COLUMNS + "the_first_columns_may_be_none",
+    ),
+    Mutant(
         "a verified point that forgets which columns were kept",
         "solvers/columns.py",
         "w[self.columns] = whole[self.kept[self.columns]] = engine.w",
