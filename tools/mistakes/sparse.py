@@ -252,7 +252,7 @@ MUTANTS = [
     Mutant(
         "null model under a penalty called one of noise in chunks",
         "solvers/chunked.py",
-        'null_model("at most the one given", noisy, fold is not None)',
+        'null_model("at most the one given", noisy, penalised)',
         'null_model("at most the one given", noisy)',
         "solvers/test_scale.py::test_what_leaves_no_model_in_chunks_is_named",
     ),

@@ -216,8 +216,9 @@ def _solution(search: Search, screening, terms: Terms, control: Control) -> Solu
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not point.w.any():
         noisy = search.proof is not None and search.proof.dual.s > 0
-        noisy, fold = noisy or terms.error_shape is not None, search.batches.penalty
-        notes.append(null_model("at most the one given", noisy, fold is not None))
+        noisy = noisy or terms.error_shape is not None
+        penalised = search.batches.penalty is not None
+        notes.append(null_model("at most the one given", noisy, penalised))
     return Solution(
         point.w if terms.turn is None else terms.turn @ point.w,
         point.b,

@@ -65,7 +65,9 @@ class _ColumnPath(PathSolver):
         self.last = C, outcome, None
 
     def solve(self, problem, control, C, start, decided):
-        rounds = ColumnRounds(problem, control, decided)
+        # With fewer rows than columns none is worth a start from nothing.
+        few = problem.n < problem.rows.d
+        rounds = ColumnRounds(problem, control, None if few else decided)
         if self.last is None or start is None:
             found = rounds.solve(_NONE, start)
         else:
@@ -122,6 +124,7 @@ class ColumnRounds:
         self.paused: Paused | None = None
         self.target = 0.5 * control.target
         self.problem, self.kept = self.screener.problem, np.arange(full.rows.d)
+        self.pinned = np.zeros(self.problem.n, dtype=bool)  # settled wrongly before
         self.screens, self.spent = control.screening is not None, 0.0
 
     def solve(
@@ -166,9 +169,10 @@ class ColumnRounds:
                 found = self._verify()
             new = self._wanted(found.dual, self.columns)
             goal = self._goal(new, goal)
-            wrong = wrongly_settled(self.work, found.point.slack).any()
+            wrong = wrongly_settled(self.work, found.point.slack)
+            self.pinned |= wrong
             near = self._near(found.dual)
-            if wrong or not moving or new.size > LITTLE * self.columns.size:
+            if wrong.any() or not moving or new.size > LITTLE * self.columns.size:
                 self._begin(np.union1d(self.columns, new))
             elif not new.size and near.size <= SETTINGS.copy_share * self.columns.size:
                 self._begin(near)
@@ -249,8 +253,7 @@ class ColumnRounds:
 
     def _run(self, goal: float) -> bool:
         """Step to the goal, leaving rows behind as they settle; False if stuck."""
-        engine, nothing = self.engine, np.zeros(self.small.n, dtype=bool)
-        last = np.inf
+        engine, last = self.engine, np.inf
         for _ in range(MOST_STEPS):
             if engine.relative_gap <= goal:
                 engine.resync()
@@ -264,7 +267,7 @@ class ColumnRounds:
             self.spent += float(n) * d * min(n, d)
             if not engine.step():
                 return False
-            near = unsettled(engine, nothing[self.work.free])
+            near = unsettled(engine, self.pinned[self.work.free])
             if near is not None:
                 self.work = self.work.shrink(assume(near, engine.slack))
                 engine.shrink(near, self.work.problem)

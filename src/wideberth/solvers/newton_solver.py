@@ -52,7 +52,7 @@ class Newton(Solver):
             return rounds(problem, control, decided).solve(start.point, band)
         whole = decided is None and (problem.folded is None or not problem.folded.n)
         if whole and problem.n > SETTINGS.direct_rows:
-            return solve_from_nothing(problem, control)
+            return solve_from_nothing(problem, control, SETTINGS.most_samples)
         return rounds(problem, control, decided).solve()
 
     def along(self, problem, control):

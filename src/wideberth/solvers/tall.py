@@ -56,14 +56,21 @@ from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_s
 from wideberth.solvers.work import PerRow, Work
 
 
-def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
-    """Solve a problem in memory; on a sample first, where that pays."""
+def solve_from_nothing(problem: Problem, control: Control, samples: int = 1) -> Outcome:
+    """Solve a problem in memory; on a sample first, where that pays.
+
+    Another sample is taken, up to so many, where rows tie at the margin of one: then
+    most are near it, and the next sample may be of another mind.
+    """
     size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
     rounds = Rounds if problem.shared else MeasuredRounds
     if size > SETTINGS.copy_share * problem.n:
         return rounds(problem, control).solve()
-    search = Search(InMemory(problem), control)
-    search.run()
+    for left in reversed(range(samples)):
+        search = Search(InMemory(problem), control, picky=left > 0)
+        search.run()
+        if not search.tied:
+            break
     if search.proof is None:
         return rounds(problem, control).solve(search.point)
     alpha = search.dual_weights()[0]
@@ -73,8 +80,9 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
 class Search:
     """The run: passes over the batches, and solutions of what they hand over."""
 
-    def __init__(self, batches: Batches, control: Control):
+    def __init__(self, batches: Batches, control: Control, picky: bool = False):
         self.batches, self.control = batches, control
+        self.picky, self.tied = picky, False  # whether to end with a sample that ties
         self.passes, self.n = 0, batches.n or 0
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.null: PrimalPoint | None = None  # w = 0 and the best b
@@ -104,7 +112,7 @@ class Search:
         while True:
             solved, before = work.exact, question
             question = self._round(work, here, 3.0**idle, again)
-            if question is None:
+            if question is None or (self.tied and self.picky):
                 return
             again = solved and self.grouping is None
             work, question = self._gather(question, before)
@@ -246,6 +254,7 @@ class Search:
         projections = 16 if is_foreign(problem.y) else 6
         doubt, rng = 1 - work.chance, self.control.rng
         error = SamplingError(problem, found.point, doubt, rng, projections)
+        self.tied = error.tied
         question = replace(question, before=None, band=error)
         if self.batches.counter is not None:
             return question
