@@ -216,6 +216,8 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
     fold = problem.folded
     if problem.radii.any() or (fold is not None and fold.s > 0):
         yield from _ATTEMPTS
+        if not problem.noise.smooth:
+            yield _by_cones
         return
     for attempt in _ATTEMPTS:  # without noise all shapes are alike
         yield replace(attempt, change=_noiseless(attempt.change))
