@@ -15,7 +15,7 @@ MUTANTS = [
         "solvers/passes.py",
         "fold_samples(problem, ~near & active)",
         "fold_samples(problem, ~near)",
-        "solvers/test_scale.py::test_the_certificate_is_true_whatever_the_memory",
+        "solvers/test_scale.py::test_every_form_of_data_has_the_answer_of_memory",
     ),
     Mutant(
         "noise of a class summed, not averaged, in its row",

@@ -213,11 +213,4 @@ MUTANTS = [
         "(X[J], problem.y[J])",
         "problem/test_presolve.py::test_merged_samples_have_the_same_objective_and_feasible_weights",
     ),
-    Mutant(
-        "a search over rows that forgets what was folded",
-        "solvers/newton_solver.py",
-        "whole = decided is None and (problem.folded is None or not problem.folded.n)",
-        "whole = decided is None",
-        "solvers/test_solve.py::test_a_reduced_problem_of_many_rows_is_solved_with_what_was_folded",
-    ),
 ]

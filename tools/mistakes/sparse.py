@@ -5,7 +5,7 @@ from mistakes.mutant import Mutant
 _FACETS = "solvers/test_facets.py::test_"
 _STEPS = _FACETS + "steps_of_newton_solve_their_equations"
 _WIDER = _FACETS + "features_taken_in_on_the_way_change_no_value"
-_COLUMNS = "solvers/test_columns.py::test_"
+_COLUMNS = "solvers/test_few_columns.py::test_"
 _ENDS = "problem/test_endpoints.py::test_"
 _PATHS = "solvers/test_path.py::test_"
 _UNITS = "problem/test_presolve.py::test_units_of_the_"

@@ -50,8 +50,7 @@ class Newton(Solver):
         if start is not None:
             band = nearest_share(start.point.slack)
             return rounds(problem, control, decided).solve(start.point, band)
-        whole = decided is None and (problem.folded is None or not problem.folded.n)
-        if whole and problem.n > SETTINGS.direct_rows:
+        if decided is None and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control, SETTINGS.most_samples)
         return rounds(problem, control, decided).solve()
 
