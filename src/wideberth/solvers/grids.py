@@ -38,14 +38,20 @@ def read_radii(radii, radius) -> np.ndarray:
     """Check factors on `radius`, or radii where there is none."""
     if radii is None:
         radii = (0.0,) if radius is None else (1.0,)
-    refuse_masked(radii, "radii")
-    values = np.atleast_1d(np.asarray(radii))
+    more = " Radii that differ from sample to sample go to `radius`."
+    return _listed(radii, "radii", more)
+
+
+def _listed(given, name: str, more: str = "") -> np.ndarray:
+    """Numbers ≥ 0, one or a list of them."""
+    refuse_masked(given, name)
+    values = np.atleast_1d(np.asarray(given))
     if values.ndim != 1 or not values.size:
         raise ValueError(
-            f"radii has shape {np.shape(radii)}; it must be a list of numbers ≥ 0. "
-            "Radii that differ from sample to sample go to `radius`."
+            f"{name} has shape {np.shape(given)}; it must be a list of numbers ≥ 0."
+            + more
         )
-    return np.array(check_per_sample(values, values.size, "radii"))
+    return np.array(check_per_sample(values, values.size, name))
 
 
 def read_levels(
@@ -54,14 +60,7 @@ def read_levels(
     """Radii and norm penalties of the levels of a grid, of which one may vary."""
     if norm_penalties is None:
         return radii, np.full(radii.size, check_number(norm_penalty, "norm_penalty"))
-    refuse_masked(norm_penalties, "norm_penalties")
-    values = np.atleast_1d(np.asarray(norm_penalties))
-    if values.ndim != 1 or not values.size:
-        raise ValueError(
-            f"norm_penalties has shape {np.shape(norm_penalties)}; it must be a list "
-            "of numbers ≥ 0."
-        )
-    values = np.array(check_per_sample(values, values.size, "norm_penalties"))
+    values = _listed(norm_penalties, "norm_penalties")
     if radii.size > 1:
         raise ValueError(
             f"radii has {radii.size} values beside {values.size} norm_penalties; a "
