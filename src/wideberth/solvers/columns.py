@@ -182,7 +182,7 @@ class ColumnRounds:
             else:
                 self._screen(found)
 
-    def _screen(self, pair: Outcome, decided: Partition | None = None) -> None:
+    def _screen(self, pair: Outcome) -> None:
         """Leave columns behind for good that are proven to have no weight.
 
         Where they are many, and the proof costs little beside the steps so far; those
@@ -194,7 +194,7 @@ class ColumnRounds:
         if not self.screens or not many or cost > LITTLE * self.spent:
             return
         rest = np.setdiff1d(np.arange(self.kept.size), self.columns)
-        zero = screen_features(self.problem, pair, decided, rest)
+        zero = screen_features(self.problem, pair, None, rest)
         if zero.sum() <= (1 - SETTINGS.copy_share) * self.kept.size:
             return
         stay = np.flatnonzero(~zero)
