@@ -66,6 +66,21 @@ def certified_radius(values, coef, noise="l2") -> np.ndarray:
     return radii.min(axis=1)
 
 
+def label_distances(values, labels, coef, noise="l2") -> tuple[np.ndarray, np.ndarray]:
+    """How far each sample is on the wrong side of its label, and the class it is in.
+
+    The size of the least move that could make its label win: no smaller one does. 0
+    where it wins already, infinite where no move of this noise can make it.
+    """
+    values, coef = every_class(values, coef)
+    labels = np.asarray(labels)
+    lead = values - np.take_along_axis(values, labels[:, None], 1)
+    support = _supports(coef, noise, labels)
+    worst = np.where(lead > 0, np.inf, 0.0)
+    sizes = np.divide(lead, support, out=worst, where=support > 0)
+    return np.maximum(sizes, 0.0).max(axis=1), values.argmax(axis=1)
+
+
 def robust_correct(values, labels, coef, radius, noise="l2") -> np.ndarray:
     """Whether every move within radius_i leaves sample i predicted as labels_i."""
     values, coef = every_class(values, coef)

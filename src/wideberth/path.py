@@ -40,6 +40,8 @@ def path(
     error_shape="ellipsoid",
     norm_penalty=0.0,
     norm_penalties=None,
+    ramp=None,
+    ramps=None,
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -80,6 +82,12 @@ def path(
     norm_penalties : array, optional
         Norm penalties in any order, which take the place of radii: of those there is
         then one.
+    ramp : float, optional
+        As in `solve`; each point starts where the one before ended, or from the hinge
+        loss where that is the better start.
+    ramps : list of float or None, optional
+        Levels of the ramp in any order, which take the place of radii; None and −∞ are
+        the hinge.
     fit_intercept, intercept_penalty, sample_weight, solver, screening
         As in `solve`.
     tol : float
@@ -89,8 +97,8 @@ def path(
     max_seconds : float, optional
         Stop after about this long, all points together.
     callback : callable, optional
-        Called with a dict at every certified point, which also holds "C", "radius" and
-        "norm_penalty"; return True to stop.
+        Called with a dict at every certified point, which also holds "C", "radius",
+        "norm_penalty" and "ramp"; return True to stop.
     random_state : int or Generator, optional
         As in `solve`.
     keep_alphas : bool
@@ -136,6 +144,8 @@ def path(
         error_shape=error_shape,
         norm_penalty=norm_penalty,
         norm_penalties=norm_penalties,
+        ramp=ramp,
+        ramps=ramps,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
@@ -162,6 +172,8 @@ def follow(
     until=(),
     norm_penalty=0.0,
     norm_penalties=None,
+    ramp=None,
+    ramps=None,
     **options,
 ) -> Path:
     """`path` without a word: warnings stay in `Path.notes`.
@@ -172,14 +184,15 @@ def follow(
     started = time.perf_counter()
     check_choices(solver, screening)
     own = options.get("X_err") if radius is None else radius
-    factors, penalties = read_levels(
-        read_radii(radii, own), norm_penalty, norm_penalties
+    levels = read_levels(
+        read_radii(radii, own), norm_penalty, norm_penalties, ramp, ramps
     )
+    factors, penalties, _ = levels.T
     unit = 1.0 if radius is None else radius
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
     units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
     check_radii(units, factors.max())
-    problem, levels = units.problem, np.column_stack((factors, penalties))
+    problem = units.problem
     with np.errstate(all="ignore"):
         least = units.level(factors.min(), penalties.min())
         values = read_Cs(Cs, [replace(units, problem=least)])
@@ -195,12 +208,13 @@ def follow(
             for where, result in _results(sequence, values, levels):
                 at = float(values[where[1]]), *levels[where[0]].tolist()
                 points[where] = _point(at, result, units, keep_alphas)
-        if len(points) < values.size * factors.size:
+        if len(points) < values.size * len(levels):
             reason = "stopped by max_seconds or the callback"
     except until:
         reason = "interrupted"
-    grid = values, factors, penalties, points
-    found = Path(*grid, *shape, solver.name, keep_alphas, problem.classes)
+    found = Path(
+        values, levels, points, *shape, solver.name, keep_alphas, problem.classes
+    )
     remedy = ""
     if not found.converged[found.done].all():
         with np.errstate(all="ignore"):  # at the far end of the grid
@@ -216,10 +230,11 @@ def _results(
 ) -> Iterator[tuple[tuple[int, int], Found]]:
     """Every point, solved once, wherever it is asked for.
 
-    C and the radius ascend; penalties descend, for few features come first.
+    C, the radius and the ramp ascend, that is from the hinge on; penalties descend, for
+    few features come first.
     """
     Cs, which_C = np.unique(values, return_inverse=True)
-    signs = np.array([1.0, -1.0])
+    signs = np.array([1.0, -1.0, 1.0])
     ordered, which = np.unique(signs * levels, axis=0, return_inverse=True)
     for k, j, result in sequence.points(Cs, signs * ordered):
         rows, columns = np.flatnonzero(which == k), np.flatnonzero(which_C == j)
@@ -228,10 +243,11 @@ def _results(
 
 
 def _point(
-    at: tuple[float, float, float], found: Found, units: Presolved, alphas: bool
+    at: tuple[float, float, float, float], found: Found, units: Presolved, alphas: bool
 ) -> PathPoint:
     outcome, control = found.outcome, found.control
-    point, certificate = outcome.point, units.certificate(outcome.certificate)
+    point, certificate = outcome.point, units.certificate(found.certificate)
+    descended = found.descended
     converged, n = outcome.status == "solved", point.margins.size
     _, saturated, removed = (n, 0, 0) if found.proven is None else found.proven.counts
     return PathPoint(
@@ -249,6 +265,7 @@ def _point(
         undecided=n if found.decided is None else found.decided.counts[0],
         removed=removed,
         saturated=saturated,
+        left_out=0 if descended is None else int(descended.left_out.sum()),
         trace=[units.entry(entry) for entry in control.trace],
         alpha=units.value(outcome.dual.alpha) if alphas else None,
     )

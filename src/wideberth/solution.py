@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,40 @@ from wideberth.solvers.base import Control
 
 class NullModelWarning(UserWarning):
     """The noise is so large that the best robust model ignores the features."""
+
+
+#: How a descent on the ramp loss ended.
+Ending = Literal["repeats", "stalls", "cut short"]
+
+
+@dataclass(frozen=True)
+class RampDescent:
+    """How a solution with the ramp loss was found, and what it leaves out.
+
+    Attributes
+    ----------
+    ramp : float
+        The margin a below which a sample costs c_i(1 − a) and no more.
+    left_out : boolean array of shape (n,)
+        Samples that the certified model leaves out: they cost that much, whatever it
+        is. Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them. None of
+        data that is read in chunks where the memory allowed does not hold it.
+    objectives : tuple of float
+        The objective with the ramp, at the start and after every convex problem that
+        was solved. It never rises.
+    start : str
+        What it started from: "hinge", "class means", "trimmed", or "init".
+    ending : str
+        "repeats", when the solution leaves the same samples out again, so that a step
+        more would change nothing; "stalls", when a step gained less than ten times the
+        tolerance; "cut short", by a limit or the callback.
+    """
+
+    ramp: float
+    left_out: Any = field(repr=False)
+    objectives: tuple[float, ...]
+    start: str
+    ending: Ending
 
 
 @dataclass(frozen=True)
@@ -50,6 +84,10 @@ class Solution:
         The warnings that came with it.
     classes : array of shape (2,)
         The labels of y, sorted: where ⟨w,x⟩ + b is positive it speaks for the second.
+    descent : RampDescent or None
+        With the ramp loss, how it was found. The certificate, `alpha`, `removed` and
+        `saturated` are then those of the convex problem without the samples left out,
+        whose constant cost is in `primal` and `dual`.
 
     Notes
     -----
@@ -71,6 +109,7 @@ class Solution:
     trace: list[dict] = field(repr=False, default_factory=list)
     notes: tuple[Warning, ...] = ()
     classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
+    descent: RampDescent | None = None
     #: What proves features to be zero, once it is asked for.
     prover: Callable[[], np.ndarray] | None = field(
         repr=False, compare=False, default=None
@@ -137,12 +176,14 @@ class PathPoint:
 
     `undecided` samples were left to the solver by what the point before proves;
     `removed` and `saturated` are how many the final certificate proves to have α_i = 0
-    and α_i = c_i. `passes`, `seconds` and `n_iter` are those of this point alone.
+    and α_i = c_i; `left_out` how many the ramp leaves out, of which `removed` counts
+    all. `passes`, `seconds` and `n_iter` are those of this point alone.
     """
 
     C: float
     radius: float
     norm_penalty: float
+    ramp: float
     w: np.ndarray = field(repr=False)
     b: float
     objective: float
@@ -156,6 +197,7 @@ class PathPoint:
     undecided: int
     removed: int
     saturated: int
+    left_out: int
     trace: list[dict] = field(repr=False)
     alpha: np.ndarray | None = field(repr=False, default=None)
 
@@ -172,6 +214,7 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
     "undecided": ("undecided", 0),
     "removed": ("removed", 0),
     "saturated": ("saturated", 0),
+    "left_out": ("left_out", 0),
     "null": ("null", False),
     "converged": ("converged", False),
 }
@@ -180,14 +223,16 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
 class Path:
     """Models over a grid of levels and Cs, in the order in which they were asked for.
 
-    A level is a radius or a norm penalty, whichever varies. Arrays have the shape
-    (n_levels, n_Cs); where a point was not reached they hold NaN, 0 or False. Iterating
-    gives the points reached, level by level; `path[k, j]` is that of level k and C j.
+    A level is a radius, a norm penalty or a ramp, whichever varies. Arrays have the
+    shape (n_levels, n_Cs); where a point was not reached they hold NaN, 0 or False.
+    Iterating gives the points reached, level by level; `path[k, j]` is that of level k
+    and C j.
 
     Attributes
     ----------
     Cs : array of shape (n_Cs,)
-    radii, norm_penalties : arrays of shape (n_levels,)
+    radii, norm_penalties, ramps : arrays of shape (n_levels,)
+        A ramp of −∞ is the hinge.
     coefs : array of shape (n_levels, n_Cs, n_features)
     intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
         Gaps are certified on all samples. Passes are reads of the data in
@@ -196,6 +241,8 @@ class Path:
     undecided, removed, saturated : int arrays
         Samples left to the solver by the solution before (sequential screening), and
         those that the final certificate proves to have α_i = 0 and α_i = c_i.
+    left_out : int array
+        Samples that the ramp leaves out.
     null, converged, done : bool arrays
         Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
     traces : list of list of list of dict
@@ -211,8 +258,7 @@ class Path:
     def __init__(
         self,
         Cs,
-        radii,
-        norm_penalties,
+        levels,
         points: dict[tuple[int, int], PathPoint],
         n_samples: int,
         n_features: int,
@@ -221,19 +267,20 @@ class Path:
         classes=(-1, 1),
     ):
         def gathered(name, nothing, *shape):
-            values = np.full((len(radii), len(Cs), *shape), nothing)
+            values = np.full((len(levels), len(Cs), *shape), nothing)
             for where, point in points.items():
                 values[where] = getattr(point, name)
             return values
 
-        self.Cs, self.radii, self.norm_penalties = Cs, radii, norm_penalties
+        self.Cs = Cs
+        self.radii, self.norm_penalties, self.ramps = np.asarray(levels).T
         self.classes = np.asarray(classes)
         self.n_samples, self.solver, self._points = n_samples, solver, points
         self.notes: tuple[Warning, ...] = ()
         self.done = ~np.isnan(gathered("C", np.nan))
         self.coefs = gathered("w", np.nan, n_features)
         self.alphas = gathered("alpha", np.nan, n_samples) if alphas else None
-        self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in radii]
+        self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in levels]
         for (k, j), point in points.items():
             self.traces[k][j] = point.trace
         for name, (number, nothing) in _ARRAYS.items():
@@ -258,9 +305,10 @@ class Path:
         k, j = range(len(self.radii))[where[0]], range(len(self.Cs))[where[1]]
         if (k, j) not in self._points:
             raise KeyError(
-                f"C={self.Cs[j]:g} at radius {self.radii[k]:g} and norm penalty "
-                f"{self.norm_penalties[k]:g} was not reached: the "
-                "path was stopped before. `done` tells which points there are."
+                f"C={self.Cs[j]:g} at radius {self.radii[k]:g}, norm penalty "
+                f"{self.norm_penalties[k]:g} and ramp {self.ramps[k]:g} was not "
+                "reached: the path was stopped before. `done` tells which points "
+                "there are."
             )
         return self._points[k, j]
 
@@ -271,6 +319,8 @@ class Path:
         levels, called = self.radii, "radii"
         if np.ptp(self.norm_penalties) > 0:
             levels, called = self.norm_penalties, "norm penalties"
+        if np.unique(self.ramps).size > 1:
+            levels, called = self.ramps, "ramps"
         spread = [len(values) for values in (levels, self.Cs)]
         worst = self.relative_gaps[self.done].max(initial=0.0)
         return (
@@ -293,6 +343,7 @@ class Path:
             "C",
             "radius",
             "norm_penalty",
+            "ramp",
             *(number for number, _ in _ARRAYS.values()),
         ]
         return pandas.DataFrame(points, columns=kept)

@@ -25,12 +25,14 @@ from wideberth.problem.presolve import (
     cut_radii,
     unchanged,
 )
+from wideberth.problem.ramp import Ramp, check_ramp, check_starts
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import carry_dual, null_point, tells_something
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
 from wideberth.solvers.base import Outcome, make_control
+from wideberth.solvers.descent import Descended, Descent
 from wideberth.solvers.registry import check_choices, choose_solver
 
 
@@ -44,6 +46,8 @@ def solve(
     X_err=None,
     error_shape="ellipsoid",
     norm_penalty=0.0,
+    ramp=None,
+    starts=1,
     fit_intercept=True,
     intercept_penalty=0.0,
     sample_weight=None,
@@ -101,6 +105,16 @@ def solve(
         ‖w‖₁, and this is the elastic-net SVM; with radius 0 the SVM that is robust
         in Wasserstein's distance, with ½‖w‖² added. Beside boxes per cell
         (error_shape="box") it is s₀‖w‖₁.
+    ramp : float, optional
+        a ≤ 0, for labels that may be wrong: no sample costs more than c_i(1 − a), and
+        those with a robust margin below a count no further. −1 is usual; −∞ and None
+        are the hinge. The objective is not convex then: what is certified is the best
+        model that leaves the same samples out, and that none of the steps towards it
+        raised the objective. See `Solution.descent`.
+    starts : {1, 2, 3}
+        From where the ramp is descended, the best being kept: from the solution with
+        the hinge loss; from the class means too; and from that solution without what
+        it gets wrong. Each costs about as much again.
     fit_intercept : bool
         Whether to fit b. It carries no noise.
     intercept_penalty : float
@@ -152,6 +166,7 @@ def solve(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
+    level = -np.inf if ramp is None else check_ramp(ramp)
     stated = {
         "C": C,
         "radius": radius,
@@ -179,9 +194,11 @@ def solve(
     if scaled:
         from wideberth.solvers.chunked import solve_data
 
-        solution = solve_data(X, y, **stated, **how, memory=memory, verbose=verbose)
+        how |= {"ramp": level, "starts": starts, "verbose": verbose}
+        solution = solve_data(X, y, **stated, **how, memory=memory)
     elif is_foreign(X):  # small
-        solution = _moved_to(solve(host(X), y, **stated, **how, quiet=True), X)
+        how |= {"ramp": level, "starts": starts, "quiet": True}
+        solution = _moved_to(solve(host(X), y, **stated, **how), X)
     else:
         presolved = cut_radii(build_problem(X, y, **stated))
         problem = presolved.problem
@@ -191,12 +208,17 @@ def solve(
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)
             chosen = choose_solver(problem, solver)
-            first = partial(chosen.solve, start=start)
-            known = start
-            if start is None or start.gap > control.tol * start.point.value:
-                # Radii beyond the range of float64 mean w = 0, or cannot be served.
-                known = None if presolved.cut is None else by_null_model(problem)
-            found = prove(problem, control, known, first)
+            found: Outcome | Descended
+            if level > -np.inf:
+                descent = Descent(Ramp(problem, level), control, chosen)
+                found = descent.run(check_starts(starts), start)
+            else:
+                known = start
+                if start is None or start.gap > control.tol * start.point.value:
+                    # Radii beyond the range of float64 mean w = 0, or are refused.
+                    known = None if presolved.cut is None else by_null_model(problem)
+                first = partial(chosen.solve, start=start)
+                found = prove(problem, control, known, first)
             solution = _solution(presolved, control, found, chosen.name)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
@@ -206,7 +228,10 @@ def solve(
 def _moved_to(solution: Solution, X) -> Solution:
     """The solution with what is as long as the data beside X."""
     own = {name: getattr(solution, name) for name in ("alpha", "removed", "saturated")}
-    return replace(solution, **{name: like(part, X) for name, part in own.items()})
+    moved = {name: like(part, X) for name, part in own.items()}
+    if (descent := solution.descent) is not None:
+        moved["descent"] = replace(descent, left_out=like(descent.left_out, X))
+    return replace(solution, **moved)
 
 
 def _start(presolved: Presolved, init) -> Outcome | None:
@@ -237,8 +262,12 @@ def _start(presolved: Presolved, init) -> Outcome | None:
 
 def _solution(presolved: Presolved, control, found, name) -> Solution:
     """What was found as the user's, with what is to be said about it."""
-    problem, point, dual = presolved.problem, found.point, found.dual
-    passes, converged = problem.rows.passes.count, found.certificate.proves(control.tol)
+    problem, certificate, descent = presolved.problem, found.certificate, None
+    if isinstance(found, Descended):
+        problem, descent = found.problem, found.report(presolved)
+        found = found.outcome
+    point, dual = found.point, found.dual
+    passes, converged = problem.rows.passes.count, certificate.proves(control.tol)
     removed = saturated = np.zeros(problem.n, dtype=bool)
     prover = None
     if control.screening is not None:
@@ -249,7 +278,7 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
     seconds, notes = time.perf_counter() - control.started, []
     if not converged:
         remedy = None if control.exhausted() else out_of_range(problem, presolved)
-        notes.append(not_converged(control, found.certificate, seconds, remedy))
+        notes.append(not_converged(control, certificate, seconds, remedy))
     elif not point.w.any():
         limit = critical_radius(problem, max_iter=50)
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
@@ -260,7 +289,7 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         w=point.w,
         b=point.b,
         alpha=dual.alpha,
-        certificate=found.certificate,
+        certificate=certificate,
         converged=bool(converged),
         solver=name,
         n_iter=control.steps,
@@ -272,5 +301,6 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         notes=tuple(notes),
         classes=problem.classes,  # type: ignore[arg-type]  # known of data
         prover=prover,
+        descent=descent,
     )
     return presolved.restore(solution)

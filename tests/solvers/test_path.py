@@ -272,7 +272,7 @@ def carried_decisions(problem, Cs, factors, region):
     tally = Counter()
     control = Control(1e-6, screening=region)
     sequence = Sequence(Presolved(problem), control, get_solver("newton"))
-    levels = np.array([(factor, 0.0) for factor in factors])
+    levels = np.array([(factor, 0.0, -np.inf) for factor in factors])
     for k, j, found in sequence.points(np.array(Cs), levels):
         if found.decided is None:
             continue
@@ -430,7 +430,7 @@ def test_a_path_can_be_drawn(cancer):
         ({"norm_penalty": -1.0}, r"norm_penalty=-1\.0"),
         (
             {"norm_penalties": [0.1, 1.0], "radii": [0.0, 0.1]},
-            "radii has 2 values beside 2 norm_penalties; a path varies one of them",
+            "2 radii and 2 norm_penalties are given; a path varies one of them beside C",
         ),
         ({"tol": 0}, "tol=0"),
         ({"solver": "best"}, "solver='best'"),

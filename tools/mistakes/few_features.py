@@ -6,8 +6,8 @@ MUTANTS = [
     Mutant(
         "features: the norm penalty kept from the solver",
         "estimators/one_vs_rest.py",
-        '    *("C", "norm_penalty", "fit_intercept", "intercept_penalty"),\n',
-        '    *("C", "fit_intercept", "intercept_penalty"),\n',
+        '    *("C", "norm_penalty", "starts", "fit_intercept", "intercept_penalty"),\n',
+        '    *("C", "starts", "fit_intercept", "intercept_penalty"),\n',
         "estimators/test_estimators.py::test_the_norm_penalty_is_that_of_the_objective",
     ),
     Mutant(
@@ -27,16 +27,15 @@ MUTANTS = [
     Mutant(
         "features: penalties and radii of a search swapped",
         "estimators/folds.py",
-        "        return np.concatenate(parts, axis=1)\n",
-        "        return np.concatenate(parts, axis=1).swapaxes(0, 1).reshape("
-        "len(penalties), len(search.radii_), *parts[0].shape[2:])\n",
+        "        place = tuple(where.get(name, slice(None)) for name in grid)\n",
+        "        place = tuple(where.get(name, slice(None, None, -1)) for name in grid)\n",
         "estimators/test_model_selection.py::test_norm_penalties_are_chosen_beside_C_and_radius",
     ),
     Mutant(
         "features: the chosen norm penalty not trained with",
         "estimators/cv.py",
-        "        model.norm_penalty = self.norm_penalty_\n",
-        "",
+        "        model.norm_penalty, model.ramp = self.norm_penalty_, self.ramp_\n",
+        "        model.ramp = self.ramp_\n",
         "estimators/test_model_selection.py::test_norm_penalties_are_chosen_beside_C_and_radius",
     ),
     Mutant(

@@ -155,8 +155,8 @@ MUTANTS = [
     Mutant(
         "images: a search carries them at radius one",
         "estimators/folds.py",
-        "(part.at(radius), levels) for radius",
-        """(part.at(1.0), levels | {"radii": [radius]}) for radius""",
+        'data, levels["radii"] = part.at(levels["radii"][0]), [1.0]',
+        "data = part.at(1.0)",
         _SEARCH,
     ),
     Mutant(

@@ -217,14 +217,14 @@ MUTANTS = [
     Mutant(
         "a path over penalties at the first of them alone",
         "solvers/grids.py",
-        "    return np.full(values.size, radii[0]), values\n",
-        "    return np.full(values.size, radii[0]), 0 * values + values[0]\n",
+        '_listed(norm_penalties, "norm_penalties")',
+        '0 * _listed(norm_penalties, "norm_penalties") + norm_penalties[0]',
         _PATHS + "paths_over_penalties_equal_cold_solutions",
     ),
     Mutant(
         "radii beside norm penalties ignored",
         "solvers/grids.py",
-        "    if radii.size > 1:\n",
+        "    if len(several) > 1:\n",
         "    if False:\n",
         _PATHS + "errors_name_the_argument",
     ),

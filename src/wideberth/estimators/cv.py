@@ -30,14 +30,15 @@ from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     scaled_radius,
     stated_noise,
+    stated_ramp,
     unknown_classes,
 )
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.problem.presolve import build_problem
-from wideberth.problem.validation import check_jobs, check_number
+from wideberth.problem.validation import check_jobs, check_number, short
 from wideberth.solution import not_proven
-from wideberth.solvers.grids import read_Cs, read_levels, read_radii
+from wideberth.solvers.grids import read_Cs, read_levels, read_radii, read_ramps
 
 _SELECTIONS = ("best", "one-standard-error")
 
@@ -57,8 +58,13 @@ class RobustLinearSVCCV(LinearClassifier):
         `fit`, where there are any. None is 1 alone with those, and 0 alone without.
     norm_penalties : array, default=None
         Values of `norm_penalty` to choose from, beside C and radius; None is 0 alone.
-    noise, error_shape, fit_intercept, intercept_penalty, class_weight
+    loss : {"hinge", "ramp"}, default="hinge"
         As in `RobustLinearSVC`.
+    ramps : array, default=None
+        With loss="ramp", levels to choose from; None is −1 alone. −∞ is the hinge.
+    starts, noise, error_shape, fit_intercept, intercept_penalty, class_weight
+        As in `RobustLinearSVC`; `starts` is for the chosen model, since those of the
+        folds start from each other.
     cv : int, splitter or iterable, default=None
         As in `GridSearchCV`; None is five stratified folds.
     scoring : str or callable, default=None
@@ -70,7 +76,8 @@ class RobustLinearSVCCV(LinearClassifier):
         any.
     selection : {"best", "one-standard-error"}, default="best"
         Take the best mean score, or the simplest model within one standard error of
-        it: the smallest C, of those the largest norm penalty, and then radius.
+        it: the smallest C, of those the largest norm penalty, then radius, and then
+        the ramp nearest to the hinge.
     solver, screening, tol, max_iter
         As in `RobustLinearSVC`, for every model.
     refit : bool, default=True
@@ -84,7 +91,7 @@ class RobustLinearSVCCV(LinearClassifier):
 
     Attributes
     ----------
-    C_, radius_, norm_penalty_ : float
+    C_, radius_, norm_penalty_, ramp_ : float
         The choice; `radius_` is a factor on the `radius` or the errors given to `fit`,
         where there are any.
         What `robust_score` and `worst_case` go by is `best_estimator_.radius_`.
@@ -93,18 +100,19 @@ class RobustLinearSVCCV(LinearClassifier):
     best_score_ : float
         Its mean score.
     best_params_ : dict
-        "C" and "radius", and "norm_penalty" where there were several to choose from.
+        "C" and "radius", and "norm_penalty" and "ramp" where these are chosen from.
     best_estimator_ : RobustLinearSVC
         Fitted to all data, if `refit`; its attributes (`coef_`, `intercept_`,
         `dual_gap_`, …) are here too.
     cv_results_ : dict of arrays
-        As in `GridSearchCV`; one candidate per C, norm penalty and radius, radii
+        As in `GridSearchCV`; one candidate per C, ramp, norm penalty and radius, radii
         fastest.
     scores_ : array of shape (n_radii, n_Cs, n_splits)
-        With `norm_penalties` of shape (n_norm_penalties, n_radii, n_Cs, n_splits).
+        With `norm_penalties` an axis of these comes first, and with `ramps` before it.
     Cs_ : array of shape (n_Cs,)
     radii_ : array of shape (n_radii,)
     norm_penalties_ : array of shape (n_norm_penalties,)
+    ramps_ : array of shape (n_ramps,)
     n_splits_ : int
     scorer_ : callable
     classes_ : array of shape (n_classes,)
@@ -132,6 +140,9 @@ class RobustLinearSVCCV(LinearClassifier):
         radii=None,
         *,
         norm_penalties=None,
+        loss="hinge",
+        ramps=None,
+        starts=1,
         noise="l2",
         error_shape="ellipsoid",
         fit_intercept=True,
@@ -153,6 +164,9 @@ class RobustLinearSVCCV(LinearClassifier):
         self.Cs = Cs
         self.radii = radii
         self.norm_penalties = norm_penalties
+        self.loss = loss
+        self.ramps = ramps
+        self.starts = starts
         self.noise = noise
         self.error_shape = error_shape
         self.fit_intercept = fit_intercept
@@ -219,7 +233,8 @@ class RobustLinearSVCCV(LinearClassifier):
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
         self.radii_ = read_radii(self.radii, bars if radius is None else radius)
-        self.norm_penalties_ = read_levels(np.zeros(1), 0.0, self.norm_penalties)[1]
+        self.norm_penalties_ = read_levels(np.zeros(1), 0.0, self.norm_penalties)[:, 1]
+        self.ramps_ = self._ramps()
         self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
@@ -249,6 +264,15 @@ class RobustLinearSVCCV(LinearClassifier):
         check_number(self.scoring_radius, "scoring_radius")
         return partial(robust_accuracy, self.scoring_radius)
 
+    def _ramps(self) -> np.ndarray:
+        one = stated_ramp(RobustLinearSVC(loss=self.loss))
+        if one is None and self.ramps is not None:
+            raise ValueError(
+                f"ramps={short(self.ramps)} needs loss='ramp'; with loss='hinge' there "
+                "is none."
+            )
+        return read_ramps(one, self.ramps)
+
     def _grid(self, data: InMemory, problems: OneVsRest) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
         if np.ndim(self.Cs) > 0:
@@ -271,15 +295,17 @@ class RobustLinearSVCCV(LinearClassifier):
 
     def _choose(self, folds: list[dict]) -> None:
         """Set the results and the choice."""
-        one = self.norm_penalties is None
         found = np.stack([fold["scores"] for fold in folds], axis=-1)
-        self.scores_ = found[0] if one else found
-        grid = {"C": self.Cs_, "norm_penalty": self.norm_penalties_}
-        grid["radius"] = self.radii_
+        given = {"ramp": self.ramps, "norm_penalty": self.norm_penalties}
+        one = [name for name, values in given.items() if values is None]
+        axes = tuple(k for k, name in enumerate(given) if name in one)
+        self.scores_ = found.squeeze(axes)
+        grid = {"C": self.Cs_, "ramp": self.ramps_}
+        grid |= {"norm_penalty": self.norm_penalties_, "radius": self.radii_}
         values = product(*(axis.tolist() for axis in grid.values()))
         candidates = [dict(zip(grid, point, strict=True)) for point in values]
-        scores = np.moveaxis(found, 2, 0).reshape(len(candidates), -1)
-        told = [name for name in grid if name != "norm_penalty" or not one]
+        scores = np.moveaxis(found, 3, 0).reshape(len(candidates), -1)
+        told = [name for name in grid if name not in one]
         self.cv_results_ = _results(candidates, told, scores, folds)
         means = self.cv_results_["mean_test_score"]
         ranked = np.where(np.isnan(means), -np.inf, means)
@@ -288,8 +314,8 @@ class RobustLinearSVCCV(LinearClassifier):
             error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
             close = np.flatnonzero(ranked >= ranked[best] - error)
             simplest = [
-                (chosen["C"], -chosen["norm_penalty"], -chosen["radius"])
-                for chosen in candidates
+                (C, -norm_penalty, -radius, ramp)
+                for C, ramp, norm_penalty, radius in map(dict.values, candidates)
             ]
             best = min(close.tolist(), key=simplest.__getitem__)
         self.best_index_ = best
@@ -301,7 +327,7 @@ class RobustLinearSVCCV(LinearClassifier):
     def _train(self, data: InMemory) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
-        model.norm_penalty = self.norm_penalty_
+        model.norm_penalty, model.ramp = self.norm_penalty_, self.ramp_
         radius = scaled_radius(data.radius, self.radius_)
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
         notes = model._fit(data.X, data.y, data.weights, radius, data.bars)
@@ -354,7 +380,7 @@ def _results(
     """`cv_results_` as `GridSearchCV` has it, with the parameters `told`."""
     table: dict = {}
     for name in ("fit_time", "score_time"):
-        seconds = np.stack([np.moveaxis(fold[name], 2, 0).ravel() for fold in folds])
+        seconds = np.stack([np.moveaxis(fold[name], 3, 0).ravel() for fold in folds])
         table[f"mean_{name}"] = seconds.mean(axis=0)
         table[f"std_{name}"] = seconds.std(axis=0)
     for name in told:

@@ -1,12 +1,13 @@
-"""One fold of a cross-validation over C, radius and norm penalty: paths, then scores.
+"""One fold of a cross-validation over C, radius, penalty and ramp: paths, then scores.
 
-Arrays have the axes norm penalty, radius and C, in this order.
+Arrays have the axes ramp, norm penalty, radius and C, in this order.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def run_fold(
     }
     if params.get("X_err") is not None:
         routed["X_err"] = rest.bars  # beside rows in the middle of lopsided boxes
-    grid = search.norm_penalties_, search.radii_, search.Cs_
+    grid = search.ramps_, search.norm_penalties_, search.radii_, search.Cs_
     shape = tuple(len(axis) for axis in grid)
     scores, seconds = np.empty(shape), np.empty(shape)
     begun = time.perf_counter()
@@ -58,9 +59,10 @@ def run_fold(
         scores[at], now = score, time.perf_counter()
         seconds[at], begun = now - begun, now
         if search.verbose > 1:
-            s, radius, C = (axis[i] for axis, i in zip(grid, at, strict=True))
+            ramp, s, radius, C = (axis[i] for axis, i in zip(grid, at, strict=True))
             where = f"C={C:.4g}, radius={radius:.4g}"
-            where += f", norm penalty={s:.4g}" if shape[0] > 1 else ""
+            where += f", norm penalty={s:.4g}" if shape[1] > 1 else ""
+            where += f", ramp={ramp:.4g}" if shape[0] > 1 else ""
             _tell(search, number, f"{where}: score {score:.4f}")
     if search.verbose:
         best, taken = np.nanmax(scores), time.perf_counter() - started
@@ -86,19 +88,26 @@ class _Models(NamedTuple):
 
 
 def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Models:
-    """One path for all radii; one for each where norm penalties vary, or steps bend.
+    """Paths over the grid, each along C and the longest axis that it can vary.
 
-    Behind steps that bend, the sets of every radius are its own.
+    That is the ramps or the norm penalties, where there are several, or else the radii;
+    but behind steps that bend the sets of every radius are its own.
     """
-    penalties = search.norm_penalties_
-    runs: list[tuple[InMemory, dict]]
-    if len(penalties) > 1 or isinstance(part.bars, Images):
-        levels = {"radii": [1.0], "norm_penalties": penalties}
-        runs = [(part.at(radius), levels) for radius in search.radii_]
-    else:
-        runs = [(part, {"radii": search.radii_, "norm_penalty": penalties[0]})]
-    found = [
-        follow(
+    grid = {"ramps": search.ramps_, "norm_penalties": search.norm_penalties_}
+    several = [name for name, values in grid.items() if len(values) > 1]
+    bent = isinstance(part.bars, Images)
+    grid["radii"] = search.radii_
+    along = [*several, "ramps" if bent else "radii"][0]
+    shape = tuple(len(axis) for axis in grid.values())
+    models: dict[str, np.ndarray] = {}
+    others = {name: range(len(grid[name])) for name in grid if name != along}
+    for at in product(*others.values()):
+        where = dict(zip(others, at, strict=True))
+        levels = {name: grid[name][[k]] for name, k in where.items()}
+        levels[along], data = grid[along], part
+        if along != "radii":
+            data, levels["radii"] = part.at(levels["radii"][0]), [1.0]
+        found = follow(
             data.X,
             Cs=search.Cs_,
             solver=search.solver,
@@ -110,15 +119,13 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
             **problems.stated(data, positive),
             **search._stated(),
         )
-        for data, levels in runs
-    ]
-
-    def joined(name: str) -> np.ndarray:
-        values = [getattr(path, name) for path in found]
-        parts = [part.reshape(len(penalties), -1, *part.shape[1:]) for part in values]
-        return np.concatenate(parts, axis=1)
-
-    return _Models(*map(joined, _Models._fields))
+        place = tuple(where.get(name, slice(None)) for name in grid)
+        for name in _Models._fields:
+            values = getattr(found, name)
+            if name not in models:
+                models[name] = np.empty((*shape, *values.shape[1:]), values.dtype)
+            models[name][place] = values
+    return _Models(**models)
 
 
 def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
@@ -131,8 +138,12 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     model.classes_, model.noise_ = classes, search.noise_
     model.error_shape_ = search.error_shape_
     model.n_features_in_ = search.n_features_in_
-    for at in np.ndindex(len(search.norm_penalties_), len(search.radii_)):
-        model.norm_penalty, radius = search.norm_penalties_[at[0]], search.radii_[at[1]]
+    grid = search.ramps_, search.norm_penalties_, search.radii_
+    for at in np.ndindex(*(len(axis) for axis in grid)):
+        ramp, model.norm_penalty, radius = (
+            axis[k] for axis, k in zip(grid, at, strict=True)
+        )
+        model.ramp = ramp
         model.radius = radius
         model.radius_ = remembered_radius(scaled_radius(rest.radius, radius))
         for j, values in enumerate(_decisions(paths, at, rest.X)):
@@ -148,7 +159,7 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
 
 
 def _decisions(paths: list[_Models], at: tuple, X) -> Iterator[np.ndarray]:
-    """Decision values of all Cs at a penalty and radius, many models in one product."""
+    """Decision values of all Cs at a level, many models in one product."""
     coefs = np.stack([path.coefs[at] for path in paths], axis=1)
     intercepts = np.stack([path.intercepts[at] for path in paths], axis=1)
     n_Cs, n_problems, d = coefs.shape

@@ -21,13 +21,14 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import Progress
+from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
 
 #: Parameters that `solve` takes, and checks, as they are.
 _HANDED_ON = (
-    *("C", "norm_penalty", "fit_intercept", "intercept_penalty"),
+    *("C", "norm_penalty", "starts", "fit_intercept", "intercept_penalty"),
     *("solver", "screening", "tol", "max_iter"),
 )
 #: Attributes that make a fitted model predict and certify.
@@ -104,6 +105,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
         deadline = time.monotonic() + seconds
     options = {name: getattr(model, name) for name in _HANDED_ON}
     options |= {"noise": stated_noise(model), "max_seconds": None}
+    options["ramp"] = stated_ramp(model)
     progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     n_jobs = model.n_jobs if data.in_memory else 1
     solutions = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -117,6 +119,9 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     )
     model.radius_ = data.remembered_radius()
     _keep(model, solutions, problems, data.y)
+    vars(model).pop("suspects_", None)
+    if data.in_memory and all(solution.descent for solution in solutions):
+        model.suspects_ = suspects(model, data, solutions)
     progress.end(**{name: getattr(model, name) for name in _PREDICTIVE})
     return notes + _notes_of(solutions, problems.classes)
 
@@ -276,6 +281,19 @@ def stated_noise(model):
     Error bars take its place, and `solve` refuses any but the default beside them.
     """
     return model.noise if model.noise_ is None else model.noise_
+
+
+# -- loss ------------------------------------------------------------------------------
+
+
+def stated_ramp(model) -> float | None:
+    """What `solve` takes for `ramp`: None is the hinge."""
+    if model.loss not in ("hinge", "ramp"):
+        raise ValueError(
+            f"loss={model.loss!r} is not known; choose 'hinge', or 'ramp' where labels "
+            "may be wrong."
+        )
+    return None if model.loss == "hinge" else model.ramp
 
 
 # -- radii -----------------------------------------------------------------------------

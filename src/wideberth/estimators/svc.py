@@ -60,6 +60,14 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         s₀, what the norm Ω(w) of the noise costs outside the hinge, whatever the radii:
         with `noise="linf"` it is ‖w‖₁, and the model is the elastic-net SVM. Beside
         `X_err` with error_shape="box" it is ‖w‖₁ too; beside ellipsoids it must be 0.
+    loss : {"hinge", "ramp"}, default="hinge"
+        With "ramp" no sample costs more than c_i(1 − a), a being the parameter `ramp`:
+        for labels that may be wrong. See `suspects_`. The objective is not convex then;
+        certificates are those of the best model that leaves the same samples out.
+    ramp : float, default=-1.0
+        a ≤ 0, the robust margin below which a sample counts no further.
+    starts : {1, 2, 3}, default=1
+        From where the ramp is descended, the best being kept: see `wideberth.solve`.
     fit_intercept : bool, default=True
         Whether to fit an intercept. It carries no noise.
     intercept_penalty : float, default=0.0
@@ -107,6 +115,14 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
         y·α of those samples, as in `SVC`. With radius 0,
         `coef_` ≈ `dual_coef_ @ X[support_]`.
+    suspects_ : structured array of shape (n_suspects,)
+        With loss="ramp", training samples whose label the model disbelieves: left out
+        in some binary problem and predicted otherwise, the most doubtful first. Fields
+        are "sample", its row; "label", the one given; "predicted"; "distance", how far
+        on the wrong side it is, in units of `certified_radius`; and "noises", the same
+        in units of its own radius, infinite where that is 0: beyond 1 its noise cannot
+        explain it. `pandas.DataFrame(model.suspects_)` is a table of them. Absent for
+        data that is read in chunks.
     objective_ : array of shape (1,) or (n_classes,)
         The objective of each binary problem at its solution.
     dual_gap_ : array of shape (1,) or (n_classes,)
@@ -165,6 +181,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         noise="l2",
         error_shape="ellipsoid",
         norm_penalty=0.0,
+        loss="hinge",
+        ramp=-1.0,
+        starts=1,
         fit_intercept=True,
         intercept_penalty=0.0,
         class_weight=None,
@@ -183,6 +202,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.noise = noise
         self.error_shape = error_shape
         self.norm_penalty = norm_penalty
+        self.loss = loss
+        self.ramp = ramp
+        self.starts = starts
         self.fit_intercept = fit_intercept
         self.intercept_penalty = intercept_penalty
         self.class_weight = class_weight

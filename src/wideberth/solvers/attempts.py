@@ -46,6 +46,8 @@ CONIC_PUSH = 1e10
 _SMALL_PUSH = 1e6
 
 
+#: What an attempt may end with whose arithmetic fails.
+NUMERICAL = (ArithmeticError, np.linalg.LinAlgError, conic.ConicError)
 #: What is tried: a solver, or one on another form of the problem.
 Solve = Callable[[Problem, Control], Outcome | None]
 
@@ -92,7 +94,7 @@ def prove(
             break
         try:
             new = attempt(problem, control)
-        except (ArithmeticError, np.linalg.LinAlgError, conic.ConicError):
+        except NUMERICAL:
             continue
         if new is not None:
             new = _null_if_optimal(problem, new, control.tol)

@@ -91,10 +91,13 @@ class Control:
             return "out of time"
         return "out of steps" if self.exhausted() else "out of precision"
 
-    def judge(self, found: Outcome) -> Outcome:
-        """What was found, with the word for how the run ended."""
+    def judge(self, found: Outcome, proof: Certificate | None = None) -> Outcome:
+        """What was found, with the word for how the run ended.
+
+        `proof` is the certificate to go by, where that is not the one of the points.
+        """
         judged = copy(found)  # with its certificate, which `replace` would drop
-        vars(judged)["status"] = self.status(found.certificate)
+        vars(judged)["status"] = self.status(proof or found.certificate)
         return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Folded
+from wideberth.problem.ramp import Beyond, check_ramp, check_starts
 from wideberth.problem.read_errors import read_bars
 from wideberth.problem.validation import (
     check_number,
@@ -27,6 +29,7 @@ from wideberth.problem.validation import (
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
+from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
 
@@ -96,6 +99,8 @@ def solve_source(
     classes: Classes | None = None,
     error_shape: str | None = None,
     norm_penalty: float = 0.0,
+    ramp: float | None = None,
+    starts: int = 1,
 ) -> Solution:
     """Train on an open source; `error_shape` is that of the errors it may bring."""
     started = time.perf_counter()
@@ -105,7 +110,12 @@ def solve_source(
     watch = _Display(source, callback) if verbose else callback
     control = make_control(None, tol, max_iter, max_seconds, watch, started)
     control.rng = np.random.default_rng(random_state)
-    search = Search(Chunks(source, terms, norm_penalty), control)
+    chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
+    if level > -np.inf:
+        descent = DescentInChunks(chunks, level, control)
+        found = descent.run(check_starts(starts))
+        return _solution(found.search, screening, terms, control, found)
+    search = Search(chunks, control)
     search.run()
     return _solution(search, screening, terms, control)
 
@@ -124,10 +134,17 @@ class Chunks(Batches):
             none = np.zeros((0, self.d))
             boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
         self.penalty = Folded.penalty(s, self.d, boxes)
+        self.beyond: Beyond | None = None
+
+    def without(self, beyond: Beyond | None) -> Chunks:
+        """The same without the rows that the ramp leaves out."""
+        chunks = copy(self)
+        chunks.beyond = beyond
+        return chunks
 
     def map(self, question):
         """Put a question to the problem on the rows of each chunk."""
-        return self.source.map(_Asked(self.terms, question))
+        return self.source.map(_Asked(self.terms, question, self.beyond))
 
     def grouping(self, n):
         """Half of the room for single rows, a quarter for groups.
@@ -149,11 +166,14 @@ class _Asked:
 
     terms: Terms
     question: Any
+    beyond: Beyond | None = None
 
     def __call__(self, chunk: Chunk):
         """What the chunk answers; its data is checked the first time."""
         first = isinstance(self.question, Sample)
         problem = self.terms.problem(chunk, check=first)
+        if self.beyond is not None:
+            problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)
 
     def part(self, number: int) -> _Asked:
@@ -199,8 +219,14 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
     )
 
 
-def _solution(search: Search, screening, terms: Terms, control: Control) -> Solution:
-    certificate, point = search.certificate, search.point
+def _solution(
+    search: Search,
+    screening,
+    terms: Terms,
+    control: Control,
+    descended: DescendedInChunks | None = None,
+) -> Solution:
+    certificate, point = (descended or search).certificate, search.point
     alpha, removed, saturated = search.dual_weights(screening)
     seconds = time.perf_counter() - control.started
     converged = certificate.proves(control.tol)
@@ -227,13 +253,14 @@ def _solution(search: Search, screening, terms: Terms, control: Control) -> Solu
         bool(converged),
         "newton",
         control.steps,
-        float(search.passes),
+        float(search.passes + (descended.passes if descended else 0)),
         seconds,
         removed,
         saturated,
         control.trace,
         tuple(notes),
         classes,
+        None if descended is None else descended.report,
     )
 
 

@@ -6,7 +6,13 @@ import numpy as np
 
 from wideberth.problem.endpoints import saturation_scale
 from wideberth.problem.presolve import Presolved
-from wideberth.problem.validation import check_number, check_per_sample, refuse_masked
+from wideberth.problem.ramp import check_ramp
+from wideberth.problem.validation import (
+    check_number,
+    check_per_sample,
+    refuse_masked,
+    short,
+)
 
 #: Largest move of a sample's own margin, c_i‖x_i‖², on the default path: a choice.
 _LARGEST_PUSH = 100.0
@@ -55,18 +61,33 @@ def _listed(given, name: str, more: str = "") -> np.ndarray:
 
 
 def read_levels(
-    radii: np.ndarray, norm_penalty, norm_penalties
-) -> tuple[np.ndarray, np.ndarray]:
-    """Radii and norm penalties of the levels of a grid, of which one may vary."""
-    if norm_penalties is None:
-        return radii, np.full(radii.size, check_number(norm_penalty, "norm_penalty"))
-    values = _listed(norm_penalties, "norm_penalties")
-    if radii.size > 1:
+    radii: np.ndarray, norm_penalty, norm_penalties=None, ramp=None, ramps=None
+) -> np.ndarray:
+    """Levels of a grid, rows of radius, norm penalty and ramp, one of which varies."""
+    levels = {"radii": radii}
+    levels["norm_penalties"] = np.array([check_number(norm_penalty, "norm_penalty")])
+    if norm_penalties is not None:
+        levels["norm_penalties"] = _listed(norm_penalties, "norm_penalties")
+    levels["ramps"] = read_ramps(ramp, ramps)
+    several = [name for name, values in levels.items() if values.size > 1]
+    if len(several) > 1:
+        sizes = " and ".join(f"{levels[name].size} {name}" for name in several)
         raise ValueError(
-            f"radii has {radii.size} values beside {values.size} norm_penalties; a "
-            "path varies one of them. Give one radius, or one norm_penalty."
+            f"{sizes} are given; a path varies one of them beside C. Give one value of "
+            "the others."
         )
-    return np.full(values.size, radii[0]), values
+    return np.column_stack(np.broadcast_arrays(*levels.values()))
+
+
+def read_ramps(ramp, ramps) -> np.ndarray:
+    """Levels of the ramp: of the list, or the one; −∞ is the hinge."""
+    if ramps is None:
+        return np.array([check_ramp(ramp)])
+    if np.ndim(ramps) != 1 or not len(ramps):
+        raise ValueError(
+            f"ramps={short(ramps)} must be a list of numbers ≤ 0 (None: the hinge)."
+        )
+    return np.array([check_ramp(each) for each in np.asarray(ramps).tolist()])
 
 
 def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:

@@ -39,7 +39,10 @@ class Newton(Solver):
         )
 
     def run(self, problem, control, start=None, decided=None):
-        """Start from a sample of the rows, where there is no other start."""
+        """Start from a sample of the rows, where there is no other start.
+
+        With many rows a sample tells more of them than a start that is somewhere near.
+        """
         rounds = Rounds if problem.shared else MeasuredRounds
         spanned = span_of_rows(problem)
         if not spanned.same:
@@ -47,7 +50,8 @@ class Newton(Solver):
             found = Rounds(spanned.problem, control, decided).solve()
             control.tol = asked
             return _expanded(problem, spanned, found)
-        if start is not None:
+        many = problem.n > SETTINGS.walk_rows * SETTINGS.direct_rows
+        if start is not None and not many:
             band = nearest_share(start.point.slack)
             return rounds(problem, control, decided).solve(start.point, band)
         if decided is None and problem.n > SETTINGS.direct_rows:

@@ -10,6 +10,9 @@ read of the data, nor do the margins of w at the new C. At an optimum of C their
 so samples may be decided before anything is solved; they are not read again until the
 final certificate. What is left starts from the carried points, or from what a solver
 remembers of the path (`Solver.along`).
+
+With a ramp each point descends (`descent.py`) from the lower one of two: the point of
+the C before, and that of a path with the hinge loss, followed roughly beside it.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ from functools import partial
 
 import numpy as np
 
-from wideberth.problem import Problem
+from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.presolve import Presolved, cap_weights
+from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition
 from wideberth.solvers.attempts import Attempt, prove, proven
 from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.descent import ROUGH, Descended, Descent
 from wideberth.solvers.newton_settings import SETTINGS
 
 #: Largest relative change of C over which a solution may decide most samples of the
@@ -40,7 +45,8 @@ class Found:
     """One point of a grid: the answer with its status, and what it took.
 
     `decided` are the samples that were known before the solve; `proven` those that the
-    final certificate decides, None where it was not asked.
+    final certificate decides, None where it was not asked. With a ramp `outcome` is on
+    the samples that are not left out.
     """
 
     outcome: Outcome
@@ -49,6 +55,12 @@ class Found:
     control: Control
     passes: float
     seconds: float
+    descended: Descended | None = None
+
+    @property
+    def certificate(self) -> Certificate:
+        """That of the objective, with what samples left out cost."""
+        return (self.descended or self.outcome).certificate
 
 
 class Sequence:
@@ -67,46 +79,82 @@ class Sequence:
             raise ValueError(reason)
         self.units, self.control, self.proofs = units, control, proofs
         self.weight_limit = solver.weight_limit
-        self.solver = solver.along(problem, control)
+        self.single, self.solver = solver, solver.along(problem, control)
 
     def points(
         self, Cs: np.ndarray, levels: np.ndarray
     ) -> Iterator[tuple[int, int, Found]]:
         """Yield (index of the level, index of C, point) in the order given.
 
-        A level is a factor on the radii and a norm penalty. C should ascend. Ends
-        early, without the point it was at, when the deadline has passed or the callback
-        asks to stop.
+        A level is a factor on the radii, a norm penalty and a ramp. C should ascend.
+        Ends early, without the point it was at, when the deadline has passed or the
+        callback asks to stop.
         """
         first = None
-        for k, level in enumerate(levels.tolist()):
-            base = self.units.level(*level)
+        for k, (factor, penalty, ramp) in enumerate(levels.tolist()):
+            base = self.units.level(factor, penalty)
             # Known for all C at once, where the null model does not depend on C.
             depends = base.intercept or base.folded is not None
             null = None if depends else null_certificate(base)
             self.solver.next_radius()
-            last = first
-            for j, C in enumerate(Cs):
-                control = self._control(float(C), *level)
-                found = self._point(base, control, float(C), last, null)
+            last, before = first, None
+            for j, C in enumerate(Cs.tolist()):
+                control = self._control(C, factor, penalty, ramp)
+                convex = control
+                if ramp > -np.inf:
+                    convex = control.rougher(max(control.tol, ROUGH))
+                found = self._point(base, convex, C, last, null)
+                last = C, found.outcome
+                first = first if j else last
+                if ramp > -np.inf:
+                    found = self._descend(base, control, C, ramp, found, before)
+                    before = found.outcome
                 if found.outcome.status in ("stopped", "out of time"):
                     return
-                last = float(C), found.outcome
-                first = first if j else last
                 yield k, j, found
                 if control.stopped:
                     return
 
-    def _control(self, C: float, radius: float, norm_penalty: float) -> Control:
+    def _control(self, C: float, radius: float, penalty: float, ramp: float) -> Control:
         callback, told = None, self.control.callback
         if told is not None:
+            at = {"C": C, "radius": radius, "norm_penalty": penalty, "ramp": ramp}
 
             def callback(entry):
-                at = {"C": C, "radius": radius, "norm_penalty": norm_penalty}
                 return told(entry | at)
 
         started = time.perf_counter()
         return replace(self.control, callback=callback, trace=[], started=started)
+
+    def _descend(
+        self,
+        base: Problem,
+        control: Control,
+        C: float,
+        level: float,
+        convex: Found,
+        before: Outcome | None,
+    ) -> Found:
+        """Descend from what the hinge loss finds at C, or the ramp at the C before."""
+        problem = base.with_weights(C * base.weights)
+        passes, control.steps = problem.rows.passes.count, convex.control.steps
+        ramp, starts = Ramp(problem, level), {"hinge": convex.outcome}
+        if before is not None:
+            starts["the C before"] = before
+        known = {
+            name: problem.at(found.point.w, found.point.b, found.point.margins)
+            for name, found in starts.items()
+        }
+        name = min(known, key=lambda name: ramp.value(known[name]))
+        descent = Descent(ramp, control, self.single)
+        descended = descent.go_on(known[name], starts[name].dual.alpha, name)
+        partition = None
+        if control.screening is not None and self.proofs:
+            partition = proven(descended.problem, descended.outcome, control.screening)
+        spent = problem.rows.passes.count - passes + convex.passes
+        seconds = time.perf_counter() - control.started
+        outcome = control.judge(descended.outcome, descended.certificate)
+        return Found(outcome, None, partition, control, spent, seconds, descended)
 
     def _point(self, base: Problem, control: Control, C: float, last, null) -> Found:
         """Solve at one C, from the solution at another."""

@@ -95,16 +95,7 @@ class Search:
 
     def run(self) -> None:
         """Rounds until the gap of the whole problem meets the tolerance."""
-        share, n, d = 1.0, self.batches.n, self.batches.d
-        if n:
-            size = max(sample_size(n, d), SETTINGS.direct_rows)
-            share = min(1.0, self.batches.capacity / n, size / n)
-        seed = int(self.control.rng.integers(2**31))
-        whole = self.batches.counter is not None
-        sides = self.batches.shared and not whole
-        sample = Sample(np.zeros(d), share, seed, sides, whole)
-        work = self._pass(sample)
-        self.n = work.n
+        sample, work = self.sample()
         if work.sides and self._is_null(work):
             return
         here = self._note(work, sample)
@@ -127,6 +118,20 @@ class Search:
             given_up = self.passes > SETTINGS.most_passes
             if given_up or idle > SETTINGS.patience:
                 return
+
+    def sample(self) -> tuple[Sample, Work]:
+        """The first pass: what was asked, and a sample of all rows."""
+        share, n, d = 1.0, self.batches.n, self.batches.d
+        if n:
+            size = max(sample_size(n, d), SETTINGS.direct_rows)
+            share = min(1.0, self.batches.capacity / n, size / n)
+        seed = int(self.control.rng.integers(2**31))
+        whole = self.batches.counter is not None
+        sides = self.batches.shared and not whole
+        sample = Sample(np.zeros(d), share, seed, sides, whole)
+        work = self._pass(sample)
+        self.n = work.n
+        return sample, work
 
     @property
     def certificate(self) -> Certificate:

@@ -1,0 +1,118 @@
+"""The ramp loss: no sample costs more than c_i(1 − a), however wrong its label (§11).
+
+    R(w,b) = ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i min([1 − ψ_i(w,b)]_+, 1 − a),   a ≤ 0
+
+is not convex. With the samples K left out, at the constant cost c_i(1 − a) each,
+
+    M_K(w,b) = ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ_{i∉K} c_i [1 − ψ_i(w,b)]_+ + (1−a)Σ_K c_i
+
+is a robust SVM on the others, and R ≤ M_K for every K, since each of its terms is one
+of the two that R takes the smaller of; with K = {ψ_i(w,b) < a} both agree at (w,b). So
+R = min_K M_K: to leave out what costs most, and to solve the rest, in turn, never
+raises R, and every convex problem on the way is a `Problem` with its own certificate.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from wideberth.problem.arrays import namespace
+from wideberth.problem.certificate import Certificate, PrimalPoint
+from wideberth.problem.problem import Problem
+from wideberth.problem.rounding import accurate_sum, sum_rounding
+from wideberth.problem.validation import short
+
+
+def check_ramp(ramp) -> float:
+    """A level a ≤ 0 of the ramp; −∞, which is the hinge, where there is none."""
+    if ramp is None or (isinstance(ramp, float) and ramp == -np.inf):
+        return -np.inf
+    real = isinstance(ramp, numbers.Real) and not isinstance(ramp, bool)
+    if not real or not ramp <= 0:
+        raise ValueError(
+            f"ramp={short(ramp)} must be None (the hinge) or a number ≤ 0: the margin "
+            "below which a sample costs no more; −1 is usual."
+        )
+    return float(ramp)
+
+
+def check_starts(starts) -> int:
+    """How many starts a descent is made from."""
+    if isinstance(starts, bool) or starts not in (1, 2, 3):
+        raise ValueError(
+            f"starts={short(starts)} must be 1, 2 or 3: from the hinge, from the class "
+            "means too, and from the hinge trimmed."
+        )
+    return int(starts)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """The ramp of level a on the samples of a problem."""
+
+    problem: Problem
+    level: float
+
+    @property
+    def most(self) -> float:
+        """What a sample of weight 1 costs at most, 1 − a."""
+        return 1.0 - self.level
+
+    def left_out(self, slack: np.ndarray) -> np.ndarray:
+        """Samples of some weight with ψ_i < a, where slacks are 1 − ψ_i."""
+        return (slack > self.most) & (self.problem.weights > 0)
+
+    def rest(self, left_out: np.ndarray) -> Problem:
+        """The robust SVM on the others."""
+        weights = self.problem.weights
+        return self.problem.with_weights(
+            namespace(weights).where(left_out, 0.0, weights)
+        )
+
+    def cost(self, left_out: np.ndarray) -> float:
+        """(1 − a)Σ_K c_i, what samples left out cost."""
+        weights = self.problem.weights
+        return self.most * accurate_sum(
+            namespace(weights).where(left_out, weights, 0.0)
+        )
+
+    def value(self, point: PrimalPoint) -> float:
+        """R at a point of the problem, whose margins are known."""
+        left_out = self.left_out(point.slack)
+        rest = self.rest(left_out).at(point.w, point.b, point.margins)
+        return rest.value + self.cost(left_out)
+
+    def certificate(self, rest: Certificate, left_out: np.ndarray) -> Certificate:
+        """That of M_K, from the one of the robust SVM without K."""
+        return with_cost(rest, self.cost(left_out), self.problem.n)
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What the ramp leaves out at a point, of whatever rows are looked at."""
+
+    level: float
+    w: np.ndarray
+    b: float
+
+    def ramp(self, problem: Problem) -> Ramp:
+        """The ramp on these rows."""
+        return Ramp(problem, self.level)
+
+    def slack(self, problem: Problem) -> np.ndarray:
+        """1 − ψ_i of these rows at the point."""
+        return problem.slack(self.w, self.b)
+
+    def rest(self, problem: Problem) -> Problem:
+        """The robust SVM on the rows that are not left out."""
+        ramp = self.ramp(problem)
+        return ramp.rest(ramp.left_out(self.slack(problem)))
+
+
+def with_cost(rest: Certificate, cost: float, n: int) -> Certificate:
+    """The certificate with what some of n samples cost, a sum with its rounding."""
+    rounding = rest.rounding + sum_rounding(n) * cost
+    return Certificate(rest.primal + cost, rest.dual + cost, rounding)
