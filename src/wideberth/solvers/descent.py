@@ -2,10 +2,11 @@
 
 Every round solves a robust SVM, M_K of `problem/ramp.py`, with any solver and from the
 point before, and then takes the samples K anew that cost less as a constant. Early
-rounds are rough: a round is solved to a tenth of what the one before gained. Beyond
-each solution R is looked at along the way that led there, twice as far each time; with
-margins known that reads no row, and rounds that each take some more samples out become
-few. It ends, with a problem solved to the tolerance asked for,
+rounds are rough: a round is expected to gain a tenth of what the one before did, and is
+solved to a tenth of that. Beyond each solution R is looked at along the way that led
+there, twice as far each time; with margins known that reads no row, and rounds that
+each take some more samples out become few. It ends, with a problem solved to the
+tolerance asked for,
 
 * "repeats": its solution leaves the same samples out, and a round more changes nothing;
 * "stalls": a round gained less than ten times the tolerance;
@@ -212,7 +213,7 @@ class Descent:
             if repeats or stalls:
                 tol = control.tol
             else:
-                tol = min(max(LITTLE * gain, control.tol), tol)
+                tol = min(max(LITTLE * LITTLE * gain, control.tol), tol)
                 if point is not None:
                     there, lower = self._farther(point, there, lower)
             left_out, point, alpha = ramp.left_out(there.slack), there, found.dual.alpha
