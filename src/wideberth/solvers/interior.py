@@ -62,11 +62,8 @@ class InteriorPoint:
     """
 
     def __init__(self, problem: Problem, start: Start | None = None):
-        fold = problem.folded
-        noisy = namespace(problem.radii).any(problem.radii)
         d = problem.rows.d
-        self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
-        self.noisy = self.noisy and problem.noise.lipschitz(d) > 0
+        self.noisy = is_noisy(problem)
         self._adopt(problem)
         xp = self.xp
         start = self._least_squares() if start is None else start
@@ -148,22 +145,8 @@ class InteriorPoint:
         """Take over a problem: weights, columns (−ρ, y), penalties, folded part."""
         self.problem, self.c = problem, problem.weights
         self.xp = namespace(problem.weights)
-        fold, d = problem.folded, problem.rows.d
-        columns, penalties, folded = [], [], []
-        if self.noisy:
-            columns.append(-problem.radii)
-            penalties.append(0.0)
-            folded.append(0.0 if fold is None else -fold.s)
-        if problem.intercept is not None:
-            columns.append(problem.y)
-            penalties.append(problem.intercept)
-            folded.append(0.0 if fold is None else fold.balance)
-        self.extras = problem.weights[:, None][:, :0]
-        if columns:
-            self.extras = self.xp.stack(columns, axis=1)
+        self.extras, self.penalty, self.folded = beyond_features(problem, self.noisy)
         self.table = problem.rows.table(self.extras)
-        self.penalty = np.concatenate((np.ones(d), penalties))
-        self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
     @property
     def w(self) -> np.ndarray:
@@ -421,6 +404,37 @@ class EvenBarrier(InteriorPoint):
         room, force = self.room + length * d_room, self.force + length * d_force
         ahead = float(np.vdot(room * self._relative, force))
         return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
+
+
+def is_noisy(problem: Problem) -> bool:
+    """Whether t is part of x: some sample moves, or the norm is penalised."""
+    fold = problem.folded
+    noisy = (fold is not None and fold.s > 0) or bool(
+        namespace(problem.radii).any(problem.radii)
+    )
+    return noisy and problem.noise.lipschitz(problem.rows.d) > 0
+
+
+def beyond_features(problem: Problem, noisy: bool) -> tuple:
+    """Columns (−ρ, y) of e beyond z, the diagonal of Q, and Σc_i e_i of the folded."""
+    fold, d = problem.folded, problem.rows.d
+    columns, penalty, folded = [], np.ones(d + 2), np.zeros(d + 2)
+    if fold is not None:
+        folded[:d] = fold.d
+    size = d
+    if noisy:
+        columns.append(-problem.radii)
+        penalty[size], folded[size] = 0.0, 0.0 if fold is None else -fold.s
+        size += 1
+    if problem.intercept is not None:
+        columns.append(problem.y)
+        penalty[size] = problem.intercept
+        folded[size] = 0.0 if fold is None else fold.balance
+        size += 1
+    extras = problem.weights[:, None][:, :0]
+    if columns:
+        extras = namespace(problem.weights).stack(columns, axis=1)
+    return extras, penalty[:size], folded[:size]
 
 
 def _inner(a, b):

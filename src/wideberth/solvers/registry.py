@@ -14,11 +14,11 @@ from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import Columns
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.coordinate import Coordinate
-from wideberth.solvers.newton_solver import Newton
+from wideberth.solvers.newton_solver import Compiled, Newton
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
-    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic())
+    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic(), Compiled())
 }
 _ADDED: dict[str, Solver] = {}
 
