@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
 from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius
@@ -26,7 +27,7 @@ from wideberth.problem.presolve import (
     unchanged,
 )
 from wideberth.problem.validation import check_vector, short
-from wideberth.screening import carry_dual, null_point, tells_something
+from wideberth.screening import Partition, carry_dual, null_point, tells_something
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
@@ -186,8 +187,9 @@ def solve(
         presolved = cut_radii(build_problem(X, y, **stated))
         problem = presolved.problem
         limits["callback"] = callback and presolved.callback(callback)
-        control = make_control(problem, **limits, started=started)
-        control.screening, control.rng = screening, np.random.default_rng(random_state)
+        given = {"started": started, "random_state": random_state}
+        control = make_control(problem, **limits, **given)
+        control.screening = screening
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)
             chosen = choose_solver(problem, solver)
@@ -205,8 +207,11 @@ def solve(
 
 def _moved_to(solution: Solution, X) -> Solution:
     """The solution with what is as long as the data beside X."""
-    own = {name: getattr(solution, name) for name in ("alpha", "removed", "saturated")}
-    return replace(solution, **{name: like(part, X) for name, part in own.items()})
+
+    def decided():
+        return like(solution.removed, X), like(solution.saturated, X)
+
+    return replace(solution, alpha=like(solution.alpha, X), decided=decided)
 
 
 def _start(presolved: Presolved, init) -> Outcome | None:
@@ -235,17 +240,38 @@ def _start(presolved: Presolved, init) -> Outcome | None:
     return Outcome(point, problem.dual_at(alpha, near=point.w))
 
 
+@dataclass(frozen=True)
+class _Decisions:
+    """What a pair of points proves about samples and features, once it is asked for."""
+
+    problem: Problem
+    found: Outcome
+    region: str | None
+
+    @cached_property
+    def partition(self) -> Partition:
+        """Samples that the region decides."""
+        with np.errstate(all="ignore"):  # what overflows decides nothing
+            return proven(self.problem, self.found, self.region or "ellipsoid")
+
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        """Those with α_i = 0 and with α_i = c_i; none without a region."""
+        if self.region is None:
+            return (nothing := np.zeros(self.problem.n, dtype=bool)), nothing
+        return self.partition.removed, self.partition.saturated
+
+    def features(self) -> np.ndarray:
+        """Those with w_j = 0."""
+        return screen_features(self.problem, self.found, self.partition)
+
+
 def _solution(presolved: Presolved, control, found, name) -> Solution:
     """What was found as the user's, with what is to be said about it."""
     problem, point, dual = presolved.problem, found.point, found.dual
     passes, converged = problem.rows.passes.count, found.certificate.proves(control.tol)
-    removed = saturated = np.zeros(problem.n, dtype=bool)
-    prover = None
-    if control.screening is not None:
-        partition = proven(problem, found, control.screening)
-        removed, saturated = partition.removed, partition.saturated
-        if presolved.turned_back is unchanged:
-            prover = partial(screen_features, problem, found, partition)
+    decisions, prover = _Decisions(problem, found, control.screening), None
+    if control.screening is not None and presolved.turned_back is unchanged:
+        prover = decisions.features
     seconds, notes = time.perf_counter() - control.started, []
     if not converged:
         remedy = None if control.exhausted() else out_of_range(problem, presolved)
@@ -266,8 +292,7 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         n_iter=control.steps,
         passes=passes,
         seconds=seconds,
-        removed=removed,
-        saturated=saturated,
+        decided=decisions.samples,
         trace=control.trace,
         notes=tuple(notes),
         classes=problem.classes,  # type: ignore[arg-type]  # known of data

@@ -91,6 +91,7 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
     Behind steps that bend, the sets of every radius are its own.
     """
     penalties = search.norm_penalties_
+    models = len(penalties) * len(search.radii_) * len(search.Cs_)
     runs: list[tuple[InMemory, dict]]
     if len(penalties) > 1 or isinstance(part.bars, Images):
         levels = {"radii": [1.0], "norm_penalties": penalties}
@@ -106,6 +107,7 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
             limits=(search.tol, search.max_iter, None, None),
             random_state=seed,
             proofs=False,
+            problems=search.n_splits_ * len(problems.positives) * models,
             **levels,
             **problems.stated(data, positive),
             **search._stated(),

@@ -268,13 +268,20 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
             f"{name} has shape {array.shape}; give one number, or one per row of X, "
             f"shape ({n},)."
         )
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if bad.size:
+    if not np.logical_and.reduce((array >= 0) & (array < np.inf), axis=None):
+        bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
         where = "" if array.ndim == 0 else f" at row {bad[0]}"
         raise ValueError(
             f"{name} is {array.flat[bad[0]]}{where}; it must be finite and ≥ 0."
         )
-    return np.broadcast_to(array, (n,))
+    return array if array.ndim else repeated(array, n)
+
+
+def repeated(value, n: int) -> np.ndarray:
+    """One number as a vector of length n that takes no memory and cannot be written."""
+    out = np.ndarray((n,), np.float64, np.array(value, dtype=np.float64), strides=(0,))
+    out.flags.writeable = False
+    return out
 
 
 def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:

@@ -103,8 +103,9 @@ def solve_source(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     terms = _terms(source, C, radius, noise, intercept, classes, error_shape)
     watch = _Display(source, callback) if verbose else callback
-    control = make_control(None, tol, max_iter, max_seconds, watch, started)
-    control.rng = np.random.default_rng(random_state)
+    control = make_control(
+        None, tol, max_iter, max_seconds, watch, started, random_state
+    )
     search = Search(Chunks(source, terms, norm_penalty), control)
     search.run()
     return _solution(search, screening, terms, control)
@@ -229,8 +230,7 @@ def _solution(search: Search, screening, terms: Terms, control: Control) -> Solu
         control.steps,
         float(search.passes),
         seconds,
-        removed,
-        saturated,
+        (removed, saturated),
         control.trace,
         tuple(notes),
         classes,

@@ -18,32 +18,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOST_STEPS
+from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS, QUICK_GRAM
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import beyond_features, is_noisy
 from wideberth.solvers.newton_settings import SETTINGS
 
-#: Products over the rows in a step of the engine: a Gram matrix and four more.
-_PRODUCTS = 5
+#: Number of problems in one call from which on it pays to load compiled code: that
+#: takes 0.4 s from a disk, and spares 3 to 6 ms a problem (wine and breast cancer).
+MANY_PROBLEMS = 100
+#: Products over the rows in a step of the engine: a Gram matrix and five more.
+_PRODUCTS = 6
 
 
 def is_small(problem: Problem) -> bool:
-    """Whether the compiled engine takes the problem: few features, rows in a cache."""
+    """Whether the compiled engine takes the problem: calls cost more than products."""
     n, d = problem.n, problem.rows.d
-    if not problem.shared or d > FEW_FEATURES or n * d > CACHED_ENTRIES:
+    if not problem.shared or d > FEW_FEATURES or n > SETTINGS.direct_rows:
         return False
     known = problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
-    return known and n <= SETTINGS.direct_rows and not is_foreign(problem.y)
+    return known and n * d * d <= LITTLE * QUICK_GRAM and not is_foreign(problem.y)
 
 
 def solve_small(
-    problem: Problem,
-    control: Control,
-    start: PrimalPoint | None = None,
-    decided: Partition | None = None,
+    problem: Problem, control: Control, decided: Partition | None = None
 ) -> Outcome | None:
     """Solve by the compiled engine; None where it does not get to the aim.
 
@@ -51,44 +51,38 @@ def solve_small(
     """
     if control.exhausted() or control.max_iter - control.steps < MOST_STEPS:
         return None
-    screener = Screener(problem, None, decided)
-    small = screener.problem
+    screener, small, counts = None, problem, (problem.n, 0, 0)
+    if decided is not None or not problem.weights.all():
+        screener = Screener(problem, None, decided)
+        small, counts = screener.problem, screener.counts
     if small.n == 0:
         return None
-    x, alpha, steps, reached = _minimised(small, 0.5 * control.target, start)
+    x, alpha, steps, reached = _minimised(small, 0.5 * control.target)
     control.steps += steps
     if not reached:
         return None
     b = float(x[-1]) if problem.intercept is not None else None
-    alpha = alpha if small is problem else screener.reduction.unfold(alpha)
+    alpha = alpha if screener is None else screener.reduction.unfold(alpha)
     found = Outcome(problem.at(x[: problem.rows.d], b), problem.dual_at(alpha))
-    counts = screener.counts
     control.record(problem.rows.passes.count, found.certificate, counts)
     return found if found.meets(control.target) else None
 
 
-def _minimised(problem: Problem, goal: float, start: PrimalPoint | None):
+def _minimised(
+    problem: Problem, goal: float
+) -> tuple[np.ndarray, np.ndarray, int, bool]:
     """x, α, steps taken and whether they led to the relative gap `goal`."""
     from wideberth.solvers import mehrotra  # loads numba
 
-    d, noise, noisy = problem.rows.d, problem.noise, is_noisy(problem)
+    noise, noisy = problem.noise, is_noisy(problem)
     extras, penalty, folded = beyond_features(problem, noisy)
     table, kind = problem.rows.table(extras), mehrotra.NONE
     if noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind
-    weights = np.ascontiguousarray(problem.weights, dtype=np.float64)
-    scales = np.empty(d)
+    weights, scales = np.array(problem.weights), np.empty(problem.rows.d)
     scales[:] = noise.scales
-    x, share = np.zeros(penalty.size), np.empty(problem.n)
-    if start is not None:
-        x[:d] = start.w
-        if problem.intercept is not None:
-            x[-1] = start.b
-        distance = np.abs(start.slack)
-        width = max(float(distance.max(initial=0.0)), SETTINGS.least_distance)
-        share[:] = 0.5 + 0.5 * start.slack / width
-    steps, gap = mehrotra.minimise(
+    x, share, steps, gap = mehrotra.minimise(
         table,
         weights,
         penalty,
@@ -97,12 +91,9 @@ def _minimised(problem: Problem, goal: float, start: PrimalPoint | None):
         scales,
         kind,
         -1 if problem.intercept is None else penalty.size - 1,
-        x,
-        share,
-        start is not None,
-        float(goal),
+        goal,
         MOST_STEPS,
         (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary),
     )
-    problem.rows.passes.add((_PRODUCTS * (steps + 1)) * problem.n)
+    problem.rows.passes.add(_PRODUCTS * (steps + 1) * problem.n)
     return x, weights * share, steps, gap <= goal

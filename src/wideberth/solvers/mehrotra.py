@@ -1,13 +1,14 @@
 """The method of `interior.py` in compiled loops, for small problems.
 
 Mathematics and names are those of `InteriorPoint`: Mehrotra's steps on the rows e_i =
-(z_i, −ρ_i, y_i), all but x eliminated. NumPy spends most of such a step on calls; here
-a step is a Gram matrix, a Cholesky factor and four products, and all else over the rows
-is a few fused loops. Nothing is mended: where rounding spoils a factor or a step the run
-ends, and the caller goes on with the other engine.
+(z_i, −ρ_i, y_i), all but x eliminated. There small problems cost NumPy's calls; here a
+step is a Gram matrix, a Cholesky factor, five products and a few fused loops. Rows that
+bend the objective by less than a share 1/n of ½‖w‖² are left out of the Gram matrix:
+together they change the step by a part that the next one makes up for.
 
-Numbers that steer come as arguments: code that was compiled to disk would not notice
-that they have changed.
+Nothing is mended: where rounding spoils a factor or a step the run ends, and the caller
+goes on with the other engine. Numbers that steer come as arguments, because code that
+was compiled to a disk would not notice that they have changed.
 """
 
 from __future__ import annotations
@@ -21,172 +22,116 @@ from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers import mehrotra_cones as cones
 
 # Kinds of noise: Ω(w) = Στ_j|w_j|, ‖τ∘w‖₂, and that with one scale for all features.
-NONE, BOX, ROUND, SPHERE = range(4)
+NONE, BOX, ROUND, SPHERE = 0, 1, 2, 3
+# Rows of a table of what belongs to samples: u, 1−a, p, q, p/(1−a), q/a, θ/c, what p
+# and q are to change by, da, ⟨dx,e⟩, ‖e‖² and one to work in. (a has its own array.)
+_U, _REST, _P, _Q, _RATIO_P, _RATIO_Q, _WEIGHT = 0, 1, 2, 3, 4, 5, 6
+_DP, _DQ, _DA, _CHANGE, _SQUARE, _WORK = 7, 8, 9, 10, 11, 12
 _H, _SCALARS = cones.H, cones.SCALARS
 
 
 @jit
-def minimise(
-    E, c, penalty, fold, total, scales, kind, b_at, x, share, given, goal, most, steer
-):
-    """Step to the relative gap `goal`, at most so often; return (steps, gap reached).
+def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
+    """Step to the relative gap `goal`, at most so often; return (x, α/c, steps, gap).
 
     E holds the rows e_i, `penalty` the diagonal of Q, `fold` and `total` what folded
-    samples leave; t is column d and b column `b_at`, −1 without one. x and `share` are
-    where to begin, if `given`, with t = 0; they are written over with the answer.
-    `steer` = (`start_inside`, `least_distance`, `to_boundary`).
+    samples leave; t is column d and b column `b_at`, −1 without one. `steer` =
+    (`start_inside`, `least_distance`, `to_boundary`). The gap is infinite where the run
+    came to nothing.
     """
     n, m = E.shape
-    d = scales.size
+    R, S, matrix = np.zeros((_WORK + 1, n)), np.empty((n, m)), np.empty((m, m))
+    x, share, combined = np.empty(m), np.empty(n), np.empty(m)
+    right, dx = np.empty(m), np.empty(m)
+    cone = np.zeros((_SCALARS + 1, scales.size + 1))
     inside, least, to_boundary = steer
-    S, matrix = np.empty((n, m)), np.empty((m, m))
-    combined, right, dx = np.empty(m), np.empty(m), np.empty(m)
-    slack, change, residual = np.empty(n), np.empty(n), np.empty(n)
-    rest, p, q = np.empty(n), np.empty(n), np.empty(n)
-    ratio_p, ratio_q, weights = np.empty(n), np.empty(n), np.empty(n)
-    aim_p, aim_q = np.empty(n), np.empty(n)
-    cone = np.zeros((_SCALARS + 1, d + 1))
-    if not given:
-        sound = _least_squares(
-            E, c, penalty, fold, kind, d, S, matrix, x, share, residual, right
-        )
-        if not sound:
-            return 0, np.inf
-    np.dot(E, x, slack)
-    for i in range(n):
-        slack[i] = 1.0 - slack[i]
-        if not given:
-            share[i] = 0.5 * slack[i]
-    room = 0.0
-    if kind != NONE:
-        room = _enter(E, c, fold, scales, kind, x, slack, inside, least)
-    distance = _distance(slack, least)
-    pairs = 2.0 * max(n, 1)
-    product, heaviest = 0.0, 0.0
-    for i in range(n):
-        share[i] = min(max(share[i], inside), 1.0 - inside)
-        rest[i] = 1.0 - share[i]
-        p[i] = max(slack[i], 0.0) + distance
-        q[i] = p[i] - slack[i]
-        product += rest[i] * p[i] + share[i] * q[i]
-        heaviest += c[i]
-    mu = max(product, TINY) / pairs
-    _lift(E, c, share, fold, residual, combined)
-    if kind != NONE:
-        s = max(-combined[d], EPS * heaviest, TINY)
-        if kind == BOX:
-            cones.box_start(cone, scales, x, s, mu)
-        else:
-            cones.round_start(cone, scales, x, s, room, mu)
-    gap = _gap(c, penalty, fold, total, scales, kind, b_at, x, share, slack, combined, cone)
-    for step in range(most):
-        if gap <= goal:  # what is carried along has drifted by rounding
-            _lift(E, c, share, fold, residual, combined)
-            gap = _gap(
-                c, penalty, fold, total, scales, kind, b_at, x, share, slack, combined,
-                cone,
-            )  # fmt: skip
-        if not gap > goal:
-            return step, gap
-        for i in range(n):
-            ratio_p[i] = p[i] / rest[i]
-            ratio_q[i] = q[i] / share[i]
-            weights[i] = 1.0 / (ratio_p[i] + ratio_q[i])
-            root = math.sqrt(c[i] * weights[i])
-            residual[i] = c[i] * weights[i] * slack[i]
-            for j in range(m):
-                S[i, j] = root * E[i, j]
-        np.dot(S.T, S, matrix)
-        for j in range(m):
-            matrix[j, j] += penalty[j]
-        if kind == BOX:
-            cones.box_scale(cone, scales)
-            cones.box_bend(cone, scales, matrix)
-        elif kind != NONE:
-            cones.round_scale(cone, scales, x)
-            cones.round_bend(cone, scales, matrix)
-        if not _factorise(matrix):
-            return step, np.inf
-        # The predictor, which aims at μ = 0.
-        np.dot(E.T, residual, right)
-        for j in range(m):
-            right[j] += combined[j] - penalty[j] * x[j]
-        _solve(matrix, right, dx)
-        np.dot(E, dx, change)
-        rate, first, second = 0.0, 0.0, 0.0
-        for i in range(n):
-            da = weights[i] * (slack[i] - change[i])
-            dp, dq = ratio_p[i] * da - p[i], -ratio_q[i] * da - q[i]
-            rate = max(rate, max(da / rest[i], -da / share[i]))
-            rate = max(rate, max(-dp / p[i], -dq / q[i]))
-            first += rest[i] * dp - da * p[i] + share[i] * dq + da * q[i]
-            second += da * dq - da * dp
-            aim_p[i], aim_q[i] = da * dp, -da * dq
-        length = min(_length(kind, cone, scales, dx, False, rate, to_boundary), 1.0)
-        ahead = 1.0 + (first + length * second) * length / (pairs * mu)
-        target = mu * min(max(ahead, 0.0), 1.0) ** 3
-        for i in range(n):
-            aim_p[i] = (target + aim_p[i]) / rest[i]
-            aim_q[i] = (target + aim_q[i]) / share[i]
-            residual[i] = c[i] * weights[i] * (slack[i] - aim_p[i] + aim_q[i])
-        np.dot(E.T, residual, right)
-        for j in range(m):
-            right[j] += combined[j] - penalty[j] * x[j]
-        if kind == BOX:
-            cones.box_correct(cone, scales, target, right)
-        elif kind != NONE:
-            cones.round_correct(cone, scales, target, right)
-        _solve(matrix, right, dx)
-        np.dot(E, dx, change)
-        rate = 0.0
-        for i in range(n):
-            da = weights[i] * (slack[i] - aim_p[i] + aim_q[i] - change[i])
-            dp = aim_p[i] + ratio_p[i] * da - p[i]
-            dq = aim_q[i] - ratio_q[i] * da - q[i]
-            rate = max(rate, max(da / rest[i], -da / share[i]))
-            rate = max(rate, max(-dp / p[i], -dq / q[i]))
-            residual[i], aim_p[i], aim_q[i] = da, dp, dq
-        longest = _length(kind, cone, scales, dx, True, rate, to_boundary)
-        t = min(1.0, to_boundary * longest)
-        if not t > EPS:
-            return step, np.inf
-        for j in range(m):
-            right[j] = penalty[j] * (x[j] + dx[j])
-            x[j] += t * dx[j]
-        if kind == BOX:
-            cones.box_advance(cone, scales, t, right)
-        elif kind != NONE:
-            cones.round_advance(cone, scales, t, right)
-        for j in range(m):
-            combined[j] = (1.0 - t) * combined[j] + t * right[j]
-        product = 0.0
-        for i in range(n):
-            slack[i] -= t * change[i]
-            rest[i] = max(rest[i] - t * residual[i], TINY)
-            share[i] = max(share[i] + t * residual[i], TINY)
-            p[i] += t * aim_p[i]
-            q[i] += t * aim_q[i]
-            product += rest[i] * p[i] + share[i] * q[i]
-        mu = max(product, TINY) / pairs
+    if not _least_squares(E, c, penalty, fold, scales, kind, x, share, R, S, matrix):
+        return x, share, 0, np.inf
+    room = _enter(E, c, fold, scales, kind, x, share, R, inside, least)
+    for step in range(most + 1):
+        _lift(E, c, share, fold, R, combined)
+        mu = _mu(share, R)
+        if step == 0:
+            _start_cone(c, scales, kind, x, combined, cone, room, mu)
         gap = _gap(
-            c, penalty, fold, total, scales, kind, b_at, x, share, slack, combined, cone
+            c, penalty, fold, total, scales, kind, b_at, x, share, R, combined, cone
         )
-        if not gap < np.inf:
-            return step, np.inf
-    return most, gap
+        if not gap > goal or step == most:
+            return x, share, step, gap
+        if not _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
+            return x, share, step, np.inf
+        target, length = 0.0, 0.0
+        for turn in range(2):  # the predictor, which aims at μ = 0, and the step
+            corrected = turn == 1
+            for i in range(n):
+                aim = R[_U, i]
+                if corrected:
+                    R[_DP, i] = (target + R[_DA, i] * R[_DP, i]) / R[_REST, i]
+                    R[_DQ, i] = (target - R[_DA, i] * R[_DQ, i]) / share[i]
+                    aim += R[_DQ, i] - R[_DP, i]
+                R[_DA, i] = aim
+                R[_WORK, i] = c[i] * R[_WEIGHT, i] * aim
+            np.dot(E.T, R[_WORK], right)
+            for j in range(m):
+                right[j] += combined[j] - penalty[j] * x[j]
+            if corrected and kind == BOX:
+                cones.box_correct(cone, scales, target, right)
+            elif corrected and kind != NONE:
+                cones.round_correct(cone, scales, target, right)
+            _solve(matrix, right, dx)
+            np.dot(E, dx, R[_CHANGE])
+            rate, first, second = 0.0, 0.0, 0.0
+            for i in range(n):
+                rest, a, p, q = R[_REST, i], share[i], R[_P, i], R[_Q, i]
+                da = R[_WEIGHT, i] * (R[_DA, i] - R[_CHANGE, i])
+                dp, dq = R[_RATIO_P, i] * da - p, -R[_RATIO_Q, i] * da - q
+                if corrected:
+                    dp, dq = dp + R[_DP, i], dq + R[_DQ, i]
+                rate = max(rate, max(da / rest, -da / a))
+                rate = max(rate, max(-dp / p, -dq / q))
+                first += rest * dp - da * p + a * dq + da * q
+                second += da * dq - da * dp
+                R[_DA, i], R[_DP, i], R[_DQ, i] = da, dp, dq
+            length = 1.0 / rate if rate > 1.0 else 1.0 / to_boundary
+            if kind == BOX:
+                cones.box_move(cone, scales, dx, corrected)
+                length = min(length, cones.box_longest(cone, scales))
+            elif kind != NONE:
+                cones.round_move(cone, scales, dx, corrected)
+                length = min(length, cones.round_longest(cone))
+            ahead = min(length, 1.0)
+            ahead = 1.0 + (first + ahead * second) * ahead / (2.0 * n * mu)
+            target = mu * min(max(ahead, 0.0), 1.0) ** 3
+        t = min(1.0, to_boundary * length)
+        if not t > EPS:
+            return x, share, step, np.inf
+        for j in range(m):
+            x[j] += t * dx[j]
+        for i in range(n):
+            R[_U, i] -= t * R[_CHANGE, i]
+            R[_REST, i] = max(R[_REST, i] - t * R[_DA, i], TINY)
+            share[i] = max(share[i] + t * R[_DA, i], TINY)
+            R[_P, i] += t * R[_DP, i]
+            R[_Q, i] += t * R[_DQ, i]
+        if kind == BOX:
+            cones.box_advance(cone, scales, t)
+        elif kind != NONE:
+            cones.round_advance(cone, t)
+    return x, share, most, np.inf
 
 
 @jit
-def _least_squares(E, c, penalty, fold, kind, d, S, matrix, x, share, alpha, right):
+def _least_squares(E, c, penalty, fold, scales, kind, x, share, R, S, matrix):
     """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise; t stays 0."""
     n, m = E.shape
+    d, right = scales.size, np.empty(m)
     for i in range(n):
         share[i] = 0.5
         root = math.sqrt(0.5 * c[i])
         for j in range(m):
             S[i, j] = root * E[i, j]
     np.dot(S.T, S, matrix)
-    _lift(E, c, share, fold, alpha, right)
+    _lift(E, c, share, fold, R, right)
     for j in range(m):
         matrix[j, j] += penalty[j]
     if kind != NONE:
@@ -203,99 +148,146 @@ def _least_squares(E, c, penalty, fold, kind, d, S, matrix, x, share, alpha, rig
 
 
 @jit
-def _enter(E, c, fold, scales, kind, x, slack, inside, least):
-    """Set t beyond Ω(w), and the slacks with it; return how far, relative to Ω(w)."""
-    d, n = scales.size, slack.size
-    omega, size, reach, noisy = 0.0, 0.0, 0.0, 0
-    for j in range(d):
-        part = scales[j] * abs(x[j])
-        omega += part if kind == BOX else part * part
-        size += x[j] * x[j]
-        square = scales[j] * scales[j]
-        reach = reach + square if kind == BOX else max(reach, square)
-        noisy += scales[j] > 0
-    omega = omega if kind == BOX else math.sqrt(omega)
-    omega = max(omega, inside * math.sqrt(reach * size), least)
-    mass, weight = 0.0, -fold[d]
+def _enter(E, c, fold, scales, kind, x, share, R, inside, least):
+    """Go inside all bounds: t beyond Ω(w), by a share of it that is returned."""
+    n, d, room = c.size, scales.size, 0.0
+    np.dot(E, x, R[_U])
     for i in range(n):
-        slack[i] -= omega * E[i, d]
-        mass += c[i]
-        weight -= 0.5 * c[i] * E[i, d]
-    rows, most = 0.5 * _distance(slack, least) * mass, LITTLE
-    if kind == BOX:
-        rows *= min(2.0 * noisy / (LITTLE * max(n, 1)), 1.0)
-        most = 1.0 / EPS
-    room = min(max(rows / max(weight * omega, TINY), least), most)
-    x[d] = (1.0 + room) * omega
+        R[_U, i] = 1.0 - R[_U, i]
+        share[i] = 0.5 * R[_U, i]
+        for j in range(E.shape[1]):
+            R[_SQUARE, i] += E[i, j] * E[i, j]
+    if kind != NONE:
+        omega, size, reach, noisy = 0.0, 0.0, 0.0, 0
+        for j in range(d):
+            part, square = scales[j] * abs(x[j]), scales[j] * scales[j]
+            omega += part if kind == BOX else part * part
+            size += x[j] * x[j]
+            reach = reach + square if kind == BOX else max(reach, square)
+            noisy += scales[j] > 0
+        omega = omega if kind == BOX else math.sqrt(omega)
+        omega = max(omega, inside * math.sqrt(reach * size), least)
+        mass, weight = 0.0, -fold[d]
+        for i in range(n):
+            R[_U, i] -= omega * E[i, d]
+            mass += c[i]
+            weight -= 0.5 * c[i] * E[i, d]
+        rows, most = 0.5 * _distance(R, least) * mass, LITTLE
+        if kind == BOX:
+            rows *= min(2.0 * noisy / (LITTLE * n), 1.0)
+            most = 1.0 / EPS
+        room = min(max(rows / max(weight * omega, TINY), least), most)
+        x[d] = (1.0 + room) * omega
+        for i in range(n):
+            R[_U, i] -= room * omega * E[i, d]
+    distance = _distance(R, least)
     for i in range(n):
-        slack[i] -= room * omega * E[i, d]
+        share[i] = min(max(share[i], inside), 1.0 - inside)
+        R[_REST, i] = 1.0 - share[i]
+        R[_P, i] = max(R[_U, i], 0.0) + distance
+        R[_Q, i] = R[_P, i] - R[_U, i]
     return room
 
 
 @jit
-def _distance(slack, least):
+def _distance(R, least):
     """Mean distance from the margin."""
-    total = 0.0
-    for i in range(slack.size):
-        total += abs(slack[i])
-    return max(total / max(slack.size, 1), least)
+    total, n = 0.0, R.shape[1]
+    for i in range(n):
+        total += abs(R[_U, i])
+    return max(total / n, least)
 
 
 @jit
-def _lift(E, c, share, fold, alpha, combined):
-    """Σα_i e_i and what is folded, afresh."""
+def _start_cone(c, scales, kind, x, combined, cone, room, mu):
+    """Multipliers that balance s = Σα_iρ_i."""
+    if kind == NONE:
+        return
+    least = 0.0
     for i in range(c.size):
-        alpha[i] = c[i] * share[i]
-    np.dot(E.T, alpha, combined)
+        least += EPS * c[i]
+    s = max(-combined[scales.size], least, TINY)
+    if kind == BOX:
+        cones.box_start(cone, scales, x, s, mu)
+    else:
+        cones.round_start(cone, scales, x, s, room, mu)
+
+
+@jit
+def _lift(E, c, share, fold, R, combined):
+    """Σα_i e_i, with what is folded."""
+    for i in range(c.size):
+        R[_WORK, i] = c[i] * share[i]
+    np.dot(E.T, R[_WORK], combined)
     for j in range(fold.size):
         combined[j] += fold[j]
 
 
 @jit
-def _length(kind, cone, scales, dx, corrected, rate, to_boundary):
-    """Largest step that stays inside; the cone's moves are noted on the way."""
-    longest = 1.0 / rate if rate > 1.0 else 1.0 / to_boundary
-    if kind == BOX:
-        cones.box_move(cone, scales, dx, corrected)
-        longest = min(longest, cones.box_longest(cone, scales))
-    elif kind != NONE:
-        cones.round_move(cone, scales, dx, corrected)
-        longest = min(longest, cones.round_longest(cone))
-    return longest
+def _mu(share, R):
+    """Mean complementarity product of the rows."""
+    total = 0.0
+    for i in range(share.size):
+        total += R[_REST, i] * R[_P, i] + share[i] * R[_Q, i]
+    return max(total, TINY) / (2.0 * share.size)
 
 
 @jit
-def _gap(
-    c, penalty, fold, total, scales, kind, b_at, x, share, slack, combined, cone
-):
+def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
+    """Weights θ/c, the cone's scaling, and the factor of Newton's matrix."""
+    n, m = E.shape
+    used = 0
+    for i in range(n):
+        R[_RATIO_P, i] = R[_P, i] / R[_REST, i]
+        R[_RATIO_Q, i] = R[_Q, i] / share[i]
+        R[_WEIGHT, i] = 1.0 / (R[_RATIO_P, i] + R[_RATIO_Q, i])
+        theta = c[i] * R[_WEIGHT, i]
+        if theta * R[_SQUARE, i] * n > 1.0:
+            root = math.sqrt(theta)
+            for j in range(m):
+                S[used, j] = root * E[i, j]
+            used += 1
+    np.dot(S[:used].T, S[:used], matrix)
+    for j in range(m):
+        matrix[j, j] += penalty[j]
+    if kind == BOX:
+        cones.box_scale(cone, scales)
+        cones.box_bend(cone, scales, matrix)
+    elif kind != NONE:
+        cones.round_scale(cone, scales, x)
+        cones.round_bend(cone, scales, matrix)
+    return _factorise(matrix)
+
+
+@jit
+def _gap(c, penalty, fold, total, scales, kind, b_at, x, share, R, combined, cone):
     """Gap at x and α over the primal value, split as in theory §6.1.
 
     Under unequal scales the projection onto sU, which has no closed form, is stood in
-    for by the cone's multiplier, which is in it: never too small a gap.
+    for by the cone's multiplier, which lies in sU: the gap is never too small.
     """
     d, hinge, complementarity = scales.size, 0.0, 0.0
     for i in range(c.size):
-        positive = c[i] * max(slack[i], 0.0)
+        positive = c[i] * max(R[_U, i], 0.0)
         hinge += positive
-        complementarity += positive - c[i] * share[i] * slack[i]
+        complementarity += positive - c[i] * share[i] * R[_U, i]
     primal, stationarity = hinge + total, 0.0
     for j in range(x.size):
         primal += (0.5 * penalty[j] * x[j] - fold[j]) * x[j]
         stationarity += (0.5 * penalty[j] * x[j] - combined[j]) * x[j]
-    s, norm, shrink = 0.0, 0.0, 1.0
+    s, norm, shrink, square = 0.0, 0.0, 1.0, 0.0
     if kind != NONE:
         s = max(-combined[d], 0.0)
     if kind == SPHERE:
         for j in range(d):
             norm += combined[j] * combined[j]
         shrink = max(1.0 - s * scales[0] / max(math.sqrt(norm), TINY), 0.0)
-    square = 0.0
     for j in range(d):
         near = shrink * combined[j]
         if kind == BOX:
             near = max(abs(near) - s * scales[j], 0.0)
         elif kind == ROUND:
-            near += s * scales[j] * cone[_H, 1 + j] / cone[_H, 0]
+            near += s * scales[j] * cone[_H, 1 + j] / max(cone[_H, 0], TINY)
         square += near * near
     stationarity += 0.5 * square
     if b_at >= 0:
@@ -310,7 +302,7 @@ def _gap(
 
 @jit
 def _factorise(matrix):
-    """Write R with RᵀR = matrix over its upper triangle; False if it is not definite."""
+    """Write R with RᵀR = matrix over its upper triangle; False if there is none."""
     m = matrix.shape[0]
     for k in range(m):
         pivot = matrix[k, k]
@@ -328,7 +320,7 @@ def _factorise(matrix):
 
 @jit
 def _solve(factor, right, x):
-    """Solve RᵀR x = right, which is left as it is."""
+    """Solve RᵀR x = right."""
     m = right.size
     for j in range(m):
         x[j] = right[j]

@@ -13,12 +13,12 @@ import math
 from wideberth.problem.jit import jit
 from wideberth.problem.limits import TINY
 
-# Rows of the state of a round cone: k, h, v, λ, the moves g and y − g, λ + y, and one to
-# work in.
-K, H, V, LAMBDA, G, DUAL_G, CORRECTED, WORK = range(8)
+# Rows of the state of a round cone: k, h, v, λ, the moves g and y − g, λ + y, and one
+# to work in.
+K, H, V, LAMBDA, G, DUAL_G, CORRECTED, WORK = 0, 1, 2, 3, 4, 5, 6, 7
 # Rows of the state of a box: k and h, their moves, D = h/k, the a of dh = a − D dk and
 # the products k·h over μ, each for both signs of w.
-KS, HS, DKS, DHS, RATIOS, AIMS, WEIGHTS = range(0, 14, 2)
+KS, HS, DKS, DHS, RATIOS, AIMS, WEIGHTS = 0, 2, 4, 6, 8, 10, 12
 # The row of single numbers, last of either: weight in μ and η, or V.
 SCALARS = 14
 
@@ -162,15 +162,11 @@ def round_longest(cone):
 
 
 @jit
-def round_advance(cone, scales, t, balanced):
-    """Move h by t·dh; take Bᵀ(h + dh) from `balanced`."""
-    d, h, dh = scales.size, cone[H], cone[WORK]
-    _unscale(cone, cone[DUAL_G], dh)
-    for j in range(d):
-        balanced[j] -= scales[j] * (h[1 + j] + dh[1 + j])
-    balanced[d] -= h[0] + dh[0]
-    for j in range(d + 1):
-        h[j] += t * dh[j]
+def round_advance(cone, t):
+    """Move h by t·dh; k follows x."""
+    _unscale(cone, cone[DUAL_G], cone[WORK])
+    for j in range(cone.shape[1]):
+        cone[H, j] += t * cone[WORK, j]
 
 
 @jit
@@ -290,17 +286,10 @@ def box_longest(cone, scales):
 
 
 @jit
-def box_advance(cone, scales, t, balanced):
-    """Move k and h by t; take what the multipliers of a whole step add."""
-    d, force, sizes = scales.size, 0.0, 0.0
-    for j in range(d):
-        if scales[j] > 0:
-            up, down = cone[HS, j] + cone[DHS, j], cone[HS + 1, j] + cone[DHS + 1, j]
-            balanced[j] -= up - down
-            force += up + down
-            sizes += scales[j]
-            for sign in range(2):
-                k, h = cone[KS + sign, j], cone[HS + sign, j]
-                cone[KS + sign, j] = max(k + t * cone[DKS + sign, j], TINY)
-                cone[HS + sign, j] = max(h + t * cone[DHS + sign, j], TINY)
-    balanced[d] -= force / max(sizes, TINY)
+def box_advance(cone, scales, t):
+    """Move k and h by t."""
+    for j in range(scales.size):
+        for sign in range(2):
+            k, h = cone[KS + sign, j], cone[HS + sign, j]
+            cone[KS + sign, j] = max(k + t * cone[DKS + sign, j], TINY)
+            cone[HS + sign, j] = max(h + t * cone[DHS + sign, j], TINY)

@@ -67,11 +67,14 @@ class Compiled(Newton):
 
     def run(self, problem, control, start=None, decided=None):
         """By the compiled engine, and if need be from the start by the other one."""
-        found = None
-        if is_small(problem):
-            point = None if start is None else start.point
-            found = solve_small(problem, control, point, decided)
+        found = solve_small(problem, control, decided) if is_small(problem) else None
         return super().run(problem, control, start, decided) if found is None else found
+
+    def along(self, problem, control):
+        """Every point by itself: a prediction costs more than the steps it saves."""
+        if is_small(problem):
+            return PathSolver(self)
+        return super().along(problem, control)
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
