@@ -3,8 +3,8 @@
 Mathematics and names are those of `InteriorPoint`: Mehrotra's steps on the rows e_i =
 (z_i, −ρ_i, y_i), all but x eliminated. There small problems cost NumPy's calls; here a
 step is a Gram matrix, a Cholesky factor, five products and a few fused loops. Rows that
-bend the objective by less than a share 1/n of ½‖w‖² are left out of the Gram matrix:
-together they change the step by a part that the next one makes up for.
+bend the objective little, all together less than ½‖w‖² does and less than a tenth of
+what the others do, are left out of the Gram matrix: the next step makes up for it.
 
 Nothing is mended: where rounding spoils a factor or a step the run ends, and the caller
 goes on with the other engine. Numbers that steer come as arguments, because code that
@@ -21,12 +21,13 @@ from wideberth.problem.jit import jit
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers import mehrotra_cones as cones
 
-# Kinds of noise: Ω(w) = Στ_j|w_j|, ‖τ∘w‖₂, and that with one scale for all features.
-NONE, BOX, ROUND, SPHERE = 0, 1, 2, 3
-# Rows of a table of what belongs to samples: u, 1−a, p, q, p/(1−a), q/a, θ/c, what p
-# and q are to change by, da, ⟨dx,e⟩, ‖e‖² and one to work in. (a has its own array.)
-_U, _REST, _P, _Q, _RATIO_P, _RATIO_Q, _WEIGHT = 0, 1, 2, 3, 4, 5, 6
-_DP, _DQ, _DA, _CHANGE, _SQUARE, _WORK = 7, 8, 9, 10, 11, 12
+# Kinds of noise; spheres are round with one scale for all features.
+NONE, BOX, ROUND, SPHERE = range(len(("none", "Στ_j|w_j|", "‖τ∘w‖₂", "τ‖w‖₂")))
+# Rows of a table of what belongs to samples, beside a itself.
+_ROWS = ("u", "1−a", "p", "q", "p/(1−a)", "q/a", "θ/c", "dp", "dq", "da", "⟨dx,e⟩")
+_ROWS += ("‖e‖²", "to work in")
+_U, _REST, _P, _Q, _RATIO_P, _RATIO_Q, _WEIGHT, *_OTHERS = range(len(_ROWS))
+_DP, _DQ, _DA, _CHANGE, _SQUARE, _WORK = _OTHERS
 _H, _SCALARS = cones.H, cones.SCALARS
 
 
@@ -236,13 +237,15 @@ def _mu(share, R):
 def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
     """Weights θ/c, the cone's scaling, and the factor of Newton's matrix."""
     n, m = E.shape
-    used = 0
+    used, whole = 0, 0.0
     for i in range(n):
         R[_RATIO_P, i] = R[_P, i] / R[_REST, i]
         R[_RATIO_Q, i] = R[_Q, i] / share[i]
         R[_WEIGHT, i] = 1.0 / (R[_RATIO_P, i] + R[_RATIO_Q, i])
+        whole += c[i] * R[_WEIGHT, i]
+    for i in range(n):
         theta = c[i] * R[_WEIGHT, i]
-        if theta * R[_SQUARE, i] * n > 1.0:
+        if theta * R[_SQUARE, i] * n > 1.0 or theta * n > LITTLE * whole:
             root = math.sqrt(theta)
             for j in range(m):
                 S[used, j] = root * E[i, j]

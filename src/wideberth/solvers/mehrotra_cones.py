@@ -1,9 +1,9 @@
 """Cones of the compiled interior-point method: `algebra.Cone` and `facets.SumFacets`.
 
-A cone's state is one table of numbers, a row for each vector that belongs to it; the
-names of the rows are below. That of t ≥ ‖τ∘w‖₂ is in Nesterov–Todd scaling, where W⁻¹
-is applied in d operations; that of t ≥ Στ_j|w_j| has a pair of inequalities for every
-feature with noise. Entry 0 of a row belongs to t, entry 1 + j to feature j.
+A cone's state is one table of numbers, a row for each vector that belongs to it. That
+of t ≥ ‖τ∘w‖₂ is in Nesterov–Todd scaling, where W⁻¹ is applied in d operations; entry 0
+of its rows belongs to t, entry 1 + j to feature j. That of t ≥ Στ_j|w_j| has a pair of
+inequalities for every feature with noise, entry j of its rows.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import math
 from wideberth.problem.jit import jit
 from wideberth.problem.limits import TINY
 
-# Rows of the state of a round cone: k, h, v, λ, the moves g and y − g, λ + y, and one
-# to work in.
-K, H, V, LAMBDA, G, DUAL_G, CORRECTED, WORK = 0, 1, 2, 3, 4, 5, 6, 7
-# Rows of the state of a box: k and h, their moves, D = h/k, the a of dh = a − D dk and
-# the products k·h over μ, each for both signs of w.
-KS, HS, DKS, DHS, RATIOS, AIMS, WEIGHTS = 0, 2, 4, 6, 8, 10, 12
-# The row of single numbers, last of either: weight in μ and η, or V.
-SCALARS = 14
+# Rows of the state of a round cone: g and y − g are its moves, λ + y what the corrector
+# aims at.
+_ROUND = ("k", "h", "v", "λ", "g", "y − g", "λ + y", "to work in")
+K, H, V, LAMBDA, G, DUAL_G, CORRECTED, WORK = range(len(_ROUND))
+# Pairs of rows of the state of a box, one for either sign of w: D = h/k, dh = a − D dk.
+_BOX = ("k", "h", "dk", "dh", "D", "a", "k·h over μ")
+KS, HS, DKS, DHS, RATIOS, AIMS, WEIGHTS = range(0, 2 * len(_BOX), 2)
+# The last row of either holds single numbers: the weight in μ and η, or V.
+SCALARS = 2 * len(_BOX)
 
 
 @jit
