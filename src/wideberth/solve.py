@@ -107,11 +107,13 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "columns", "conic"}
+    solver : {"auto", "newton", "coordinate", "columns", "conic", "compiled"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "auto" takes the
-        quickest by noise, shape and density; the choice is in `Solution.solver`.
+        "conic" is the reference for every shape (extra `conic`). "compiled" is
+        "newton", several times as quick on small dense data once its code is loaded,
+        for programs that solve many such problems. "auto" takes the quickest by noise,
+        shape and density; the choice is in `Solution.solver`.
         `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.

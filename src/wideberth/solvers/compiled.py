@@ -1,14 +1,14 @@
 """Newton's method in compiled code, for programs that solve many small problems.
 
 Small problems cost NumPy's calls, not arithmetic. `mehrotra.py` takes the same steps in
-a fifth of the time, once numba is loaded (a third of a second) and its code is compiled
-(some ten seconds, the first time on a machine; then it lies on a disk). Whether that
-pays depends on how many problems are to be solved. The choice must not depend on what
-a process did before, or how busy its neighbours are: the same call has to give the same
-bits whenever it is made, in whatever thread or worker. So it follows from the call
-alone. One that is known to be about many small problems, a long path or a
-cross-validation, takes the compiled engine; others do if they are told to, by
-solver="compiled"; and both engines keep their answers within the tolerance.
+a fifth of the time or less, once numba is loaded and has its code: some tenths of a
+second in every process, ten the first time on a machine. Whether that pays depends on
+how many problems there are. It must not depend on what a process did before, such as
+the number of its solves or whether numba is loaded: the same call gives the same bits
+whenever it is made, in whatever thread and in however many workers, and the engines
+agree within the tolerance alone. So the choice follows from the call. A path or a
+cross-validation over many small problems takes the compiled engine; any other call does
+where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
 it falls short the other engine goes on.
@@ -65,7 +65,8 @@ def solve_small(
     alpha = alpha if screener is None else screener.reduction.unfold(alpha)
     found = Outcome(problem.at(x[: problem.rows.d], b), problem.dual_at(alpha))
     control.record(problem.rows.passes.count, found.certificate, counts)
-    return found if found.meets(control.target) else None
+    met = found.meets(control.target) and found.proves(control.tol)
+    return found if met else None
 
 
 def _minimised(
