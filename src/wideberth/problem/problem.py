@@ -59,7 +59,6 @@ from wideberth.problem.validation import (
     check_per_sample,
     check_vector,
     radius_or_default,
-    repeated,
 )
 
 
@@ -192,7 +191,7 @@ class Problem:
         """`from_data` for checked X, noise and intercept."""
         n, s = X.shape[0], check_number(norm_penalty, "norm_penalty")
         labels, classes = check_labels(y, n)
-        weights = repeated(check_number(C, "C", positive=True), n)
+        weights = np.broadcast_to(check_number(C, "C", positive=True), (n,))
         if sample_weight is not None:
             with np.errstate(over="ignore"):
                 weights = weights * check_per_sample(sample_weight, n, "sample_weight")

@@ -274,14 +274,7 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} is {array.flat[bad[0]]}{where}; it must be finite and ≥ 0."
         )
-    return array if array.ndim else repeated(array, n)
-
-
-def repeated(value, n: int) -> np.ndarray:
-    """One number as a vector of length n that takes no memory and cannot be written."""
-    out = np.ndarray((n,), np.float64, np.array(value, dtype=np.float64), strides=(0,))
-    out.flags.writeable = False
-    return out
+    return np.broadcast_to(array, (n,))
 
 
 def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:

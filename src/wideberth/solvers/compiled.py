@@ -23,7 +23,7 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS, QUICK_GRAM
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import beyond_features, is_noisy
+from wideberth.solvers.interior import Columns
 from wideberth.solvers.newton_settings import SETTINGS
 
 #: Number of problems in one call from which on it pays to load compiled code: that
@@ -75,23 +75,22 @@ def _minimised(
     """x, α, steps taken and whether they led to the relative gap `goal`."""
     from wideberth.solvers import mehrotra  # loads numba
 
-    noise, noisy = problem.noise, is_noisy(problem)
-    extras, penalty, folded = beyond_features(problem, noisy)
-    table, kind = problem.rows.table(extras), mehrotra.NONE
-    if noisy:
+    columns, noise, kind = Columns(), problem.noise, mehrotra.NONE
+    columns.adopt(problem)
+    if columns.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind
     weights, scales = np.array(problem.weights), np.empty(problem.rows.d)
     scales[:] = noise.scales
     x, share, steps, gap = mehrotra.minimise(
-        table,
+        columns.table,
         weights,
-        penalty,
-        folded,
+        columns.penalty,
+        columns.folded,
         0.0 if problem.folded is None else float(problem.folded.total),
         scales,
         kind,
-        -1 if problem.intercept is None else penalty.size - 1,
+        -1 if problem.intercept is None else columns.penalty.size - 1,
         goal,
         MOST_STEPS,
         (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary),

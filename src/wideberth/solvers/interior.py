@@ -52,7 +52,41 @@ class Start:
     share: np.ndarray
 
 
-class InteriorPoint:
+class Columns:
+    """A problem as the engine takes it: rows e_i = (z_i, −ρ_i, y_i), Q, what is folded.
+
+    `noisy` tells whether t is part of x: some sample moves, or the norm is penalised.
+    `extras` are the columns beyond z; `table` holds all of them, where rows are few.
+    """
+
+    noisy: bool | None = None
+
+    def adopt(self, problem: Problem) -> None:
+        """Take over a problem; t stays part of x once it is."""
+        self.problem, self.c = problem, problem.weights
+        self.xp = namespace(problem.weights)
+        fold, d = problem.folded, problem.rows.d
+        if self.noisy is None:
+            moves = (fold is not None and fold.s > 0) or self.xp.any(problem.radii)
+            self.noisy = bool(moves) and problem.noise.lipschitz(d) > 0
+        columns, penalties, folded = [], [], []
+        if self.noisy:
+            columns.append(-problem.radii)
+            penalties.append(0.0)
+            folded.append(0.0 if fold is None else -fold.s)
+        if problem.intercept is not None:
+            columns.append(problem.y)
+            penalties.append(problem.intercept)
+            folded.append(0.0 if fold is None else fold.balance)
+        self.extras = problem.weights[:, None][:, :0]
+        if columns:
+            self.extras = self.xp.stack(columns, axis=1)
+        self.table = problem.rows.table(self.extras)
+        self.penalty = np.concatenate((np.ones(d), penalties))
+        self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
+
+
+class InteriorPoint(Columns):
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
     Without a start it begins at least squares on the slacks.
@@ -63,8 +97,7 @@ class InteriorPoint:
 
     def __init__(self, problem: Problem, start: Start | None = None):
         d = problem.rows.d
-        self.noisy = is_noisy(problem)
-        self._adopt(problem)
+        self.adopt(problem)
         xp = self.xp
         start = self._least_squares() if start is None else start
         extra = [start.b] if problem.intercept is not None else []
@@ -140,13 +173,6 @@ class InteriorPoint:
             rows *= min(facets / (LITTLE * max(self.problem.n, 1)), 1.0)
         room = rows / max(weight * omega, TINY)
         return min(max(room, SETTINGS.least_distance), most)
-
-    def _adopt(self, problem: Problem) -> None:
-        """Take over a problem: weights, columns (−ρ, y), penalties, folded part."""
-        self.problem, self.c = problem, problem.weights
-        self.xp = namespace(problem.weights)
-        self.extras, self.penalty, self.folded = beyond_features(problem, self.noisy)
-        self.table = problem.rows.table(self.extras)
 
     @property
     def w(self) -> np.ndarray:
@@ -239,7 +265,7 @@ class InteriorPoint:
 
     def shrink(self, keep: np.ndarray, problem: Problem) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
-        self._adopt(problem)
+        self.adopt(problem)
         self.products, self.slack = self.products[keep], self.slack[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.recent_move = self.recent_move[keep]
@@ -248,7 +274,7 @@ class InteriorPoint:
     def widen(self, problem: Problem, places: np.ndarray) -> None:
         """Go on with more features; those before are at `places` of `problem`."""
         before = self.x
-        self._adopt(problem)
+        self.adopt(problem)
         self.x = np.zeros(self.penalty.size)
         self.x[places], rest = before[: places.size], before[places.size :]
         self.x[problem.rows.d :] = rest
@@ -404,37 +430,6 @@ class EvenBarrier(InteriorPoint):
         room, force = self.room + length * d_room, self.force + length * d_force
         ahead = float(np.vdot(room * self._relative, force))
         return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
-
-
-def is_noisy(problem: Problem) -> bool:
-    """Whether t is part of x: some sample moves, or the norm is penalised."""
-    fold = problem.folded
-    noisy = (fold is not None and fold.s > 0) or bool(
-        namespace(problem.radii).any(problem.radii)
-    )
-    return noisy and problem.noise.lipschitz(problem.rows.d) > 0
-
-
-def beyond_features(problem: Problem, noisy: bool) -> tuple:
-    """Columns (−ρ, y) of e beyond z, the diagonal of Q, and Σc_i e_i of the folded."""
-    fold, d = problem.folded, problem.rows.d
-    columns, penalty, folded = [], np.ones(d + 2), np.zeros(d + 2)
-    if fold is not None:
-        folded[:d] = fold.d
-    size = d
-    if noisy:
-        columns.append(-problem.radii)
-        penalty[size], folded[size] = 0.0, 0.0 if fold is None else -fold.s
-        size += 1
-    if problem.intercept is not None:
-        columns.append(problem.y)
-        penalty[size] = problem.intercept
-        folded[size] = 0.0 if fold is None else fold.balance
-        size += 1
-    extras = problem.weights[:, None][:, :0]
-    if columns:
-        extras = namespace(problem.weights).stack(columns, axis=1)
-    return extras, penalty[:size], folded[:size]
 
 
 def _inner(a, b):

@@ -24,8 +24,10 @@ from wideberth.solvers import mehrotra_cones as cones
 # Kinds of noise; spheres are round with one scale for all features.
 NONE, BOX, ROUND, SPHERE = range(len(("none", "Στ_j|w_j|", "‖τ∘w‖₂", "τ‖w‖₂")))
 # Rows of a table of what belongs to samples, beside a itself.
-_ROWS = ("u", "1−a", "p", "q", "p/(1−a)", "q/a", "θ/c", "dp", "dq", "da", "⟨dx,e⟩")
-_ROWS += ("‖e‖²", "to work in")
+_ROWS = (
+    *("u", "1−a", "p", "q", "p/(1−a)", "q/a", "θ/c"),
+    *("dp", "dq", "da", "⟨dx,e⟩", "‖e‖²", "to work in"),
+)
 _U, _REST, _P, _Q, _RATIO_P, _RATIO_Q, _WEIGHT, *_OTHERS = range(len(_ROWS))
 _DP, _DQ, _DA, _CHANGE, _SQUARE, _WORK = _OTHERS
 _H, _SCALARS = cones.H, cones.SCALARS
