@@ -98,7 +98,7 @@ class InteriorPoint(Columns):
     def __init__(self, problem: Problem, start: Start | None = None):
         d = problem.rows.d
         self.adopt(problem)
-        xp = self.xp
+        self.signs, xp = like(np.array([[-1.0], [1.0]]), self.c), self.xp
         start = self._least_squares() if start is None else start
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
@@ -365,7 +365,7 @@ class InteriorPoint(Columns):
         dx = factor.solve(right)
         change = self._change(dx)
         da = weights * (residual - change)
-        d_room = self.xp.stack([-da, da])
+        d_room = self.signs * da
         d_force = ratio * d_room
         d_force += self.force
         if aims is None:
@@ -382,7 +382,8 @@ class InteriorPoint(Columns):
         _, d_room, d_force, _ = move
         rate = 0.0
         if self.problem.n:
-            nearest = self.xp.min(d_room / self.room), self.xp.min(d_force / self.force)
+            least = np.ndarray.min if self.xp is np else self.xp.min
+            nearest = least(d_room / self.room), least(d_force / self.force)
             rate = max(-float(nearest[0]), -float(nearest[1]), 0.0)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
         return longest if self.cone is None else min(longest, self.cone.longest())
