@@ -62,6 +62,13 @@ def solve_from_nothing(problem: Problem, control: Control, samples: int = 1) -> 
     Another sample is taken, up to so many, where rows tie at the margin of one: then
     most are near it, and the next sample may be of another mind.
     """
+    used = np.flatnonzero(problem.weights > 0)
+    if used.size < (1 - LITTLE) * problem.n:  # the others would mislead the search
+        found = solve_from_nothing(problem.take(used), control, samples)
+        alpha = np.zeros(problem.n)
+        alpha[used] = found.dual.alpha
+        point = problem.at(found.point.w, found.point.b)
+        return Outcome(point, problem.dual_at(alpha, near=point.w))
     size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
     rounds = Rounds if problem.shared else MeasuredRounds
     if size > SETTINGS.copy_share * problem.n:
