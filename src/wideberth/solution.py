@@ -51,6 +51,16 @@ class RampDescent:
     start: str
     ending: Ending
 
+    def summary(self) -> dict:
+        """What a fitted model keeps: the number left out, and how it came about."""
+        known = self.left_out is not None
+        return {
+            "left_out": int(self.left_out.sum()) if known else None,
+            "objectives": list(self.objectives),
+            "start": self.start,
+            "ending": self.ending,
+        }
+
 
 @dataclass(frozen=True)
 class Solution:
