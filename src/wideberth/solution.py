@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from wideberth.problem.arrays import namespace
+from wideberth.problem.arrays import host, namespace
 from wideberth.problem.certificate import PROVABLE, Certificate
 from wideberth.solvers.base import Control
 
@@ -55,7 +55,7 @@ class RampDescent:
         """What a fitted model keeps: the number left out, and how it came about."""
         known = self.left_out is not None
         return {
-            "left_out": int(self.left_out.sum()) if known else None,
+            "left_out": int(host(self.left_out).sum()) if known else None,
             "objectives": list(self.objectives),
             "start": self.start,
             "ending": self.ending,
