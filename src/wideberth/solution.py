@@ -363,9 +363,9 @@ class Path:
 
         Parameters
         ----------
-        against : {"C", "radius", "norm_penalty"}, optional
+        against : {"C", "radius", "norm_penalty", "ramp"}, optional
             What varies along the drawing; by default C where there are several, and
-            otherwise what does.
+            otherwise what does. Against the ramp the hinge, at −∞, is not drawn.
         k : int, default=0
             Number of the level that is drawn against C, or of the C that is drawn
             against levels.
