@@ -6,7 +6,7 @@ import math
 
 from wideberth.cli.output import number, small_share
 from wideberth.cli.page_parts import table
-from wideberth.cli.suspects import ENDINGS
+from wideberth.cli.suspects import tell_ending, tell_left_out
 
 
 def proof(result: dict) -> dict[str, str]:
@@ -24,13 +24,12 @@ def proof(result: dict) -> dict[str, str]:
 
 def _descent(problems: list[dict]) -> str:
     """Say what is not proven where rows may be left out."""
-    ended = dict.fromkeys(ENDINGS[problem["descent"]["ending"]] for problem in problems)
     return (
-        "<p>Because labels may be wrong, a row that is far on the wrong side is left "
-        "out at a fixed price. The proof is of the best model that leaves the same "
-        "rows out, not of the best of all: with other rows left out a better one may "
-        "exist. Weights were found and rows left out in turn, which never raised the "
-        f"objective, until {' or, for other classes, '.join(ended)}.</p>\n"
+        "<p>Because labels may be wrong, rows far on the wrong side are left out, at a "
+        f"fixed price each: {tell_left_out(problems)}. The proof is of the best model "
+        "that leaves the same rows out, not of the best of all: with other rows left "
+        "out a better one may exist. Weights were found and rows left out in turn, "
+        f"which never raised the objective, until {tell_ending(problems)}.</p>\n"
     )
 
 

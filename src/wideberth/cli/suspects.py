@@ -10,7 +10,7 @@ from wideberth.cli.training_options import TrainingOptions
 from wideberth.estimators import RobustLinearSVC
 
 #: Why a descent ended, by `RampDescent.ending`.
-ENDINGS = {
+_ENDINGS = {
     "repeats": "a further step would change nothing",
     "stalls": "a further step would gain next to nothing",
     "cut short": "it was cut short, and further steps may find better",
@@ -59,10 +59,7 @@ def tell_suspects(suspects: dict, problems: list[dict], listed: str) -> list[str
         lines += _aligned([headings, *(list(map(_cell, row)) for row in rows[:5])])
         if found > 5:
             lines.append(f"           and {found - 5} more{listed}")
-    for problem in problems:
-        of = f"{problem['class']}: " if len(problems) > 1 else ""
-        lines.append(f"left out   {of}{tell_left_out(problem['descent'])}")
-    return lines
+    return [*lines, f"left out   {tell_left_out(problems)}; {tell_ending(problems)}"]
 
 
 def count_suspects(suspects: dict) -> str:
@@ -72,15 +69,27 @@ def count_suspects(suspects: dict) -> str:
         return "not listed: data that is read in pieces (--memory) keeps no rows"
     if not found:
         return "none: no row looks mislabelled"
-    rows = "rows look" if found > 1 else "row looks"
-    return f"{found} {rows} mislabelled; check these first"
+    if found == 1:
+        return "1 row looks mislabelled; check it first"
+    return f"{found} rows look mislabelled; check these first"
 
 
-def tell_left_out(descent: dict) -> str:
-    """Say how many rows a model leaves out, and why it ended there."""
-    n = descent["left_out"]
-    rows = "number not kept" if n is None else f"{n} row{'' if n == 1 else 's'}"
-    return f"{rows}; {ENDINGS[descent['ending']]}"
+def tell_ending(problems: list[dict]) -> str:
+    """Say why descents ended."""
+    endings = [_ENDINGS[problem["descent"]["ending"]] for problem in problems]
+    return " or ".join(dict.fromkeys(endings))
+
+
+def tell_left_out(problems: list[dict]) -> str:
+    """Say how many rows are left out."""
+    counts = [problem["descent"]["left_out"] for problem in problems]
+    told = "their number was not kept"
+    if None not in counts:
+        n = sum(counts)
+        told = f"{n} row{'' if n == 1 else 's'}"
+    if len(counts) > 1:
+        told += f", over {len(counts)} classes set against the rest"
+    return told
 
 
 def _table(suspects: dict) -> tuple[list[str], list[list]]:
