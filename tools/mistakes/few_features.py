@@ -28,8 +28,7 @@ MUTANTS = [
         "features: penalties and radii of a search swapped",
         "estimators/folds.py",
         "        place = tuple(where.get(name, slice(None)) for name in grid)\n",
-        "        back = slice(None, None, -1)\n"
-        "        place = tuple(where.get(name, back) for name in grid)\n",
+        "        place = tuple(where.get(name, slice(None, None, -1)) for name in grid)\n",
         "estimators/test_model_selection.py::test_norm_penalties_are_chosen_beside_C_and_radius",
     ),
     Mutant(

@@ -102,7 +102,7 @@ MUTANTS = [
         "estimators/one_vs_rest.py",
         '    for name in ("suspects_", "descent_"):\n',
         "    for name in ():\n",
-        "estimators/test_suspects.py::test_a_model_keeps_how_it_got_there_and_forgets_it",
+        "estimators/test_descent_kept.py::test_a_model_keeps_how_it_got_there_and_forgets_it",
     ),
     Mutant(
         "labels: the hinge drawn among ramps",
