@@ -2,7 +2,7 @@
 
 from mistakes.mutant import Mutant
 
-_CLI = "cli/test_suspects.py::test_"
+_CLI = "cli/test_label_noise.py::test_"
 _ROWS = f"{_CLI}suspects_are_those_of_the_library_by_their_rows_in_the_file"
 
 MUTANTS = [
@@ -30,9 +30,9 @@ MUTANTS = [
     Mutant(
         "labels: rows left out counted in the limit of the noise",
         "cli/describe.py",
-        ' or svc.loss == "ramp":\n',
-        ":\n",
-        _ROWS,
+        '        if svc.loss == "ramp":\n',
+        "        if False:\n",
+        f"{_CLI}the_limit_of_the_noise_is_that_of_the_rows_kept",
     ),
     Mutant(
         "labels: the ramp that was chosen not trained with",

@@ -43,6 +43,8 @@ def _optimality(result: dict) -> Iterator[Advice]:
     noise, smaller = "noise of this size covers", "radius"
     if result["model"]["norm_penalty"] > 0:
         noise, smaller = "noise and --norm-penalty outweigh", "--norm-penalty or radius"
+    if result["model"]["loss"] == "ramp":
+        noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
     for problem in problems:
         which = f" for the class {problem['class']}" if len(problems) > 1 else ""
         gap, limit = problem["relative_gap"], problem["critical_factor"]

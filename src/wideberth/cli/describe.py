@@ -20,6 +20,7 @@ from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
+from wideberth.problem.ramp import Beyond
 from wideberth.problem.shape import Noise
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
@@ -192,11 +193,11 @@ def _noise_limits(
     """For each binary problem bounds on the noise from which on nothing can be learnt.
 
     A radius, or a factor on the radii. The upper bound is None where there is no such
-    noise, because features without any tell the classes apart. Not looked for in
-    pieces, in posteriors, and where rows may be left out.
+    noise, because features without any tell the classes apart. With the ramp it is that
+    of the rows not left out. Not looked for in pieces and in posteriors.
     """
     svc = classifier_of(model)
-    if rows.y is None or isinstance(model, MeasuredSVC) or svc.loss == "ramp":
+    if rows.y is None or isinstance(model, MeasuredSVC):
         return [{}] * len(svc.screening_)
     X, bars = rows.X, uncertainty.bars
     if len(model.steps) > 1:
@@ -205,7 +206,10 @@ def _noise_limits(
     some = np.any(np.asarray(uncertainty.radius) > 0)
     data = InMemory(X, rows.y, radius=uncertainty.radius, bars=bars)
     limits = []
-    for problem in binary_problems(svc, data):
+    for k, problem in enumerate(binary_problems(svc, data)):
+        if svc.loss == "ramp":
+            there = Beyond(svc.ramp, svc.coef_[k], svc.intercept_[k])
+            problem = there.rest(problem)
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = [b if np.isfinite(b) else None for b in (found.lower, found.upper)]
         limits.append({"critical_factor" if some else "critical_radius": bounds})

@@ -91,7 +91,6 @@ def test_suspects_are_those_of_the_library_by_their_rows_in_the_file(fit):
     problem = result["training"]["problems"][0]
     assert problem["descent"]["left_out"] == len(WRONG)
     assert problem["descent"]["ending"] == "repeats"
-    assert problem["critical_factor"] is None  # rows left out decide it
 
 
 def test_the_terminal_lists_the_first_and_a_file_all(fit, folder):
@@ -244,6 +243,27 @@ def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
     result = json.loads(run(asked, folder=folder).stdout)
     codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
     assert "3 of 3 rows of the class rare" in codes["class-disbelieved"]
+
+
+def test_the_limit_of_the_noise_is_that_of_the_rows_kept(fit, folder):
+    X, y = table()
+    kept = np.setdiff1d(np.arange(120), WRONG)
+    (folder / "kept.csv").write_text(as_csv(X[kept], y[kept]))
+    asked = ("--folds", "0", "--tol", "1e-6")
+    results = fit("whole.csv", "--label-noise", *asked), fit("kept.csv", *asked)
+    found, expected = (
+        result["training"]["problems"][0]["critical_factor"] for result in results
+    )
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_model_without_features_says_why(fit):
+    asked = ("whole.csv", "--label-noise", "--C", "1e-6", "--radius", "9")
+    result = fit(*asked, "--folds", "0", code=3)
+    codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
+    assert "noise, or rows left out, cover what separates" in codes["null-model"]
+    assert "Choose a smaller --ramp or radius." in codes["null-model"]
+    assert result["suspects"]["found"] == 0
 
 
 # -- model files -----------------------------------------------------------------------
