@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 
@@ -35,22 +36,29 @@ def clarabel(X, y, C: float, radius: float) -> float:
 
 
 def the_papers(report: Report, repeats: int) -> None:
-    """The 32 configurations."""
-    report.say("| data | C | radius | ours, ms | CVXPY, ms | ratio | objective |")
-    report.say("|---|---|---|---|---|---|---|")
+    """The 32 configurations; ratios are those of solver="compiled"."""
+    report.say(
+        "| data | C | radius | auto | compiled | CVXPY, ms | ratio | objective |"
+    )
+    report.say("|---|---|---|---|---|---|---|---|")
     ratios = []
+    clarabel(np.eye(2), np.array([1.0, -1.0]), 1.0, 0.0)  # loads CVXPY
     for name, C, radius in configurations():
         X, y = load(name)
-        given = {"C": C, "radius": radius, "noise": "linf", "quiet": True}
-        ours = timed(lambda: solve(X, y, tol=1e-6, **given), repeats)  # noqa: B023
-        value = solve(X, y, tol=1e-6, **given).primal
+        given = {"C": C, "radius": radius, "noise": "linf", "quiet": True, "tol": 1e-6}
+        value = solve(X, y, solver="compiled", **given).primal  # loads its code
+        ours = [
+            timed(partial(solve, X, y, solver=solver, **given), repeats)
+            for solver in ("auto", "compiled")
+        ]
         started = time.perf_counter()
         objective = clarabel(X, y, C, radius)
         theirs = time.perf_counter() - started
-        ratios.append(theirs / ours)
+        ratios.append(theirs / ours[1])
         report.say(
-            f"| {name} | {C:g} | {radius:g} | {1e3 * ours:.1f} | {1e3 * theirs:.0f} | "
-            f"{theirs / ours:.0f} | {value / objective - 1:+.0e} |"
+            f"| {name} | {C:g} | {radius:g} | {1e3 * ours[0]:.1f} | "
+            f"{1e3 * ours[1]:.1f} | {1e3 * theirs:.0f} | {ratios[-1]:.0f} | "
+            f"{value / objective - 1:+.0e} |"
         )
     report.say()
     report.say(f"Ratios: least {min(ratios):.1f}, median {np.median(ratios):.1f}.")

@@ -170,6 +170,7 @@ def follow(
     keep_alphas=False,
     proofs=True,
     until=(),
+    problems=1,
     norm_penalty=0.0,
     norm_penalties=None,
     ramp=None,
@@ -179,7 +180,8 @@ def follow(
     """`path` without a word: warnings stay in `Path.notes`.
 
     `until` are exceptions that end the path where it is; without `proofs` it is not
-    asked which samples final certificates decide.
+    asked which samples final certificates decide. `problems` are those of the call that
+    the path is part of, where they are more than its points.
     """
     started = time.perf_counter()
     check_choices(solver, screening)
@@ -198,9 +200,12 @@ def follow(
         values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
     shape, told = (problem.n, problem.rows.d), units.callback(callback)
-    control = make_control(problem, tol, max_iter, max_seconds, told, started)
-    control.screening, control.rng = screening, np.random.default_rng(random_state)
-    solver = choose_solver(problem, solver, along_path=True)
+    control = make_control(
+        problem, tol, max_iter, max_seconds, told, started, random_state
+    )
+    control.screening = screening
+    problems = max(problems, values.size * factors.size)
+    solver = choose_solver(problem, solver, along_path=True, problems=problems)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:

@@ -101,9 +101,8 @@ class Solution:
         The one that ran.
     n_iter, passes, seconds : int, float, float
         Iterations, reads of the data (rows touched ÷ n), time.
-    removed, saturated : boolean arrays of shape (n,)
-        Samples proven, from this very certificate, to have α_i = 0 and α_i = c_i at the
-        optimum.
+    decided : pair of boolean arrays of shape (n,), or what computes them
+        `removed` and `saturated`.
     trace : list of dict
         One entry for every certified point of the run; "features" are those left, once
         some were proven to have no weight.
@@ -131,8 +130,7 @@ class Solution:
     n_iter: int
     passes: float
     seconds: float
-    removed: Any
-    saturated: Any
+    decided: Any = field(repr=False, compare=False)
     trace: list[dict] = field(repr=False, default_factory=list)
     notes: tuple[Warning, ...] = ()
     classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
@@ -141,6 +139,24 @@ class Solution:
     prover: Callable[[], np.ndarray] | None = field(
         repr=False, compare=False, default=None
     )
+
+    @cached_property
+    def _decisions(self) -> tuple:
+        return self.decided() if callable(self.decided) else self.decided
+
+    @property
+    def removed(self):
+        """Samples proven, from this very certificate, to have α_i = 0 at the optimum.
+
+        A boolean array of shape (n,). Computed when first asked for, like all that is
+        proven about samples and features, from the data that was given.
+        """
+        return self._decisions[0]
+
+    @property
+    def saturated(self):
+        """Samples proven to have α_i = c_i at the optimum, as of `removed`."""
+        return self._decisions[1]
 
     @cached_property
     def removed_features(self) -> np.ndarray | None:
@@ -153,8 +169,8 @@ class Solution:
         return None if self.prover is None else self.prover()
 
     def __getstate__(self):
-        features = self.removed_features  # the data stays behind
-        return vars(self) | {"prover": None, "removed_features": features}
+        known = {"decided": self._decisions, "removed_features": self.removed_features}
+        return vars(self) | known | {"prover": None}  # the data stays behind
 
     @property
     def primal(self) -> float:

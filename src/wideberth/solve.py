@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
 from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.endpoints import Bracket, critical_radius
@@ -27,7 +28,7 @@ from wideberth.problem.presolve import (
 )
 from wideberth.problem.ramp import Ramp, check_ramp, check_starts
 from wideberth.problem.validation import check_vector, short
-from wideberth.screening import carry_dual, null_point, tells_something
+from wideberth.screening import Partition, carry_dual, null_point, tells_something
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
@@ -120,11 +121,13 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "columns", "conic"}
+    solver : {"auto", "newton", "coordinate", "columns", "conic", "compiled"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "auto" takes the
-        quickest by noise, shape and density; the choice is in `Solution.solver`.
+        "conic" is the reference for every shape (extra `conic`). "compiled" is
+        "newton", several times as quick on small dense data once its code is loaded,
+        for programs that solve many such problems. "auto" takes the quickest by noise,
+        shape and density; the choice is in `Solution.solver`.
         `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
@@ -203,8 +206,9 @@ def solve(
         presolved = cut_radii(build_problem(X, y, **stated))
         problem = presolved.problem
         limits["callback"] = callback and presolved.callback(callback)
-        control = make_control(problem, **limits, started=started)
-        control.screening, control.rng = screening, np.random.default_rng(random_state)
+        given = {"started": started, "random_state": random_state}
+        control = make_control(problem, **limits, **given)
+        control.screening = screening
         with np.errstate(all="ignore"):  # what overflows is certified, or not
             start = None if init is None else _start(presolved, init)
             chosen = choose_solver(problem, solver)
@@ -227,8 +231,11 @@ def solve(
 
 def _moved_to(solution: Solution, X) -> Solution:
     """The solution with what is as long as the data beside X."""
-    own = {name: getattr(solution, name) for name in ("alpha", "removed", "saturated")}
-    moved = {name: like(part, X) for name, part in own.items()}
+
+    def decided():
+        return like(solution.removed, X), like(solution.saturated, X)
+
+    moved = {"alpha": like(solution.alpha, X), "decided": decided}
     if (descent := solution.descent) is not None:
         moved["descent"] = replace(descent, left_out=like(descent.left_out, X))
     return replace(solution, **moved)
@@ -260,6 +267,31 @@ def _start(presolved: Presolved, init) -> Outcome | None:
     return Outcome(point, problem.dual_at(alpha, near=point.w))
 
 
+@dataclass(frozen=True)
+class _Decisions:
+    """What a pair of points proves about samples and features, once it is asked for."""
+
+    problem: Problem
+    found: Outcome
+    region: str | None
+
+    @cached_property
+    def partition(self) -> Partition:
+        """Samples that the region decides."""
+        with np.errstate(all="ignore"):  # what overflows decides nothing
+            return proven(self.problem, self.found, self.region or "ellipsoid")
+
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        """Those with α_i = 0 and with α_i = c_i; none without a region."""
+        if self.region is None:
+            return (nothing := np.zeros(self.problem.n, dtype=bool)), nothing
+        return self.partition.removed, self.partition.saturated
+
+    def features(self) -> np.ndarray:
+        """Those with w_j = 0."""
+        return screen_features(self.problem, self.found, self.partition)
+
+
 def _solution(presolved: Presolved, control, found, name) -> Solution:
     """What was found as the user's, with what is to be said about it."""
     problem, certificate, descent = presolved.problem, found.certificate, None
@@ -268,13 +300,9 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         found = found.outcome
     point, dual = found.point, found.dual
     passes, converged = problem.rows.passes.count, certificate.proves(control.tol)
-    removed = saturated = np.zeros(problem.n, dtype=bool)
-    prover = None
-    if control.screening is not None:
-        partition = proven(problem, found, control.screening)
-        removed, saturated = partition.removed, partition.saturated
-        if presolved.turned_back is unchanged:
-            prover = partial(screen_features, problem, found, partition)
+    decisions, prover = _Decisions(problem, found, control.screening), None
+    if control.screening is not None and presolved.turned_back is unchanged:
+        prover = decisions.features
     seconds, notes = time.perf_counter() - control.started, []
     if not converged:
         remedy = None if control.exhausted() else out_of_range(problem, presolved)
@@ -296,8 +324,7 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         n_iter=control.steps,
         passes=passes,
         seconds=seconds,
-        removed=removed,
-        saturated=saturated,
+        decided=decisions.samples,
         trace=control.trace,
         notes=tuple(notes),
         classes=problem.classes,  # type: ignore[arg-type]  # known of data

@@ -6,6 +6,7 @@ from problems import make_problem
 from wideberth.screening import Partition, Screener
 from wideberth.solve import solve
 from wideberth.solvers.base import Best, Outcome
+from wideberth.solvers.tall import Search
 
 
 def test_only_the_gap_of_all_samples_certifies():
@@ -25,3 +26,18 @@ def test_only_the_gap_of_all_samples_certifies():
     assert not best.certified(1e-6)
     assert best.finish().point.margins.size == problem.n
     assert best.finish().point.value == problem.at(found.w).value
+
+
+def test_a_search_that_never_has_rows_enough_ends_in_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    y = np.where(X[:, 0] + rng.normal(size=len(X)) > 0, 1, -1)
+    monkeypatch.setattr(Search, "_too_few", lambda self, work: True)
+
+    def chunks():
+        for start in range(0, len(X), 5000):
+            yield X[start : start + 5000], y[start : start + 5000]
+
+    found = solve(chunks, C=0.1, tol=1e-9, max_seconds=1.0, quiet=True)
+    assert np.isfinite(found.primal)
+    assert found.seconds < 20

@@ -28,6 +28,7 @@ pq.write_table(pa.table({f"x{j}": X[:, j] for j in range(12)} | {"y": y}), folde
 words = np.array(["ash", "birch", "cedar", "douglas fir"])[several]
 FITS |= {
     "gap": lambda: solve(X, y, screening="gap", fit_intercept=True, **same).alpha,
+    "compiled": lambda: solve(X, y, radius=0.1, solver="compiled", random_state=0).alpha,
     "covariance": lambda: solve(X, y, noise=np.cov(X.T), **same).w,
     "words": lambda: RobustLinearSVC(**same).fit(X, words).dual_coef_,
     "two jobs": lambda: RobustLinearSVC(**same, n_jobs=2).fit(X, words).dual_coef_,
@@ -55,7 +56,7 @@ def test_models_are_the_same_to_the_last_bit_in_every_process(tmp_path):
     """Twice within a process, in another one, and whatever hashes are salted with."""
     one = digests(tmp_path, PYTHONHASHSEED="0")
     other = digests(tmp_path, PYTHONHASHSEED="12345")
-    assert len(one) == 18
+    assert len(one) == 19
     assert one == other
     # One job or two, the same models.
     assert one["words"] == one["two jobs"]

@@ -154,8 +154,8 @@ MUTANTS = [
     Mutant(
         "solutions that take the data along",
         "solution.py",
-        'return vars(self) | {"prover": None, "removed_features": features}',
-        'return vars(self) | {"removed_features": features}',
+        'return vars(self) | known | {"prover": None}',
+        "return vars(self) | known",
         _COLUMNS + "features_proven_zero_travel_without_the_data",
     ),
     Mutant(
@@ -252,8 +252,8 @@ MUTANTS = [
     Mutant(
         "null model under a penalty called one of noise in chunks",
         "solvers/chunked.py",
-        'null_model("at most the one given", noisy, penalised)',
-        'null_model("at most the one given", noisy)',
+        'null_model("at most the one given", noisy, penalised, ramp)',
+        'null_model("at most the one given", noisy, False, ramp)',
         "solvers/test_scale.py::test_what_leaves_no_model_in_chunks_is_named",
     ),
 ]

@@ -20,8 +20,11 @@ _MANY = 20
 def check_labels(y, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels as −1.0 and +1.0, and the two classes that these stand for."""
     y = label_vector(y, n)
-    if y.dtype.kind in "if" and np.all(np.abs(y) == 1) and -n < y.sum() < n:
-        return y.astype(np.float64), np.array([-1, 1], dtype=y.dtype)
+    if y.dtype.kind in "biuf":  # two numbers, as a rule
+        classes = np.array([y.min(), y.max()])
+        positive = y == classes[1]
+        if classes[0] < classes[1] and np.all(positive | (y == classes[0])):
+            return np.where(positive, 1.0, -1.0), classes
     if y.dtype.kind in "fcO":
         y = uniform(y)
     labels, numbers = np.unique(y, return_inverse=True)

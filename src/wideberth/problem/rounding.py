@@ -29,7 +29,7 @@ def accurate_sum(values) -> float:
     """Sum in two levels; relative error at most `sum_rounding(n)` of Σ|values|."""
     xp, n = namespace(values), values.shape[0]
     if n < _SUM_BLOCK:
-        return float(xp.sum(values))
+        return float(np.add.reduce(values) if xp is np else xp.sum(values))
     whole = n - n % _SUM_BLOCK
     blocks = xp.sum(xp.reshape(values[:whole], (-1, _SUM_BLOCK)), axis=1)
     return float(xp.sum(blocks) + xp.sum(values[whole:]))

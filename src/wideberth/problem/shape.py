@@ -154,5 +154,7 @@ def normals(n_points: int = 60) -> np.ndarray:
 
 def safe_norm(v: np.ndarray) -> float:
     """‖v‖₂ wherever it is a float64, though its square may not be."""
+    if not v.size:
+        return 0.0
     # BLAS itself asks for aligned numbers; SciPy does not see to it.
-    return float(blas.dnrm2(np.require(v, requirements="A"))) if v.size else 0.0
+    return float(blas.dnrm2(v if v.flags.aligned else v.copy()))

@@ -124,7 +124,13 @@ class Control:
 
 
 def make_control(
-    problem: Problem | None, tol, max_iter, max_seconds, callback, started: float
+    problem: Problem | None,
+    tol,
+    max_iter,
+    max_seconds,
+    callback,
+    started: float,
+    random_state=None,
 ) -> Control:
     """Check the limits of a run; on small data it aims beyond its tolerance.
 
@@ -143,7 +149,8 @@ def make_control(
     if problem is not None and problem.shared:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
-    return Control(tol, max_iter, deadline, callback, started=started, aim=aim)
+    rng = np.random.default_rng(random_state)
+    return Control(tol, max_iter, deadline, callback, started=started, aim=aim, rng=rng)
 
 
 class Solver(ABC):

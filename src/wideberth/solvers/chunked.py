@@ -108,8 +108,9 @@ def solve_source(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     terms = _terms(source, C, radius, noise, intercept, classes, error_shape)
     watch = _Display(source, callback) if verbose else callback
-    control = make_control(None, tol, max_iter, max_seconds, watch, started)
-    control.rng = np.random.default_rng(random_state)
+    control = make_control(
+        None, tol, max_iter, max_seconds, watch, started, random_state
+    )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
     if level > -np.inf:
         descent = DescentInChunks(chunks, level, control)
@@ -256,8 +257,7 @@ def _solution(
         control.steps,
         float(search.passes + (descended.passes if descended else 0)),
         seconds,
-        removed,
-        saturated,
+        (removed, saturated),
         control.trace,
         tuple(notes),
         classes,

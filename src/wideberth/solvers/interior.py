@@ -52,7 +52,41 @@ class Start:
     share: np.ndarray
 
 
-class InteriorPoint:
+class Columns:
+    """A problem as the engine takes it: rows e_i = (z_i, −ρ_i, y_i), Q, what is folded.
+
+    `noisy` tells whether t is part of x: some sample moves, or the norm is penalised.
+    `extras` are the columns beyond z; `table` holds all of them, where rows are few.
+    """
+
+    noisy: bool | None = None
+
+    def adopt(self, problem: Problem) -> None:
+        """Take over a problem; t stays part of x once it is."""
+        self.problem, self.c = problem, problem.weights
+        self.xp = namespace(problem.weights)
+        fold, d = problem.folded, problem.rows.d
+        if self.noisy is None:
+            moves = (fold is not None and fold.s > 0) or self.xp.any(problem.radii)
+            self.noisy = bool(moves) and problem.noise.lipschitz(d) > 0
+        columns, penalties, folded = [], [], []
+        if self.noisy:
+            columns.append(-problem.radii)
+            penalties.append(0.0)
+            folded.append(0.0 if fold is None else -fold.s)
+        if problem.intercept is not None:
+            columns.append(problem.y)
+            penalties.append(problem.intercept)
+            folded.append(0.0 if fold is None else fold.balance)
+        self.extras = problem.weights[:, None][:, :0]
+        if columns:
+            self.extras = self.xp.stack(columns, axis=1)
+        self.table = problem.rows.table(self.extras)
+        self.penalty = np.concatenate((np.ones(d), penalties))
+        self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
+
+
+class InteriorPoint(Columns):
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
     Without a start it begins at least squares on the slacks.
@@ -62,13 +96,9 @@ class InteriorPoint:
     """
 
     def __init__(self, problem: Problem, start: Start | None = None):
-        fold = problem.folded
-        noisy = namespace(problem.radii).any(problem.radii)
         d = problem.rows.d
-        self.noisy = bool(noisy) or (fold is not None and fold.s > 0)
-        self.noisy = self.noisy and problem.noise.lipschitz(d) > 0
-        self._adopt(problem)
-        xp = self.xp
+        self.adopt(problem)
+        self.signs, xp = like(np.array([[-1.0], [1.0]]), self.c), self.xp
         start = self._least_squares() if start is None else start
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
@@ -143,27 +173,6 @@ class InteriorPoint:
             rows *= min(facets / (LITTLE * max(self.problem.n, 1)), 1.0)
         room = rows / max(weight * omega, TINY)
         return min(max(room, SETTINGS.least_distance), most)
-
-    def _adopt(self, problem: Problem) -> None:
-        """Take over a problem: weights, columns (−ρ, y), penalties, folded part."""
-        self.problem, self.c = problem, problem.weights
-        self.xp = namespace(problem.weights)
-        fold, d = problem.folded, problem.rows.d
-        columns, penalties, folded = [], [], []
-        if self.noisy:
-            columns.append(-problem.radii)
-            penalties.append(0.0)
-            folded.append(0.0 if fold is None else -fold.s)
-        if problem.intercept is not None:
-            columns.append(problem.y)
-            penalties.append(problem.intercept)
-            folded.append(0.0 if fold is None else fold.balance)
-        self.extras = problem.weights[:, None][:, :0]
-        if columns:
-            self.extras = self.xp.stack(columns, axis=1)
-        self.table = problem.rows.table(self.extras)
-        self.penalty = np.concatenate((np.ones(d), penalties))
-        self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
     @property
     def w(self) -> np.ndarray:
@@ -256,7 +265,7 @@ class InteriorPoint:
 
     def shrink(self, keep: np.ndarray, problem: Problem) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
-        self._adopt(problem)
+        self.adopt(problem)
         self.products, self.slack = self.products[keep], self.slack[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.recent_move = self.recent_move[keep]
@@ -265,7 +274,7 @@ class InteriorPoint:
     def widen(self, problem: Problem, places: np.ndarray) -> None:
         """Go on with more features; those before are at `places` of `problem`."""
         before = self.x
-        self._adopt(problem)
+        self.adopt(problem)
         self.x = np.zeros(self.penalty.size)
         self.x[places], rest = before[: places.size], before[places.size :]
         self.x[problem.rows.d :] = rest
@@ -356,7 +365,7 @@ class InteriorPoint:
         dx = factor.solve(right)
         change = self._change(dx)
         da = weights * (residual - change)
-        d_room = self.xp.stack([-da, da])
+        d_room = self.signs * da
         d_force = ratio * d_room
         d_force += self.force
         if aims is None:
@@ -373,7 +382,8 @@ class InteriorPoint:
         _, d_room, d_force, _ = move
         rate = 0.0
         if self.problem.n:
-            nearest = self.xp.min(d_room / self.room), self.xp.min(d_force / self.force)
+            least = np.ndarray.min if self.xp is np else self.xp.min
+            nearest = least(d_room / self.room), least(d_force / self.force)
             rate = max(-float(nearest[0]), -float(nearest[1]), 0.0)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
         return longest if self.cone is None else min(longest, self.cone.longest())

@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.arrays import is_foreign, namespace
+from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
+from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
@@ -255,4 +256,4 @@ def nearest_share(slack: np.ndarray, share: float = 0.3) -> np.ndarray:
 
 def rms(values: np.ndarray) -> float:
     """Root of the mean square."""
-    return float(namespace(values).mean(values * values)) ** 0.5
+    return (accurate_sum(values * values) / max(values.shape[0], 1)) ** 0.5

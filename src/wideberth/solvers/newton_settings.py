@@ -32,7 +32,9 @@ class NewtonSettings:
     most_samples: int = 3
     #: Largest share of the rows that a smaller copy may hold: a sample, the rows that
     #: the engine goes on with, or those that screening leaves (at 0.3 up to a tenth
-    #: more passes, at 0.7 up to 1.8 times as many, at 1 up to 5 times).
+    #: more passes, at 0.7 up to 1.8 times as many, at 1 up to 5 times); and largest
+    #: relative change of C over which a solution may leave as few of the next problem
+    #: (flat from 0.3 to 0.7, up to 15 % more passes without a limit).
     copy_share: float = 0.5
     #: Least number of rows of a working set for each feature; with fewer the solution
     #: is that of a few rows, and most others turn out to be settled wrongly (flat from

@@ -9,6 +9,7 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
+from wideberth.solvers.compiled import is_small, solve_small
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
@@ -61,6 +62,23 @@ class Newton(Solver):
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""
         return _NewtonPath(self, problem, control)
+
+
+class Compiled(Newton):
+    """Newton's method, compiled where the data is small; see `compiled.py`."""
+
+    name = "compiled"
+
+    def run(self, problem, control, start=None, decided=None):
+        """By the compiled engine, and if need be from the start by the other one."""
+        found = solve_small(problem, control, decided) if is_small(problem) else None
+        return super().run(problem, control, start, decided) if found is None else found
+
+    def along(self, problem, control):
+        """Every point by itself: a prediction costs more than the steps it saves."""
+        if is_small(problem):
+            return PathSolver(self)
+        return super().along(problem, control)
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:

@@ -12,13 +12,15 @@ from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import Columns
+from wideberth.solvers.compiled import MANY_PROBLEMS, is_small
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.coordinate import Coordinate
-from wideberth.solvers.newton_solver import Newton
+from wideberth.solvers.newton_solver import Compiled, Newton
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
-    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic())
+    solver.name: solver
+    for solver in (Newton(), Coordinate(), Columns(), Conic(), Compiled())
 }
 _ADDED: dict[str, Solver] = {}
 
@@ -84,15 +86,21 @@ def check_choices(solver, screening) -> None:
 
 
 def choose_solver(
-    problem: Problem, solver: str | Solver = "auto", along_path: bool = False
+    problem: Problem,
+    solver: str | Solver = "auto",
+    along_path: bool = False,
+    problems: int = 1,
 ) -> Solver:
     """The solver asked for; for "auto" the first that supports the problem.
 
     Newton's method gives way to the coordinate solver where sweeps are quicker: never
-    on small data, where it is quick anyhow and spares the compiler.
+    on small data, where it is quick anyhow and spares the compiler. That one pays where
+    the call is about many small `problems` (`compiled.py`).
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)
+    if problems >= MANY_PROBLEMS and is_small(problem):
+        return _BUILT_IN["compiled"]
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:

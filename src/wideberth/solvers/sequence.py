@@ -34,11 +34,6 @@ from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.descent import ROUGH, Descended, Descent
 from wideberth.solvers.newton_settings import SETTINGS
 
-#: Largest relative change of C over which a solution may decide most samples of the
-#: next problem (passes over spambase, breast cancer, tall and wide data: flat from 0.3
-#: to 0.7, up to 15 % more without a limit).
-_LARGEST_CHANGE = 0.5
-
 
 @dataclass(frozen=True)
 class Found:
@@ -167,7 +162,7 @@ class Sequence:
         elif problem.intercept != 0:  # else b is not unique; a solver centres it
             start = _at_bounds(problem, problem.weights)
         outcome = self._known(problem, start, control.target, C, null)
-        if outcome is None and start and abs(ratio - 1) <= _LARGEST_CHANGE:
+        if outcome is None and start and abs(ratio - 1) <= SETTINGS.copy_share:
             decided = self._decide(problem, start)
             if decided is not None and not decided.free.any():
                 outcome = _at_bounds(problem, problem.weights * decided.saturated)

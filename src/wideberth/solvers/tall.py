@@ -169,7 +169,9 @@ class Search:
             question = before.wider(point) if worse else question.narrower()
             question = replace(question, most=self.batches.capacity)
             work = self._pass(question)
-        while self._too_few(work):
+            if self._good(self._point(work, question)):  # by a proof found since
+                return work, question
+        while self._too_few(work) and not self.control.interrupted():
             wider = SETTINGS.widening * question.widening
             question = replace(question, widening=wider)
             work = self._pass(question)

@@ -1,0 +1,252 @@
+"""The compiled engine: the same answers as Newton's method, chosen by the call alone."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+
+from problems import PENALISED_SHAPES, make_problem, problems
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth.problem import Problem
+from wideberth.solvers import compiled, mehrotra, newton_solver
+from wideberth.solvers.attempts import prove
+from wideberth.solvers.base import Control
+from wideberth.solvers.compiled import MANY_PROBLEMS, is_small, solve_small
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.registry import choose_solver, get_solver
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Whether the compiled engine served each problem it was asked for."""
+    found = []
+
+    def watched(*problem):
+        outcome = solve_small(*problem)
+        found.append(outcome is not None)
+        return outcome
+
+    monkeypatch.setattr(newton_solver, "solve_small", watched)
+    return found
+
+
+def data(n=120, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1, -1)
+
+
+# -- the optimum -----------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(problem=problems(shapes=PENALISED_SHAPES, norm_penalties=(0.0, 0.3)))
+def test_the_answer_is_that_of_newton(problem):
+    found, other = (
+        prove(problem, Control(tol=1e-7), None, get_solver(name).solve)
+        for name in ("compiled", "newton")
+    )
+    assert found.proves(1e-7) or not other.proves(1e-7)
+    if found.proves(1e-7) and other.proves(1e-7):
+        assert abs(found.point.value - other.point.value) <= 2e-7 * other.point.value
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 0.5])
+@pytest.mark.parametrize("noise", ["l2", "linf", np.array([0.0, 1.0, 2.0, 0.5, 1, 1])])
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+def test_its_steps_are_those_of_newton(noise, radius, intercept, served):
+    """Rows that are left out of the Gram matrix may cost a step."""
+    X, y = data()
+    options = {"radius": radius, "noise": noise, "fit_intercept": intercept is not None}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-6}
+    found = solve(X, y, solver="compiled", **options)
+    other = solve(X, y, solver="newton", screening=None, **options)
+    assert served == [True]
+    assert found.solver == "compiled"
+    assert found.converged
+    assert found.n_iter <= other.n_iter + 2
+    assert abs(found.primal - other.primal) <= 2e-6 * other.primal
+    assert found.passes == 6 * (found.n_iter + 1) + 2
+
+
+def test_shared_radii_weights_and_penalties_are_considered(served):
+    X, y = data()
+    rng = np.random.default_rng(1)
+    options = {"radius": rng.uniform(0, 0.2, 120), "norm_penalty": 0.3}
+    options["sample_weight"] = np.where(rng.random(120) < 0.2, 0.0, rng.random(120))
+    for form in (X, X.astype(np.float32), sp.csr_array(X)):
+        found = solve(form, y, solver="compiled", **options)
+        other = solve(form, y, solver="newton", **options)
+        assert found.converged
+        assert abs(found.primal - other.primal) <= 2e-6 * other.primal
+    assert served == [True] * 3
+
+
+def test_the_gap_that_steers_is_that_of_the_points():
+    """Equal scales have a closed form; unequal ones a bound from above."""
+    X, y = data()
+    for noise in ("l2", "linf", np.linspace(0.5, 2, 6)):
+        problem = Problem.from_data(X, y, radius=0.1, noise=noise)
+        x, alpha, _, reached = compiled._minimised(problem, 1e-3)
+        assert reached
+        gap = problem.gap(x[:6], None, alpha) / problem.at(x[:6]).value
+        assert 0 <= gap <= 1e-3
+
+
+# -- what it does not do ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spoiled", ["factor", "gap", "points"])
+def test_where_it_fails_the_other_engine_goes_on(spoiled, monkeypatch):
+    """Whatever it returns, nothing is taken on trust."""
+
+    def minimise(E, c, penalty, *others):
+        x, share = np.full(penalty.size, 0.1), np.full(c.size, 0.5)
+        return x, share, 3, {"factor": np.inf, "gap": np.nan, "points": 0.0}[spoiled]
+
+    monkeypatch.setattr(mehrotra, "minimise", minimise)
+    X, y = data()
+    found, other = (solve(X, y, solver=name) for name in ("compiled", "newton"))
+    assert found.converged
+    assert np.array_equal(found.w, other.w)
+    assert found.n_iter == other.n_iter + 3
+
+
+def test_a_limit_of_steps_is_for_the_engine_that_asks_after_each(served):
+    X, y = data()
+    found = solve(X, y, solver="compiled", max_iter=3, quiet=True)
+    other = solve(X, y, solver="newton", max_iter=3, quiet=True)
+    assert served == [False]
+    assert found.n_iter == 3
+    assert found.gap == other.gap
+    assert solve_small(make_problem(0), Control(deadline=0.0)) is None
+
+
+def test_what_is_not_small_is_left_to_newton(served):
+    X, y = data(n=300, d=90)
+    assert solve(X, y, solver="compiled", tol=1e-3).converged
+    X, y = data()
+    assert solve(X, y, solver="compiled", noise="l1", radius=0.1).converged
+    assert solve(X, y, solver="compiled", X_err=np.full(X.shape, 0.1)).converged
+    found = path(X, y, Cs=3, radii=[0.1], noise="l1", solver="compiled")
+    assert found.converged.all()
+    assert served == []
+
+
+def test_a_matrix_without_a_factor_is_noticed():
+    """No row has a weight, and nothing else holds the intercept."""
+    problem = replace(make_problem(0, intercept=0.0), weights=np.zeros(30))
+    assert not compiled._minimised(problem, 1e-6)[-1]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_its_points_are_those_of_the_engine_in_numpy(steps):
+    problem = make_problem(0, n=60, shape="linf", intercept=0.0)
+    engine = InteriorPoint(problem)
+    steer = (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary)
+    whole = engine.table, np.array(engine.c), engine.penalty, engine.folded, 0.0
+    how = np.ones(4), mehrotra.BOX, 5, 0.0, steps, steer
+    x, share, taken, gap = mehrotra.minimise(*whole, *how)
+    for _ in range(steps):
+        assert engine.step()
+    assert taken == steps
+    tol = 1e-10 if steps < 2 else 1e-2  # rows were left out of the Gram matrix
+    assert np.allclose(x, engine.x, rtol=tol)
+    assert np.allclose(share, engine.share, rtol=tol, atol=tol)
+    assert gap == pytest.approx(engine.relative_gap, rel=10 * tol)
+
+
+# -- the choice ------------------------------------------------------------------------
+
+
+def test_the_choice_follows_from_the_call_alone(served):
+    X, y = data()
+    assert solve(X, y).solver == "newton"
+    few = path(X, y, Cs=MANY_PROBLEMS // 2 - 1, radii=[0.0, 0.1])
+    assert few.solver == "newton"
+    assert served == []
+    many = path(X, y, Cs=MANY_PROBLEMS // 2, radii=[0.0, 0.1])
+    assert many.solver == "compiled"
+    assert many.converged.all()
+    assert served
+    assert all(served)
+    other = path(X, y, Cs=MANY_PROBLEMS // 2, radii=[0.0, 0.1], solver="newton")
+    assert np.allclose(many.objectives, other.objectives, rtol=2e-6)
+    # Numba is loaded now; that makes no difference.
+    assert solve(X, y).solver == "newton"
+
+
+def test_problems_that_are_not_small_are_never_compiled():
+    X, y = data(n=900, d=60)
+    problem = Problem.from_data(X, y)
+    assert not is_small(problem)
+    assert choose_solver(problem, along_path=True, problems=10**6).name == "newton"
+    problem = make_problem(0)
+    assert choose_solver(problem, problems=MANY_PROBLEMS).name == "compiled"
+    assert choose_solver(problem, "newton", problems=10**6).name == "newton"
+    assert choose_solver(problem, problems=MANY_PROBLEMS - 1).name == "newton"
+
+
+def test_a_search_counts_the_models_of_all_folds_and_classes(served):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=90), [-0.5, 0.5])
+    options = {"cv": 3, "random_state": 0, "radii": [0.0, 0.1]}
+    RobustLinearSVCCV(Cs=5, **options).fit(X, y)  # 90 models
+    assert served == []
+    one = RobustLinearSVCCV(Cs=6, **options).fit(X, y)
+    assert len(served) > 50
+    two = RobustLinearSVCCV(Cs=6, n_jobs=2, **options).fit(X, y)
+    by_newton = RobustLinearSVCCV(Cs=6, solver="newton", **options).fit(X, y)
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+    assert np.array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+    assert one.best_score_ == pytest.approx(by_newton.best_score_, abs=0.02)
+
+
+def test_the_same_call_gives_the_same_bits():
+    X, y = data()
+
+    def answer(_=None):
+        found = solve(X, y, radius=0.1, solver="compiled")
+        return found.w.tobytes() + found.alpha.tobytes()
+
+    expected = answer()
+    solve(*data(seed=1), noise="linf", radius=0.1, solver="compiled")
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(answer, range(20))) == {expected}
+
+
+def test_estimators_take_it_by_name():
+    X, y = data()
+    several = np.digitize(X[:, 0], [-0.5, 0.5])
+    for labels in (y, several):
+        found = RobustLinearSVC(radius=0.1, solver="compiled").fit(X, labels)
+        other = RobustLinearSVC(radius=0.1).fit(X, labels)
+        assert found.converged_.all()
+        assert np.allclose(found.objective_, other.objective_, rtol=2e-4)
+    assert get_solver("compiled").name == "compiled"
+
+
+# -- what is computed when it is asked for ----------------------------------------------
+
+
+def test_decisions_are_those_of_the_certificate_whenever_they_are_read():
+    X, y = data()
+    found = solve(X, y, radius=0.1)
+    back = pickle.loads(pickle.dumps(found))
+    again = replace(back, notes=())
+    for solution in (found, back, again):
+        assert solution.removed.any()
+        assert not (solution.removed & solution.saturated).any()
+        assert np.array_equal(solution.removed, found.removed)
+        assert np.array_equal(solution.saturated, found.saturated)
+    assert not callable(back.decided)
+    assert sum(found.counts) == 120
+    assert not solve(X, y, screening=None).removed.any()
