@@ -245,6 +245,18 @@ def test_a_path_is_drawn_along_what_varies(along):
     assert PathDisplay.from_path(one).against == "C"
 
 
+def test_a_path_is_drawn_along_ramps(blobs):
+    X, y = blobs
+    models = path(X, y == 0, Cs=[1.0], ramps=[-1, None, -3], quiet=True)
+    display = models.plot()
+    assert display.against == "ramp"
+    np.testing.assert_array_equal(display.values, [-3, -1])  # the hinge is at −∞
+    np.testing.assert_array_equal(display.coefs, models.coefs[[2, 0], 0])
+    assert display.ax_[1].get_xscale() == "linear"
+    assert models.plot(against="C", k=2).title == "radius 0, ramp -3"
+    assert models.plot(against="C", k=1).title == "radius 0"
+
+
 def test_features_are_followed_until_they_lose_their_weight(along):
     penalties, radii = along
     names = np.array(list("abcdefghij"))
@@ -276,6 +288,8 @@ def test_a_drawing_of_a_path_says_what_it_lacks(along):
     for wrong in ("C", "norm_penalty"):
         with pytest.raises(ValueError, match="several radii or norm penalties"):
             FeaturesDisplay.from_path(radii, against=wrong)
+    with pytest.raises(ValueError, match="No point of C 1 has a ramp"):
+        radii.plot(against="ramp")
 
 
 def test_missing_matplotlib_is_said(cancer, monkeypatch):

@@ -17,7 +17,9 @@ import pandas as pd
 import pytest
 import skops.io
 
-from roads import CASES, NAMES, NEW, ROADS, TOL
+from road_cases import ROWS, WRONG
+from road_forms import MEMORY
+from roads import CASES, ESTIMATORS, NAMES, NEW, ROADS, TOL
 
 #: Share of the objective that the rounding of a gap may be, where a road does not say.
 ROUNDING = 1e-11
@@ -123,6 +125,19 @@ def test_what_a_pipeline_cannot_read_is_refused():
     assert len(roads) > 10
     for road, answer in walk(case, roads).items():
         assert wrong_with(case, road, answer) is None
+
+
+def test_roads_that_keep_rows_suspect_those_whose_label_is_wrong():
+    case = BY_NAME["wrong labels"]
+    roads = [r for r in there(case) if r.form in MEMORY and r.trainer in ESTIMATORS]
+    answers = walk(case, [road for road in roads if not road.refusal(case)])
+    assert len(answers) > 10
+    for road, answer in answers.items():
+        fitted = answer.model[-1] if road.trainer == "pipeline" else answer.model
+        found = fitted.suspects_
+        assert sorted(found["sample"].tolist()) == list(range(ROWS))[WRONG]
+        assert np.array_equal(found["label"], case.y[found["sample"]])
+        assert np.all(found["predicted"] != found["label"])
 
 
 def through_skops(model):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from wideberth.problem.arrays import namespace
+from wideberth.problem.arrays import host, namespace
 from wideberth.problem.certificate import PROVABLE, Certificate
 from wideberth.solvers.base import Control
 
@@ -67,6 +67,16 @@ class RampDescent:
 
     def __getstate__(self):
         return vars(self) | {"bounder": None}  # the data stays behind
+
+    def summary(self) -> dict:
+        """What a fitted model keeps: the number left out, and how it came about."""
+        known = self.left_out is not None
+        return {
+            "left_out": int(host(self.left_out).sum()) if known else None,
+            "objectives": list(self.objectives),
+            "start": self.start,
+            "ending": self.ending,
+        }
 
 
 @dataclass(frozen=True)
@@ -386,9 +396,9 @@ class Path:
 
         Parameters
         ----------
-        against : {"C", "radius", "norm_penalty"}, optional
+        against : {"C", "radius", "norm_penalty", "ramp"}, optional
             What varies along the drawing; by default C where there are several, and
-            otherwise what does.
+            otherwise what does. Against the ramp the hinge, at −∞, is not drawn.
         k : int, default=0
             Number of the level that is drawn against C, or of the C that is drawn
             against levels.

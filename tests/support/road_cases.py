@@ -13,6 +13,8 @@ TOL = 1e-8
 #: Names of the features; the order of the columns is not that of the alphabet.
 NAMES = ("mass", "temp", "size", "age")
 ROWS, NEW = 90, 40
+#: Rows whose label is wrong, where some are.
+WRONG = slice(20, 26)
 #: Scales of the noise of each feature, where it has one.
 SCALES = np.array([0.5, 1.0, 0.25, 2.0])
 
@@ -30,6 +32,7 @@ class Case:
     C: float = 0.5
     errors: str | None = None  # or "ellipsoid", "box", "lopsided"
     norm_penalty: float = 0.0
+    ramp: float | None = None  # then classes are apart, and a few labels wrong
 
     @cached_property
     def _drawn(self):
@@ -40,6 +43,9 @@ class Case:
         X[np.arange(len(X)), numbers] += 1.5
         X[rng.random(X.shape) < 0.2] = 0.0
         X[:, 0] += 0.5
+        if self.ramp is not None:
+            X[np.arange(len(X)), numbers] += 5.0
+            numbers[WRONG] = (numbers[WRONG] + 1) % len(self.labels)
         beside = rng.uniform(0.25, 2.0, size=(2, ROWS))
         return _dyadic(X), numbers, _dyadic(beside)
 
@@ -96,6 +102,11 @@ class Case:
         }.get(self.noise, self.noise)
 
     @property
+    def loss(self):
+        """What estimators are told about the loss."""
+        return {} if self.ramp is None else {"loss": "ramp", "ramp": self.ramp}
+
+    @property
     def penalty(self):
         """What is said about the intercept."""
         return {
@@ -131,6 +142,8 @@ class Case:
         radii = self.radii if self.radius == "own" else np.full(ROWS, self.radius)
         weight = np.ones(ROWS) if self.weight is None else self.weight
         loss = np.maximum(1 - sign * (X @ w + b) + radii * omega, 0)
+        if self.ramp is not None:
+            loss = np.minimum(loss, 1 - self.ramp)
         terms = [0.5 * w @ w, 0.5 * (self.intercept or 0.0) * b * b, priced]
         return math.fsum([*terms, *(self.C * weight * loss)])
 
@@ -157,6 +170,9 @@ CASES = [
     Case("errors and own radii", radius="own", errors="ellipsoid", weighted=True),
     Case("tolerances", radius=0.25, errors="box", intercept=2.0, norm_penalty=0.5),
     Case("lopsided tolerances", radius=0.25, errors="lopsided"),
+    Case("wrong labels", labels=("no", "yes"), radius=0.25, ramp=-1.0),
+    Case("wrong labels and errors", radius=0.25, errors="ellipsoid", ramp=-0.5),
+    Case("three, some wrong", labels=("a", "b", "c"), radius="own", ramp=-1.0),
     Case("three with errors", labels=("a", "b", "c"), radius=0.25, errors="ellipsoid"),
 ]
 

@@ -62,6 +62,8 @@ def _noise_options(case, folder):
         lines = [f"{n},{s}" for n, s in zip(NAMES, SCALES, strict=True)]
         (folder / "s.csv").write_text("\n".join(["name,scale", *lines]))
         options += ["--noise-scales", folder / "s.csv"]
+    if case.ramp is not None:
+        options += ["--label-noise", "--ramp", case.ramp]
     options += ["--noise", BY_FEATURE.get(case.noise, case.noise)]
     return [*options, "--norm-penalty", case.norm_penalty]
 

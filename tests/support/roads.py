@@ -43,6 +43,7 @@ def _solve(solver):
             given.X, given.y, C=case.C, noise=case.shape, solver=solver, tol=TOL,
             random_state=0, **_radius(case, given) | given.options, **case.penalty,
             error_shape=case.error_shape, norm_penalty=case.norm_penalty,
+            ramp=case.ramp,
         )  # fmt: skip
         certificate = found.certificate
         return _of_line(case, found.w, found.b, certificate.gap + certificate.rounding)
@@ -61,6 +62,7 @@ def _path(case, given):
         given.X, given.y, Cs=[case.C], noise=case.shape, tol=TOL, random_state=0,
         radii=[1.0 if case.radius == "own" else case.radius], **given.beside,
         error_shape=case.error_shape, norm_penalty=case.norm_penalty, **case.penalty,
+        ramp=case.ramp,
     )  # fmt: skip
     return _of_line(case, found.coefs[0, 0], found.intercepts[0, 0], found.gaps[0, 0])
 
@@ -80,7 +82,8 @@ def _classifier(case, **more):
     radius = 0.0 if case.radius == "own" else case.radius
     options = {"noise": case.shape, "tol": TOL, "random_state": 0}
     options |= {"error_shape": case.error_shape, "norm_penalty": case.norm_penalty}
-    return RobustLinearSVC(C=case.C, radius=radius, **options | case.penalty | more)
+    options |= case.penalty | case.loss | more
+    return RobustLinearSVC(C=case.C, radius=radius, **options)
 
 
 def _estimator(case, given, model=None):
@@ -105,10 +108,11 @@ def _pipeline(case, given):
 
 def _search(case, given):
     radii = [1.0 if case.radius == "own" else case.radius]
+    loss = {} if case.ramp is None else {"loss": "ramp", "ramps": [case.ramp]}
     model = RobustLinearSVCCV(
         [case.C], radii, noise=case.shape, cv=2, tol=TOL, random_state=0,
         error_shape=case.error_shape, norm_penalties=[case.norm_penalty],
-        **case.penalty,
+        **case.penalty | loss,
     )  # fmt: skip
     model.fit(given.X, given.y, **given.beside)
     return _of_model(model, model, given.like(case.new))

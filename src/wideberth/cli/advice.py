@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ class Advice:
 
 def advise(result: dict) -> list[Advice]:
     """Everything worth saying, the most serious first."""
-    parts = (_optimality, _noise, _errors, _population, _data, _scales)
+    parts = (_optimality, _noise, _labels, _errors, _population, _data, _scales)
     found = [advice for part in parts for advice in part(result)]
     return sorted(found, key=lambda advice: not advice.serious)
 
@@ -42,6 +43,8 @@ def _optimality(result: dict) -> Iterator[Advice]:
     noise, smaller = "noise of this size covers", "radius"
     if result["model"]["norm_penalty"] > 0:
         noise, smaller = "noise and --norm-penalty outweigh", "--norm-penalty or radius"
+    if result["model"]["loss"] == "ramp":
+        noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
     for problem in problems:
         which = f" for the class {problem['class']}" if len(problems) > 1 else ""
         gap, limit = problem["relative_gap"], problem["critical_factor"]
@@ -88,8 +91,9 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 def _noise(result: dict) -> Iterator[Advice]:
     uncertainty, training = result["uncertainty"], result["training"]
-    priced = result["model"]["norm_penalty"] > 0
-    if uncertainty["largest"] == 0 and result["verdicts"] is None and not priced:
+    model, trusted = result["model"], result["verdicts"] is None
+    plain = model["norm_penalty"] == 0 and model["loss"] == "hinge"
+    if uncertainty["largest"] == 0 and trusted and plain:
         yield Advice(
             "no-noise",
             "The radius is 0, so this is an ordinary linear SVM. The curve of "
@@ -111,6 +115,19 @@ def _noise(result: dict) -> Iterator[Advice]:
             "accuracy then says nothing; trust the cross-validated numbers, and more "
             "of them the fewer rows there are.",
         )
+
+
+def _labels(result: dict) -> Iterator[Advice]:
+    found = (result["suspects"] or {}).get("rows") or ()
+    doubted = Counter(one["given"] for one in found)
+    for label, n in doubted.items():
+        if 2 * n > (total := result["data"]["classes"][label]):
+            yield Advice(
+                "class-disbelieved",
+                f"The model disbelieves {n} of {total} rows of the class {label}: it "
+                "may have given the class up rather than found wrong labels. Try "
+                "--class-weight balanced, a lower --ramp, or leave out --label-noise.",
+            )
 
 
 def _errors(result: dict) -> Iterator[Advice]:

@@ -7,8 +7,8 @@ the modules of the same names, which see nothing but the dataclass.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
 
 from wideberth.cli.options import (
     Column,
@@ -19,13 +19,14 @@ from wideberth.cli.options import (
     Positive,
     Probability,
     Radius,
-    TableOptions,
-    TrainingOptions,
+    Starts,
 )
+from wideberth.cli.training_options import TableOptions, TrainingOptions
 
 #: Groups of options in the order of the help, and what it says about them.
 _GROUPS = {
     "How far values may be off": None,
+    "Labels that may be wrong": None,
     "Training": None,
     "Reading the data": "Found out from the file unless given. CSV may be separated by "
     "commas, semicolons, tabs, bars or blanks, use decimal points or commas, and be "
@@ -45,7 +46,7 @@ exit codes:
 #: Options that need the whole table in memory.
 _WHOLE = (
     *("report", "cv", "standardize", "replicates", "radius_units"),
-    *("one_hot", "missing_errors"),
+    *("one_hot", "missing_errors", "suspects", "id"),
 )
 
 
@@ -72,11 +73,16 @@ class FitOptions(TrainingOptions):
     out: model file (.skops), or -
     report: report (.html)
 
+    Labels that may be wrong
+    ------------------------
+    starts: descend from so many starting points and keep the best model (default: 1)
+    suspects: CSV of all rows that look mislabelled, the most doubtful first
+
     Training
     --------
     C: price of errors; smaller values give simpler models (default: 1)
-    cv: choose C, the radius from --radii and the price from --norm-penalties, by
-        cross-validation
+    cv: choose C, the radius from --radii, the price from --norm-penalties and the ramp
+        from --ramps, by cross-validation
     score_radius: with --cv: choose what is most accurate under the worst noise of this
         radius (counted like --radii), not as measured
     folds: for the cross-validated accuracy (default: 5; 0: none)
@@ -100,6 +106,10 @@ how far values may be off:
   --replicates sample           rows with the same sample are repeated measurements:
                                 trained on as means, radii from how they spread
 
+labels that may be wrong:
+  --label-noise --suspects check.csv   some labels are wrong; the model does not bend
+                                to them, and check.csv lists rows to look at
+
 examples:
   wideberth fit iris.csv --target species --standardize --report iris.html
   wideberth fit galaxies.csv --target type --errors suffix:_err --standardize
@@ -116,10 +126,15 @@ examples:
     score_radius: Radius | None = None
     folds: Natural = 5
     memory: Annotated[str, ("metavar", "SIZE")] | None = None
+    starts: Starts = 1
+    suspects: File | None = None
+
+    _about_labels = ("ramp", "ramps", "starts", "suspects")
 
     def _mistakes(self) -> Iterator[str]:
-        if self.report == "-":
-            yield "--report must be a file."
+        for name in ("report", "suspects"):
+            if getattr(self, name) == "-":
+                yield f"--{name} must be a file."
         if self.out == "-" and self.json:
             yield "--out - and --json both want standard output."
         if self.folds == 1:
@@ -128,12 +143,19 @@ examples:
             yield "--radii and --score-radius are for --cv to choose by."
         if not self.cv and self.norm_penalties:
             yield "--norm-penalties are for --cv to choose from; --norm-penalty is one."
+        if not self.cv and self.ramps:
+            yield "--ramps are for --cv to choose from; --ramp is one."
         yield from super()._mistakes()
         if self.missing == "model":
             for option in self._given(_NOT_MODEL):
                 yield (
                     f"--missing model does not go with {option}: it knows values by "
                     "their standard errors, --errors. Leave out one of the two."
+                )
+            if self.label_noise:
+                yield (
+                    "--missing model does not go with --label-noise: it trusts labels. "
+                    "--missing drop or median does."
                 )
         if self.memory is None:
             return
@@ -144,17 +166,25 @@ examples:
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
+    def ordinary(self) -> Self:
+        """The same for an SVM that trusts every label and has no norm penalty."""
+        names = ("norm_penalty", "norm_penalties", "label_noise", *self._about_labels)
+        usual: Any = {name: self.__dataclass_fields__[name].default for name in names}
+        return replace(self, **usual)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PathOptions(TrainingOptions):
-    """Train models for many values of C, and of the radius or the norm penalty, each
-    with its proof of optimality.
+    """Train models for many values of C, and of the radius, the norm penalty or the
+    ramp, each with its proof of optimality.
 
     The output is a CSV with one line per model: C, radius, norm penalty, objective, how
     near the optimum it is proven to be, how many features have a weight, and how many
     rows are proven to have no influence (removed) or full weight (saturated). With more
     than two classes each is set against the rest in turn. Where rows have radii of
-    their own the radius is a factor on them (radius_factor).
+    their own the radius is a factor on them (radius_factor). With --label-noise it also
+    has the ramp and how many rows are left out; the proof is then of the best model
+    that leaves the same rows out.
 
     Options
     -------
@@ -168,12 +198,13 @@ class PathOptions(TrainingOptions):
     """
 
     command = "path"
-    summary = "train models along C, and along the radius or the norm penalty"
+    summary = "train models along C, and along the radius, norm penalty or ramp"
     epilog = f"""\
 examples:
   wideberth path data.csv --target sick --standardize --radii 0 0.1 0.2 > path.csv
   wideberth path data.csv --target sick --replicates patient --radii 0.5 1 2 --weights
   wideberth path data.csv --target sick --Cs 0.01 0.1 1 10 --json
+  wideberth path data.csv --target sick --label-noise --ramps -2 -1 -0.5 --Cs 1
   wideberth path data.csv --target sick --standardize --noise linf --Cs 1 \
       --norm-penalties 1 3 10 30 --weights
 {_EXIT_CODES}"""
@@ -185,8 +216,11 @@ examples:
 
     def _mistakes(self) -> Iterator[str]:
         yield from super()._mistakes()
-        if len(self.radii) > 1 and len(self.norm_penalties) > 1:
-            yield "--radii and --norm-penalties: a path varies one of them; give one."
+        levels = ("radii", "norm_penalties", "ramps")
+        varied = [name for name in levels if len(getattr(self, name)) > 1]
+        if len(varied) > 1:
+            options = " and ".join(self._given(varied))
+            yield f"{options}: a path varies one of them; give one."
         if self.missing == "model":
             yield (
                 "--missing model is for fit, with --cv to choose C and the radius; "

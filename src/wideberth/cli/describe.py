@@ -12,6 +12,7 @@ from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
 from wideberth.cli.population import raw_weights
 from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.suspects import describe_suspects
 from wideberth.cli.training import certain
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.cli.verdicts import doubts
@@ -19,6 +20,7 @@ from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.problem.endpoints import critical_radius, critical_scale
+from wideberth.problem.ramp import Beyond
 from wideberth.problem.shape import Noise
 
 #: Smallest number of steps of exactly one from row to row that is taken for a counter
@@ -32,7 +34,7 @@ def describe_rows(
     trained: Uncertainty,
     model: RobustPipeline | MeasuredSVC,
 ) -> dict:
-    """Data, uncertainty, training and verdicts, from one pass over the rows."""
+    """Data, uncertainty, training, verdicts and suspects, from one pass over rows."""
     classes: Counter = Counter()
     right = certified = 0
     verdicts = None
@@ -88,6 +90,7 @@ def describe_rows(
             "tol": svc.tol,
         },
         "verdicts": verdicts,
+        "suspects": describe_suspects(options, rows, svc),
     }
 
 
@@ -156,12 +159,14 @@ def describe_model(model: RobustPipeline | MeasuredSVC, columns: Columns) -> dic
         ],
         "C": float(svc.C),
         "norm_penalty": float(svc.norm_penalty),
+        "loss": svc.loss,
+        "ramp": float(svc.ramp) if svc.loss == "ramp" else None,
     }
 
 
 def _describe_problem(svc, k: int, limit: dict) -> dict:
     """Certificate and screening of one binary problem, and its limit of the noise."""
-    found = svc.screening_[k]
+    found, descent = svc.screening_[k], getattr(svc, "descent_", None)
     trace, factor = found["trace"], limit.get("critical_factor")
     beyond = factor is not None and factor[1] is not None and factor[1] <= 1
     return {
@@ -175,6 +180,7 @@ def _describe_problem(svc, k: int, limit: dict) -> dict:
         "removed": found["removed"],
         "saturated": found["saturated"],
         "null": bool(not svc.coef_[k].any() or beyond),
+        "descent": descent and descent[k],
         "critical_radius": None,
         "critical_factor": None,
         **limit,
@@ -187,8 +193,8 @@ def _noise_limits(
     """For each binary problem bounds on the noise from which on nothing can be learnt.
 
     A radius, or a factor on the radii. The upper bound is None where there is no such
-    noise, because features without any tell the classes apart. Not looked for in pieces
-    and in posteriors.
+    noise, because features without any tell the classes apart. With the ramp it is that
+    of the rows not left out. Not looked for in pieces and in posteriors.
     """
     svc = classifier_of(model)
     if rows.y is None or isinstance(model, MeasuredSVC):
@@ -200,7 +206,10 @@ def _noise_limits(
     some = np.any(np.asarray(uncertainty.radius) > 0)
     data = InMemory(X, rows.y, radius=uncertainty.radius, bars=bars)
     limits = []
-    for problem in binary_problems(svc, data):
+    for k, problem in enumerate(binary_problems(svc, data)):
+        if svc.loss == "ramp":
+            there = Beyond(svc.ramp, svc.coef_[k], svc.intercept_[k])
+            problem = there.rest(problem)
         found = critical_scale(problem) if some else critical_radius(problem)
         bounds = [b if np.isfinite(b) else None for b in (found.lower, found.upper)]
         limits.append({"critical_factor" if some else "critical_radius": bounds})

@@ -19,10 +19,8 @@ from wideberth.cli.errors import require
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
 from wideberth.cli.reading import open_in_pieces, read_training_data
-from wideberth.cli.training import (
-    evaluate,
-    fit_model,
-)
+from wideberth.cli.suspects import suspects_text, tell_suspects
+from wideberth.cli.training import evaluate, fit_model
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
@@ -32,7 +30,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 
 def run(options: FitOptions) -> int:
     """Train, and write what was asked for."""
-    output.check_free([options.out, options.report], options.force)
+    output.check_free([options.out, options.report, options.suspects], options.force)
     if options.out:
         require("skops", "a model file")
     if options.report:
@@ -47,6 +45,8 @@ def run(options: FitOptions) -> int:
 
             progress.show("drawing")
             files.append((options.report, fit_page(result)))
+        if options.suspects:
+            files.append((options.suspects, suspects_text(result["suspects"])))
     output.write_all(files, options.force)
     if options.json:
         output.write_json(result)
@@ -107,6 +107,7 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
             else evaluate(options, rows, given, trained, progress)
         ),
         "verdicts": found["verdicts"],
+        "suspects": found["suspects"],
         "solver_notes": notes,
         "origin": origin,
     }
@@ -122,7 +123,7 @@ def _describe_request(options: FitOptions) -> dict:
     even = "of equal weight together" if options.class_weight else ""
     names = (
         *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
-        *("errors", "error_shape", "missing_errors"),
+        *("errors", "error_shape", "missing_errors", "label_noise", "starts", "id"),
     )
     return {name: getattr(options, name) for name in names} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
@@ -134,6 +135,7 @@ def _describe_request(options: FitOptions) -> dict:
 
 def _in_words(result: dict, options: FitOptions) -> str:
     data, found = result["data"], result["evaluation"]
+    problems = result["training"]["problems"]
     lines = [
         f"{data['target']}: {len(data['classes'])} classes from "
         f"{len(data['features'])} features, {data['rows_used']} of "
@@ -163,8 +165,15 @@ def _in_words(result: dict, options: FitOptions) -> str:
     if left_out := result["model"]["left_out"]:
         n = len(data["features"])
         lines.append(f"features   {n - len(left_out)} of {n} have a weight")
-    gap = max(problem["relative_gap"] for problem in result["training"]["problems"])
-    lines.append(f"optimum    proven to {output.small_share(gap)} of the objective")
+    gap, among = max(problem["relative_gap"] for problem in problems), ""
+    if (doubted := result["suspects"]) is not None:
+        among = ", among models that leave the same rows out"
+        where = f", in {options.suspects}" if options.suspects else ""
+        lines += tell_suspects(
+            doubted, problems, where or "; --suspects FILE lists all"
+        )
+    optimum = f"optimum    proven to {output.small_share(gap)} of the objective{among}"
+    lines.append(optimum)
     lines += [f"model      {options.out}"] if options.out else []
     lines += [f"report     {options.report}"] if options.report else []
     return "\n".join(lines)

@@ -13,9 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.options import TrainingOptions, is_rule
+from wideberth.cli.options import is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
+from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, kind_of, open_table
 from wideberth.data.errors import listed, quoted
 from wideberth.measurement.columns import error_columns

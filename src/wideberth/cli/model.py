@@ -24,8 +24,9 @@ from wideberth.estimators.pipeline import RobustPipeline
 
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
 #: one radius, which might be the median of many, 2 keeps where they came from, 3 where
-#: error bars did, 4 may hold a population of true values, and 5 boxes of noise.
-_FORMAT = 5
+#: error bars did, 4 may hold a population of true values, 5 boxes of noise, and 6 the
+#: ramp loss.
+_FORMAT = 6
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
@@ -175,6 +176,9 @@ def _renamed(node: dict) -> dict:
 def _read(content: dict) -> Model:
     """The model, once it has answered for two rows as it will have to for all."""
     pipeline, svc = content["pipeline"], classifier_of(content["pipeline"])
+    for name, usual in RobustLinearSVC().get_params().items():
+        if not hasattr(svc, name):  # a parameter that there was not yet
+            setattr(svc, name, usual)
     if content["wideberth model"] == 1:
         # Where rows had radii of their own the parameter was 0, and the file held
         # their median, or 0; so only a number that both agree on is the radius.

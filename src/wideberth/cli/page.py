@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 from importlib.resources import files
 from string import Template
 
-from wideberth.cli.output import number, percent, small_share, whole
+from wideberth.cli.output import number, percent, whole
 from wideberth.cli.page_parts import FOLDED, SHOWN, folded, section, table
+from wideberth.cli.page_proof import proof
+from wideberth.cli.page_suspects import suspects_section
 from wideberth.cli.page_verdicts import tell_gain, verdict_sections
 from wideberth.report.figures import (
     MARKERS,
@@ -38,8 +39,7 @@ _MODELS = {
 def fit_page(result: dict) -> str:
     """Return the whole document; `page.html` has what it says of every fit."""
     title = f"A classifier of {result['data']['target']}"
-    problems, found = result["training"]["problems"], result["evaluation"]
-    worst = max(problem["relative_gap"] for problem in problems)
+    found = result["evaluation"]
     parts = {
         "title": escape(title),
         "verdict": _verdict(result),
@@ -49,14 +49,13 @@ def fit_page(result: dict) -> str:
         "classes": _classes(result["data"]["classes"]),
         "errors": _errors(result),
         "scales": _scales(result),
+        "suspects": suspects_section(result),
         "accuracy": section("Accuracy", "" if found is None else _accuracy(result)),
         "verdicts": verdict_sections(result),
         "choice": section("The choice of C", _choice(result)),
         "rule": _rule(result),
         "weights": _weights(result),
-        "each": "for every class " if len(problems) > 1 else "",
-        "worst": small_share(worst),
-        "certificates": _certificates(problems),
+        **proof(result),
         "command": escape(result["origin"]["command"]),
         "origin": _origin(result),
     }
@@ -113,6 +112,10 @@ def _asked(result: dict) -> str:
     pairs.append(("C, the price of errors", f"{number(C)} ({asked['C_from']})"))
     if price > 0:
         pairs.append(("Norm penalty, the price of weights", number(price)))
+    if result["model"]["loss"] == "ramp":
+        level = number(result["model"]["ramp"])
+        about = f"may be wrong: a row whose margin is below {level} counts no further"
+        pairs.append(("Labels", about))
     pairs += [
         ("Features", scaled),
         ("Missing values", _MISSING[asked["missing"]]),
@@ -193,6 +196,11 @@ def _accuracy(result: dict) -> str:
         "that has not seen it, trained on the other folds by the same procedure. "
         "± is the standard deviation between folds."
     )
+    if result["model"]["loss"] == "ramp":
+        about += (
+            " Predictions are compared with the labels given, wrong ones among them: "
+            "to disagree with such a label counts as an error here."
+        )
     if noisy:
         about += (
             " Under the worst noise a prediction counts only if it is right and no "
@@ -221,6 +229,9 @@ def _choice(result: dict) -> str:
     if len(tried := choice.get("norm_penalties", ())) > 1:
         among = ", ".join(f"{one:g}" for one in tried)
         chosen.append(f"norm penalty {choice['norm_penalty']:g} (of {among})")
+    if len(tried := choice.get("ramps", ())) > 1:
+        among = ", ".join(f"{one:g}" for one in tried)
+        chosen.append(f"ramp {choice['ramp']:g} (of {among})")
     about = (
         f"{' and '.join(chosen)} had the best accuracy {by}, "
         f"{percent(choice['score'])} on average over {choice['folds']} folds. "
@@ -285,33 +296,6 @@ def _weights(result: dict) -> str:
         heading = "Features without a weight"
         parts.append(folded(heading, len(left_out), {"feature": "text"}, names))
     return "\n".join(parts)
-
-
-def _certificates(problems: list[dict]) -> str:
-    columns = {
-        "class against the rest" if len(problems) > 1 else "class": "text",
-        "objective": "objective",
-        "proven within": "gap",
-        "no influence": "share",
-        "full weight": "share",
-        "iterations": "iterations",
-        "noise limit": "limit",
-    }
-    keys = ("class", "objective", "relative_gap", "removed", "saturated", "iterations")
-    lines = ([*(p[key] for key in keys), _limit(p)] for p in problems)
-    return table("Certificates", columns, lines)
-
-
-def _limit(problem: dict) -> tuple[str, float]:
-    factor = problem["critical_factor"] is not None
-    bounds = problem["critical_factor" if factor else "critical_radius"]
-    if bounds is None:
-        return "not looked for", math.inf
-    if bounds[1] is None:
-        return "none", math.inf
-    low, high = map(number, bounds)
-    shown = low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"
-    return f"{shown} times the radius" if factor else f"radius {shown}", bounds[0]
 
 
 def _origin(result: dict) -> str:

@@ -48,7 +48,8 @@ def _table(
     data = InMemory(prepare.transform(rows.X), rows.y)
     problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
-    headings = [*(["class"] if several else []), *_COLUMNS]
+    told_of = [*_COLUMNS, *(("ramp", "left_out") if options.label_noise else ())]
+    headings = [*(["class"] if several else []), *told_of]
     if given.per_row:  # then models differ by the factor on the radii
         headings[headings.index("radius")] = "radius_factor"
     if options.weights:
@@ -73,6 +74,8 @@ def _table(
                 error_shape=options.error_shape,
                 norm_penalty=options.norm_penalty,
                 norm_penalties=options.norm_penalties or None,
+                ramp=options.ramp if options.label_noise else None,
+                ramps=options.ramps or None,
                 sample_weight=stated["sample_weight"],
                 tol=options.tol,
                 random_state=options.seed,
@@ -83,7 +86,7 @@ def _table(
         for point in found:
             line = [str(label)] if several else []
             told = vars(point) | {"features": int(np.count_nonzero(point.w))}
-            line += [told[name] for name in _COLUMNS]
+            line += [told[name] for name in told_of]
             if options.weights:  # in the units of the data
                 line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)

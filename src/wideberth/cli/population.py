@@ -20,10 +20,10 @@ from sklearn.model_selection import StratifiedKFold
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.measured import ErrorColumns, training_cells
-from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
 from wideberth.cli.training import FOLDS, fit_model, fold_count, spread_over_folds
+from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
 from wideberth.data.errors import listed, quoted

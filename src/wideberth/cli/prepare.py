@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.errors import UserError
-from wideberth.cli.options import TrainingOptions
+from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Table
 from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import looks_like_number
@@ -102,6 +102,7 @@ class Rows:
     columns: Columns
     facts: dict
     kept: Any = None  # their numbers in the table
+    names: Any = None  # what a column calls them
 
     def pieces(self, radius, bars, shape: str) -> Iterator[tuple]:
         """Features, labels, radii and sets of as many rows as are held at a time."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns, find_error_columns
-from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.population import of_population
 from wideberth.cli.prepare import (
@@ -21,6 +20,7 @@ from wideberth.cli.prepare import (
     row_counts,
     training_rows,
 )
+from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import (
     Uncertainty,
     averaged,
@@ -54,11 +54,15 @@ def read_training_data(
     with located(reader.name):
         rows = training_rows(table, options)
         if options.missing == "model":
-            return *of_population(options, errors, table, rows), reader
-        if errors is not None:
-            return *measured(options, errors, table, rows), reader
-        find = of_rows if options.replicates is None else averaged
-        return *find(options, table, rows), reader
+            rows, given = of_population(options, errors, table, rows)
+        elif errors is not None:
+            rows, given = measured(options, errors, table, rows)
+        else:
+            find = of_rows if options.replicates is None else averaged
+            rows, given = find(options, table, rows)
+    if (named := options.id or options.replicates) is not None:
+        rows = replace(rows, names=table.texts[named][rows.kept])
+    return rows, given, reader
 
 
 def open_in_pieces(
@@ -127,8 +131,9 @@ def _request(
     """Which columns to read; `errors` of the features, and not `unused` ones."""
     radii = () if options.radius_column is None else (options.radius_column,)
     groups = () if options.replicates is None else (options.replicates,)
+    names = () if options.id is None else (options.id,)
     return Request(
-        texts=(str(options.target), *groups, *options.one_hot),
+        texts=(str(options.target), *groups, *names, *options.one_hot),
         numbers=(*radii, *errors),
         dropped=(*options.drop, *unused),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,11 +13,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.options import TrainingOptions
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import (
     Rows,
 )
+from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import (
     Uncertainty,
 )
@@ -70,11 +69,13 @@ def fit_model(
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         choice, C, penalty = None, options.C, options.norm_penalty
+        ramp = options.ramp
         if options.cv:
             choice = _choose(options, given, X, y, radius, bars)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
             penalty = choice["norm_penalty"]
+            ramp = choice["ramp"] if options.label_noise else ramp
         each = radius is None or np.ndim(radius) > 0
         classifier = RobustLinearSVC(
             C=C,
@@ -82,6 +83,9 @@ def fit_model(
             noise=given.noise,
             error_shape=options.error_shape,
             norm_penalty=penalty,
+            loss=options.loss,
+            ramp=ramp,
+            starts=options.starts,
             class_weight=options.class_weight,
             tol=options.tol,
             random_state=options.seed,
@@ -106,7 +110,7 @@ def _choose(
     radius,
     bars: ErrorBars | None,
 ) -> dict:
-    """C, norm penalty and a factor on the radii, by cross-validation in these rows."""
+    """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
     prepare, folds = preparation(options, X), fold_count(y, options.folds or FOLDS)
     if not folds:
         raise UserError("--cv needs at least two rows of every class.")
@@ -114,6 +118,9 @@ def _choose(
         Cs=_POINTS,
         radii=options.radii if options.radii and np.any(radius) else [1.0],
         norm_penalties=options.norm_penalties or [options.norm_penalty],
+        loss=options.loss,
+        ramps=(options.ramps or [options.ramp]) if options.label_noise else None,
+        starts=options.starts,
         noise=given.noise if bars else carry_noise(given.noise, prepare, X),
         error_shape=options.error_shape,
         class_weight=options.class_weight,
@@ -125,16 +132,21 @@ def _choose(
     )
     carried = None if bars is None else bars.carried(linear_map(prepare, X))
     search.fit(prepare.transform(X), y, radius=radius, X_err=carried)
+    scores = search.scores_
+    if options.label_noise:
+        scores = scores[search.ramps_.tolist().index(search.ramp_)]
     chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
     return {
         "C": float(search.C_),
         "factor": float(search.radius_),
         "norm_penalty": float(search.norm_penalty_),
+        "ramp": float(search.ramp_) if options.label_noise else None,
         "score": float(search.best_score_),
         "Cs": search.Cs_.tolist(),
         "factors": search.radii_.tolist(),
         "norm_penalties": search.norm_penalties_.tolist(),
-        "scores": search.scores_[chosen].mean(axis=-1).tolist(),
+        "ramps": search.ramps_.tolist() if options.label_noise else [],
+        "scores": scores[chosen].mean(axis=-1).tolist(),
         "folds": folds,
         "unit": "radius" if given.unit_radius else "radius ×",
     }
@@ -189,7 +201,7 @@ def evaluate(
     if not folds:
         return None
     X, y = rows.X, rows.y
-    plain = replace(options, norm_penalty=0.0, norm_penalties=())
+    plain = options.ordinary()
     robust = np.any(np.asarray(trained.radius) > 0) or plain != options
     trials = {"robust" if robust else "ordinary": (options, given.radius)}
     trials.setdefault("ordinary", (plain, 0.0))

@@ -11,8 +11,8 @@ from scipy import stats
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.measured import ErrorColumns, training_cells
-from wideberth.cli.options import TrainingOptions
 from wideberth.cli.prepare import Columns, Rows, moments
+from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, open_table
 from wideberth.data.errors import listed, quoted
 from wideberth.data.numbers import Numbers, looks_like_number

@@ -119,9 +119,12 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     )
     model.radius_ = data.remembered_radius()
     _keep(model, solutions, problems, data.y)
-    vars(model).pop("suspects_", None)
-    if data.in_memory and all(solution.descent for solution in solutions):
-        model.suspects_ = suspects(model, data, solutions)
+    for name in ("suspects_", "descent_"):
+        vars(model).pop(name, None)
+    if all(solution.descent for solution in solutions):
+        model.descent_ = [solution.descent.summary() for solution in solutions]
+        if data.in_memory:
+            model.suspects_ = suspects(model, data, solutions)
     progress.end(**{name: getattr(model, name) for name in _PREDICTIVE})
     return notes + _notes_of(solutions, problems.classes)
 

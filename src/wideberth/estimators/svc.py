@@ -123,6 +123,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         in units of its own radius, infinite where that is 0: beyond 1 its noise cannot
         explain it. `pandas.DataFrame(model.suspects_)` is a table of them. Absent for
         data that is read in chunks.
+    descent_ : list of dict
+        With loss="ramp", for each binary problem how many samples the model leaves out
+        ("left_out"), and "objectives", "start" and "ending" as in
+        `wideberth.solution.RampDescent`.
     objective_ : array of shape (1,) or (n_classes,)
         The objective of each binary problem at its solution.
     dual_gap_ : array of shape (1,) or (n_classes,)

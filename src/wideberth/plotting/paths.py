@@ -11,9 +11,14 @@ import numpy as np
 from wideberth.plotting.display import BESIDE, Display, draw_shares
 
 #: What a path may vary, and the array of a `Path` that holds its values.
-_AXES = {"C": "Cs", "radius": "radii", "norm_penalty": "norm_penalties"}
+_AXES = {
+    "C": "Cs",
+    "radius": "radii",
+    "norm_penalty": "norm_penalties",
+    "ramp": "ramps",
+}
 #: What the axes of a figure are called.
-_CALLED = {"C": "C", "radius": "radius", "norm_penalty": "norm penalty"}
+_CALLED = {name: name.replace("_", " ") for name in _AXES}
 
 
 class _Line(NamedTuple):
@@ -26,10 +31,12 @@ class _Line(NamedTuple):
 
 
 def _line(path, against: str | None, k: int) -> _Line:
-    """Points with the others held: C, or the level of number k."""
-    spread = {name: np.ptp(getattr(path, values)) for name, values in _AXES.items()}
+    """Points with the others held: C, or the level of number k.
+
+    The hinge is no point of an axis of ramps, for it is at −∞.
+    """
     if against is None:
-        varied = [name for name in _AXES if spread[name] > 0]
+        varied = [name for name in _AXES if _varies(path, name)]
         against = next(iter(varied), "C")
     if against not in _AXES:
         raise ValueError(f"against={against!r} is not known; choose one of {[*_AXES]}.")
@@ -39,20 +46,28 @@ def _line(path, against: str | None, k: int) -> _Line:
         title = f"radius {path.radii[k]:g}"
         if path.norm_penalties[k] > 0:
             title += f", norm penalty {path.norm_penalties[k]:g}"
+        if np.isfinite(path.ramps[k]):
+            title += f", ramp {path.ramps[k]:g}"
     else:
         values, rows = getattr(path, _AXES[against]), np.arange(len(path.radii))
         columns, title = np.full(len(rows), k), f"C {path.Cs[k]:g}"
     order = np.argsort(values, kind="stable")
-    order = order[path.done[rows[order], columns[order]]]
+    order = order[path.done[rows[order], columns[order]] & np.isfinite(values[order])]
     if not order.size:
-        raise ValueError(f"No point of {title} was reached; nothing to draw.")
+        why = "has a ramp" if against == "ramp" else "was reached"
+        raise ValueError(f"No point of {title} {why}; nothing to draw.")
     return _Line(against, values[order], (rows[order], columns[order]), title)
+
+
+def _varies(path, name: str) -> bool:
+    """Whether a path has several values of it; the ramp of the hinge is −∞."""
+    return np.unique(getattr(path, _AXES[name])).size > 1
 
 
 def _scale(ax, against: str, values: np.ndarray) -> None:
     """Make the axis of C or a penalty logarithmic, with 0 where it occurs."""
     positive = values[values > 0]
-    if against == "radius" or not positive.size:
+    if against in ("radius", "ramp") or not positive.size:
         scale = {"value": "linear"}
     elif positive.size == len(values):
         scale = {"value": "log"}
@@ -86,7 +101,7 @@ class PathDisplay(Display):
         Shares of samples that the final certificates prove to have α = 0 and α = C, and
         share that the solution before left to the solver.
     feature_names : sequence of str
-    against : {"C", "radius", "norm_penalty"}, default="C"
+    against : {"C", "radius", "norm_penalty", "ramp"}, default="C"
         What varies.
     title : str, default=""
         What is the same of all points.
@@ -197,9 +212,9 @@ class FeaturesDisplay(Display):
         FeaturesDisplay
         """
         if against is None:
-            against = "norm_penalty" if np.ptp(path.norm_penalties) > 0 else "radius"
+            against = "norm_penalty" if _varies(path, "norm_penalty") else "radius"
         line = _line(path, against, k)
-        if against == "C" or np.ptp(line.values) == 0:
+        if against in ("C", "ramp") or not _varies(path, against):
             raise ValueError(
                 f"against={against!r}: features are followed along a path of several "
                 "radii or norm penalties. Give path(..., norm_penalties=[...])."

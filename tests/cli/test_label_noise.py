@@ -1,0 +1,321 @@
+"""Labels that may be wrong: which rows the command line tells people to check."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.preprocessing import StandardScaler
+
+from commands import as_csv, read_csv, run
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
+from wideberth.cli.model import dump_model, load_model
+
+LABELS = np.array(["ill", "well"])
+#: Rows whose label is wrong, some of them next to rows that lack a value.
+WRONG = np.array([3, 10, 41, 42, 77, 110, 119])
+#: Rows without some value, and without a label.
+HOLES, UNLABELLED = [0, 9, 40, 90], [5, 111]
+
+
+def table(n=120, wrong=WRONG):
+    """Two classes that are apart, but for wrong labels: X and y."""
+    rng = np.random.default_rng(5)
+    k = np.arange(n) % 2
+    X = rng.normal(size=(n, 3)) * [1, 2, 1] + np.outer(k, [5, 6, 0])
+    k[wrong] = 1 - k[wrong]
+    return X.round(3), LABELS[k]
+
+
+def bent():
+    """The same, wrong labels so far out that they bend what trusts them."""
+    X, y = table()
+    X[WRONG] = (X.mean(axis=0) + 6 * (X[WRONG] - X.mean(axis=0))).round(3)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """ugly.csv has gaps and names, whole.csv and bent.csv none; clean.csv is right."""
+    folder = tmp_path_factory.mktemp("suspects")
+    X, y = table()
+    (folder / "whole.csv").write_text(as_csv(X, y))
+    (folder / "bent.csv").write_text(as_csv(*bent()))
+    (folder / "clean.csv").write_text(as_csv(*table(wrong=[])))
+    X[HOLES, [0, 1, 2, 0]] = np.nan
+    y = y.astype(object)
+    y[UNLABELLED] = "NA"
+    names = [f"P{i + 1:03d}" for i in range(len(y))]
+    (folder / "ugly.csv").write_text(as_csv(X, y, patient=names).replace("nan", "?"))
+    return folder
+
+
+@pytest.fixture
+def fit(folder):
+    """What `fit` says as JSON, or as text where `words` are asked for."""
+
+    def fit(data, *more, words=False, code=0):
+        asked = ["fit", data, "--target", "state", "--radius", "0.2", *more, "--force"]
+        done = run(asked[0], *asked[1:], *([] if words else ["--json"]), folder=folder,
+                   code=code)  # fmt: skip
+        return done.stdout if words else json.loads(done.stdout)
+
+    return fit
+
+
+UGLY = ("ugly.csv", "--id", "patient", "--standardize", "--label-noise")
+
+
+def test_suspects_are_those_of_the_library_by_their_rows_in_the_file(fit):
+    result = fit(*UGLY, "--folds", "0", "--tol", "1e-6")
+    X, y = table()
+    kept = np.setdiff1d(np.arange(120), [*HOLES, *UNLABELLED])
+    model = make_robust_pipeline(
+        StandardScaler(), RobustLinearSVC(radius=0.2, loss="ramp", tol=1e-6)
+    ).fit(X[kept], y[kept])
+    expected = model[-1].suspects_
+    found = result["suspects"]["rows"]
+    assert result["suspects"]["found"] == len(found) == len(WRONG)
+    assert [one["row"] for one in found] == (kept[expected["sample"]] + 1).tolist()
+    assert {one["row"] for one in found} == set((WRONG + 1).tolist())
+    assert [one["id"] for one in found] == [f"P{one['row']:03d}" for one in found]
+    assert [one["given"] for one in found] == expected["label"].tolist()
+    assert [one["predicted"] for one in found] == expected["predicted"].tolist()
+    for name in ("distance", "noises"):
+        assert [one[name] for one in found] == pytest.approx(expected[name], rel=1e-3)
+    assert result["model"]["loss"] == "ramp"
+    assert result["model"]["ramp"] == -1
+    problem = result["training"]["problems"][0]
+    assert problem["descent"]["left_out"] == len(WRONG)
+    assert problem["descent"]["ending"] == "repeats"
+
+
+def test_the_terminal_lists_the_first_and_a_file_all(fit, folder):
+    said = fit(*UGLY, "--folds", "0", "--suspects", "s.csv", words=True)
+    assert "suspects   7 rows look mislabelled; check these first\n" in said
+    rows = read_csv((folder / "s.csv").read_text())
+    assert [*rows[0]] == ["row", "patient", "given", "predicted", "distance", "noises"]
+    shown = re.findall(r"^ {11}(\d+) +(P\d+) +(\w+) +(\w+)", said, re.MULTILINE)
+    told = [(r["row"], r["patient"], r["given"], r["predicted"]) for r in rows]
+    assert shown == told[:5]
+    assert len(told) == 7
+    assert "and 2 more, in s.csv\n" in said
+    assert "left out   7 rows; a further step would change nothing\n" in said
+    assert "of the objective, among models that leave the same rows out" in said
+    assert "2 more; --suspects FILE lists all" in fit(*UGLY, "--folds", "0", words=True)
+
+
+def test_without_noise_distances_have_no_radius_to_count_in(folder):
+    asked = "fit whole.csv --target state --label-noise --folds 0 --force"
+    said = run(asked, "--suspects", "s.csv", folder=folder)
+    assert "distance\n" in said.stdout
+    assert "ordinary linear SVM" not in said.stderr
+    rows = read_csv((folder / "s.csv").read_text())
+    assert all(float(row["noises"]) == math.inf for row in rows)
+    result = json.loads(run(asked, "--json", folder=folder).stdout)
+    assert result["suspects"]["rows"][0]["noises"] is None
+
+
+def test_the_page_tells_what_to_check_and_what_is_proven(fit, folder):
+    result = fit(*UGLY, "--folds", "2", "--report", "r.html")
+    page = (folder / "r.html").read_text()
+    assert "<h2>Labels to check</h2>" in page
+    assert "7 rows look mislabelled; check these first." in page
+    first = result["suspects"]["rows"][0]
+    assert f'data-value="{first["id"]}">{first["id"]}</td>' in page
+    assert "no others that leave the same rows out have" in page
+    assert "at a fixed price each: 7 rows. The proof" in page
+    assert "not of the best of all" in page
+    assert "until a further step would change nothing." in page
+    assert "compared with the labels given, wrong ones among them" in page
+    assert "may be wrong: a row whose margin is below -1 counts no further" in page
+    assert ">left out<" in re.sub(r"</?button[^>]*>", "", page)
+
+
+def test_no_suspects_are_plainly_none(fit, folder):
+    asked = ("clean.csv", "--label-noise", "--folds", "0")
+    said = fit(*asked, "--suspects", "s.csv", words=True)
+    assert "suspects   none: no row looks mislabelled\n" in said
+    assert "left out   0 rows" in said
+    assert read_csv((folder / "s.csv").read_text()) == []
+    assert fit(*asked, "--report", "r.html")["suspects"]["rows"] == []
+    assert "None: no row looks mislabelled." in (folder / "r.html").read_text()
+
+
+def test_where_labels_are_not_in_doubt_nothing_is_said(fit, folder):
+    result = fit("whole.csv", "--folds", "0", "--report", "r.html")
+    assert result["suspects"] is None
+    assert result["training"]["problems"][0]["descent"] is None
+    assert (result["model"]["loss"], result["model"]["ramp"]) == ("hinge", None)
+    page = (folder / "r.html").read_text()
+    assert not re.search("mislabelled|leave the same|far on the wrong side", page)
+    said = fit("whole.csv", "--folds", "0", words=True)
+    assert "suspects" not in said
+    assert said.rstrip().endswith("% of the objective")
+
+
+def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
+    X, y = bent()
+    models = fit("bent.csv", "--label-noise", "--starts", "2")["evaluation"]["models"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for name, model in {
+        "robust": RobustLinearSVC(radius=0.2, loss="ramp", starts=2),
+        "ordinary": RobustLinearSVC(),
+    }.items():
+        expected = cross_val_score(model, X, y, cv=folds)
+        assert models[name]["accuracy"]["folds"] == pytest.approx(expected)
+    assert models["robust"]["accuracy"]["mean"] > models["ordinary"]["accuracy"]["mean"]
+
+
+def test_data_in_pieces_counts_what_it_leaves_out(fit, monkeypatch):
+    asked = ("whole.csv", "--label-noise", "--folds", "0", "--tol", "1e-6")
+    whole, pieces = fit(*asked), fit(*asked, "--memory", "8GB")
+    assert pieces["suspects"] == {"id": None, "found": None, "rows": None}
+    left_out = [r["training"]["problems"][0]["descent"] for r in (whole, pieces)]
+    assert [each["left_out"] for each in left_out] == [7, 7]
+    for name, weights in whole["model"]["coefficients"].items():
+        assert pieces["model"]["coefficients"][name] == pytest.approx(weights, abs=1e-2)
+    said = fit(*asked, "--memory", "8GB", words=True)
+    assert "suspects   not listed: data that is read in pieces" in said
+
+
+def test_the_ramp_is_chosen_as_the_library_chooses(fit):
+    X, y = bent()
+    result = fit("bent.csv", "--label-noise", "--cv", "--ramps", "-50", "-0.5",
+                 "--folds", "3")  # fmt: skip
+    search = RobustLinearSVCCV(
+        12, [0.2], loss="ramp", ramps=[-50.0, -0.5], tol=1e-4, random_state=0,
+        cv=StratifiedKFold(3, shuffle=True, random_state=0),
+    ).fit(X, y)  # fmt: skip
+    choice = result["choice"]
+    assert choice["ramps"] == [-50, -0.5]
+    assert choice["C"] == pytest.approx(search.C_)
+    assert choice["ramp"] == result["model"]["ramp"] == search.ramp_ == -0.5
+    means = search.scores_.mean(axis=-1)[1]
+    assert np.ravel(choice["scores"]) == pytest.approx(means.ravel())
+
+
+def test_a_path_along_ramps_counts_rows_left_out(folder):
+    asked = "path whole.csv --target state --Cs 1 --radius 0.2"
+    found = run(asked, "--label-noise", "--ramps", "-50", "-1", folder=folder).stdout
+    rows = read_csv(found)
+    assert [row["ramp"] for row in rows] == ["-50.0", "-1.0"]
+    assert [row["left_out"] for row in rows] == ["0", "7"]
+    assert "ramp" not in run(asked, folder=folder).stdout
+
+
+def test_suspects_of_replicates_bear_the_name_of_the_sample(fit, folder):
+    X, y = table(40, wrong=[7])
+    twice = np.repeat(np.arange(40), 2)
+    noise = np.random.default_rng(0).normal(0, 0.1, size=(80, 3))
+    names = [f"S{i}" for i in twice]
+    text = as_csv((X[twice] + noise).round(3), y[twice], sample=names)
+    (folder / "twice.csv").write_text(text)
+    asked = "fit twice.csv --target state --replicates sample --folds 0 --json"
+    done = run(asked, "--label-noise", folder=folder)
+    (one,) = json.loads(done.stdout)["suspects"]["rows"]
+    assert (one["row"], one["id"]) == (15, "S7")
+
+
+def test_more_classes_tell_what_each_leaves_out(folder):
+    rng = np.random.default_rng(1)
+    k = np.arange(90) % 3
+    X = rng.normal(size=(90, 3)) + 6 * np.eye(3)[k]
+    y = np.array(["a", "b", "c"])[np.where(np.arange(90) == 31, (k + 1) % 3, k)]
+    (folder / "three.csv").write_text(as_csv(X.round(3), y))
+    asked = "fit three.csv --target state --radius 0.1 --label-noise --folds 0"
+    said = run(asked, folder=folder).stdout
+    assert "1 row looks mislabelled; check it first" in said
+    assert re.search(r"^ +32 +c +b ", said, re.MULTILINE)
+    assert re.search(r"left out   \d rows, over 3 classes set .*; a further step", said)
+
+
+def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
+    X, _ = table(60, wrong=[])
+    rare = np.isin(np.arange(60), [4, 20, 36])
+    X[rare] += np.random.default_rng(0).normal(size=(3, 3))
+    y = np.where(rare, "rare", np.where(np.arange(60) % 2, "well", "ill"))
+    (folder / "rare.csv").write_text(as_csv(X, y))
+    asked = "fit rare.csv --target state --label-noise --C 0.1 --folds 0 --json"
+    result = json.loads(run(asked, folder=folder).stdout)
+    codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
+    assert "3 of 3 rows of the class rare" in codes["class-disbelieved"]
+
+
+def test_the_limit_of_the_noise_is_that_of_the_rows_kept(fit, folder):
+    X, y = table()
+    kept = np.setdiff1d(np.arange(120), WRONG)
+    (folder / "kept.csv").write_text(as_csv(X[kept], y[kept]))
+    asked = ("--folds", "0", "--tol", "1e-6")
+    results = fit("whole.csv", "--label-noise", *asked), fit("kept.csv", *asked)
+    found, expected = (
+        result["training"]["problems"][0]["critical_factor"] for result in results
+    )
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_model_without_features_says_why(fit):
+    asked = ("whole.csv", "--label-noise", "--C", "1e-6", "--radius", "9")
+    result = fit(*asked, "--folds", "0", code=3)
+    codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
+    assert "noise, or rows left out, cover what separates" in codes["null-model"]
+    assert "Choose a smaller --ramp or radius." in codes["null-model"]
+    assert result["suspects"]["found"] == 0
+
+
+# -- model files -----------------------------------------------------------------------
+
+
+def test_a_model_file_keeps_the_loss_and_the_suspects(fit, folder):
+    fit(*UGLY, "--folds", "0", "--ramp", "-0.5", "--starts", "3", "--out", "m.skops")
+    svc = load_model(folder / "m.skops").pipeline[-1]
+    assert (svc.loss, svc.ramp, svc.starts) == ("ramp", -0.5, 3)
+    assert len(svc.suspects_) >= len(WRONG)
+    for command in ("predict", "certify"):
+        run(command, "m.skops", "ugly.csv", "--json", folder=folder)
+
+
+def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
+    fit("whole.csv", "--folds", "0", "--out", "m.skops")
+    model = load_model(folder / "m.skops")
+    for name in ("loss", "ramp", "starts", "norm_penalty"):
+        delattr(model.pipeline[-1], name)
+    content = dump_model(model)
+    parts = skops.io.loads(content, trusted=skops.io.get_untrusted_types(data=content))
+    (folder / "old.skops").write_bytes(skops.io.dumps(parts | {"wideberth model": 5}))
+    svc = load_model(folder / "old.skops").pipeline[-1]
+    assert (svc.loss, svc.ramp, svc.norm_penalty) == ("hinge", -1.0, 0.0)
+    assert svc.get_params()["starts"] == 1
+    same = run("predict m.skops whole.csv", folder=folder).stdout
+    assert run("predict old.skops whole.csv", folder=folder).stdout == same
+
+
+# -- what is asked for wrongly ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("fit t.csv --ramp -2", "--ramp is about labels that may be wrong"),
+        ("fit t.csv --suspects s.csv", "--suspects is about labels that may be wrong"),
+        ("fit t.csv --starts 2", "--starts is about labels that may be wrong"),
+        ("path t.csv --ramps -2 -1", "--ramps is about labels that may be wrong"),
+        ("fit t.csv --label-noise --ramp 1", "'1' must be a number ≤ 0"),
+        ("fit t.csv --label-noise --ramp nan", "'nan' must be a number ≤ 0"),
+        ("fit t.csv --label-noise --ramps -1 -2", "--ramps are for --cv"),
+        ("fit t.csv --label-noise --starts 4", "--starts: invalid choice: 4"),
+        ("fit t.csv --label-noise --suspects -", "--suspects must be a file"),
+        ("fit t.csv --label-noise --missing model", "does not go with --label-noise"),
+        ("fit t.csv --id a --drop a", "is named by both --id and --drop"),
+        ("fit t.csv --label-noise --suspects s.csv --memory 1GB", "the whole table"),
+        (
+            "path t.csv --label-noise --ramps -2 -1 --radii 0 1",
+            "--radii and --ramps: a path varies one of them",
+        ),
+    ],
+)
+def test_what_contradicts_itself_is_refused_in_a_sentence(command, said):
+    assert said in run(command, "--target", "y", code=2).stderr

@@ -1,0 +1,65 @@
+"""What a classifier with the ramp loss keeps: whom it doubts, and how it got there."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline, solve
+
+WRONG = [4, 17, 58, 73]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Two classes that are apart, features of unlike scales, and four wrong labels."""
+    rng = np.random.default_rng(0)
+    k = np.arange(100) % 2
+    X = (rng.normal(size=(100, 3)) + 7 * np.outer(k, [1, 1, 0])) * [1, 10, 0.1]
+    k[WRONG] = 1 - k[WRONG]
+    return X, np.array(["no", "yes"])[k]
+
+
+def test_a_pipeline_suspects_rows_of_the_data_in_its_units(data):
+    X, y = data
+    scales = np.array([0.2, 2.0, 0.02])
+    model = make_robust_pipeline(
+        StandardScaler(), RobustLinearSVC(radius=0.5, noise=scales, loss="ramp")
+    ).fit(X, y)
+    found = model[-1].suspects_
+    assert sorted(found["sample"].tolist()) == WRONG
+    assert np.array_equal(found["label"], y[found["sample"]])
+    assert np.array_equal(found["predicted"], model.predict(X[found["sample"]]))
+    # On the wrong side by as much noise as the prediction withstands.
+    distance = model.certified_radius(X[found["sample"]])
+    np.testing.assert_allclose(found["distance"], distance)
+    np.testing.assert_allclose(found["noises"], distance / 0.5)
+    assert np.all(np.diff(found["distance"]) <= 0)
+
+
+def test_a_search_at_the_end_of_a_pipeline_suspects_the_same_rows(data):
+    X, y = data
+    search = RobustLinearSVCCV([1.0], [0.5], loss="ramp", cv=2)
+    model = make_robust_pipeline(StandardScaler(), search).fit(X, y)
+    assert sorted(model[-1].suspects_["sample"].tolist()) == WRONG
+
+
+def test_a_model_keeps_how_it_got_there_and_forgets_it(data):
+    X, y = data
+    model = RobustLinearSVC(loss="ramp", ramp=-0.5, starts=2).fit(X, y)
+    found = solve(X, y == "yes", ramp=-0.5, starts=2, tol=model.tol).descent
+    (kept,) = model.descent_
+    assert kept["left_out"] == found.left_out.sum() >= len(WRONG)
+    assert kept["objectives"] == pytest.approx(list(found.objectives))
+    assert kept["ending"] == found.ending
+    model.set_params(loss="hinge").fit(X, y)
+    assert not hasattr(model, "suspects_")
+    assert not hasattr(model, "descent_")
+
+
+def test_chunks_count_what_is_left_out_and_list_nothing(data):
+    X, y = data
+    chunks = [(X[part], y[part]) for part in (slice(0, 60), slice(60, 100))]
+    model = RobustLinearSVC(loss="ramp").fit(chunks)
+    whole = RobustLinearSVC(loss="ramp").fit(X, y)
+    assert model.descent_[0]["left_out"] == whole.descent_[0]["left_out"]
+    assert not hasattr(model, "suspects_")
