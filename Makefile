@@ -13,7 +13,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 
 .PHONY: reproduce reproduce-full test test-oldest test-machines lint format
 .PHONY: accessibility
-.PHONY: safety torture mutants fuzz faults
+.PHONY: safety ramp torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels
 .PHONY: docs linkcheck linkcheck-external clean
@@ -44,6 +44,9 @@ format: $(VENV)/installed-lint
 
 safety: $(VENV)/installed-test          ## try to catch a screening rule being wrong
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/safety.py
+
+ramp: $(VENV)/installed-test            ## hold the ramp loss against its definition
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/ramp.py
 
 torture: $(VENV)/installed-test         ## a thousand numerically awful problems
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/torture.py

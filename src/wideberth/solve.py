@@ -284,7 +284,8 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
         penalised = problem.folded is not None
-        notes.append(null_model(str(Bracket(*bounds)), noisy, penalised))
+        left = descent is not None and bool(descent.left_out.any())
+        notes.append(null_model(str(Bracket(*bounds)), noisy, penalised, left))
     solution = Solution(
         w=point.w,
         b=point.b,

@@ -28,7 +28,8 @@ MUTANTS = [
         "features: penalties and radii of a search swapped",
         "estimators/folds.py",
         "        place = tuple(where.get(name, slice(None)) for name in grid)\n",
-        "        place = tuple(where.get(name, slice(None, None, -1)) for name in grid)\n",
+        "        place = tuple(where.get(name, slice(None, None, -1)) for name in "
+        "grid)\n",
         "estimators/test_model_selection.py::test_norm_penalties_are_chosen_beside_C_and_radius",
     ),
     Mutant(

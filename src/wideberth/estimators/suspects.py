@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from wideberth.certify import decision_values, label_distances
+from wideberth.certify import decision_values, every_class, label_distances
 from wideberth.problem.arrays import host
 from wideberth.solution import Solution
 
@@ -43,5 +43,7 @@ def suspects(model, data, solutions: list[Solution]) -> np.ndarray:
     found["predicted"], found["distance"] = model.classes_[predicted], distance
     with np.errstate(divide="ignore", invalid="ignore"):
         found["noises"] = distance / radii
-    found = found[distance > 0]
+    _, coef = every_class(values, model.coef_)
+    told_apart = np.any(coef[predicted] != coef[labels], axis=1)
+    found = found[(distance > 0) & told_apart]  # w = 0 disbelieves nobody
     return found[np.argsort(-found["distance"], kind="stable")]

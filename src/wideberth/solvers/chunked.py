@@ -244,7 +244,8 @@ def _solution(
         noisy = search.proof is not None and search.proof.dual.s > 0
         noisy = noisy or terms.error_shape is not None
         penalised = search.batches.penalty is not None
-        notes.append(null_model("at most the one given", noisy, penalised))
+        ramp = descended is not None and descended.cost > 0
+        notes.append(null_model("at most the one given", noisy, penalised, ramp))
     return Solution(
         point.w if terms.turn is None else terms.turn @ point.w,
         point.b,

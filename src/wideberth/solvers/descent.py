@@ -36,6 +36,7 @@ from wideberth.solution import Ending, RampDescent
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.ramp_bound import lower_bound
 from wideberth.solvers.subsample import Sample
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
@@ -61,6 +62,7 @@ class Descended:
     objectives: list[float]
     start: str
     ending: Ending
+    solver: Solver
 
     @property
     def value(self) -> float:
@@ -85,7 +87,14 @@ class Descended:
             tuple(presolved.value(value) for value in self.objectives),
             self.start,
             self.ending,
+            lambda: presolved.value(self.lower_bound()),
         )
+
+    def lower_bound(self) -> float:
+        """What R is at least, at every model."""
+        value = self.value + self.certificate.rounding
+        with np.errstate(all="ignore"):
+            return lower_bound(self.ramp, value, self.solver)
 
 
 class Descent:
@@ -185,6 +194,7 @@ class Descent:
             rest, begun = ramp.rest(left_out), None
             if point is not None:
                 begun = _moved(rest, point, alpha)
+                tol = control.tol if begun.meets(control.tol) else tol
             found = self._solve(rest, tol, ramp.cost(left_out), begun)
             if begun is not None and not found.point.value <= begun.point.value:
                 found = Outcome(rest.at(begun.point.w, begun.point.b), found.dual)
@@ -197,7 +207,8 @@ class Descent:
             if cut or ((repeats or stalls) and tol <= control.tol):
                 objectives.append(lower)
                 ending = ending_of(repeats, stalls, tol <= control.tol)
-                return Descended(ramp, left_out, found, objectives, name, ending)
+                end = objectives, name, ending
+                return Descended(ramp, left_out, found, *end, self.solver)
             if repeats or stalls:
                 tol = control.tol
             else:

@@ -1,0 +1,92 @@
+"""Hold the ramp against its definition on random problems; `make ramp` runs it all.
+
+For every problem, of any shape of noise, intercept, weights, penalty and start:
+
+* monotone: R never rises from one convex problem to the next;
+* objective: R as reported is R by its definition;
+* majorant, fixed: the certified value is R, or above it where the samples left out did
+  not repeat;
+* certificate: both of its values are on their side of the optimum of the last convex
+  problem, solved anew without it;
+* converged, ended: it ends by itself, within its tolerance;
+* bound: the lower bound is below R.
+
+Then tiny problems, whose 2ⁿ convex problems are all solved: the bound must be below the
+global minimum, and how often that is reached is counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.ramp import exhaustive_minimum, judged, random_options, wrong_labels
+
+from wideberth import solve
+
+_TINY = 8
+
+
+def reached(seed: int) -> dict[int, float]:
+    """R of one, two and three starts over the global minimum, and the bound over it."""
+    X, y, _ = wrong_labels(seed, n=_TINY, d=2)
+    options = random_options(seed, _TINY, 2)
+    least = exhaustive_minimum(X, y, options)
+    ratios = {}
+    for starts in (1, 2, 3):
+        options["starts"] = starts
+        found = solve(X, y, **options, tol=1e-8, random_state=0, quiet=True)
+        ratios[starts] = found.descent.objectives[-1] / least
+        ratios[0] = found.descent.lower_bound / least
+    return ratios
+
+
+def main() -> int:
+    """Run the campaign; the exit status says whether all claims held."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problems", type=int, default=2000)
+    parser.add_argument("--tiny", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    failures: Counter = Counter()
+    seeds = range(options.seed, options.seed + options.problems)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for seed, claims in zip(
+            seeds, pool.map(judged, seeds, chunksize=8), strict=True
+        ):
+            wrong = [name for name, true in claims.items() if not true]
+            failures.update(wrong)
+            if wrong:
+                print(f"problem {seed}: not {', '.join(wrong)}")
+        print(f"{options.problems} problems: {sum(failures.values())} claims failed")
+        tiny = range(options.seed, options.seed + options.tiny)
+        ratios = list(pool.map(reached, tiny, chunksize=2))
+    for starts in (1, 2, 3):
+        found = np.array([each[starts] for each in ratios])
+        share = np.mean(found <= 1 + 1e-5)
+        print(
+            f"{starts} starts: the global minimum in {share:.1%} of {options.tiny}, "
+            f"R over it {np.median(found):.4f} in the median, {found.max():.3f} at most"
+        )
+    bounds = np.array([each[0] for each in ratios])
+    violated = int(np.sum(bounds > 1 + 1e-5))
+    low, middle = np.quantile(bounds, [0.1, 0.5])
+    print(
+        f"the bound over it: {middle:.2f} in the median, {low:.2f} or less in a tenth, "
+        f"{violated} above it"
+    )
+    return int(bool(failures) or violated > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""loss="ramp" in the estimators: suspects, searches, what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from support.ramp import wrong_labels
+
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline, solve
+from wideberth.certify import label_distances
+
+
+@pytest.fixture(scope="module")
+def flipped():
+    return wrong_labels(0, n=200, d=3, share=0.1, separation=3.0)
+
+
+def test_flipped_labels_are_the_suspects(flipped):
+    X, y, wrong = flipped
+    model = RobustLinearSVC(C=0.5, radius=0.2, loss="ramp").fit(X, y)
+    suspects = model.suspects_
+    assert np.isin(suspects["sample"], wrong).mean() > 0.9
+    assert np.isin(wrong, suspects["sample"]).mean() > 0.9
+    np.testing.assert_array_equal(suspects["label"], y[suspects["sample"]])
+    np.testing.assert_array_equal(suspects["predicted"], -suspects["label"])
+    assert np.all(np.diff(suspects["distance"]) <= 0)
+    rows = X[suspects["sample"]]
+    np.testing.assert_allclose(suspects["distance"], model.certified_radius(rows))
+    np.testing.assert_allclose(suspects["noises"], suspects["distance"] / 0.2)
+    again = solve(X, y, C=0.5, radius=0.2, ramp=-1.0, tol=1e-4)
+    assert set(suspects["sample"]) <= set(np.flatnonzero(again.descent.left_out))
+
+
+def test_who_is_left_out_but_predicted_right_is_no_suspect(flipped):
+    X, y, _ = flipped
+    model = RobustLinearSVC(C=0.5, radius=1.5, loss="ramp", ramp=0.0).fit(X, y)
+    out = solve(X, y, C=0.5, radius=1.5, ramp=0.0, tol=1e-4).descent.left_out
+    right = model.predict(X) == y
+    assert (out & right).any()
+    assert not right[model.suspects_["sample"]].any()
+
+
+def test_a_model_that_tells_nothing_disbelieves_nobody(flipped):
+    X, y, _ = flipped
+    model = RobustLinearSVC(C=1e-4, loss="ramp", ramp=0.0)
+    with pytest.warns(UserWarning, match="the ramp leaves out what contradicts it"):
+        model.fit(X, y)
+    assert not model.coef_.any()
+    assert len(model.suspects_) == 0
+
+
+def test_without_noise_distances_are_lengths(flipped):
+    X, y, _ = flipped
+    suspects = RobustLinearSVC(C=0.5, loss="ramp").fit(X, y).suspects_
+    assert np.isinf(suspects["noises"]).all()
+    assert np.isfinite(suspects["distance"]).all()
+
+
+def test_own_errors_are_the_unit(flipped):
+    X, y, _ = flipped
+    errors = 0.1 + 0.2 * np.random.default_rng(0).random(X.shape)
+    model = RobustLinearSVC(C=0.5, loss="ramp", radius=2.0).fit(X, y, X_err=errors)
+    suspects = model.suspects_
+    rows = suspects["sample"]
+    np.testing.assert_allclose(
+        suspects["distance"], model.certified_radius(X[rows], X_err=errors[rows])
+    )
+    np.testing.assert_allclose(suspects["noises"], suspects["distance"] / 2)
+
+
+def test_several_classes_and_text():
+    X, y = load_iris(return_X_y=True)
+    y = np.array(["a", "b", "c"])[y]
+    wrong = [3, 60, 120]
+    y[wrong] = ["c", "a", "a"]
+    model = RobustLinearSVC(C=1.0, loss="ramp").fit(X, y)
+    first = model.suspects_[:3]
+    assert set(first["sample"]) == set(wrong)
+    assert dict(zip(first["sample"], first["label"], strict=True)) == {
+        3: "c",
+        60: "a",
+        120: "a",
+    }
+    predicted = model.predict(X[first["sample"]])
+    np.testing.assert_array_equal(first["predicted"], predicted)
+    restored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(restored.suspects_, model.suspects_)
+
+
+def test_distances_to_a_label_are_what_it_takes():
+    rng = np.random.default_rng(0)
+    for classes in (2, 4):
+        coef = rng.normal(size=(1 if classes == 2 else classes, 3))
+        X = rng.normal(size=(50, 3))
+        values = X @ coef.T
+        values = values[:, 0] if classes == 2 else values
+        labels = rng.integers(classes, size=50)
+        found, predicted = label_distances(values, labels, coef, "l2")
+        np.testing.assert_array_equal(found == 0, predicted == labels)
+        for x, label, size in zip(X, labels, found, strict=True):
+            moves = rng.normal(size=(300, 3))
+            moves *= 0.999 * size / np.linalg.norm(moves, axis=1)[:, None]
+            scores = (x + moves) @ coef.T
+            winner = scores.argmax(axis=1) if classes > 2 else scores[:, 0] > 0
+            assert size == 0 or not np.any(winner == label)
+    flat, _ = label_distances(np.array([1.0]), [0], np.array([[0.0, 1.0]]), [1.0, 0.0])
+    assert np.isinf(flat[0])
+
+
+def test_the_hinge_has_no_suspects_and_a_refit_drops_them(flipped):
+    X, y, _ = flipped
+    model = RobustLinearSVC(loss="ramp").fit(X, y)
+    assert len(model.suspects_)
+    assert not hasattr(model.set_params(loss="hinge").fit(X, y), "suspects_")
+    endless = RobustLinearSVC(loss="ramp", ramp=-np.inf).fit(X, y)
+    assert not hasattr(endless, "suspects_")
+
+
+def test_a_pipeline_counts_rows_as_given(flipped):
+    X, y, wrong = flipped
+    scaled = X * [1.0, 100.0, 0.01] + 5
+    pipeline = make_robust_pipeline(
+        RobustLinearSVC(C=0.5, radius=0.1, noise=[1.0, 100.0, 0.01], loss="ramp")
+    ).fit(scaled, y)
+    found = pipeline[-1].suspects_["sample"]
+    assert np.isin(found, wrong).mean() > 0.9
+
+
+def test_searches_choose_the_ramp(flipped):
+    X, y, _ = flipped
+    Cs, ramps = [0.01, 0.3], [-3.0, -1.0, -np.inf]
+    search = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], loss="ramp", ramps=ramps, cv=3)
+    search.fit(X, y)
+    assert search.scores_.shape == (3, 2, 2, 3)
+    assert search.best_params_.keys() == {"C", "ramp", "radius"}
+    assert search.ramp_ == search.best_params_["ramp"]
+    assert search.best_estimator_.ramp == search.ramp_
+    assert len(search.cv_results_["params"]) == 12
+    for k, at in enumerate(search.cv_results_["params"]):
+        i, j = ramps.index(at["ramp"]), [0.0, 0.1].index(at["radius"])
+        mean = search.scores_[i, j, Cs.index(at["C"])].mean()
+        assert search.cv_results_["mean_test_score"][k] == pytest.approx(mean)
+    hinge = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], cv=3).fit(X, y)
+    np.testing.assert_allclose(search.scores_[2], hinge.scores_, atol=0.02)
+    both = RobustLinearSVCCV(
+        Cs=Cs, loss="ramp", ramps=ramps, norm_penalties=[0.0, 0.1], noise="linf", cv=3
+    ).fit(X, y)
+    assert both.scores_.shape == (3, 2, 1, 2, 3)
+    one = RobustLinearSVCCV(Cs=Cs, loss="ramp", cv=3).fit(X, y)
+    assert one.scores_.shape == (1, 2, 3)
+    assert one.ramp_ == -1.0
+    assert "ramp" not in one.best_params_
+    assert len(one.suspects_)
+
+
+def test_scikit_learn_searches_it_too(flipped):
+    X, y, _ = flipped
+    grid = {"loss": ["hinge", "ramp"], "ramp": [-1.0, -0.5]}
+    search = GridSearchCV(RobustLinearSVC(C=0.1), grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+    assert clone(search.best_estimator_).get_params()["loss"] in grid["loss"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"loss": "square"}, "loss='square' is not known; choose 'hinge', or 'ramp'"),
+        ({"loss": "ramp", "ramp": 0.5}, "ramp=0.5 must be None"),
+        ({"loss": "ramp", "starts": 9}, "starts=9 must be 1, 2 or 3"),
+    ],
+)
+def test_errors_name_the_parameter(flipped, wrong, match):
+    X, y, _ = flipped
+    with pytest.raises(ValueError, match=match):
+        RobustLinearSVC(**wrong).fit(X, y)
+
+
+def test_ramps_without_the_loss_are_refused(flipped):
+    X, y, _ = flipped
+    with pytest.raises(ValueError, match=r"ramps=.* needs loss='ramp'"):
+        RobustLinearSVCCV(Cs=[1.0], ramps=[-1.0]).fit(X, y)

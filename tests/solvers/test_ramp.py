@@ -1,0 +1,383 @@
+"""The ramp loss: descent, certificates, bounds, starts, paths, many rows and chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from support.ramp import (
+    exhaustive_minimum,
+    global_minimum,
+    judged,
+    objective,
+    random_options,
+    wrong_labels,
+)
+
+from wideberth import path, solve
+from wideberth.problem import Problem
+from wideberth.problem.ramp import Ramp
+from wideberth.solvers.base import Control
+from wideberth.solvers.descent import Descent
+from wideberth.solvers.ramp_bound import chords, least_margins
+from wideberth.solvers.registry import get_solver
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_descent_keeps_its_word_on_random_problems(seed):
+    assert {name for name, true in judged(seed).items() if not true} == set()
+
+
+@pytest.mark.parametrize("ramp", [-np.inf, None, -1e300])
+@pytest.mark.parametrize("noise", ["l2", "linf", "l1"])
+def test_a_ramp_without_end_is_the_hinge(ramp, noise):
+    X, y, _ = wrong_labels(3)
+    options = {"C": 0.5, "radius": 0.1, "noise": noise, "tol": 1e-9}
+    hinge, found = solve(X, y, **options), solve(X, y, **options, ramp=ramp)
+    assert found.primal == pytest.approx(hinge.primal, rel=1e-8)
+    np.testing.assert_allclose(found.w, hinge.w, atol=1e-4)
+    if ramp == -1e300:
+        assert not found.descent.left_out.any()
+    else:
+        assert found.descent is None
+
+
+@pytest.mark.parametrize(("seed", "intercept"), [(0, False), (1, True), (2, False)])
+def test_a_mixed_integer_program_has_the_same_global_minimum(seed, intercept):
+    X, y, _ = wrong_labels(seed, n=8, d=2)
+    options = {"C": 1.0, "ramp": -1.0, "fit_intercept": intercept, "radius": 0.0}
+    found = solve(X, y, **options, starts=3, tol=1e-8)
+    value = found.descent.objectives[-1]
+    least = global_minimum(X, y, 1.0, -1.0, intercept, value, tol=1e-5)
+    assert exhaustive_minimum(X, y, options) == pytest.approx(least, rel=1e-4)
+    assert found.descent.lower_bound <= least * (1 + 1e-5) <= value * (1 + 2e-5)
+    assert value == pytest.approx(least, rel=1e-4)
+
+
+def test_the_majorant_is_above_and_touches():
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        X, y, _ = wrong_labels(seed)
+        options = random_options(seed, *X.shape)
+        if np.ndim(options.get("noise", "l2")) == 2:
+            options["noise"] = "l2"
+        asked = {
+            name: options[name]
+            for name in ("C", "radius", "noise", "X_err", "error_shape")
+            if name in options
+        }
+        problem = Problem.from_data(X, y, intercept=0.0, **asked)
+        ramp = Ramp(problem, options["ramp"])
+        for _ in range(5):
+            w, b = rng.normal(size=X.shape[1]), rng.normal()
+            point = problem.at(w, b)
+            expected = objective(X, y, w, b, asked | {"ramp": options["ramp"]})
+            assert ramp.value(point) == pytest.approx(expected, rel=1e-12)
+            for out in (rng.random(len(y)) < 0.3, ramp.left_out(point.slack)):
+                above = ramp.rest(out).at(w, b).value + ramp.cost(out)
+                assert above >= expected * (1 - 1e-12)
+            assert above == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_chord_is_below_the_ramp_from_its_margin_on():
+    X, y, _ = wrong_labels(0)
+    ramp = Ramp(Problem.from_data(X, y, radius=0.0), -0.7)
+    least = np.array([-5.0, -1.0, -0.7, -0.5, 0.5, 3.0])
+    slopes = chords(ramp, least)
+    for low, slope in zip(least, slopes, strict=True):
+        psi = np.linspace(low, low + 8, 400)
+        loss = np.clip(1 - psi, 0.0, ramp.most)
+        assert np.all(slope * np.maximum(1 - psi, 0.0) <= loss + 1e-12)
+    assert slopes[0] == pytest.approx(1.7 / 6)
+    np.testing.assert_allclose(slopes[2:], 1.0)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+@pytest.mark.parametrize("noise", ["l2", "linf"])
+def test_no_model_below_a_value_has_margins_below_their_bound(intercept, noise):
+    X, y, _ = wrong_labels(1, n=25, d=2)
+    problem = Problem.from_data(
+        X, y, C=0.3, radius=0.2, noise=noise, intercept=intercept
+    )
+    ramp, rng = Ramp(problem, -1.0), np.random.default_rng(0)
+    dual = problem.dual_at(np.zeros(problem.n))
+    control = Control(0.1, rng=rng)
+    descended = Descent(ramp, control, get_solver("newton")).run(3)
+    value, best = 1.2 * descended.value, descended.outcome.point
+    least = least_margins(ramp, value, dual)
+    weights = chords(ramp, least) * problem.weights
+    found = get_solver("newton").solve(problem.with_weights(weights), Control(0.1))
+    bounds = [least, least_margins(ramp, value, found.dual)]
+    assert bounds[1].mean() > bounds[0].mean()
+    seen = 0
+    for _ in range(100):
+        w = best.w + 0.5 * rng.normal(size=2)
+        start = problem.at(w, None if intercept is None else 0.0)
+        breaks = [0.0]
+        if intercept == 0:  # where b may be taken to be: at a break
+            breaks = np.concatenate([y * (start.slack - 1 + t) for t in (1.0, -1.0)])
+        elif intercept:
+            breaks = rng.normal(size=5)
+        for b in breaks:
+            point = problem.at(w, b)
+            if ramp.value(point) <= value:
+                seen += 1
+                for bound in bounds:
+                    assert np.all(1 - point.slack >= bound - 1e-9)
+    assert seen > 20
+
+
+def test_the_bound_is_close_where_there_is_little_room():
+    X, y, _ = wrong_labels(5, n=30, d=3)
+    found = solve(X, y, C=0.01, ramp=-1.0, fit_intercept=False, starts=3)
+    descent = found.descent
+    assert 0.98 * descent.objectives[-1] <= descent.lower_bound
+    assert descent.lower_bound <= descent.objectives[-1]
+
+
+def test_more_starts_are_never_worse_and_each_is_what_it_says():
+    better = set()
+    for seed in range(12):
+        X, y, _ = wrong_labels(seed, n=60, d=3, share=0.3)
+        found = [
+            solve(X, y, C=5.0, ramp=-0.5, starts=starts, random_state=0).descent
+            for starts in (1, 2, 3)
+        ]
+        ends = [each.objectives[-1] for each in found]
+        assert ends[0] >= ends[1] >= ends[2]
+        assert found[0].start == "hinge"
+        better |= {each.start for each in found}
+    assert better == {"hinge", "class means", "trimmed"}
+
+
+def begun(problem, name):
+    ramp = Ramp(problem, -1.0)
+    descent = Descent(ramp, Control(1e-6), get_solver("newton"))
+    return getattr(descent, name)()
+
+
+def test_class_means_leave_out_what_is_beyond_the_middle():
+    X, y, _ = wrong_labels(2)
+    c = np.random.default_rng(0).random(len(y))
+    means = [np.average(X[y == side], axis=0, weights=c[y == side]) for side in (1, -1)]
+    across, middle = means[0] - means[1], 0.5 * (means[0] + means[1])
+    for intercept, center in ((0.0, middle), (1.0, middle), (None, 0 * middle)):
+        problem = Problem.from_data(
+            X, y, sample_weight=c, radius=0.0, intercept=intercept
+        )
+        out, point, _ = begun(problem, "from_means")
+        np.testing.assert_array_equal(out, y * ((X - center) @ across) < 0)
+        assert point is None
+    one_class = Problem.from_data(X, y, sample_weight=(y > 0).astype(float), radius=0.0)
+    assert begun(one_class, "from_means") is None
+
+
+def test_the_trimmed_start_leaves_out_what_the_hinge_gets_wrong():
+    X, y, _ = wrong_labels(2)
+    problem = Problem.from_data(X, y, radius=0.1, intercept=0.0)
+    out, _, _ = begun(problem, "trimmed")
+    hinge = solve(X, y, radius=0.1, tol=1e-9)
+    psi = 1 - problem.at(hinge.w, hinge.b).slack
+    sure = np.abs(psi) > 0.2
+    np.testing.assert_array_equal(out[sure], psi[sure] < 0)
+
+
+def test_a_start_may_be_given_and_stays_where_it_is():
+    X, y, _ = wrong_labels(4)
+    first = solve(X, y, ramp=-1.0, starts=3, radius=0.1, tol=1e-8)
+    again = solve(X, y, ramp=-1.0, radius=0.1, init=first, tol=1e-8)
+    assert again.descent.start == "init"
+    assert again.descent.ending == "repeats"
+    assert again.n_iter == 0
+    np.testing.assert_array_equal(again.descent.left_out, first.descent.left_out)
+    far = solve(X, y, ramp=-1.0, radius=0.1, init=(-first.w, -first.b, None))
+    assert np.all(np.diff(far.descent.objectives) <= 0)
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate", "conic"])
+def test_every_solver_descends(solver):
+    X, y, _ = wrong_labels(6, share=0.1, separation=3.0)
+    found = solve(X, y, ramp=-1.0, radius=0.1, solver=solver, tol=1e-7)
+    expected = solve(X, y, ramp=-1.0, radius=0.1, tol=1e-7)
+    assert found.primal == pytest.approx(expected.primal, rel=1e-6)
+    assert found.solver == solver
+
+
+def test_sparse_rows_and_columns_descend():
+    X, y, _ = wrong_labels(7, n=60, d=200)
+    X[np.abs(X) < 1] = 0.0
+    dense = solve(X, y, ramp=-1.0, noise="linf", radius=0.05, C=0.1, tol=1e-7)
+    found = solve(
+        sp.csr_array(X), y, ramp=-1.0, noise="linf", radius=0.05, C=0.1, tol=1e-7
+    )
+    assert found.solver == "columns"
+    assert found.primal == pytest.approx(dense.primal, rel=1e-6)
+
+
+def test_screening_decides_only_what_the_last_problem_says():
+    X, y, _ = wrong_labels(8, n=80)
+    options = {"C": 0.3, "radius": 0.1, "tol": 1e-6}
+    found = solve(X, y, ramp=-1.0, **options)
+    out = found.descent.left_out
+    kept = (~out).astype(float)
+    same = solve(X, y, sample_weight=kept, **options | {"tol": 1e-10})
+    slack = Problem.from_data(X, y, radius=0.1, intercept=0.0).slack(same.w, same.b)
+    assert np.all(found.removed[out])
+    assert not found.alpha[out].any()
+    assert np.all(slack[found.removed & ~out] <= 1e-6)
+    assert np.all(slack[found.saturated] >= -1e-6)
+    assert found.removed[~out].any()
+    assert found.saturated.any()
+    without = solve(X, y, ramp=-1.0, screening=None, **options)
+    assert without.primal == pytest.approx(found.primal, rel=1e-6)
+
+
+# -- limits ----------------------------------------------------------------------------
+
+
+def test_limits_cut_a_descent_short():
+    X, y, _ = wrong_labels(9, n=200, d=10, share=0.3)
+    with pytest.warns(UserWarning, match="Not converged"):
+        found = solve(X, y, ramp=-1.0, C=10.0, max_iter=3)
+    assert found.descent.ending == "cut short"
+    assert not found.converged
+    assert np.all(np.diff(found.descent.objectives) <= 0)
+
+
+def test_a_callback_hears_of_the_whole_objective_and_may_stop():
+    X, y, _ = wrong_labels(9, n=200, d=10, share=0.3)
+    heard = []
+    found = solve(X, y, ramp=-1.0, callback=heard.append, tol=1e-6)
+    assert [entry["primal"] for entry in heard] == [
+        entry["primal"] for entry in found.trace
+    ]
+    assert heard[-1]["primal"] == pytest.approx(found.primal, rel=1e-6)
+    with pytest.warns(UserWarning, match="callback asked to stop"):
+        stopped = solve(X, y, ramp=-1.0, callback=lambda entry: True, tol=1e-6)
+    assert stopped.descent.ending == "cut short"
+
+
+@pytest.mark.parametrize("ramp", [0.1, 1, "x", True, np.nan, [-1.0]])
+def test_ramps_that_are_none_are_refused(ramp):
+    X, y, _ = wrong_labels(0)
+    with pytest.raises(ValueError, match=r"ramp=.* must be None .* or a number ≤ 0"):
+        solve(X, y, ramp=ramp)
+
+
+@pytest.mark.parametrize("starts", [0, 4, 1.5, True, "hinge"])
+def test_starts_that_are_none_are_refused(starts):
+    X, y, _ = wrong_labels(0)
+    with pytest.raises(ValueError, match=r"starts=.* must be 1, 2 or 3"):
+        solve(X, y, ramp=-1.0, starts=starts)
+
+
+# -- paths -----------------------------------------------------------------------------
+
+
+def test_paths_with_a_ramp_certify_every_point():
+    X, y, _ = wrong_labels(10, n=80)
+    Cs, ramps = [0.01, 0.1, 1.0, 10.0], [-1.0, None, -0.3]
+    found = path(X, y, Cs=Cs, ramps=ramps, radii=[0.1], tol=1e-7)
+    np.testing.assert_array_equal(found.ramps, [-1.0, -np.inf, -0.3])
+    assert found.converged.all()
+    for k, ramp in enumerate(ramps):
+        for j, C in enumerate(Cs):
+            cold = solve(X, y, C=C, radius=0.1, ramp=ramp, tol=1e-8)
+            value = cold.primal if ramp is None else cold.descent.objectives[0]
+            assert found.objectives[k, j] <= value * (1 + 1e-6)
+            w, b = found.coefs[k, j], found.intercepts[k, j]
+            level = -np.inf if ramp is None else ramp
+            options = {"C": C, "radius": 0.1, "ramp": level}
+            here = objective(X, y, w, b, options)
+            assert here <= found.objectives[k, j] * (1 + 1e-6)
+    assert found.left_out[1].max() == 0
+    assert found.left_out[0].min() > 0
+    assert "3 ramps" in repr(found)
+    assert list(found.to_frame()["ramp"].unique()) == [-1.0, -np.inf, -0.3]
+
+
+def test_a_path_takes_the_lower_of_two_starts():
+    X, y, _ = wrong_labels(11, n=80, share=0.3)
+    Cs = [1e-4, 1.0]  # at the first hardly anything is learnt
+    found = path(X, y, Cs=Cs, ramp=0.0, radii=[0.0], tol=1e-7)
+    alone = solve(X, y, C=1.0, ramp=0.0, tol=1e-7)
+    assert found.objectives[0, 1] <= alone.descent.objectives[0] * (1 + 1e-9)
+
+
+def test_a_path_tells_its_callback_the_ramp():
+    X, y, _ = wrong_labels(10)
+    heard = []
+    path(X, y, Cs=[0.1], ramps=[-1.0, -2.0], callback=heard.append)
+    assert {entry["ramp"] for entry in heard} == {-1.0, -2.0}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"ramps": [-1.0, 1.0]}, "ramp=1.0 must be None"),
+        ({"ramps": []}, "ramps=.* must be a list"),
+        ({"ramps": -1.0}, "ramps=-1.0 must be a list"),
+        ({"ramps": [-1, -2], "radii": [0, 1]}, "2 radii and 2 ramps are given"),
+    ],
+)
+def test_ramps_of_a_path_are_checked(wrong, match):
+    X, y, _ = wrong_labels(0)
+    with pytest.raises(ValueError, match=match):
+        path(X, y, Cs=[1.0], **wrong)
+
+
+# -- many rows, and rows in chunks -----------------------------------------------------
+
+
+def many(seed, n=33_000):
+    X, y, flipped = wrong_labels(seed, n=n, d=3, share=0.1, separation=2.0)
+    return X, y, flipped
+
+
+def test_many_rows_begin_on_a_sample():
+    X, y, flipped = many(0)
+    found = solve(X, y, C=0.01, ramp=-1.0, tol=1e-5, random_state=0)
+    assert found.converged
+    assert np.all(np.diff(found.descent.objectives) <= 0)
+    assert len(found.descent.objectives) <= 5
+    assert np.isin(np.flatnonzero(found.descent.left_out), flipped).mean() > 0.9
+    problem = Problem.from_data(X, y, C=0.01, radius=0.0, intercept=0.0)
+    slow = Descent(Ramp(problem, -1.0), Control(1e-5), get_solver("newton"))
+    hinge = slow.from_hinge()
+    slow = slow._descend(*hinge, "hinge")
+    assert found.primal == pytest.approx(slow.value, rel=1e-4)
+
+
+@pytest.mark.parametrize("noise", ["l2", "linf"])
+@pytest.mark.parametrize("errors", [False, True])
+def test_rows_in_chunks_descend_as_in_memory(noise, errors):
+    X, y, _ = many(1, n=3000)
+    options = {"C": 0.02, "ramp": -1.0, "tol": 1e-6, "random_state": 0}
+    beside, own = {}, ()
+    if errors:
+        beside["X_err"] = np.full(X.shape, 0.1)
+        own = (None, None)
+        options["error_shape"] = "box" if noise == "linf" else "ellipsoid"
+    else:
+        options |= {"radius": 0.1, "noise": noise}
+
+    def chunks():
+        for start in range(0, len(y), 700):
+            part = slice(start, start + 700)
+            given = [values[part] for values in beside.values()]
+            yield X[part], y[part], *own, *given
+
+    inside = solve(X, y, **options, **beside)
+    found = solve(chunks, **options)
+    assert found.converged
+    assert found.primal == pytest.approx(inside.primal, rel=1e-5)
+    differ = found.descent.left_out != inside.descent.left_out
+    assert differ.sum() <= 3
+    assert np.all(np.diff(found.descent.objectives) <= 0)
+    assert found.descent.lower_bound is None
+    value = objective(X, y, found.w, found.b, options | beside)
+    assert found.descent.objectives[-1] == pytest.approx(value, rel=1e-9)
+    assert not found.alpha[found.descent.left_out].any()
+    hinge = solve(chunks, **options | {"ramp": None})
+    assert hinge.descent is None
+    assert hinge.primal > found.primal
