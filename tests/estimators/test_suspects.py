@@ -133,7 +133,7 @@ def test_a_pipeline_counts_rows_as_given(flipped):
 
 def test_searches_choose_the_ramp(flipped):
     X, y, _ = flipped
-    Cs, ramps = [0.01, 0.3], [-3.0, -1.0, -np.inf]
+    Cs, ramps = [1e-3, 0.3], [-np.inf, -1.0, 0.0]
     search = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], loss="ramp", ramps=ramps, cv=3)
     search.fit(X, y)
     assert search.scores_.shape == (3, 2, 2, 3)
@@ -146,7 +146,11 @@ def test_searches_choose_the_ramp(flipped):
         mean = search.scores_[i, j, Cs.index(at["C"])].mean()
         assert search.cv_results_["mean_test_score"][k] == pytest.approx(mean)
     hinge = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], cv=3).fit(X, y)
-    np.testing.assert_allclose(search.scores_[2], hinge.scores_, atol=0.02)
+    np.testing.assert_allclose(search.scores_[0], hinge.scores_, atol=0.02)
+    assert not np.array_equal(search.scores_[0], search.scores_[2])
+    zero = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], loss="ramp", ramps=[0.0], cv=3)
+    np.testing.assert_array_equal(zero.fit(X, y).scores_[0], search.scores_[2])
+    assert search.ramp_ < 0
     both = RobustLinearSVCCV(
         Cs=Cs, loss="ramp", ramps=ramps, norm_penalties=[0.0, 0.1], noise="linf", cv=3
     ).fit(X, y)

@@ -127,6 +127,29 @@ def test_no_model_below_a_value_has_margins_below_their_bound(intercept, noise):
     assert seen > 20
 
 
+@pytest.mark.parametrize("intercept", [None, 0.0])
+def test_bounds_on_margins_are_no_more_than_what_models_can_do(intercept):
+    X, y, _ = wrong_labels(1, n=25, d=2)
+    X[y < 0] *= 3.0
+    problem = Problem.from_data(X, y, C=1e-3, radius=0.0, intercept=intercept)
+    ramp, value = Ramp(problem, -1.0), 5.0
+    least = least_margins(ramp, value, problem.dual_at(np.zeros(problem.n)))
+    lowest = np.full(problem.n, np.inf)
+    for z in y[:, None] * X:  # as long as a model may be, against one sample
+        w = -0.98 * np.sqrt(2 * value) * z / np.linalg.norm(z)
+        point = problem.at(w, None if intercept is None else 0.0)
+        breaks = [0.0]
+        if intercept is not None:
+            breaks = np.concatenate([y * (point.slack - 1 + t) for t in (1.0, -1.0)])
+        for b in breaks:
+            point = problem.at(w, b)
+            assert ramp.value(point) <= value
+            lowest = np.minimum(lowest, 1 - point.slack)
+    assert np.all(lowest >= least)
+    if intercept is None:
+        assert np.all(lowest <= 0.97 * least)
+
+
 def test_the_bound_is_close_where_there_is_little_room():
     X, y, _ = wrong_labels(5, n=30, d=3)
     found = solve(X, y, C=0.01, ramp=-1.0, fit_intercept=False, starts=3)
@@ -297,11 +320,13 @@ def test_paths_with_a_ramp_certify_every_point():
 
 
 def test_a_path_takes_the_lower_of_two_starts():
-    X, y, _ = wrong_labels(11, n=80, share=0.3)
+    X, y, _ = wrong_labels(11, n=80, share=0.1, separation=3.0)
     Cs = [1e-4, 1.0]  # at the first hardly anything is learnt
     found = path(X, y, Cs=Cs, ramp=0.0, radii=[0.0], tol=1e-7)
     alone = solve(X, y, C=1.0, ramp=0.0, tol=1e-7)
     assert found.objectives[0, 1] <= alone.descent.objectives[0] * (1 + 1e-9)
+    assert found.null[0, 0]
+    assert not found.null[0, 1]
 
 
 def test_a_path_tells_its_callback_the_ramp():
@@ -340,6 +365,7 @@ def test_many_rows_begin_on_a_sample():
     assert found.converged
     assert np.all(np.diff(found.descent.objectives) <= 0)
     assert len(found.descent.objectives) <= 5
+    assert found.descent.objectives[0] <= 1.005 * found.descent.objectives[-1]
     assert np.isin(np.flatnonzero(found.descent.left_out), flipped).mean() > 0.9
     problem = Problem.from_data(X, y, C=0.01, radius=0.0, intercept=0.0)
     slow = Descent(Ramp(problem, -1.0), Control(1e-5), get_solver("newton"))

@@ -5,7 +5,7 @@ from mistakes.mutant import Mutant
 _RAMP = "solvers/test_ramp.py::test_"
 _RANDOM = _RAMP + "the_descent_keeps_its_word_on_random_problems"
 _MAJORANT = _RAMP + "the_majorant_is_above_and_touches"
-_MARGINS = _RAMP + "no_model_below_a_value_has_margins_below_their_bound"
+_MARGINS = _RAMP + "bounds_on_margins_are_no_more_than_what_models_can_do"
 _MEANS = _RAMP + "class_means_leave_out_what_is_beyond_the_middle"
 _CHUNKS = _RAMP + "rows_in_chunks_descend_as_in_memory"
 _PATHS = _RAMP + "paths_with_a_ramp_certify_every_point"
@@ -183,15 +183,15 @@ MUTANTS = [
     Mutant(
         "suspects: all that are left out",
         "estimators/suspects.py",
-        "found[(distance > 0) & told_apart]",
-        "found[told_apart]",
+        "found = found[np.any(coef[predicted] != coef[labels], axis=1)]",
+        "found = found[np.any(coef[predicted] != 0, axis=1)]",
         _SUSPECTS + "who_is_left_out_but_predicted_right_is_no_suspect",
     ),
     Mutant(
         "suspects: a model that tells nothing disbelieves",
         "estimators/suspects.py",
-        "found[(distance > 0) & told_apart]",
-        "found[distance > 0]",
+        "found = found[np.any(coef[predicted] != coef[labels], axis=1)]",
+        "found = found[predicted != labels]",
         _SUSPECTS + "a_model_that_tells_nothing_disbelieves_nobody",
     ),
     Mutant(

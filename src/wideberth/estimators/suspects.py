@@ -44,6 +44,6 @@ def suspects(model, data, solutions: list[Solution]) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         found["noises"] = distance / radii
     _, coef = every_class(values, model.coef_)
-    told_apart = np.any(coef[predicted] != coef[labels], axis=1)
-    found = found[(distance > 0) & told_apart]  # w = 0 disbelieves nobody
+    # Those predicted otherwise; but w = 0 disbelieves nobody.
+    found = found[np.any(coef[predicted] != coef[labels], axis=1)]
     return found[np.argsort(-found["distance"], kind="stable")]

@@ -119,7 +119,7 @@ class DescentInChunks:
             lower = _beside(search.point) + after.loss
             objectives.append(lower)
             gain = (value - lower) / max(lower, TINY)
-            stalls = LITTLE * gain <= control.tol
+            stalls = not LITTLE * gain > control.tol
             if not after.changed or stalls or control.exhausted():
                 solved = with_cost(search.certificate, seen.cost, search.n)
                 ending = ending_of(

@@ -2,10 +2,11 @@
 
 Every round solves a robust SVM, M_K of `problem/ramp.py`, with any solver and from the
 point before, and then takes the samples K anew that cost less as a constant. Early
-rounds are rough: a round is solved to a tenth of what the one before gained. Beyond
-each solution R is looked at along the way that led there, twice as far each time; with
-margins known that reads no row, and rounds that each take some more samples out become
-few. It ends, with a problem solved to the tolerance asked for,
+rounds are rough: a round is expected to gain a tenth of what the one before did, and is
+solved to a tenth of that. Beyond each solution R is looked at along the way that led
+there, twice as far each time; with margins known that reads no row, and rounds that
+each take some more samples out become few. It ends, with a problem solved to the
+tolerance asked for,
 
 * "repeats": its solution leaves the same samples out, and a round more changes nothing;
 * "stalls": a round gained less than ten times the tolerance;
@@ -42,8 +43,6 @@ from wideberth.solvers.subsample import Sample
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
 ROUGH = LITTLE * LITTLE
-
-
 #: Samples to leave out first, and a point with dual weights, where one is known.
 _Begun = tuple[np.ndarray, PrimalPoint | None, np.ndarray | None]
 
@@ -138,11 +137,8 @@ class Descent:
         self.control.steps = coarse.control.steps
         self.rough = max(LITTLE * coarse.control.tol, self.control.tol)
         point = problem.at(found.w, found.b)
-        return (
-            self.ramp.left_out(point.slack),
-            point,
-            problem.weights * (point.slack > 0),
-        )
+        alpha = np.where(point.slack > 0, problem.weights, 0.0)
+        return self.ramp.left_out(point.slack), point, alpha
 
     def _sampled(self) -> Descent | None:
         """The same on a sample of the rows, where there are many."""
@@ -194,7 +190,7 @@ class Descent:
             rest, begun = ramp.rest(left_out), None
             if point is not None:
                 begun = _moved(rest, point, alpha)
-                tol = control.tol if begun.meets(control.tol) else tol
+                tol = control.tol if begun.meets(tol) else tol
             found = self._solve(rest, tol, ramp.cost(left_out), begun)
             if begun is not None and not found.point.value <= begun.point.value:
                 found = Outcome(rest.at(begun.point.w, begun.point.b), found.dual)
@@ -202,7 +198,7 @@ class Descent:
             lower = ramp.value(there)
             gain = (value - lower) / max(lower, TINY)
             repeats = bool(np.array_equal(ramp.left_out(there.slack), left_out))
-            stalls = LITTLE * gain <= control.tol
+            stalls = not LITTLE * gain > control.tol
             cut = control.exhausted()
             if cut or ((repeats or stalls) and tol <= control.tol):
                 objectives.append(lower)
@@ -212,7 +208,7 @@ class Descent:
             if repeats or stalls:
                 tol = control.tol
             else:
-                tol = min(max(LITTLE * gain, control.tol), tol)
+                tol = min(max(LITTLE * LITTLE * gain, control.tol), tol)
                 if point is not None:
                     there, lower = self._farther(point, there, lower)
             left_out, point, alpha = ramp.left_out(there.slack), there, found.dual.alpha
