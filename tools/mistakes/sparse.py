@@ -252,8 +252,8 @@ MUTANTS = [
     Mutant(
         "null model under a penalty called one of noise in chunks",
         "solvers/chunked.py",
-        'null_model("at most the one given", noisy, penalised)',
-        'null_model("at most the one given", noisy)',
+        'null_model("at most the one given", noisy, penalised, ramp)',
+        'null_model("at most the one given", noisy, False, ramp)',
         "solvers/test_scale.py::test_what_leaves_no_model_in_chunks_is_named",
     ),
 ]
