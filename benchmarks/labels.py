@@ -95,7 +95,8 @@ def trial(X, y, share: float, split: int) -> dict[tuple[str, float], tuple]:
     rng = np.random.default_rng(split)
     order, n = rng.permutation(len(y)), int(0.6 * len(y))
     train, test = order[:n], order[n:]
-    everything = solve(X, y, C=0.1, tol=1e-4)
+    options = {"tol": 1e-4, "random_state": 0, "quiet": True}
+    everything = solve(X, y, C=0.1, **options)
     distances = np.abs(X @ everything.w + everything.b)
     wrong = flipped(y[train], share, distances[train], rng)
     rows, labels = X[train], y[train].copy()
@@ -103,7 +104,7 @@ def trial(X, y, share: float, split: int) -> dict[tuple[str, float], tuple]:
     found = {}
     for C in CS:
         for loss, given in LOSSES.items():
-            model = solve(rows, labels, C=C, tol=1e-4, quiet=True, **given)
+            model = solve(rows, labels, C=C, **options, **given)
             right = np.mean((X[test] @ model.w + model.b > 0) == (y[test] > 0))
             margins = labels * (rows @ model.w + model.b)
             first = np.argsort(margins, kind="stable")[: len(wrong)]
