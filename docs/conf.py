@@ -63,6 +63,7 @@ EXAMPLES = [
     "plot_missing_values.py",
     "plot_box_noise.py",
     "plot_few_features.py",
+    "plot_wrong_labels.py",
     "plot_digits.py",
     "plot_certificate.py",
     "plot_screening.py",
