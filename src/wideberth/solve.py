@@ -26,14 +26,14 @@ from wideberth.problem.presolve import (
     cut_radii,
     unchanged,
 )
-from wideberth.problem.ramp import Ramp, check_ramp, check_starts
+from wideberth.problem.ramp import Ramp, check_ramp
 from wideberth.problem.validation import check_vector, short
 from wideberth.screening import Partition, carry_dual, null_point, tells_something
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.attempts import by_null_model, prove, proven
 from wideberth.solvers.base import Outcome, make_control
-from wideberth.solvers.descent import Descended, Descent
+from wideberth.solvers.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,6 +23,7 @@ from wideberth.solvers.base import Control
 from wideberth.solvers.descent import Descent
 from wideberth.solvers.ramp_bound import chords, least_margins
 from wideberth.solvers.registry import get_solver
+from wideberth.solvers.tall import Search
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -407,3 +410,24 @@ def test_rows_in_chunks_descend_as_in_memory(noise, errors):
     hinge = solve(chunks, **options | {"ramp": None})
     assert hinge.descent is None
     assert hinge.primal > found.primal
+
+
+def test_a_search_that_finds_nothing_better_raises_nothing(monkeypatch):
+    X, y, _ = many(1, n=3000)
+
+    def chunks():
+        for start in range(0, len(y), 700):
+            yield X[start : start + 700], y[start : start + 700]
+
+    run = Search.run
+
+    def astray(self):
+        run(self)
+        self.point = replace(self.point, w=3 * self.point.w, value=2 * self.point.value)
+
+    monkeypatch.setattr(Search, "run", astray)
+    found = solve(chunks, C=0.02, ramp=-1.0, random_state=0, quiet=True)
+    assert np.all(np.diff(found.descent.objectives) <= 0)
+    value = objective(X, y, found.w, found.b, {"C": 0.02, "ramp": -1.0})
+    assert found.descent.objectives[-1] == pytest.approx(value, rel=1e-9)
+    assert found.primal == pytest.approx(value, rel=1e-9)

@@ -181,6 +181,13 @@ MUTANTS = [
         _CHUNKS,
     ),
     Mutant(
+        "ramp: a search astray is believed",
+        "solvers/chunked_descent.py",
+        "            search.consider(here.w, here.b)\n",
+        "            pass\n",
+        _RAMP + "a_search_that_finds_nothing_better_raises_nothing",
+    ),
+    Mutant(
         "suspects: all that are left out",
         "estimators/suspects.py",
         "found = found[np.any(coef[predicted] != coef[labels], axis=1)]",

@@ -39,16 +39,6 @@ def check_ramp(ramp) -> float:
     return float(ramp)
 
 
-def check_starts(starts) -> int:
-    """How many starts a descent is made from."""
-    if isinstance(starts, bool) or starts not in (1, 2, 3):
-        raise ValueError(
-            f"starts={short(starts)} must be 1, 2 or 3: from the hinge, from the class "
-            "means too, and from the hinge trimmed."
-        )
-    return int(starts)
-
-
 @dataclass(frozen=True)
 class Ramp:
     """The ramp of level a on the samples of a problem."""

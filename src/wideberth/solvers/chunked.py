@@ -19,7 +19,7 @@ from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Folded
-from wideberth.problem.ramp import Beyond, check_ramp, check_starts
+from wideberth.problem.ramp import Beyond, check_ramp
 from wideberth.problem.read_errors import read_bars
 from wideberth.problem.validation import (
     check_number,
@@ -30,6 +30,7 @@ from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
+from wideberth.solvers.descent import check_starts
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
 

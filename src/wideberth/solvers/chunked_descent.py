@@ -112,7 +112,7 @@ class DescentInChunks:
         value = _beside(point) + seen.loss
         objectives = [value]
         while True:
-            search, before = self._search(here, seen.cost), self.passes
+            search, before = self._search(here, seen.cost, value), self.passes
             self.passes += search.passes
             there = Beyond(self.level, search.point.w, search.point.b)
             after = self._look(there, here)
@@ -149,13 +149,15 @@ class DescentInChunks:
         nothing = _Seen(0.0, 0.0, 0, {})
         return sum(self.chunks.map(_Look(here, before, keep)), nothing)
 
-    def _search(self, here: Beyond, cost: float) -> Search:
-        """Solve the robust SVM without the rows left out at a point."""
+    def _search(self, here: Beyond, cost: float, value: float) -> Search:
+        """Solve the robust SVM without the rows left out at a point of this value."""
         control = self.control
         callback = control.callback and partial(told, control.callback, cost)
         inner = replace(control, callback=callback, trace=[])
         search = Search(self.chunks.without(here), inner)
         search.run()
+        if not search.point.value + cost <= value:
+            search.consider(here.w, here.b)
         control.steps, control.stopped = inner.steps, inner.stopped
         control.trace += with_costs(inner.trace, cost)
         return search

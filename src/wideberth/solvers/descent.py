@@ -33,12 +33,13 @@ from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.validation import short
 from wideberth.solution import Ending, RampDescent
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.newton import least_rows
 from wideberth.solvers.ramp_bound import lower_bound
-from wideberth.solvers.subsample import Sample
+from wideberth.solvers.subsample import Sample, small_sample
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
@@ -143,8 +144,8 @@ class Descent:
     def _sampled(self) -> Descent | None:
         """The same on a sample of the rows, where there are many."""
         problem = self.ramp.problem
-        n, d = problem.n // SETTINGS.walk_rows, problem.rows.d
-        if n < max(SETTINGS.direct_rows, SETTINGS.rows_per_feature * d):
+        n, d = small_sample(problem.n), problem.rows.d
+        if n < least_rows(problem):
             return None
         sample = Sample(problem, n, self.control.rng)
         if not sample.usable(problem):
@@ -267,6 +268,16 @@ STARTS: dict[str, Callable[[Descent], _Begun | None]] = {
     "class means": Descent.from_means,
     "trimmed": Descent.trimmed,
 }
+
+
+def check_starts(starts) -> int:
+    """How many starts a descent is made from."""
+    if isinstance(starts, bool) or starts not in range(1, len(STARTS) + 1):
+        raise ValueError(
+            f"starts={short(starts)} must be 1, 2 or 3: from the hinge, from the class "
+            "means too, and from the hinge trimmed."
+        )
+    return int(starts)
 
 
 def _moved(problem: Problem, point: PrimalPoint, alpha: np.ndarray) -> Outcome:

@@ -13,6 +13,7 @@ from wideberth.solvers.compiled import is_small, solve_small
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.subsample import small_sample
 from wideberth.solvers.tall import solve_from_nothing
 from wideberth.solvers.walk import Walk, without_margins
 
@@ -51,8 +52,7 @@ class Newton(Solver):
             found = Rounds(spanned.problem, control, decided).solve()
             control.tol = asked
             return _expanded(problem, spanned, found)
-        many = problem.n > SETTINGS.walk_rows * SETTINGS.direct_rows
-        if start is not None and not many:
+        if start is not None and not small_sample(problem.n):
             band = nearest_share(start.point.slack)
             return rounds(problem, control, decided).solve(start.point, band)
         if decided is None and problem.n > SETTINGS.direct_rows:

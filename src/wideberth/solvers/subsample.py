@@ -26,6 +26,12 @@ def sample_size(n: int, d: int) -> int:
     return int((SETTINGS.sample_factor * n * d**0.5) ** (2 / 3))
 
 
+def small_sample(n: int) -> int:
+    """Rows of a sample whose solution may be found beside that of n; 0 of too few."""
+    size = n // SETTINGS.walk_rows
+    return size if size >= SETTINGS.direct_rows else 0
+
+
 def sample_accuracy(n: int, d: int) -> float:
     """Relative gap of a sample of n rows beyond which its error makes more a waste."""
     return SETTINGS.sample_accuracy * d / max(n, 1)

@@ -148,6 +148,11 @@ class Search:
             return Certificate(point.value, 0.0, point.rounding)
         return Certificate.of(point, self.proof.dual)
 
+    def consider(self, w: np.ndarray, b: float) -> None:
+        """Evaluate the objective at a point, which is kept if it is the best."""
+        question = Gather(w, b, most=0)
+        self._note(self._pass(question), question)
+
     def _pass(self, question) -> Work:
         """Ask all batches."""
         self.passes += 1

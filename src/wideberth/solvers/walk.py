@@ -30,6 +30,7 @@ from wideberth.solvers.subsample import (
     SamplingError,
     sample_accuracy,
     sample_size,
+    small_sample,
 )
 
 
@@ -43,8 +44,8 @@ class Walk:
         ] = []  # at most two, the last one last
         self.errors: dict[str, np.ndarray] = {}
         self.helper: Walk | None = None  # the walk over a sample of the rows
-        most = problem.n // SETTINGS.walk_rows
-        if most >= SETTINGS.direct_rows:
+        most = small_sample(problem.n)
+        if most:
             size = min(sample_size(problem.n, problem.rows.d), most)
             self.sample = Sample(problem, size, rng)
             if self.sample.usable(problem):
