@@ -108,6 +108,9 @@ def test_distances_to_a_label_are_what_it_takes():
             scores = (x + moves) @ coef.T
             winner = scores.argmax(axis=1) if classes > 2 else scores[:, 0] > 0
             assert size == 0 or not np.any(winner == label)
+            if classes == 2 and size > 0:  # and a little more is enough
+                towards = (2 * label - 1) * coef[0] / np.linalg.norm(coef[0])
+                assert ((x + 1.001 * size * towards) @ coef[0] > 0) == label
     flat, _ = label_distances(np.array([1.0]), [0], np.array([[0.0, 1.0]]), [1.0, 0.0])
     assert np.isinf(flat[0])
 
