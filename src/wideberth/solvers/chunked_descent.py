@@ -15,7 +15,7 @@ from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.ramp import Beyond, Ramp, with_cost
-from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solution import RampDescent
 from wideberth.solvers.base import Control
 from wideberth.solvers.descent import Descent, ending_of, told, with_costs
@@ -94,7 +94,7 @@ class DescendedInChunks:
     @property
     def certificate(self) -> Certificate:
         """That of the objective with what rows left out cost."""
-        return with_cost(self.search.certificate, self.cost, self.search.n)
+        return with_cost(self.search.certificate, self.cost, chain(self.search.n))
 
 
 class DescentInChunks:
@@ -121,7 +121,7 @@ class DescentInChunks:
             gain = (value - lower) / max(lower, TINY)
             stalls = not LITTLE * gain > control.tol
             if not after.changed or stalls or control.exhausted():
-                solved = with_cost(search.certificate, seen.cost, search.n)
+                solved = with_cost(search.certificate, seen.cost, chain(search.n))
                 ending = ending_of(
                     not after.changed, stalls, solved.proves(control.tol)
                 )

@@ -61,6 +61,8 @@ class Batches(ABC):
     counter: Passes | None = None
     #: A norm penalty, which every problem made of the rows has.
     penalty: Folded | None = None
+    #: Most roundings in weights that are those of equal samples (`Problem.chain`).
+    chain = 0.0
 
     @abstractmethod
     def map(self, question) -> Iterator:
@@ -87,7 +89,7 @@ class InMemory(Batches):
         self.d, self.noise = problem.rows.d, problem.noise
         self.shared = problem.shared
         self.intercept, self.counter = problem.intercept, problem.rows.passes
-        self.penalty = problem.folded
+        self.penalty, self.chain = problem.folded, problem.chain
 
     def map(self, question):
         """Ask the one batch."""

@@ -194,6 +194,7 @@ class Work:
                     lambda one, other: one.joined(other), (p.bars for p in pieces)
                 )
                 problem = MeasuredProblem(*stated, bars, intercept, fold)
+            problem = replace(problem, chain=self.batches.chain)
         problem.rows.passes = self.batches.counter or Passes(self.n)
         return problem
 
