@@ -1,0 +1,90 @@
+"""Mistakes in merging equal rows, and in giving answers back for all samples."""
+
+from mistakes.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "weights of merged samples not added up",
+        "problem/equal_rows.py",
+        "    weights, chain = summed(problem.weights, label, first.size)\n",
+        "    weights, chain = problem.weights[first], 5.0\n",
+        "problem/test_equal_rows.py::test_merged_samples_have_the_same_objective_and_feasible_weights",
+    ),
+    Mutant(
+        "samples of different radii merged",
+        "problem/equal_rows.py",
+        "        wrong = np.flatnonzero(problem.radii != problem.radii[first][label])\n",
+        "        pass\n",
+        "problem/test_equal_rows.py::test_a_collision_of_hashes_merges_nothing_that_differs",
+    ),
+    Mutant(
+        "samples of different labels merged beside an intercept",
+        "problem/equal_rows.py",
+        "        wrong = np.concatenate((wrong, np.flatnonzero(y != theirs)))\n",
+        "        pass\n",
+        "problem/test_equal_rows.py::test_a_collision_of_hashes_merges_nothing_that_differs",
+    ),
+    Mutant(
+        "rows of one hash merged unseen",
+        "problem/equal_rows.py",
+        "    wrong = differing(problem, first, label)\n",
+        "    wrong = np.empty(0, dtype=np.int64)\n",
+        "problem/test_equal_rows.py::test_a_collision_of_hashes_merges_nothing_that_differs",
+    ),
+    Mutant(
+        "sparse rows compared by their columns alone",
+        "problem/equal_rows.py",
+        " & (X.data[ours] == values)\n",
+        "\n",
+        "problem/test_equal_rows.py::test_a_collision_of_hashes_merges_nothing_that_differs",
+    ),
+    Mutant(
+        "error bars of equal rows not compared",
+        "problem/measured.py",
+        "        return [self.rows, *self.noise.tables()]\n",
+        "        return [self.rows]\n",
+        "problem/test_equal_rows.py::test_samples_that_differ_in_one_thing_are_kept_apart",
+    ),
+    Mutant(
+        "mirror images of the other class taken for different",
+        "problem/equal_rows.py",
+        "        flips = y * theirs\n",
+        "        flips = None\n",
+        "problem/test_equal_rows.py::test_without_an_intercept_the_mirror_image_of_the_other_class_is_equal",
+    ),
+    Mutant(
+        "rounding of merged weights not counted in the primal",
+        "problem/rounding.py",
+        "gamma(chain(problem.n) + problem.chain) * hinge",
+        "gamma(chain(problem.n)) * hinge",
+        "problem/test_equal_rows.py::test_bounds_on_rounding_count_that_of_merged_weights",
+    ),
+    Mutant(
+        "rounding of merged weights not counted in the dual",
+        "problem/problem.py",
+        "        relative = self.rows.combine_rounding + gamma(self.chain)\n",
+        "        relative = self.rows.combine_rounding\n",
+        "problem/test_equal_rows.py::test_bounds_on_rounding_count_that_of_merged_weights",
+    ),
+    Mutant(
+        "rounding of merged weights lost in folded ones",
+        "screening/reduction.py",
+        "chain(problem.n, count) + problem.chain,",
+        "chain(problem.n, count),",
+        "problem/test_equal_rows.py::test_bounds_on_rounding_count_that_of_merged_weights",
+    ),
+    Mutant(
+        "samples without weight said to be at it",
+        "problem/equal_rows.py",
+        "        return removed[self.label] | unused, saturated[self.label] & ~unused\n",
+        "        return removed[self.label], saturated[self.label]\n",
+        "problem/test_equal_rows.py::test_data_of_equal_samples_is_solved_through_few",
+    ),
+    Mutant(
+        "dual weights dealt out along a path as if C were 1",
+        "path.py",
+        "units.dual_weights(outcome.dual.alpha, at[0])",
+        "units.dual_weights(outcome.dual.alpha)",
+        "problem/test_equal_rows.py::test_a_path_gives_back_what_single_fits_do",
+    ),
+]
