@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.problem import Problem
 from wideberth.problem.rows import Rows
@@ -33,7 +34,7 @@ from wideberth.problem.rows import Rows
 MANY_SAMPLES = 4000
 #: Largest share of distinct rows at which they are merged: with more of them, looking
 #: for equal ones costs about as many products as it saves.
-_WORTH_MERGING = 0.5
+WORTH_MERGING = 0.5
 #: Pairs of equal rows expected in the sample that is looked at, where every row is
 #: there twice, which is where they are hardest to see; by Poisson's law three of them
 #: are missed in one case of 360.
@@ -94,9 +95,21 @@ def merge_equal_rows(problem: Problem) -> EqualRows | None:
     return merged(problem)
 
 
-def merged(problem: Problem) -> EqualRows | None:
-    """The same without a look at a sample: it takes a product over all rows."""
-    most = _WORTH_MERGING * problem.n
+def merge_chunk(problem: Problem) -> EqualRows | None:
+    """The same for a part of the data; a small one, such as the last, as it is."""
+    if is_foreign(problem.y):
+        return None
+    if problem.n < MANY_SAMPLES:
+        return EqualRows(problem, np.arange(problem.n), problem.weights)
+    return merge_equal_rows(problem)
+
+
+def merged(problem: Problem, share: float = WORTH_MERGING) -> EqualRows | None:
+    """The same without a look at a sample: it takes a product over all rows.
+
+    None where distinct rows are more than this share of all.
+    """
+    most = share * problem.n
     likely = representatives(hashes(problem), most)
     if likely is None:
         return None
@@ -160,7 +173,7 @@ def _may_repeat(problem: Problem) -> bool:
     drawn = math.ceil(math.sqrt(2 * _EXPECTED_PAIRS * problem.n))
     J = np.unique(np.random.default_rng(0).integers(problem.n, size=drawn))
     _, counts = np.unique(hashes(problem.take(J)), return_counts=True)
-    few = counts.size <= _WORTH_MERGING * J.size
+    few = counts.size <= WORTH_MERGING * J.size
     return few or np.count_nonzero(counts > 1) >= _REPEATED_VALUES
 
 

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.errors import DataError
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
@@ -100,9 +99,12 @@ class Search:
 
     # -- rounds --------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Rounds until the gap of the whole problem meets the tolerance."""
-        sample, work = self.sample()
+    def run(self, begun: tuple[Sample, Work] | None = None) -> None:
+        """Rounds until the gap of the whole problem meets the tolerance.
+
+        They go on from the first pass, where that was made.
+        """
+        sample, work = begun or self.sample()
         if work.sides and self._is_null(work):
             return
         here = self._note(work, sample)
@@ -135,7 +137,8 @@ class Search:
         seed = int(self.control.rng.integers(2**31))
         whole = self.batches.counter is not None
         sides = self.batches.shared and not whole
-        sample = Sample(np.zeros(d), share, seed, sides, whole)
+        distinct = self.batches.distinct is not None
+        sample = Sample(np.zeros(d), share, seed, sides, whole, distinct)
         work = self._pass(sample)
         self.n = work.n
         return sample, work
@@ -344,12 +347,7 @@ class Search:
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
-        for count, label in zip(work.classes, ("+1", "−1"), strict=True):
-            if count == 0:
-                raise DataError(
-                    f"No row of the data has the label {label}; a classifier needs "
-                    "both −1 and +1."
-                )
+        work.check_classes()
         problem, none = work.classes_as_rows(), np.empty(0)
         point = null_point(problem)
         assert problem.folded is not None
