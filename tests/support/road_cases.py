@@ -181,8 +181,8 @@ CASES = [
     Case("wrong labels", labels=("no", "yes"), radius=0.25, ramp=-1.0),
     Case("wrong labels and errors", radius=0.25, errors="ellipsoid", ramp=-0.5),
     Case("three, some wrong", labels=("a", "b", "c"), radius="own", ramp=-1.0),
-    Case("repeated rows", radius="own", weighted=True, intercept=2.0, distinct=12),
-    Case("repeated rows with errors", radius=0.25, errors="ellipsoid", distinct=12),
+    Case("repeated rows", radius="own", weighted=True, intercept=2.0, distinct=6),
+    Case("repeated rows with errors", radius=0.25, errors="ellipsoid", distinct=10),
     Case("three with errors", labels=("a", "b", "c"), radius=0.25, errors="ellipsoid"),
 ]
 
