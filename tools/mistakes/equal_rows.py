@@ -87,4 +87,32 @@ MUTANTS = [
         "units.dual_weights(outcome.dual.alpha)",
         "problem/test_equal_rows.py::test_a_path_gives_back_what_single_fits_do",
     ),
+    Mutant(
+        "places of earlier chunks kept when their rows are merged",
+        "solvers/distinct.py",
+        "{k: found.label[place] for k, place in self._places.items()}",
+        "dict(self._places)",
+        "solvers/test_distinct.py::test_rows_of_chunks_are_merged_in_turn",
+    ),
+    Mutant(
+        "chunks that do not repeat left out of the problem on distinct rows",
+        "solvers/distinct.py",
+        "        if equal is None or self.given_up:\n            self._give_up()\n",
+        "        if equal is None or self.given_up:\n",
+        "solvers/test_distinct.py::test_chunks_that_do_not_repeat_are_handed_over_as_before",
+    ),
+    Mutant(
+        "roundings within chunks forgotten",
+        "solvers/distinct.py",
+        "chain=max(part.chain for part in parts)",
+        "chain=0.0",
+        "solvers/test_distinct.py::test_rows_of_chunks_are_merged_in_turn",
+    ),
+    Mutant(
+        "norm penalty forgotten on distinct rows",
+        "solvers/distinct.py",
+        "replace(problem, folded=batches.penalty)",
+        "problem",
+        "solvers/test_distinct.py::test_a_norm_penalty_bears_on_distinct_rows_too",
+    ),
 ]

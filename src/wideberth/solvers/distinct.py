@@ -17,7 +17,11 @@ import numpy as np
 
 from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
-from wideberth.problem.equal_rows import WORTH_MERGING, EqualRows, merged
+from wideberth.problem.equal_rows import (
+    WORTH_MERGING,
+    EqualRows,
+    merged,
+)
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.solution import RampDescent
