@@ -9,6 +9,7 @@ from wideberth.data import Source
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import merge_chunk
 from wideberth.solvers import distinct
+from wideberth.solvers.tall import Search
 
 #: Sizes of the chunks; the last is too small to be worth merging by itself.
 CHUNKS = (6_000, 9_000, 5_000, 700)
@@ -134,3 +135,19 @@ def test_a_norm_penalty_bears_on_distinct_rows_too():
     assert found.passes == 1
     assert found.primal == pytest.approx(memory.primal, rel=2e-6)
     assert not found.w.all()
+
+
+def test_rows_near_the_margin_are_merged_where_not_all_are(monkeypatch):
+    X, y, weight, radius, _ = repeated(9)
+    X[: CHUNKS[0]] = np.random.default_rng(9).normal(size=(CHUNKS[0], 4))
+    sizes, solve_rows = [], Search._solve
+
+    def listen(self, work, problem, here):
+        sizes.append((problem.n, work.chance.size))
+        return solve_rows(self, work, problem, here)
+
+    monkeypatch.setattr(Search, "_solve", listen)
+    found = solve(list(split(X, y, weight, radius)), C=0.01)
+    assert any(2 * n < handed_over for n, handed_over in sizes)
+    problem = whole_problem(X, y, weight, radius)
+    assert problem.gap(found.w, found.b, found.alpha) <= 1e-6 * found.primal

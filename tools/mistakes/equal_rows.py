@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "sparse rows compared by their columns alone",
         "problem/equal_rows.py",
-        " & (X.data[ours] == values)\n",
+        "        equal &= X.data[ours] == values\n",
         "\n",
         "problem/test_equal_rows.py::test_a_collision_of_hashes_merges_nothing_that_differs",
     ),

@@ -158,13 +158,14 @@ def hashes(problem: Problem) -> np.ndarray:
     """
     rng = np.random.default_rng(0)
     h = np.zeros(problem.n)
-    for table in problem.tables():
-        h += table.projections(rng.normal(size=table.d))
-    labels, radii = rng.normal(size=2)
-    if problem.intercept is not None:
-        h += labels * problem.y
-    if _varies(problem.radii):
-        h += radii * problem.radii
+    with np.errstate(all="ignore"):  # what overflows equals nothing
+        for table in problem.tables():
+            h += table.projections(rng.normal(size=table.d))
+        labels, radii = rng.normal(size=2)
+        if problem.intercept is not None:
+            h += labels * problem.y
+        if _varies(problem.radii):
+            h += radii * problem.radii
     return h
 
 
@@ -240,20 +241,19 @@ def differing(problem: Problem, first: np.ndarray, label: np.ndarray) -> np.ndar
 
 def _unlike(table: Rows, first, label, flips) -> np.ndarray:
     """Rows of a table that differ from those that stand for them, times ±1."""
-    compare = _sparse_unlike if sp.issparse(table.X) else _dense_unlike
     table.passes.add(table.n)
-    return np.concatenate(
-        [np.empty(0, dtype=np.int64), *compare(table, first, label, flips)]
-    )
+    compare = _sparse_unlike if sp.issparse(table.X) else _dense_unlike
+    parts = compare(table.X, first, label, flips)
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
 
-def _dense_unlike(table: Rows, first, label, flips) -> Iterator[np.ndarray]:
-    X, size = table.X, max(CACHED_ENTRIES // table.d, 1)
-    few = X[first]
+def _dense_unlike(X: np.ndarray, first, label, flips) -> Iterator[np.ndarray]:
+    n, d = X.shape
+    few, size = X[first], max(CACHED_ENTRIES // max(d, 1), 1)
     # One buffer for all copies: fresh memory costs more than they do.
-    buffer = np.empty((min(size, table.n), table.d), dtype=X.dtype)
-    for start in range(0, table.n, size):
-        part = slice(start, min(start + size, table.n))
+    buffer = np.empty((min(size, n), d), dtype=X.dtype)
+    for start in range(0, n, size):
+        part = slice(start, min(start + size, n))
         theirs = buffer[: part.stop - start]
         few.take(label[part], axis=0, out=theirs, mode="clip")
         if flips is not None:
@@ -263,26 +263,32 @@ def _dense_unlike(table: Rows, first, label, flips) -> Iterator[np.ndarray]:
             yield start + np.flatnonzero(~equal.all(axis=1))
 
 
-def _sparse_unlike(table: Rows, first, label, flips) -> Iterator[np.ndarray]:
-    X = table.X
+def _sparse_unlike(X, first, label, flips) -> Iterator[np.ndarray]:
     if not X.data.all():  # rows may store different zeros
         X = X.copy()
         X.eliminate_zeros()
-    starts, lengths = X.indptr[:-1].astype(np.int64), np.diff(X.indptr)
-    size = max(table.n * CACHED_ENTRIES // max(X.nnz, 1), 1)
-    for start in range(0, table.n, size):
-        rows = np.arange(start, min(start + size, table.n))
+    n, lengths = X.shape[0], np.diff(X.indptr)
+    if (lengths == lengths[0]).all():  # as of one-hot columns: two dense tables
+        shape, stored = (n, lengths[0]), slice(X.indptr[-1])
+        columns, values = (part[stored].reshape(shape) for part in (X.indices, X.data))
+        yield from _dense_unlike(columns, first, label, None)
+        yield from _dense_unlike(values, first, label, flips)
+        return
+    starts, size = X.indptr[:-1].astype(np.int64), max(n * CACHED_ENTRIES // X.nnz, 1)
+    for start in range(0, n, size):
+        rows = np.arange(start, min(start + size, n))
         stands = first[label[rows]]
         alike = lengths[rows] == lengths[stands]
-        yield rows[~alike]
-        rows, stands = rows[alike], stands[alike]
-        count = lengths[rows]
-        each = np.repeat(np.arange(rows.size), count)
-        within = np.arange(each.size) - (np.cumsum(count) - count)[each]
-        ours, theirs = starts[rows][each] + within, starts[stands][each] + within
+        if not alike.all():
+            yield rows[~alike]
+            stands = np.where(alike, stands, rows)
+        ours = slice(X.indptr[rows[0]], X.indptr[rows[-1] + 1])
+        theirs = np.repeat(starts[stands] - starts[rows], lengths[rows])
+        theirs += np.arange(ours.start, ours.stop)
         values = X.data[theirs]
         if flips is not None:
-            values = values * flips[rows][each]
-        equal = (X.indices[ours] == X.indices[theirs]) & (X.data[ours] == values)
+            values *= np.repeat(flips[rows], lengths[rows])
+        equal = X.indices[ours] == X.indices[theirs]
+        equal &= X.data[ours] == values
         if not equal.all():
-            yield np.unique(rows[each[~equal]])
+            yield np.unique(np.repeat(rows, lengths[rows])[~equal])

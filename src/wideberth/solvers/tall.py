@@ -27,6 +27,7 @@ import numpy as np
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Partition, null_point
@@ -232,7 +233,7 @@ class Search:
                 self.proof = Proof(dual, here, work.split(dual.alpha))
             if self.certificate.meets(self.control.target):
                 return None
-        found = self._solve(work, problem, None if first else here)
+        found = self._solve_distinct(work, problem, None if first else here)
         most: float = self.batches.capacity
         if work.exact and not first:
             many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
@@ -292,6 +293,22 @@ class Search:
             return replace(question, most=np.inf, share=room / count, seed=seed)
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
+
+    def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
+        """Solve the distinct ones of the rows that batches handed over.
+
+        Rows in memory were looked through before, and groups are no rows.
+        """
+        equal, apart = None, self.batches.counter is None and self.grouping is None
+        if apart and not is_foreign(problem.y):
+            equal = merge_equal_rows(problem)
+        if equal is None:
+            return self._solve(work, problem, here)
+        found = self._solve(work, equal.problem, here)
+        margins = found.point.margins[equal.label]
+        point = problem.at(found.point.w, found.point.b, margins)
+        alpha = equal.dealt(found.dual.alpha)
+        return Outcome(point, replace(found.dual, alpha=alpha))
 
     def _solve(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
