@@ -175,7 +175,7 @@ def _may_repeat(problem: Problem) -> bool:
     J = np.unique(np.random.default_rng(0).integers(problem.n, size=drawn))
     _, counts = np.unique(hashes(problem.take(J)), return_counts=True)
     few = counts.size <= WORTH_MERGING * J.size
-    return few or np.count_nonzero(counts > 1) >= _REPEATED_VALUES
+    return few or int(np.count_nonzero(counts > 1)) >= _REPEATED_VALUES
 
 
 def representatives(h: np.ndarray, most: float) -> np.ndarray | None:
@@ -198,7 +198,7 @@ def representatives(h: np.ndarray, most: float) -> np.ndarray | None:
         table[bucket] = left
         stands = table[bucket]
         same = h[stands] == (h if k == 0 else h[left])
-        distinct += np.count_nonzero(stands == left)
+        distinct += int(np.count_nonzero(stands == left))
         if distinct > most:
             return None
         if same.all():

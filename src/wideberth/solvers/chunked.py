@@ -115,8 +115,8 @@ def solve_source(
         None, tol, max_iter, max_seconds, watch, started, random_state
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
-    starts, descended = check_starts(starts), None
-    search: Search | Collapsed = Search(chunks, control)
+    starts = check_starts(starts)
+    search = Search(chunks, control)
     begun = search.sample()
     few = chunks.collapsed(begun[1])
     if level > -np.inf:
@@ -125,13 +125,12 @@ def solve_source(
         else:
             descent = DescentInChunks(chunks, level, control)
             descended = descent.run(starts, begun[1])
-        search = descended.search
-    elif few is not None:
-        search = few
+        return _solution(descended.search, screening, terms, control, descended)
+    if few is not None:
         few.run(control)
     else:
         search.run(begun)
-    return _solution(search, screening, terms, control, descended)
+    return _solution(few or search, screening, terms, control)
 
 
 class Chunks(Batches):
