@@ -360,7 +360,7 @@ class Problem:
         sizes = None
         if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
-            along = self.rows.combine_rounding * accurate_sum(feasible * each)
+            along = relative * accurate_sum(feasible * each)
             along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
         error, center = dual_rounding(self, w, b, total, d_error, noise, sizes)

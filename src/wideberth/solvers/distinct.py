@@ -126,12 +126,15 @@ class Collapsed:
     def run(self, control: Control) -> None:
         """Solve it."""
         self.control = control
-        self._end(self.problem, prove(self.problem, control, None, Newton().solve))
+        with np.errstate(all="ignore"):  # what overflows is certified, or not
+            found = prove(self.problem, control, None, Newton().solve)
+        self._end(self.problem, found)
 
     def descend(self, control: Control, level: float, starts: int) -> DescendedInChunks:
         """Descend on the ramp loss instead."""
         self.control, ramp = control, Ramp(self.problem, level)
-        found = Descent(ramp, control, Newton()).run(starts)
+        with np.errstate(all="ignore"):
+            found = Descent(ramp, control, Newton()).run(starts)
         self._end(found.problem, found.outcome)
         left_out = None
         if self.batches.spares(2 * self.n):
