@@ -11,6 +11,8 @@ from wideberth.problem import equal_rows
 from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
+from wideberth.solvers.passes import InMemory, Sample
+from wideberth.solvers.work import PerRow, Work
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array
@@ -256,6 +258,16 @@ def test_bounds_on_rounding_count_that_of_merged_weights(weighted):
     assert folded[0].chain == folded[1].chain + merged.chain
     # Sums in two levels: no weight went through as many roundings as it has samples.
     assert (merged.chain < 2_000) if weighted else (merged.chain == 5)
+
+
+def test_a_search_carries_the_roundings_of_weights_along():
+    X, y, _, _ = repeated(0)
+    batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
+    question = Sample(np.zeros(4), 1.0, seed=0, sides=False, whole=True)
+    work = Work(batches, question, PerRow(True))
+    for answer in batches.map(question):
+        work.add(answer)
+    assert work.problem().chain == 7.0
 
 
 # -- roads -----------------------------------------------------------------------------
