@@ -12,6 +12,8 @@ from importlib import import_module
 
 from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
+from wideberth.cli.output import check_free
+from wideberth.cli.training_options import TableOptions
 from wideberth.data import DataError
 
 __all__ = ["main"]
@@ -22,6 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = None
     try:
         options = commands().parse(arguments)
+        if isinstance(options, TableOptions):
+            # What is wrong with files is said before the libraries are loaded.
+            check_free(options.outputs(), options.force)
+            options.check_inputs()
         return import_module(f"{__name__}.{options.command}").run(options)
     except BrokenPipeError:
         return 141  # whoever read the output has had enough

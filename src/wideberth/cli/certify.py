@@ -27,7 +27,6 @@ _TOLD = (
 
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
-    output.check_free([options.out, options.curve], options.force)
     model = load_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column

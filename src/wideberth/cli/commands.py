@@ -166,6 +166,9 @@ examples:
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.report, self.suspects]
+
     def ordinary(self) -> Self:
         """The same for an SVM that trusts every label and has no norm penalty."""
         names = ("norm_penalty", "norm_penalties", "label_noise", *self._about_labels)
@@ -227,6 +230,9 @@ examples:
                 "path takes drop, median or error."
             )
 
+    def outputs(self) -> list[str | None]:
+        return [self.out]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions(TableOptions):
@@ -250,6 +256,13 @@ class ApplyOptions(TableOptions):
     confidence: Probability | None = None
     id: Column | None = None
     out: File | None = None
+
+    def _inputs(self) -> Iterator[str]:
+        yield self.model
+        yield self.data
+
+    def outputs(self) -> list[str | None]:
+        return [self.out]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +328,9 @@ examples:
     radius_column: Column | None = None
     curve: File | None = None
     at: tuple[Radius, ...] = ()
+
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.curve]
 
 
 @dataclass(frozen=True, kw_only=True)

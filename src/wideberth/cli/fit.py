@@ -30,7 +30,6 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 
 def run(options: FitOptions) -> int:
     """Train, and write what was asked for."""
-    output.check_free([options.out, options.report, options.suspects], options.force)
     if options.out:
         require("skops", "a model file")
     if options.report:

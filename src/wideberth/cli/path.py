@@ -24,7 +24,6 @@ _COLUMNS = (
 
 def run(options: PathOptions) -> int:
     """Write the table of models."""
-    output.check_free([options.out], options.force)
     with output.Progress(options.json) as progress:
         headings, lines = _table(options.with_target(), progress)
     proven = all(line[headings.index("converged")] for line in lines)

@@ -21,7 +21,6 @@ from wideberth.problem.error_bars import ErrorBars
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions, and verdicts where the model gives them."""
-    output.check_free([options.out], options.force)
     model = load_model(options.model)
     classes = model.classes.tolist()
     with output.Progress(options.json) as progress:

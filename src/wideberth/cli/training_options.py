@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import (
@@ -21,8 +22,12 @@ from wideberth.cli.options import (
     Text,
     UsageError,
 )
-from wideberth.data import FORMATS, Format, kind_of
-from wideberth.data.libsvm import LABEL
+from wideberth.data import FORMATS, kind_of
+from wideberth.data.errors import meant
+from wideberth.data.streams import LABEL
+
+if TYPE_CHECKING:
+    from wideberth.data import Format
 
 #: Targets of formats that have a usual place for one.
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
@@ -72,8 +77,28 @@ class TableOptions:
             if getattr(self, name) != self.__dataclass_fields__[name].default:
                 yield f"--{name.replace('_', '-')}"
 
+    def _inputs(self) -> Iterator[str]:
+        """Files that are read."""
+        yield from ()
+
+    def outputs(self) -> list[str | None]:
+        """Files that are written, where they are asked for."""
+        return []
+
+    def check_inputs(self) -> None:
+        """Refuse files that are not there, before anything is loaded to read them."""
+        for path in self._inputs():
+            if path == "-" or os.path.exists(path):
+                continue
+            folder, name = os.path.split(path)
+            beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+            like = meant([name], beside)
+            raise UserError(f"{path}: there is no such file{like or '.'}")
+
     def reading(self) -> Format:
         """How the file is to be read."""
+        from wideberth.data import Format
+
         known = (self.format, self.delimiter, self.decimal, self.encoding)
         return Format(*known, not self.no_header, frozenset(self.na))
 
@@ -233,6 +258,11 @@ class TrainingOptions(TableOptions):
                 f"{priced[0]} beside --errors goes with --error-shape box, whose norm "
                 "all rows share; leave it out, or say that errors are tolerances."
             )
+
+    def _inputs(self) -> Iterator[str]:
+        yield self.data
+        if self.noise_scales is not None:
+            yield self.noise_scales
 
     @property
     def loss(self) -> str:

@@ -26,3 +26,19 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def meant(given: Iterable[str], known: Iterable[str]) -> str:
+    """Ask whether names like the ones given were meant: "; did you mean 'a'?".
+
+    Empty where no known name is like any of them.
+    """
+    from difflib import get_close_matches
+
+    lower = {name.lower(): name for name in known}
+    found = [
+        lower[like]
+        for name in given
+        for like in get_close_matches(name.lower(), lower, n=1)
+    ]
+    return f"; did you mean {listed(dict.fromkeys(found))}?" if found else ""
