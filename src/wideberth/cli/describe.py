@@ -108,10 +108,13 @@ def _row_counters(rows: Rows) -> list[str] | None:
     """Features that go up by one from row to row of the file."""
     if rows.kept is None:
         return None  # only rows side by side would tell
-    steps = np.diff(rows.kept)
-    if sp.issparse(rows.X) or len(steps) < _SEVERAL or not np.all(steps > 0):
+    steps, X, numeric = np.diff(rows.kept), rows.X, rows.columns.numeric
+    if rows.columns.categories:
+        X = X[:, : len(numeric)]
+        X = X.toarray() if sp.issparse(X) else X
+    if sp.issparse(X) or len(steps) < _SEVERAL or not np.all(steps > 0):
         return []
-    columns = zip(rows.columns.features, rows.X.T, strict=True)
+    columns = zip(numeric, X.T, strict=True)
     return [name for name, x in columns if np.array_equal(np.diff(x), steps)]
 
 
@@ -204,7 +207,7 @@ def _noise_limits(
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
-    data = InMemory(X, rows.y, radius=uncertainty.radius, bars=bars)
+    data = InMemory(X, rows.y, rows.weights, uncertainty.radius, bars)
     limits = []
     for k, problem in enumerate(binary_problems(svc, data)):
         if svc.loss == "ramp":

@@ -18,6 +18,7 @@ from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
+from wideberth.cli.prepare import Columns
 from wideberth.cli.reading import open_in_pieces, read_training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
 from wideberth.cli.training import evaluate, fit_model
@@ -70,10 +71,12 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     measured = options.missing == "model"
     model: RobustPipeline | MeasuredSVC
     if measured:
-        model, choice, notes = fit_measured(options, given, rows.X, rows.y, given.cells)
+        model, choice, notes = fit_measured(
+            options, given, rows.X, rows.y, given.cells, rows.weights
+        )
     else:
         model, choice, notes = fit_model(
-            *(options, given, rows.X, rows.y, given.radius, given.bars),
+            *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
             verbose=in_pieces and progress.on,
         )
     seconds = time.perf_counter() - started
@@ -93,7 +96,7 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
         "machine": machine(),
     }
     result = {
-        "request": _describe_request(options),
+        "request": _describe_request(options, rows.columns),
         "source": source,
         "model": describe_model(model, rows.columns),
         "data": found["data"],
@@ -117,9 +120,11 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     return made, result
 
 
-def _describe_request(options: FitOptions) -> dict:
+def _describe_request(options: FitOptions, columns: Columns) -> dict:
     given = "as given" if options.C != 1 else "the default"
     even = "of equal weight together" if options.class_weight else ""
+    if options.weight_column is not None:
+        even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
     names = (
         *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
         *("errors", "error_shape", "missing_errors", "label_noise", "starts", "id"),
@@ -127,7 +132,8 @@ def _describe_request(options: FitOptions) -> dict:
     return {name: getattr(options, name) for name in names} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
         "dropped": list(options.drop),
-        "one_hot": list(options.one_hot),
+        "one_hot": list(columns.categories),
+        "dates": list(columns.dates),
         "weights": even or "every row counts the same",
     }
 

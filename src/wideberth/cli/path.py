@@ -37,14 +37,14 @@ def _table(
     options: PathOptions, progress: output.Progress
 ) -> tuple[list[str], list[list]]:
     rows, given, _ = read_training_data(options, progress)
-    prepare = preparation(options, rows.X)
+    prepare = preparation(options, given, rows.X)
     warn_undeclared(options, rows.columns.numeric)
     noise, bars = given.noise, given.bars
     if bars is None:
         noise = carry_noise(noise, prepare, rows.X)
     else:
         bars = bars.carried(linear_map(prepare, rows.X))
-    data = InMemory(prepare.transform(rows.X), rows.y)
+    data = InMemory(prepare.transform(rows.X), rows.y, rows.weights)
     problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
     told_of = [*_COLUMNS, *(("ramp", "left_out") if options.label_noise else ())]

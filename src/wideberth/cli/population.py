@@ -59,7 +59,7 @@ def of_population(
 
 
 def fit_measured(
-    options: FitOptions, given: Uncertainty, X, y, cells
+    options: FitOptions, given: Uncertainty, X, y, cells, weights=None
 ) -> tuple[MeasuredSVC, dict | None, list[str]]:
     """Fit to values with standard errors, if they have any, and gaps.
 
@@ -82,7 +82,7 @@ def fit_measured(
     )
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y, X_err=cells)
+        model.fit(X, y, X_err=cells, sample_weight=weights)
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     if not options.cv:
         return model, None, notes
@@ -161,10 +161,13 @@ def _cross_validated(
                 "or do without the folds, --folds 0."
             )
         learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
-        model, *_ = fit_measured(options, given, X[train], y[train], learnt)
+        weights = None if rows.weights is None else rows.weights[train]
+        model, *_ = fit_measured(options, given, X[train], y[train], learnt, weights)
         verdict = model.verdict(X[test], X_err=seen)
         ignored = Uncertainty(0.0, "l2", "")
-        ordinary, *_ = fit_model(plain, ignored, X[train], y[train], 0.0)
+        ordinary, *_ = fit_model(
+            plain, ignored, X[train], y[train], 0.0, weights=weights
+        )
         fold[test], certain[test] = k, verdict.certain
         right["measured"][test] = verdict.label == y[test]
         right["ordinary"][test] = ordinary.predict(X[test]) == y[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Request, Table, open_reader, read_table
+from wideberth.data.errors import listed, quoted
 from wideberth.problem.error_bars import ErrorBars
 
 
@@ -49,7 +51,7 @@ class Applied:
 
     table: Table
     X: np.ndarray | sp.csr_array
-    usable: np.ndarray  # the others lack a value, or have a category unknown to it
+    usable: np.ndarray  # the others lack a value
     headings: list[str]
     columns: list
     bars: ErrorBars | None = None  # sets of the rows, where those have been read
@@ -120,15 +122,17 @@ def apply_model(
             *(() if errors is None else errors.names),
         ),
         features=model.columns.numeric,
+        dates=model.columns.dates,
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
     table = read_table(source, request)
-    X, unknown = model.columns.encode(table, gaps=model.gives_verdicts)
-    usable = ~unknown
+    measured = model.errors is not None
+    X = model.columns.encode(table, gaps=model.gives_verdicts, dense=measured)
+    usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
-    _tell(~usable & ~unknown, "lack a value", source.name)
+    _tell(~usable, "lack a value", source.name)
     bars = standard = None
     if errors is not None:
         with located(options.data):
@@ -142,7 +146,7 @@ def apply_model(
             standard = errors.standard(cells)
         else:
             X, bars = errors.sets(cells, X)
-    _tell(unknown, "are of a category unknown to the model", source.name)
+    _tell_unseen(model.columns.unseen(table), source.name)
     ids = range(1, table.n + 1) if options.id is None else table.texts[options.id]
     applied = Applied(table, X, usable, [options.id or "row", "prediction"], [ids])
     applied.bars, applied.cells = bars if judged else None, standard
@@ -162,4 +166,15 @@ def _tell(rows: np.ndarray, why: str, where: str) -> None:
         output.warn(
             f"{where}: {numbers.size} of {len(rows)} rows {why} and get no answer "
             f"(rows {first}{more})."
+        )
+
+
+def _tell_unseen(unseen: dict[str, Counter], where: str) -> None:
+    """Name categories that the model has not met, and what becomes of their rows."""
+    for name, counts in unseen.items():
+        values = [value for value, _ in counts.most_common()]
+        output.warn(
+            f"{where}: column {quoted(name)} of {counts.total()} rows holds "
+            f"{listed(values, 3)}, which the model has not met in training; they count "
+            "as none of its categories."
         )

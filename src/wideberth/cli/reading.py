@@ -45,6 +45,7 @@ def read_training_data(
     """Read DATA as the options ask: rows to train on, and how far they may be off."""
     progress.show(f"reading {options.data}")
     reader = open_reader(options.data, options.reading())
+    options = options.with_columns(reader)
     errors: ErrorColumns | None = None
     beside: tuple = ()
     if options.errors is not None:
@@ -78,11 +79,13 @@ def open_in_pieces(
         room(options.memory)  # some readers read all of a file
         limit = parse_bytes(options.memory)
         reader = open_reader(options.data, options.reading(), limit)
+        options = options.with_columns(reader)
         request, layout, target = _request(options), None, str(options.target)
         if options.errors is not None:
             errors, layout, request = _measured_in_pieces(options, reader.names)
         plan = reader.plan(request)
         beside = {"y": target, "radius": options.radius_column}
+        beside["weight"] = options.weight_column
         source = TableSource(reader, plan, beside, options.memory, texts=True)
         source.measured(layout)
         for texts, _ in source.labels():
@@ -96,13 +99,14 @@ def open_in_pieces(
     with located(reader.name):
         source.values = label_values(distinct, n, target)
     names = plan.features[: source.d]
-    given = of_columns(options, Columns(names))
+    columns = Columns(names, dates=plan.dates)
+    given = of_columns(options, columns)
     if layout is not None:
         exact = [name for name in names if name not in errors.columns]
         facts = {"errors": None, "exact": exact, "errors_filled_in": 0}
         given = in_errors(options, errors, facts)
     given.radius = None if source.brings_radii else given.radius
-    return Rows(source, None, Columns(names), row_counts(n)), given, reader
+    return Rows(source, None, columns, row_counts(n)), given, reader
 
 
 def _measured_in_pieces(
@@ -115,8 +119,7 @@ def _measured_in_pieces(
             "--errors with a file of its own needs the whole table; put the errors "
             "into the table, or leave out --memory."
         )
-    aside = {options.target, options.radius_column, *options.drop, *unused}
-    aside |= set(errors.names)
+    aside = {*options.beside(), *unused, *errors.names}
     own: dict = {name: None for name in names if name not in aside}
     own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
     features, layout = named_errors(own, options.data)
@@ -129,11 +132,11 @@ def _request(
     unused: tuple[str, ...] = (),
 ) -> Request:
     """Which columns to read; `errors` of the features, and not `unused` ones."""
-    radii = () if options.radius_column is None else (options.radius_column,)
-    groups = () if options.replicates is None else (options.replicates,)
-    names = () if options.id is None else (options.id,)
+    texts = (options.target, options.replicates, options.id, *options.one_hot)
+    numbers = (options.radius_column, options.weight_column, *errors)
     return Request(
-        texts=(str(options.target), *groups, *names, *options.one_hot),
-        numbers=(*radii, *errors),
+        texts=tuple(name for name in texts if name is not None),
+        numbers=tuple(name for name in numbers if name is not None),
         dropped=(*options.drop, *unused),
+        dates=options.dates,
     )

@@ -14,9 +14,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.output import Progress
-from wideberth.cli.prepare import (
-    Rows,
-)
+from wideberth.cli.prepare import Rows
+from wideberth.cli.scaling import ScaledNumbers
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import (
     Uncertainty,
@@ -35,20 +34,24 @@ FOLDS = 5
 _RADII = 61
 
 
-def _steps(options: TrainingOptions, X) -> list:
+def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the classifier."""
-    sparse = sp.issparse(X)
+    sparse, beside = sp.issparse(X), given.n_indicators
     steps: list = []
-    if options.missing == "median" and not sparse:
+    if options.missing == "median" and (beside or not sparse):
         steps.append(SimpleImputer(strategy="median"))
     if options.standardize:
-        steps.append(StandardScaler(with_mean=not sparse))
+        scaler = (
+            ScaledNumbers(beside) if beside else StandardScaler(with_mean=not sparse)
+        )
+        steps.append(scaler)
     return steps
 
 
-def preparation(options: TrainingOptions, X) -> Pipeline:
+def preparation(options: TrainingOptions, given: Uncertainty, X) -> Pipeline:
     """Return the steps before the classifier as one transformer, fitted to the rows."""
-    return make_pipeline(*(_steps(options, X) or [FunctionTransformer()])).fit(X)
+    steps = _steps(options, given, X) or [FunctionTransformer()]
+    return make_pipeline(*steps).fit(X)
 
 
 def fit_model(
@@ -58,11 +61,12 @@ def fit_model(
     y,
     radius,
     bars: ErrorBars | None = None,
+    weights=None,
     verbose: bool = False,
 ) -> tuple[RobustPipeline, dict | None, list[str]]:
-    """Fit to rows with one radius, or one each, and error bars if they have any.
+    """Fit to rows with one radius, or one each, and error bars and weights if any.
 
-    Data in pieces brings y and radii.
+    Data in pieces brings y, radii and weights.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
@@ -71,7 +75,7 @@ def fit_model(
         choice, C, penalty = None, options.C, options.norm_penalty
         ramp = options.ramp
         if options.cv:
-            choice = _choose(options, given, X, y, radius, bars)
+            choice = _choose(options, given, X, y, radius, bars, weights)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
             penalty = choice["norm_penalty"]
@@ -94,8 +98,9 @@ def fit_model(
         if y is None:
             model = RobustPipeline.around(classifier.fit(X))
         else:
-            model = make_robust_pipeline(*_steps(options, X), classifier)
+            model = make_robust_pipeline(*_steps(options, given, X), classifier)
             own = {"radius": radius if each else None, "X_err": bars}
+            own["sample_weight"] = weights
             own = {name: value for name, value in own.items() if value is not None}
             model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
@@ -109,9 +114,11 @@ def _choose(
     y,
     radius,
     bars: ErrorBars | None,
+    weights,
 ) -> dict:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
-    prepare, folds = preparation(options, X), fold_count(y, options.folds or FOLDS)
+    prepare = preparation(options, given, X)
+    folds = fold_count(y, options.folds or FOLDS)
     if not folds:
         raise UserError("--cv needs at least two rows of every class.")
     search = RobustLinearSVCCV(
@@ -131,7 +138,7 @@ def _choose(
         refit=False,
     )
     carried = None if bars is None else bars.carried(linear_map(prepare, X))
-    search.fit(prepare.transform(X), y, radius=radius, X_err=carried)
+    search.fit(prepare.transform(X), y, weights, radius, carried)
     scores = search.scores_
     if options.label_noise:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
@@ -217,7 +224,10 @@ def evaluate(
             own = radius[train] if np.ndim(radius) else radius
             learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
             learnt = learnt if np.any(np.asarray(own) > 0) else None
-            model, *_ = fit_model(asked, given, X[train], y[train], own, learnt)
+            weights = None if rows.weights is None else rows.weights[train]
+            model, *_ = fit_model(
+                asked, given, X[train], y[train], own, learnt, weights
+            )
             fold[test] = k
             right[test] = model.predict(X[test]) == y[test]
             certified_radius[test] = model.certified_radius(X[test], seen)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.dates import day_number
+from wideberth.data.errors import DataError, listed, no_numbers, quoted
 from wideberth.data.table import MISSING, Format
 
 #: Missing values as Arrow compares them; `Numbers` knows other cases of letters.
@@ -166,17 +167,14 @@ class Numbers:
                 f"{where}: line {line} holds text ({quoted(cell.text)}) above the "
                 f"numbers of {listed(columns)}; if these are units, delete that line."
             )
-        several = len(columns) > 1
-        them = "them" if several else "it"
-        plain = re.compile(r"[\w.-]+")  # what needs no quotes in a shell
-        names = " ".join(n if plain.fullmatch(n) else quoted(n) for n in columns[:5])
-        raise DataError(
-            f"{where}: column{'s' if several else ''} {listed(columns)} "
-            f"{'hold' if several else 'holds'} text (row {cell.row}, line {line}: "
-            f"{quoted(cell.text)}), and features must be numbers; leave {them} out "
-            f"with --drop {names} (`columns` in Python), or turn {them} into columns "
-            f"of 0 and 1 with --one-hot {names}."
-        )
+        dates = [n for n in columns if day_number(self.troubles[n].text) is not None]
+        example = f"row {cell.row}, line {line}: {quoted(cell.text)}"
+        raise DataError(f"{where}: {no_numbers(columns, dates, example)}")
+
+
+def is_word(text: str) -> bool:
+    """Whether a cell is text for certain: it has letters, and is no number."""
+    return any(map(str.isalpha, text)) and not looks_like_number(text)
 
 
 def looks_like_number(text: str) -> bool:
