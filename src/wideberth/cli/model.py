@@ -30,7 +30,7 @@ _FORMAT = 7
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
-    "wideberth.cli.scaling.ScaledNumbers",
+    "wideberth.cli.scaling.PreparedNumbers",
     "wideberth.estimators.svc.RobustLinearSVC",
     "wideberth.estimators.pipeline.RobustPipeline",
     "wideberth.estimators.measured_svc.MeasuredSVC",
@@ -69,7 +69,9 @@ class Model:
         """Whether rows may lack values."""
         if isinstance(self.pipeline, MeasuredSVC):
             return True
-        return "simpleimputer" in self.pipeline.named_steps
+        steps = self.pipeline.named_steps
+        own = steps.get("preparednumbers")
+        return "simpleimputer" in steps or (own is not None and own.fill)
 
     @property
     def radius(self) -> float | None:

@@ -294,20 +294,21 @@ def moments(X) -> tuple[np.ndarray, ...]:
         return tuple(
             f(X, axis=0) for f in (np.nanmean, np.nanvar, np.nanmin, np.nanmax)
         )
-    rows = sp.csr_array(X)
-    places, values, (n, d) = rows.indices, rows.data, rows.shape
-    if np.isnan(values).any():
-        there = ~np.isnan(values)
-        gaps = np.bincount(places[~there], minlength=d)
-        places, values = places[there], values[there]
-    else:
-        gaps = np.zeros(d, dtype=int)
-    count = n - gaps
-    mean = np.bincount(places, values, d) / count
-    zeros = count - np.bincount(places, minlength=d)
-    square = np.bincount(places, (values - mean[places]) ** 2, d) + zeros * mean**2
-    ends = (find(axis=0).toarray().ravel() for find in (rows.nanmin, rows.nanmax))
-    return mean, square / count, *ends
+    columns, n = sp.csc_array(X), X.shape[0]
+    parts = np.split(columns.data, columns.indptr[1:-1])
+    return tuple(np.array([_moments(part, n) for part in parts]).T)
+
+
+def _moments(entries: np.ndarray, n: int) -> tuple[float, ...]:
+    """The same of one feature of n rows, zero where it has no entry."""
+    there = entries[~np.isnan(entries)]
+    zeros = n - len(entries)
+    count = len(there) + zeros
+    mean = there.sum() / count
+    square = np.sum((there - mean) ** 2) + zeros * mean**2
+    ends = [0.0] if zeros else []
+    ends += [there.min(), there.max()] if there.size else []
+    return mean, square / count, min(ends), max(ends)
 
 
 # -- labels ----------------------------------------------------------------------------

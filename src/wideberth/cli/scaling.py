@@ -1,4 +1,4 @@
-"""Standardized numbers beside categories, without filling in the zeros of these."""
+"""Numbers beside categories: gaps filled in and scaled, without filling in zeros."""
 
 from __future__ import annotations
 
@@ -6,41 +6,64 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from wideberth.cli.prepare import moments
 
+class PreparedNumbers(TransformerMixin, BaseEstimator):
+    """Fills in medians and scales to variance 1, but for the last features.
 
-class ScaledNumbers(TransformerMixin, BaseEstimator):
-    """Scales features to variance 1, but for the last ones, which stay 0 and 1.
-
-    Nothing is subtracted, so that a CSR matrix stays one. A free intercept makes up for
-    it: with w the same model, b is less by ⟨w, mean⟩.
+    Those are 0 or 1 for a category, and stay what they are. Nothing is subtracted, so
+    that a CSR matrix stays one. A free intercept makes up for it: the model is the same
+    with b less by ⟨w, mean⟩.
 
     Parameters
     ----------
     n_indicators : int, default=0
         The last features, one for each category.
+    fill : bool, default=False
+        Whether missing numbers become the median of their column.
+    scale : bool, default=False
+        Whether numbers are divided by their standard deviation, once gaps are filled.
 
     Attributes
     ----------
-    scale_ : array of shape (n_features,)
-        What each feature is divided by; 1 where it does not vary.
+    medians_, scales_ : arrays of shape (n_features − n_indicators,)
+        0 and 1 where nothing is filled in, or scaled because it does not vary.
     """
 
-    def __init__(self, n_indicators=0):
+    def __init__(self, n_indicators=0, fill=False, scale=False):
         self.n_indicators = n_indicators
+        self.fill = fill
+        self.scale = scale
 
     def fit(self, X, y=None):
-        """Learn the scales from rows; missing values do not count."""
-        deviation = np.sqrt(moments(X)[1])
-        deviation[len(deviation) - self.n_indicators :] = 1
-        self.scale_ = np.where(deviation > 0, deviation, 1.0)
-        self.n_features_in_ = len(deviation)
+        """Learn medians and scales from rows."""
+        self.n_features_in_ = X.shape[1]
+        k = X.shape[1] - self.n_indicators
+        numbers = X[:, :k].toarray() if sp.issparse(X) else np.array(X[:, :k])
+        self.medians_, self.scales_ = np.zeros(k), np.ones(k)
+        if self.fill:
+            self.medians_ = np.nanmedian(numbers, axis=0)
+            numbers = np.where(np.isnan(numbers), self.medians_, numbers)
+        if self.scale:
+            deviation = np.nanstd(numbers, axis=0)
+            self.scales_ = np.where(deviation > 0, deviation, 1.0)
         return self
 
     def transform(self, X):
-        """Return the rows scaled, dense or CSR as they are."""
+        """Return the rows prepared, dense or CSR as they are."""
+        k = len(self.scales_)
         if not sp.issparse(X):
-            return np.asarray(X, dtype=np.float64) / self.scale_
+            made = np.array(X, dtype=np.float64)
+            made[:, :k] = self._prepared(made[:, :k], self.medians_, self.scales_)
+            return made
         rows = sp.csr_array(X, dtype=np.float64)
-        scaled = rows.data / self.scale_[rows.indices]
-        return sp.csr_array((scaled, rows.indices, rows.indptr), shape=rows.shape)
+        data, numbers = rows.data.copy(), np.flatnonzero(rows.indices < k)
+        at = rows.indices[numbers]
+        data[numbers] = self._prepared(
+            data[numbers], self.medians_[at], self.scales_[at]
+        )
+        return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+    def _prepared(self, values, medians, scales):
+        if self.fill:
+            values = np.where(np.isnan(values), medians, values)
+        return values / scales

@@ -15,7 +15,7 @@ from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
-from wideberth.cli.scaling import ScaledNumbers
+from wideberth.cli.scaling import PreparedNumbers
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import (
     Uncertainty,
@@ -36,15 +36,14 @@ _RADII = 61
 
 def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the classifier."""
-    sparse, beside = sp.issparse(X), given.n_indicators
+    fill, scale = options.missing == "median", options.standardize
+    if beside := given.n_indicators:
+        return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
     steps: list = []
-    if options.missing == "median" and (beside or not sparse):
+    if fill and not sp.issparse(X):
         steps.append(SimpleImputer(strategy="median"))
-    if options.standardize:
-        scaler = (
-            ScaledNumbers(beside) if beside else StandardScaler(with_mean=not sparse)
-        )
-        steps.append(scaler)
+    if scale:
+        steps.append(StandardScaler(with_mean=not sp.issparse(X)))
     return steps
 
 
