@@ -49,11 +49,15 @@ def lab_table(rows: int, classes: int, seed: int = 0):
         edges = np.quantile(mixed, np.linspace(0, 1, bins + 1)[1:-1])
         kinds.append(np.digitize(mixed, edges))
     for k, codes in enumerate(kinds):
-        words = np.array([f"kind {chr(97 + c // 26)}{chr(97 + c % 26)}" for c in range(40)])
+        words = np.array(
+            [f"kind {chr(97 + c // 26)}{chr(97 + c % 26)}" for c in range(40)]
+        )
         columns[f"c{k + 1}"] = pa.array(words[codes])
     columns["w"] = pa.array(rng.uniform(0.5, 2, rows).round(3))
     labels = np.array([f"cover {k}" for k in y] if classes > 2 else y == 2)
-    columns["cover"] = pa.array(np.where(labels, "fir", "other") if classes == 2 else labels)
+    columns["cover"] = pa.array(
+        np.where(labels, "fir", "other") if classes == 2 else labels
+    )
     return pa.table(columns)
 
 

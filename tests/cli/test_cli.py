@@ -201,7 +201,7 @@ def test_a_table_as_people_have_them(tmp_path, fit):
     assert told.count("\n") == 1
     assert "column 'Ort' holds text (row 1, line 2: 'Köln')" in told
     assert "--drop Ort" in told
-    assert "--one-hot Ort" in told
+    assert "--one-hot auto" in told
     done = run(f"fit {command} --one-hot Ort --json", folder=tmp_path)
     result = json.loads(done.stdout)
     data, keep = result["data"], np.setdiff1d(np.arange(60), [3, 7])

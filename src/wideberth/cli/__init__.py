@@ -13,7 +13,7 @@ from importlib import import_module
 from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
 from wideberth.cli.output import check_free
-from wideberth.cli.training_options import TableOptions
+from wideberth.cli.training_options import TableOptions, TrainingOptions
 from wideberth.data import DataError
 
 __all__ = ["main"]
@@ -28,7 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
             # What is wrong with files is said before the libraries are loaded.
             check_free(options.outputs(), options.force)
             options.check_inputs()
-        return import_module(f"{__name__}.{options.command}").run(options)
+        if not isinstance(options, TrainingOptions):
+            return import_module(f"{__name__}.{options.command}").run(options)
+        from wideberth.cli.tables import open_training_data
+
+        opened = open_training_data(options)
+        return import_module(f"{__name__}.{options.command}").run(options, opened)
     except BrokenPipeError:
         return 141  # whoever read the output has had enough
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data import Table
-from wideberth.data.errors import quoted
+from wideberth.data.errors import listed, meant, quoted
 
 #: What a summary says as far as it is known.
 _TOLD = (
@@ -73,6 +74,14 @@ def _compare(applied: Applied, model: Model, target: str) -> list:
     """Which predictions are right, where both are there; told beside the truth."""
     truth = applied.table.texts[target].tolist()
     labels = recognised(truth, model.classes.tolist())
+    classes = set(map(str, model.classes.tolist()))
+    strange = Counter(str(x) for x in labels if x is not None and str(x) not in classes)
+    if strange:
+        output.warn(
+            f"{strange.total()} rows are of a class that the model does not know, "
+            f"{listed(strange, 3)}{meant(strange, classes) or '.'} Such rows count as "
+            f"wrong; its classes are {listed(sorted(classes), 12)}."
+        )
     right = [
         None if label is None or found is None else label == found
         for label, found in zip(labels, applied.columns[1], strict=True)

@@ -13,14 +13,16 @@ from dataclasses import replace
 
 from wideberth.cli import output
 from wideberth.cli.advice import advise
+from wideberth.cli.choice import tell_choice
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
 from wideberth.cli.prepare import Columns
-from wideberth.cli.reading import open_in_pieces, read_training_data
+from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
+from wideberth.cli.tables import Opened
 from wideberth.cli.training import evaluate, fit_model
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -29,14 +31,14 @@ from wideberth.report.environment import machine, versions
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 
 
-def run(options: FitOptions) -> int:
+def run(options: FitOptions, opened: Opened) -> int:
     """Train, and write what was asked for."""
     if options.out:
         require("skops", "a model file")
     if options.report:
         require("matplotlib", "the report")
     with output.Progress(options.json) as progress:
-        model, result = _fit(options.with_target(), progress)
+        model, result = _fit(options.with_target(), opened, progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
             files.append((options.out, dump_model(model)))
@@ -58,14 +60,18 @@ def run(options: FitOptions) -> int:
     return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
 
 
-def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
+def _fit(
+    options: FitOptions, opened: Opened, progress: output.Progress
+) -> tuple[Model, dict]:
     """Train and evaluate; return the model and all there is to say about it."""
-    in_pieces = options.memory is not None
-    if in_pieces:
+    in_pieces, reader = options.memory is not None, opened.reader
+    if options.memory is None:
+        rows, given = training_data(opened)
+    else:
         # Rows that lack values are refused in pieces, and no fold is taken out.
         options = replace(options, missing="error", folds=0)
-    read = open_in_pieces if in_pieces else read_training_data
-    rows, given, reader = read(options, progress)
+        progress.show(f"reading {options.data}")
+        rows, given = data_in_pieces(opened, options.memory)
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
     measured = options.missing == "model"
@@ -162,6 +168,8 @@ def _in_words(result: dict, options: FitOptions) -> str:
             lines.append(
                 f"certified  {_with_spread(best['certified'])} under the worst noise"
             )
+    if result["choice"] is not None:
+        lines += tell_choice(result["choice"])
     if (said := result["verdicts"]) is not None:
         lines.append(
             f"verdicts   {said['certain']} certain, {said['doubtful']} doubtful at "

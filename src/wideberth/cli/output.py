@@ -10,12 +10,16 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from wideberth.cli.errors import UserError
 from wideberth.data.files import Staged, uninterrupted
+
+#: Characters of a bar that shows how much is done.
+_BAR = 20
 
 
 def check_free(paths: Iterable[str | None], force: bool) -> None:
@@ -177,10 +181,15 @@ def warn(text: str) -> None:
 
 
 class Progress:
-    """One line on standard error that says what is going on, if it is a terminal."""
+    """One line on standard error that says what is going on, if it is a terminal.
+
+    Where the number of steps is known it has a bar, and from the time that the steps
+    took so far it tells how long the others will take.
+    """
 
     def __init__(self, quiet: bool = False):
         self.on = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._began = time.monotonic()
 
     def __enter__(self) -> Progress:
         return self
@@ -192,6 +201,32 @@ class Progress:
         """Replace the line."""
         if self.on:
             print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
+
+    def begin(self) -> None:
+        """Count time from here."""
+        self._began = time.monotonic()
+
+    def step(self, text: str, done: float, of: float) -> None:
+        """Show the share that is done, and how long the rest will take."""
+        share = min(max(done / of, 0.0), 1.0)
+        full = int(_BAR * share)
+        seconds = time.monotonic() - self._began
+        left = f", {duration(seconds / share - seconds)} left" if share else ""
+        self.show(f"[{'#' * full}{'.' * (_BAR - full)}] {text}{left}")
+
+    def reading(self, name: str) -> Callable[[int, int | None], None]:
+        """What shows how many rows of a file are read."""
+        self.show(f"reading {name}")
+
+        def watch(done: int, of: int | None) -> None:
+            if of is None:
+                self.show(f"reading {name}, {whole(done)} rows")
+            else:
+                self.step(
+                    f"reading {name}, {whole(done)} of {whole(of)} rows", done, of
+                )
+
+        return watch
 
 
 # -- numbers as people read them -------------------------------------------------------
@@ -205,6 +240,17 @@ def percent(share: float) -> str:
 def number(value: float) -> str:
     """Write a measurement."""
     return f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time, roughly."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    return (
+        f"{math.ceil(seconds / 60)} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )
 
 
 def whole(value: int) -> str:

@@ -8,7 +8,8 @@ from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.measured import warn_undeclared
-from wideberth.cli.reading import read_training_data
+from wideberth.cli.reading import training_data
+from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
@@ -22,10 +23,10 @@ _COLUMNS = (
 )
 
 
-def run(options: PathOptions) -> int:
+def run(options: PathOptions, opened: Opened) -> int:
     """Write the table of models."""
     with output.Progress(options.json) as progress:
-        headings, lines = _table(options.with_target(), progress)
+        headings, lines = _table(options, opened, progress)
     proven = all(line[headings.index("converged")] for line in lines)
     summary = {"proven": proven, "path": output.records(headings, lines)}
     words = f"{len(lines)} models written to {options.out}"
@@ -34,9 +35,9 @@ def run(options: PathOptions) -> int:
 
 
 def _table(
-    options: PathOptions, progress: output.Progress
+    options: PathOptions, opened: Opened, progress: output.Progress
 ) -> tuple[list[str], list[list]]:
-    rows, given, _ = read_training_data(options, progress)
+    rows, given = training_data(opened)
     prepare = preparation(options, given, rows.X)
     warn_undeclared(options, rows.columns.numeric)
     noise, bars = given.noise, given.bars

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from wideberth.cli.errors import UserError
+from wideberth.cli.errors import FileError, UserError
 from wideberth.cli.measured import ErrorColumns, training_cells
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.cli.training_options import TrainingOptions
@@ -223,24 +223,24 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
     bad = np.flatnonzero(~(scales >= 0))
     if bad.size:
         row = table.where(int(bad[0]) + first)
-        raise UserError(
+        raise FileError(
             f"{source.name}, {row}: {quoted(cells[bad[0]])} is not a noise scale; it "
             "must be a number ≥ 0."
         )
     names = list(map(str, table.texts["1"][first:])) if named else columns.numeric
     if len(scales) != len(names):
-        raise UserError(
+        raise FileError(
             f"{source.name} holds {len(scales)} scales for {len(names)} features; give "
             "one for each, or a table of name and scale."
         )
     given = dict(zip(names, scales, strict=True))
     if strange := given.keys() - {*columns.features, *columns.categories}:
-        raise UserError(
+        raise FileError(
             f"{source.name} names {listed(n for n in given if n in strange)}, which is "
             f"no feature; the features are {listed(columns.features, 12)}."
         )
     if absent := [name for name in columns.numeric if name not in given]:
-        raise UserError(
+        raise FileError(
             f"{source.name} has no scale for {listed(absent)}; write 0 for a feature "
             "without noise."
         )

@@ -58,13 +58,14 @@ class Numbers:
         values = self._at_once(column, cells, row)
         if values is not None:
             return values
-        texts = (cell.decode("utf-8", "surrogateescape") for cell in cells.to_pylist())
-        return np.array(
-            [
-                self._one(_Cell(column, text.strip(), number))
-                for number, text in enumerate(texts, row + 1)
-            ]
-        )
+        values = np.full(len(cells), np.nan)
+        for k, cell in enumerate(cells.to_pylist()):
+            text = cell.decode("utf-8", "surrogateescape").strip()
+            values[k] = self._one(_Cell(column, text, row + k + 1))
+            trouble = self.troubles.get(column)
+            if trouble is not None and row + k - trouble.row > _PROBE:
+                break  # it will be refused; the cells below told if it is a unit
+        return values
 
     def _at_once(self, column: str, cells, row: int) -> np.ndarray | None:
         """All cells if they are finite numbers or missing; None where it takes more.

@@ -126,6 +126,8 @@ class Reader(File, ABC):
     n: int | None = None
     #: Whether features without a column are zero, rather than an error.
     sparse = False
+    #: Told how many rows are read, of how many if that is known, where all are.
+    watch: Callable[[int, int | None], None] | None = None
 
     def __init__(self, path, kind: str):
         super().__init__(path)
@@ -182,6 +184,8 @@ class Reader(File, ABC):
             size += part.nbytes
             check_room(size, self.name)
             parts.append(part)
+            if self.watch is not None:
+                self.watch(sum(own.n for own in parts), self.n)
         if not sum(part.n for part in parts):
             raise DataError(f"{self.name} holds no rows; there is nothing to work on.")
         table = _joined(parts)
