@@ -16,11 +16,13 @@ from wideberth.cli.advice import advise
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
+from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
 from wideberth.cli.reading import open_in_pieces, read_training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
-from wideberth.cli.training import evaluate, fit_model
+from wideberth.cli.training import fit_model
+from wideberth.cli.worth import judge_worth
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
@@ -79,7 +81,7 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
         )
     seconds = time.perf_counter() - started
     trained, factor = given.chosen(choice), choice["factor"] if choice else 1.0
-    found = describe_rows(options, rows, trained, model)
+    found = describe_rows(options, rows, given, trained, model)
     source = {
         "name": reader.name,
         "format": reader.kind,
@@ -107,10 +109,12 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
             else evaluate(options, rows, given, trained, progress)
         ),
         "verdicts": found["verdicts"],
+        "flips": found["flips"],
         "suspects": found["suspects"],
         "solver_notes": notes,
         "origin": origin,
     }
+    result["worth"] = judge_worth(result)
     result["warnings"] = [vars(advice) for advice in advise(result)]
     target, column = str(options.target), options.radius_column
     about = origin | {"data": source}
@@ -137,6 +141,7 @@ def _in_words(result: dict, options: FitOptions) -> str:
     data, found = result["data"], result["evaluation"]
     problems = result["training"]["problems"]
     lines = [
+        output.wrapped("verdict    ", result["worth"]["sentence"]),
         f"{data['target']}: {len(data['classes'])} classes from "
         f"{len(data['features'])} features, {data['rows_used']} of "
         f"{data['rows_read']} rows used"
@@ -147,15 +152,11 @@ def _in_words(result: dict, options: FitOptions) -> str:
             f"accuracy   {_with_spread(best['accuracy'])}, {found['folds']}-fold "
             f"cross-validation; always guessing: {found['majority']:.3f}"
         )
-        if found["gain"] is not None:
-            plain = found["models"]["ordinary"]["accuracy"]
+        if found["noise"]:
+            at = f" of radius {output.number(found['noise'])}"
+            at = ", each row at its own radius" if result["uncertainty"]["per_row"] else at
             lines.append(
-                f"gain       {_with_error(found['gain'])} over ignoring the errors "
-                f"({_with_spread(plain)})"
-            )
-        elif result["uncertainty"]["largest"] > 0:
-            lines.append(
-                f"certified  {_with_spread(best['certified'])} under the worst noise"
+                f"certified  {_with_spread(best['certified'])} under the worst noise{at}"
             )
     if (said := result["verdicts"]) is not None:
         lines.append(
@@ -177,10 +178,6 @@ def _in_words(result: dict, options: FitOptions) -> str:
     lines += [f"model      {options.out}"] if options.out else []
     lines += [f"report     {options.report}"] if options.report else []
     return "\n".join(lines)
-
-
-def _with_error(gain: dict) -> str:
-    return f"{gain['mean']:+.3f} ± {gain['error']:.3f}"
 
 
 def _with_spread(value: dict) -> str:

@@ -10,6 +10,7 @@ import math
 import os
 import stat
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -169,6 +170,12 @@ def say(text: str) -> None:
     """Print lines for people, whatever the terminal's encoding can show."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
+
+
+def wrapped(heading: str, text: str) -> str:
+    """Lines of a width that reads well, indented below a heading."""
+    lines = {"initial_indent": heading, "subsequent_indent": " " * len(heading)}
+    return textwrap.fill(text, 88, break_on_hyphens=False, **lines)
 
 
 def warn(text: str) -> None:
