@@ -278,9 +278,9 @@ def _leaks(result: dict) -> Iterator[Advice]:
         yield Advice(
             "leak",
             f"{begun}{listed(own)}{alone} {verb} the classes apart (AUC "
-            f"{max(own.values()):.4g}, where 1 is never wrong). If it was entered, or "
-            "measured, after the class was known, it gives the answer away and the "
-            "accuracy is worth nothing: leave it out with --drop.",
+            f"{max(own.values()):.4g}, where 1 is never wrong). What was entered or "
+            "measured after the class was known gives the answer away, and accuracies "
+            "are then worth nothing: leave it out with --drop.",
         )
 
 
@@ -306,7 +306,7 @@ def _scales(result: dict) -> Iterator[Advice]:
     if not spread[wide] > _UNEQUAL * spread[narrow]:
         return
     ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
-    uneven = f"{listed([wide])} varies {ratio:.3g} times as much as {listed([narrow])}"
+    uneven = f"{listed([wide])} varies {ratio:.0f} times as much as {listed([narrow])}"
     dominate = not (
         result["request"]["standardize"] or result["request"]["missing"] == "model"
     )
@@ -317,7 +317,7 @@ def _scales(result: dict) -> Iterator[Advice]:
             "dominate the model, whatever they are worth.",
         )
     if uncertainty["isotropic"] and uncertainty["largest"] > 0:
-        less = "" if dominate else f", which varies {ratio:.3g} times less"
+        less = "" if dominate else f", which varies {ratio:.0f} times less"
         yield Advice(
             "isotropic",
             f"The radius allows the same error in {listed([wide])} as in "

@@ -40,7 +40,8 @@ def describe_rows(
 ) -> dict:
     """Data, uncertainty, training, verdicts, flips, suspects: from one pass over rows.
 
-    Radii are those `trained` with; rows flip at those that were asked for, `given`.
+    Radii are those `trained` with. Rows flip at those that were asked for, whose median
+    is `asked`: None where there is no noise, or where it is not known.
     """
     classes: Counter = Counter()
     right = certified = 0
@@ -48,6 +49,7 @@ def describe_rows(
     smallest, largest = np.inf, -np.inf
     seen: tuple = ()
     asked = asked_radius(options, given, trained)
+    none = asked is None or isinstance(model, MeasuredSVC) or not np.any(asked)
     pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
     for X, y, radii, bars in pieces:
         if isinstance(model, MeasuredSVC):
@@ -89,6 +91,7 @@ def describe_rows(
             "smallest": float(smallest),
             "median": trained.median,
             "largest": float(largest),
+            "asked": None if none else float(np.median(asked)),
             **_describe_noise(options, trained.noise, rows.columns),
             "per_row": trained.per_row,
         },

@@ -105,7 +105,9 @@ class Contest:
             tell()
             predicted, C = own(train, test)
             self.enter(name, test, predicted)
-            for other, price in () if Cs is None else (("ordinary", C), ("tuned", Cs[k])):
+            for other, price in (
+                () if Cs is None else (("ordinary", C), ("tuned", Cs[k]))
+            ):
                 tell()
                 self.enter(other, test, ordinary(price, train, test))
 
@@ -128,7 +130,6 @@ class Contest:
         return {
             "folds": len(self.splits),
             "majority": float(counts.max() / counts.sum()),
-            "noise": None if noise is None else float(np.median(noise)),
             "radii": None if radii is None else radii.tolist(),
             "models": {
                 name: self._described(right[name], sure[name], self.radii[name], radii)
@@ -255,33 +256,37 @@ def tuned_Cs(
 ) -> dict:
     """C of an ordinary SVM for every fold: that which is best on the other folds.
 
-    The same folds serve for all, so rows left out have a part in training the models
-    that are scored elsewhere, but are never scored for their own choice; what little
-    that helps, it helps the ordinary SVM. Best is by accuracy, under the worst noise
-    of --score-radius where that is given. C is a price per row: what is best for a
-    sample of m of n rows counts as C·m/n for all.
+    It is one of those that --cv chooses from, or the one in the options. The same folds
+    serve for all: rows left out have a part in training the models that are scored
+    elsewhere, but are never scored for their own choice. What little that helps, it
+    helps the ordinary SVM. Best is by accuracy, under the worst noise of --score-radius
+    where that is given. C is a price per row: what is best for a sample of m of n rows
+    counts as C·m/n for all.
     """
     asked, radius, bars = options.ordinary(), 0.0, None
     if options.score_radius is not None:
         asked = options.ordinary(radii=(0.0,), score_radius=options.score_radius)
         radius, bars = given.radius, given.bars
     rows = _sampled(y, contest.fold, options.seed)
-    fold, own = contest.fold[rows], radius[rows] if np.ndim(radius) else radius
+    share, fold = len(rows) / len(y), contest.fold[rows]
+    if share < 1:
+        X, y, bars = X[rows], y[rows], _taken(bars, rows)
+        radius = radius[rows] if np.ndim(radius) else radius
     splits = [
         (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
         for k in range(len(contest.splits))
     ]
-    whole = len(rows) == len(y)
+    # Where features are not standardised the usual range may end far below this C.
+    grids = ({}, {"Cs": [options.C / share]})
     with blamed_on_data(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of models that are not chosen
-        search = search_grid(
-            *(asked, given, X if whole else X[rows], y[rows], own),
-            *(bars if whole else _taken(bars, rows), splits),
-        )
-    scores = search.scores_[0, 0]
+        found = [
+            search_grid(asked, given, X, y, radius, bars, splits, **Cs) for Cs in grids
+        ]
+    Cs = share * np.concatenate([search.Cs_ for search in found])
+    scores = np.concatenate([search.scores_[0, 0] for search in found])
     elsewhere = scores.sum(axis=1, keepdims=True) - scores
-    best = search.Cs_[elsewhere.argmax(axis=0)] * (len(rows) / len(y))
-    return {"Cs": best.tolist(), "rows": len(rows)}
+    return {"Cs": Cs[elsewhere.argmax(axis=0)].tolist(), "rows": len(rows)}
 
 
 def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:

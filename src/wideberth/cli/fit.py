@@ -144,7 +144,7 @@ def _in_words(result: dict, options: FitOptions) -> str:
         output.wrapped("verdict    ", result["worth"]["sentence"]),
         f"{data['target']}: {len(data['classes'])} classes from "
         f"{len(data['features'])} features, {data['rows_used']} of "
-        f"{data['rows_read']} rows used"
+        f"{data['rows_read']} rows used",
     ]
     if found is not None:
         best = next(iter(found["models"].values()))
@@ -152,11 +152,16 @@ def _in_words(result: dict, options: FitOptions) -> str:
             f"accuracy   {_with_spread(best['accuracy'])}, {found['folds']}-fold "
             f"cross-validation; always guessing: {found['majority']:.3f}"
         )
-        if found["noise"]:
-            at = f" of radius {output.number(found['noise'])}"
-            at = ", each row at its own radius" if result["uncertainty"]["per_row"] else at
+        if (radius := result["uncertainty"]["asked"]) is not None:
+            at = f" of radius {output.number(radius)}"
+            at = (
+                ", each row at its own radius"
+                if result["uncertainty"]["per_row"]
+                else at
+            )
             lines.append(
-                f"certified  {_with_spread(best['certified'])} under the worst noise{at}"
+                f"certified  {_with_spread(best['certified'])} under the worst "
+                f"noise{at}"
             )
     if (said := result["verdicts"]) is not None:
         lines.append(

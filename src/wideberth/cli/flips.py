@@ -16,6 +16,8 @@ from wideberth.estimators.pipeline import RobustPipeline
 
 #: Number of rows that are listed as the most easily flipped.
 _LISTED = 25
+#: Number of features that are listed as those to measure more precisely.
+_FEATURES = 10
 #: Number of rows, the most easily flipped first, that shares of features are means of.
 _AVERAGED = 200
 
@@ -59,7 +61,7 @@ def easily_flipped(
     mean = noisy.mean(axis=0) if len(noisy) else np.zeros(len(names))
     features = [
         {"feature": names[j], "share": float(mean[j])}
-        for j in np.argsort(-mean, kind="stable")[:_LISTED]
+        for j in np.argsort(-mean, kind="stable")[:_FEATURES]
         if mean[j] > 0
     ]
     return told | {"rows": lines, "features": features}

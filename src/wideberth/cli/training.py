@@ -140,11 +140,12 @@ def search_grid(
     radius,
     bars: ErrorBars | None,
     cv,
+    Cs=_POINTS,
 ) -> RobustLinearSVCCV:
     """Score models over C, and over what else the options leave open, in folds."""
     prepare = preparation(options, X)
     search = RobustLinearSVCCV(
-        Cs=_POINTS,
+        Cs=Cs,
         radii=options.radii if options.radii and np.any(radius) else [1.0],
         norm_penalties=options.norm_penalties or [options.norm_penalty],
         loss=options.loss,
@@ -169,7 +170,7 @@ def fold_count(y: np.ndarray, wanted: int) -> int:
     return folds if folds >= 2 else 0
 
 
-# -- what is certain of predictions -----------------------------------------------------
+# -- what is certain of predictions ----------------------------------------------------
 
 
 def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Did it pay? One sentence that answers, the same on the screen, in JSON and the report.
+"""Did it pay? One sentence, the same on the screen, in JSON and in the report.
 
 What was asked for beyond an ordinary SVM pays if it is ahead of both ordinary ones, the
 one with the same C and the one whose C is tuned: more accurate on rows left out, as
@@ -15,7 +15,10 @@ _FINDINGS = {
     ("better", "better"): "paid here",
     ("even", "better"): "paid here under noise, with no difference that shows without",
     ("worse", "better"): "paid here under noise, and cost accuracy without",
-    ("better", "even"): "paid here without noise, with no difference that shows under it",
+    (
+        "better",
+        "even",
+    ): "paid here without noise, with no difference that shows under it",
     ("better", "worse"): "paid here without noise, and cost accuracy under it",
     ("better", None): "paid here",
     ("worse", "even"): "did not pay here, it cost accuracy",
@@ -43,63 +46,51 @@ def judge_worth(result: dict) -> dict:
         )
         return {"sentence": about, **nothing}
     if found is None:
-        why = "some class has a single row" if result["request"]["folds"] else (
-            "there was no cross-validation"
-        )  # fmt: skip
-        return {"sentence": f"Whether {subject} paid is not known: {why}.", **nothing}
-    kinds = {"as_measured": "accuracy", "under_noise": "certified"}
-    said = {name: _finding(found, kind) for name, kind in kinds.items()}
-    if not found["noise"]:
-        said["under_noise"] = None
-    finding = _FINDINGS[said["as_measured"], said["under_noise"]]
-    if result["verdicts"] is None and result["uncertainty"]["largest"] == 0 < _asked(found):
+        about = f"Whether {subject} paid is not known: there was no cross-validation."
+        return {"sentence": about, **nothing}
+    noise, radius = result["uncertainty"], result["uncertainty"]["asked"]
+    measured, noisy = _finding(found, "accuracy"), None
+    numbers = f"accuracy as measured {_against(found['gains'])}"
+    if radius is not None:
+        noisy = _finding(found, "certified")
+        at = f" of radius {number(radius)} {noise['unit']}"
+        at = ", at the radius of each row," if noise["per_row"] else at
+        ahead = [tell_points(gain["certified"]) for gain in found["gains"].values()]
+        numbers += f"; under the worst noise{at} {' and '.join(ahead)}"
+    finding = _FINDINGS[measured, noisy]
+    if radius is not None and noise["largest"] == 0:
         finding += ", and cross-validation chose radius 0"
-    numbers = f"accuracy as measured {_against(found, 'accuracy')}"
-    if said["under_noise"]:
-        at = "" if result["uncertainty"]["per_row"] else f" of radius {number(found['noise'])}"
-        others = " and ".join(
-            tell_points(gain["certified"]) for gain in found["gains"].values()
-        )
-        numbers += f"; under the worst noise{at} {others}"
     text = f"{subject[0].upper()}{subject[1:]} {finding}: {numbers}."
-    return {"sentence": text, **said}
-
-
-def _asked(found: dict) -> float:
-    return found["noise"] or 0.0
+    return {"sentence": text, "as_measured": measured, "under_noise": noisy}
 
 
 def _subject(result: dict) -> str:
     """What was asked for beyond an ordinary SVM; empty if nothing was."""
+    model, noise = result["model"], result["uncertainty"]
     if result["verdicts"] is not None:
-        gaps = result["uncertainty"]["errors"] is None
-        return f"a model of the {'gaps' if gaps else 'errors'}"
-    model, found = result["model"], result["evaluation"]
-    noisy = result["uncertainty"]["largest"] > 0 or (found and found["gains"] and found["noise"])
+        return f"a model of the {'gaps' if noise['errors'] is None else 'errors'}"
     parts = {
-        "robustness": noisy,
+        "robustness": noise["largest"] > 0 or noise["asked"] is not None,
         "the norm penalty": model["norm_penalty"] > 0,
         "doubting labels": model["loss"] == "ramp",
     }
     return " and ".join(name for name, there in parts.items() if there)
 
 
-def _finding(found: dict, kind: str) -> str | None:
+def _finding(found: dict, kind: str) -> str:
     """Better than both, and than naming the most common class; worse than some; even.
 
     A model that ignores its features withstands any noise, and is of no use.
     """
     own = next(iter(found["models"].values()))[kind]
-    if own is None or not found["gains"]:
-        return None
     gains = [gain[kind] for gain in found["gains"].values()]
     if all(gain["low"] > 0 for gain in gains) and own["mean"] > found["majority"]:
         return "better"
     return "worse" if any(gain["high"] < 0 for gain in gains) else "even"
 
 
-def _against(found: dict, kind: str) -> str:
-    same, tuned = (tell_points(gain[kind]) for gain in found["gains"].values())
+def _against(gains: dict) -> str:
+    same, tuned = (tell_points(gain["accuracy"]) for gain in gains.values())
     return (
         f"{same} percentage points against an ordinary SVM with the same C, {tuned} "
         "against one with C tuned"
