@@ -169,11 +169,16 @@ examples:
     def outputs(self) -> list[str | None]:
         return [self.out, self.report, self.suspects]
 
-    def ordinary(self) -> Self:
-        """The same for an SVM that trusts every label and has no norm penalty."""
+    def trusting(self) -> Self:
+        """The same for a model that trusts every label and has no norm penalty."""
         names = ("norm_penalty", "norm_penalties", "label_noise", *self._about_labels)
         usual: Any = {name: self.__dataclass_fields__[name].default for name in names}
         return replace(self, **usual)
+
+    def ordinary(self, C: float = 1.0, **searched) -> Self:
+        """The same for an ordinary SVM with this C, or one that is `searched` for."""
+        usual: Any = {"cv": bool(searched), "radii": (), "score_radius": None}
+        return replace(self.trusting(), C=C, **usual | searched)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.commands import FitOptions
+from wideberth.cli.evaluation import asked_radius
+from wideberth.cli.flips import easily_flipped
+from wideberth.cli.leaks import find_leaks
 from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
 from wideberth.cli.population import raw_weights
@@ -31,15 +34,22 @@ _SEVERAL = 8
 def describe_rows(
     options: FitOptions,
     rows: Rows,
+    given: Uncertainty,
     trained: Uncertainty,
     model: RobustPipeline | MeasuredSVC,
 ) -> dict:
-    """Data, uncertainty, training, verdicts and suspects, from one pass over rows."""
+    """Data, uncertainty, training, verdicts, flips, suspects: from one pass over rows.
+
+    Radii are those `trained` with. Rows flip at those that were asked for, whose median
+    is `asked`: None where there is no noise, or where it is not known.
+    """
     classes: Counter = Counter()
     right = certified = 0
-    verdicts = None
+    verdicts = flips = None
     smallest, largest = np.inf, -np.inf
     seen: tuple = ()
+    asked = asked_radius(options, given, trained)
+    none = asked is None or isinstance(model, MeasuredSVC) or not np.any(asked)
     pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
     for X, y, radii, bars in pieces:
         if isinstance(model, MeasuredSVC):
@@ -49,7 +59,10 @@ def describe_rows(
             sure = correct & found.certain
         else:
             correct = model.predict(X) == y
-            sure = certain(correct, model.certified_radius(X, bars), radii)
+            reach = model.certified_radius(X, bars)
+            sure = certain(correct, reach, radii)
+            if rows.y is not None:
+                flips = easily_flipped(model, rows, correct, reach, asked, bars)
         right += int(correct.sum())
         certified += int(sure.sum())
         smallest, largest = min(smallest, np.min(radii)), max(largest, np.max(radii))
@@ -65,6 +78,7 @@ def describe_rows(
             "target": options.target,
             "classes": {str(label): classes[label] for label in sorted(classes)},
             "row_counters": _row_counters(rows),
+            "leaks": find_leaks(rows, options.seed),
             "undeclared_errors": undeclared(rows.columns.numeric),
             "features": [
                 {"name": name, **{key: float(of[j]) for key, of in scales.items()}}
@@ -77,6 +91,7 @@ def describe_rows(
             "smallest": float(smallest),
             "median": trained.median,
             "largest": float(largest),
+            "asked": None if none else float(np.median(asked)),
             **_describe_noise(options, trained.noise, rows.columns),
             "per_row": trained.per_row,
         },
@@ -90,6 +105,7 @@ def describe_rows(
             "tol": svc.tol,
         },
         "verdicts": verdicts,
+        "flips": flips,
         "suspects": describe_suspects(options, rows, svc),
     }
 

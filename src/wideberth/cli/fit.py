@@ -17,13 +17,15 @@ from wideberth.cli.choice import tell_choice
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
+from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
 from wideberth.cli.prepare import Columns
 from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
 from wideberth.cli.tables import Opened
-from wideberth.cli.training import evaluate, fit_model
+from wideberth.cli.training import fit_model
+from wideberth.cli.worth import judge_worth
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
@@ -57,6 +59,13 @@ def run(options: FitOptions, opened: Opened) -> int:
             output.say(_in_words(result, options))
         for advice in result["warnings"]:
             output.warn(advice["text"])
+    if result["interrupted"]:
+        found = result["evaluation"]
+        told = "there is no accuracy, as no two folds were done"
+        if found is not None:
+            told = f"accuracies are of the {found['folds']} folds that were done"
+        output.warn(f"interrupted. The model is kept; {told}.")
+        return 130
     return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
 
 
@@ -84,10 +93,21 @@ def _fit(
         model, choice, notes = fit_model(
             *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
             verbose=in_pieces and progress.on,
+            told=progress.gap if progress.on else None,
         )
     seconds = time.perf_counter() - started
     trained, factor = given.chosen(choice), choice["factor"] if choice else 1.0
-    found = describe_rows(options, rows, trained, model)
+    found = describe_rows(options, rows, given, trained, model)
+    interrupted, evaluation = False, None
+    try:  # from here on there is a model, and it is kept
+        evaluation = (
+            evaluate_measured(options, rows, given, progress)
+            if measured
+            else evaluate(options, rows, given, trained, progress)
+        )
+        interrupted = evaluation is not None and evaluation["interrupted"]
+    except KeyboardInterrupt:
+        interrupted = True
     source = {
         "name": reader.name,
         "format": reader.kind,
@@ -109,16 +129,15 @@ def _fit(
         "uncertainty": found["uncertainty"] | {"factor": factor} | trained.facts,
         "choice": choice,
         "training": found["training"] | {"seconds": seconds},
-        "evaluation": (
-            evaluate_measured(options, rows, given, progress)
-            if measured
-            else evaluate(options, rows, given, trained, progress)
-        ),
+        "evaluation": evaluation,
+        "interrupted": interrupted,
         "verdicts": found["verdicts"],
+        "flips": found["flips"],
         "suspects": found["suspects"],
         "solver_notes": notes,
         "origin": origin,
     }
+    result["worth"] = judge_worth(result)
     result["warnings"] = [vars(advice) for advice in advise(result)]
     target, column = str(options.target), options.radius_column
     about = origin | {"data": source}
@@ -148,9 +167,10 @@ def _in_words(result: dict, options: FitOptions) -> str:
     data, found = result["data"], result["evaluation"]
     problems = result["training"]["problems"]
     lines = [
+        output.wrapped("verdict    ", result["worth"]["sentence"]),
         f"{data['target']}: {len(data['classes'])} classes from "
         f"{len(data['features'])} features, {data['rows_used']} of "
-        f"{data['rows_read']} rows used"
+        f"{data['rows_read']} rows used",
     ]
     if found is not None:
         best = next(iter(found["models"].values()))
@@ -158,15 +178,16 @@ def _in_words(result: dict, options: FitOptions) -> str:
             f"accuracy   {_with_spread(best['accuracy'])}, {found['folds']}-fold "
             f"cross-validation; always guessing: {found['majority']:.3f}"
         )
-        if found["gain"] is not None:
-            plain = found["models"]["ordinary"]["accuracy"]
-            lines.append(
-                f"gain       {_with_error(found['gain'])} over ignoring the errors "
-                f"({_with_spread(plain)})"
+        if (radius := result["uncertainty"]["asked"]) is not None:
+            at = f" of radius {output.number(radius)}"
+            at = (
+                ", each row at its own radius"
+                if result["uncertainty"]["per_row"]
+                else at
             )
-        elif result["uncertainty"]["largest"] > 0:
             lines.append(
-                f"certified  {_with_spread(best['certified'])} under the worst noise"
+                f"certified  {_with_spread(best['certified'])} under the worst "
+                f"noise{at}"
             )
     if result["choice"] is not None:
         lines += tell_choice(result["choice"])
@@ -190,10 +211,6 @@ def _in_words(result: dict, options: FitOptions) -> str:
     lines += [f"model      {options.out}"] if options.out else []
     lines += [f"report     {options.report}"] if options.report else []
     return "\n".join(lines)
-
-
-def _with_error(gain: dict) -> str:
-    return f"{gain['mean']:+.3f} ± {gain['error']:.3f}"
 
 
 def _with_spread(value: dict) -> str:

@@ -10,6 +10,7 @@ import math
 import os
 import stat
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -175,6 +176,12 @@ def say(text: str) -> None:
     write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
 
 
+def wrapped(heading: str, text: str) -> str:
+    """Lines of a width that reads well, indented below a heading."""
+    lines = {"initial_indent": heading, "subsequent_indent": " " * len(heading)}
+    return textwrap.fill(text, 88, break_on_hyphens=False, **lines)
+
+
 def warn(text: str) -> None:
     """Print a line on standard error."""
     print(f"wideberth: {text}", file=sys.stderr)
@@ -189,7 +196,7 @@ class Progress:
 
     def __init__(self, quiet: bool = False):
         self.on = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self._began = time.monotonic()
+        self.begin(1)
 
     def __enter__(self) -> Progress:
         return self
@@ -202,29 +209,38 @@ class Progress:
         if self.on:
             print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
 
-    def begin(self) -> None:
-        """Count time from here."""
-        self._began = time.monotonic()
+    def begin(self, steps: int) -> None:
+        """Count so many steps, and time, from here."""
+        self._began, self._steps, self._done = time.monotonic(), steps, 0
 
-    def step(self, text: str, done: float, of: float) -> None:
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Show that a step is under way, which is done at the end of the block."""
+        self.bar(text, self._done, self._steps)
+        yield
+        self._done += 1
+
+    def bar(self, text: str, done: int, of: int) -> None:
         """Show the share that is done, and how long the rest will take."""
-        share = min(max(done / of, 0.0), 1.0)
-        full = int(_BAR * share)
-        seconds = time.monotonic() - self._began
-        left = f", {duration(seconds / share - seconds)} left" if share else ""
+        full, seconds = _BAR * done // of, time.monotonic() - self._began
+        left = f", {duration(seconds / done * (of - done))} left" if done else ""
         self.show(f"[{'#' * full}{'.' * (_BAR - full)}] {text}{left}")
+
+    def gap(self, label, point: dict) -> None:
+        """Show how near the optimum a point is proven to be, and of which class."""
+        share = small_share(min(point["gap"] / max(point["primal"], 1e-300), 1.0))
+        self.show(f"training, {label}: within {share} of the optimum")
 
     def reading(self, name: str) -> Callable[[int, int | None], None]:
         """What shows how many rows of a file are read."""
         self.show(f"reading {name}")
 
         def watch(done: int, of: int | None) -> None:
+            rows = f"reading {name}, {whole(done)}"
             if of is None:
-                self.show(f"reading {name}, {whole(done)} rows")
+                self.show(f"{rows} rows")
             else:
-                self.step(
-                    f"reading {name}, {whole(done)} of {whole(of)} rows", done, of
-                )
+                self.bar(f"{rows} of {whole(of)} rows", done, of)
 
         return watch
 

@@ -168,6 +168,10 @@ class Rows:
     names: Any = None  # what a column calls them
     weights: Any = None  # by which they count in training, where a column says so
 
+    def weights_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """The weights of some of them; None where all count the same."""
+        return None if self.weights is None else self.weights[rows]
+
     def pieces(self, radius, bars, shape: str) -> Iterator[tuple]:
         """Features, labels, radii and sets of as many rows as are held at a time."""
         if self.y is not None:
