@@ -14,11 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from wideberth.data.opening import in_chunks
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
 from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.spread_calibration import SpreadCalibration
+from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
@@ -36,7 +38,7 @@ def _calibrates(model) -> bool:
     return True
 
 
-class MeasuredSVC(ClassifierMixin, BaseEstimator):
+class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     """Classify objects whose features are measurements with errors and gaps.
 
     The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
@@ -147,6 +149,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _takes_gaps = True
+
     def fit(self, X, y, X_err=None, sample_weight=None) -> MeasuredSVC:
         """Learn the population and the classifier.
 
@@ -198,13 +202,15 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         if self.probability and folds:
             self.calibration_ = self._calibrated(folds)
 
+    @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:
         """Return the scores of posterior means.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            Measurements, NaN where there is none.
+            Measurements, NaN where there is none. Or data that is read in chunks, as
+            for `RobustLinearSVC.decision_function`.
         X_err : error bars of these objects, optional
             As for `fit`. A model that was trained with errors asks for them, for it
             cannot know those of new objects; `X_err=0` says that all values are exact.
@@ -216,6 +222,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         X, X_err = self._asked(X, X_err)
         return self.pipeline_.decision_function(X, X_err)
 
+    @per_row
     def predict(self, X, X_err=None) -> np.ndarray:
         """Return the class of each object.
 
@@ -232,6 +239,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         return self.pipeline_.predict(X, X_err)
 
     @available_if(_calibrates)
+    @per_row
     def predict_proba(self, X, X_err=None) -> np.ndarray:
         """Return the probability of each class, which knows how uncertain an object is.
 
@@ -264,7 +272,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         even = np.full_like(found, 1 / found.shape[1])
         return np.divide(found, total, out=even, where=total > 0)
 
-    def score(self, X, y, sample_weight=None, X_err=None) -> float:
+    def score(self, X, y=None, sample_weight=None, X_err=None) -> float:
         """Return the accuracy on objects with labels.
 
         Parameters
@@ -278,6 +286,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         -------
         float
         """
+        if in_chunks(X):
+            return self._share_right("_right", X, y, sample_weight, X_err)
         predicted = self.predict(X, X_err)
         y = class_labels(y, self.classes_, len(predicted))
         return accuracy_score(y, predicted, sample_weight=sample_weight)

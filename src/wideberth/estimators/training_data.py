@@ -171,6 +171,7 @@ class InChunks:
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
         source = open_data(X, y, sample_weight=sample_weight, radius=each, X_err=X_err)
+        source.require_labels()
         measured = source.layout is not None
         self.radius = _radius_to_train_with(model, radius, measured)
         self.error_shape = model.error_shape

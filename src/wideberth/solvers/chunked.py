@@ -52,6 +52,7 @@ def solve_data(
         X_err=X_err,
         memory=memory,
     )
+    source.require_labels()
     options |= {"classes": _binary(source), "error_shape": error_shape}
     radius = radius_or_default(radius, source.layout is not None) if one else 0.0
     return solve_source(source, radius=radius, **options)
