@@ -241,6 +241,8 @@ class ApplyOptions(TableOptions):
         training)
     id: column to repeat in the output (default: row number)
     out: CSV to write (default: print it)
+    memory: never hold more than this, such as 500MB; rows are read a few at a time in
+        any case, but for LIBSVM and .npy files
     """
 
     usage = "MODEL DATA"
@@ -250,6 +252,12 @@ class ApplyOptions(TableOptions):
     confidence: Probability | None = None
     id: Column | None = None
     out: File | None = None
+    memory: Annotated[str, ("metavar", "SIZE")] | None = None
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
+        if self.memory is not None and self.data == "-":
+            yield "--memory needs a file, of which some rows can be read, not -."
 
 
 @dataclass(frozen=True, kw_only=True)
