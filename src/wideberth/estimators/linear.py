@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from wideberth import certify
 from wideberth.data.opening import in_chunks, refuse_errors_elsewhere
 from wideberth.estimators.images import Images
+from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedImages
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.streaming import StreamedMixin, per_row
@@ -336,8 +336,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""
         fitted = copy(self)
-        for note in fitted._fit(*data):
-            warnings.warn(note, stacklevel=3)
+        issue(fitted._fit(*data), stacklevel=3)
         self.__dict__ = fitted.__dict__
         return self
 

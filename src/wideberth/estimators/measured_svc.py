@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from wideberth.data.opening import in_chunks
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.issuing import told_once
 from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.spread_calibration import SpreadCalibration
@@ -190,17 +191,19 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
 
     def _fit(self, data: Rows) -> None:
         wanted = self.cv is not None or self.probability
-        folds = self._folds(data) if wanted else []
         self.C_, self.radius_ = self.C, self.radius
-        if self.cv is not None:
-            self.C_, self.radius_ = self._chosen(folds)
+        with told_once() as told:
+            folds = self._folds(data) if wanted else []
+            if self.cv is not None:
+                self.C_, self.radius_ = self._chosen(folds)
         self.pipeline_ = self._trained(data.heavy, self.C_, self.radius_)
         last = self.pipeline_[-1]
         self.classes_, self.coef_ = last.classes_, last.coef_
         self.intercept_, self.n_iter_ = last.intercept_, last.n_iter_
         self.calibration_ = None
         if self.probability and folds:
-            self.calibration_ = self._calibrated(folds)
+            with told_once(told):
+                self.calibration_ = self._calibrated(folds)
 
     @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:

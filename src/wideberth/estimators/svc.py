@@ -29,8 +29,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     the hinge loss under the worst perturbation of every sample within radius ρ_i. Error
     bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
-    of its own. With `radius=0` it is the linear SVM: `SVC(kernel="linear")` as it
-    stands, and `LinearSVC(loss="hinge")` with `intercept_penalty=1`.
+    of its own. With `radius=0`, and so with no argument at all, it is the ordinary
+    linear SVM: `SVC(kernel="linear")` as it stands, and `LinearSVC(loss="hinge")` with
+    `intercept_penalty=1`. Its `repr` says so: a radius is what makes it robust.
 
     Parameters
     ----------
@@ -254,6 +255,23 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self
         """
         return self._fit_or_stay(X, y, sample_weight, radius, X_err)
+
+    def __repr__(self, N_CHAR_MAX=700):
+        """As in scikit-learn, with a remark where no noise is expected."""
+        return super().__repr__(N_CHAR_MAX) + self._remark
+
+    @property
+    def _remark(self) -> str:
+        """A comment, so that what is printed stays a line of Python."""
+        if np.any(self.norm_penalty) or self.loss != "hinge":
+            return ""
+        radius = getattr(self, "radius_", self.radius)
+        if radius is None:  # of a fitted model: every sample had its own
+            unfitted = not hasattr(self, "radius_")
+            said = "  # an ordinary SVM, unless fit is given a radius or X_err"
+            return said if unfitted else ""
+        sizes = list(radius.values()) if isinstance(radius, dict) else radius
+        return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
 
     @with_callbacks
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
