@@ -4,6 +4,7 @@ The robust SVM trains against the worst perturbation of every sample inside a gi
 radius; each answer carries a certificate of optimality on the full problem.
 """
 
+import logging
 from importlib import import_module
 
 from wideberth.path import Path, path
@@ -18,6 +19,9 @@ from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
 
 __version__ = "0.2.0.dev0"
+
+# Quiet unless whoever uses it says otherwise: logging.basicConfig(level="INFO").
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {

@@ -92,7 +92,8 @@ def fit_model(
             verbose=int(verbose),
         )
         if y is None:
-            model = RobustPipeline.around(classifier.fit(X))
+            classifier.set_params(checkpoint=options.checkpoint).fit(X)
+            model = RobustPipeline.around(classifier.set_params(checkpoint=None))
         else:
             model = make_robust_pipeline(*_steps(options, X), classifier)
             own = {"radius": radius if each else None, "X_err": bars}

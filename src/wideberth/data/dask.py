@@ -61,6 +61,7 @@ class DaskSource(Source):
                 yield answer
             if self.watch is not None:
                 self.watch(number + 1)
+        self._log_read(len(tasks))
 
     def chunks(self):
         yield from self.map(lambda chunk: chunk)

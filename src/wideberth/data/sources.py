@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What vectors beside the rows are called in a chunk, and by users.
 ROLES = {"y": "y", "weight": "sample_weight", "radius": "radius"}
@@ -71,6 +73,7 @@ class Source(ABC):
 
     def __init__(self, memory=None):
         self.memory, self.room = parse_bytes(memory), room(memory)
+        self.reads = 0  # of all rows
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
 
@@ -97,6 +100,7 @@ class Source(ABC):
             yield question(chunk)
             if self.watch is not None:
                 self.watch(count)
+        self._log_read(count)
         if self._chunks is None:
             self._chunks = count
         if count != self._chunks:
@@ -104,6 +108,11 @@ class Source(ABC):
                 f"The data changed while it was read: it came in {count} chunks, and "
                 f"in {self._chunks} at the first read."
             )
+
+    def _log_read(self, chunks: int) -> None:
+        """Tell whoever listens that the data was read once more."""
+        self.reads += 1
+        _log.info("read %d of %r: %d chunks", self.reads, self, chunks)
 
     def labels(self) -> Iterator[tuple[Any, Any]]:
         """Labels and weights of all chunks, read without the features if possible."""
