@@ -7,6 +7,7 @@ What is public is loaded where it is first used: the command line need not wait 
 NumPy to say that a file is not there.
 """
 
+import logging
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -25,6 +26,9 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.solvers.conic import solve_conic
 
 __version__ = "0.2.0.dev0"
+
+# Quiet unless whoever uses it says otherwise: logging.basicConfig(level="INFO").
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 #: Where public names are.
 _HOMES = {
@@ -56,6 +60,7 @@ _HOMES = {
     "open_data": "wideberth.data",
     "path": "wideberth.path",
     "radius_from_imputations": "wideberth.measurement",
+    "robust_scorer": "wideberth.estimators",
     "radius_from_replicates": "wideberth.measurement",
     "radius_from_std": "wideberth.measurement",
     "scales_from_replicates": "wideberth.measurement",
@@ -96,6 +101,7 @@ __all__ = [
     "radius_from_imputations",
     "radius_from_replicates",
     "radius_from_std",
+    "robust_scorer",
     "scales_from_replicates",
     "screen",
     "solve",

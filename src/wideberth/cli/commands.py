@@ -88,6 +88,8 @@ class FitOptions(TrainingOptions):
     folds: for the cross-validated accuracy (default: 5; 0: none)
     memory: read DATA in pieces and never hold more than this, such as 2GB; numbers
         only, no missing values, no cross-validation and no report
+    checkpoint: with --memory: file that keeps where training stands; the same command,
+        after an interruption, goes on from it
     """
 
     command = "fit"
@@ -126,6 +128,7 @@ examples:
     score_radius: Radius | None = None
     folds: Natural = 5
     memory: Annotated[str, ("metavar", "SIZE")] | None = None
+    checkpoint: File | None = None
     starts: Starts = 1
     suspects: File | None = None
 
@@ -158,7 +161,11 @@ examples:
                     "--missing drop or median does."
                 )
         if self.memory is None:
+            if self.checkpoint is not None:
+                yield "--checkpoint is for training with --memory; give both."
             return
+        if self.checkpoint is not None and self.label_noise:
+            yield "--checkpoint does not go with --label-noise; leave out one of them."
         for option in self._given(_WHOLE):
             yield f"{option} needs the whole table; leave it out, or --memory."
         if self.missing in ("median", "model"):
@@ -252,6 +259,8 @@ class ApplyOptions(TableOptions):
         training)
     id: column to repeat in the output (default: row number)
     out: CSV to write (default: print it)
+    memory: never hold more than this, such as 500MB; rows are read a few at a time in
+        any case, but for LIBSVM and .npy files
     """
 
     usage = "MODEL DATA"
@@ -261,6 +270,12 @@ class ApplyOptions(TableOptions):
     confidence: Probability | None = None
     id: Column | None = None
     out: File | None = None
+    memory: Annotated[str, ("metavar", "SIZE")] | None = None
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
+        if self.memory is not None and self.data == "-":
+            yield "--memory needs a file, of which some rows can be read, not -."
 
     def _inputs(self) -> Iterator[str]:
         yield self.model

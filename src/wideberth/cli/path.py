@@ -30,7 +30,9 @@ def run(options: PathOptions, opened: Opened) -> int:
     proven = all(line[headings.index("converged")] for line in lines)
     summary = {"proven": proven, "path": output.records(headings, lines)}
     words = f"{len(lines)} models written to {options.out}"
-    output.deliver(options, headings, lines, summary, words, name=None)
+    with output.Lines(options) as table:
+        table.add(headings, list(zip(*lines, strict=True)))
+        output.deliver(options, table, summary, words, name=None)
     return 0 if proven else 3
 
 

@@ -97,7 +97,8 @@ def fit_model(
         )
         classifier._told = told
         if y is None:
-            model = RobustPipeline.around(classifier.fit(X))
+            classifier.set_params(checkpoint=options.checkpoint).fit(X)
+            model = RobustPipeline.around(classifier.set_params(checkpoint=None))
         else:
             model = make_robust_pipeline(*_steps(options, given, X), classifier)
             own = {"radius": radius if each else None, "X_err": bars}
@@ -200,7 +201,9 @@ def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
     But not so far that this radius, which is marked, could no longer be made out.
     """
     finite = certified_radius[np.isfinite(certified_radius)]
-    end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
+    end = 0.0
+    if finite.size:
+        end = float(np.quantile(finite, 0.98, overwrite_input=True))
     if radius > 0:
         end = float(np.clip(end, 1.5 * radius, 10 * radius))
     return np.linspace(0, end if end > 0 else 1.0, _RADII)

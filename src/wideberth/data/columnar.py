@@ -15,6 +15,10 @@ from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_na
 
 #: Makes an array of a column, given its name and the column.
 _Make = Callable[[str, Any], np.ndarray]
+#: Bytes of each column of a Parquet file that are read ahead (a choice; with 1 << 16 a
+#: file of 5 000 000 × 20 numbers in row groups of 1 000 000 takes 92 MB to read, where
+#: a dataset takes 1.2 GB).
+_BUFFER = 1 << 16
 
 
 def require_pyarrow(where: str) -> None:
@@ -95,18 +99,37 @@ class ColumnarReader(Reader):
         for origin, fragment in self.fragments:
             with explained(origin, self._form):
                 row = 0
-                for batch in fragment.to_batches(
-                    schema=self.schema,
-                    columns=[*plan.features, *plan.numbers, *plan.texts],
-                    batch_size=rows,
-                    batch_readahead=1,
-                    fragment_readahead=1,
-                ):
+                for batch in self._batches(fragment, plan, rows):
                     # Arrow files are used as they are, damaged or not.
                     batch.validate(full=True)
                     floats = partial(_floats, plan.dates, (origin, row))
                     yield table_of(batch, plan, origin, floats, texts)
                     row += batch.num_rows
+
+    def _batches(self, fragment, plan: Plan, rows: int):
+        """So many rows of one file at a time.
+
+        A dataset holds whole row groups, which may be as large as the file; a Parquet
+        file by itself is read through buffers, one for each column. Files whose columns
+        differ from those of the others are left to the dataset, which converts them.
+        """
+        names = [*plan.features, *plan.numbers, *plan.texts]
+        own = fragment.physical_schema
+        alike = all(
+            n in own.names and own.field(n) == self.schema.field(n) for n in names
+        )
+        if self.kind != "parquet" or not alike:
+            return fragment.to_batches(
+                schema=self.schema,
+                columns=names,
+                batch_size=rows,
+                batch_readahead=1,
+                fragment_readahead=1,
+            )
+        from pyarrow.parquet import ParquetFile
+
+        file = ParquetFile(fragment.open(), pre_buffer=False, buffer_size=_BUFFER)
+        return file.iter_batches(rows, columns=names, use_threads=False)
 
 
 def table_of(batch, plan: Plan, origin: str, floats: _Make, texts: _Make | None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -21,9 +22,14 @@ from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
 from wideberth.problem.validation import refuse_masked
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What vectors beside the rows are called in a chunk, and by users.
 ROLES = {"y": "y", "weight": "sample_weight", "radius": "radius"}
+#: What a chunk is given as.
+_CHUNK = (
+    "(X, y), (X, y, weight), (X, y, weight, radius) or (X, y, weight, radius, X_err)"
+)
 #: Copies of the rows in memory at a time: those handed over, a working set of them, and
 #: one under way (with 2, 150 000 × 200 float32 in a room of 60 MB take 78 MB).
 _COPIES = 3.0
@@ -56,6 +62,10 @@ class Source(ABC):
     layout: Layout | None = None
     #: Whether cells may be missing; who reads them must know what to do about it.
     gaps = False
+    #: Whether rows have labels.
+    labelled = True
+    #: How to give labels, for who forgot them.
+    _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
     #: Told how many chunks of a read are done.
@@ -65,6 +75,7 @@ class Source(ABC):
 
     def __init__(self, memory=None):
         self.memory, self.room = parse_bytes(memory), room(memory)
+        self.reads = 0  # of all rows
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
 
@@ -74,6 +85,11 @@ class Source(ABC):
             self.layout, self.d = layout, layout.d
             self.names = None if self.names is None else self.names[: layout.d]
         return self
+
+    def require_labels(self) -> None:
+        """Say what to give where rows have no labels, and those are needed."""
+        if not self.labelled:
+            raise DataError(f"y is missing; {self._wanted}.")
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
@@ -86,6 +102,7 @@ class Source(ABC):
             yield question(chunk)
             if self.watch is not None:
                 self.watch(count)
+        self._log_read(count)
         if self._chunks is None:
             self._chunks = count
         if count != self._chunks:
@@ -93,6 +110,11 @@ class Source(ABC):
                 f"The data changed while it was read: it came in {count} chunks, and "
                 f"in {self._chunks} at the first read."
             )
+
+    def _log_read(self, chunks: int) -> None:
+        """Tell whoever listens that the data was read once more."""
+        self.reads += 1
+        _log.info("read %d of %r: %d chunks", self.reads, self, chunks)
 
     def labels(self) -> Iterator[tuple[Any, Any]]:
         """Labels and weights of all chunks, read without the features if possible."""
@@ -213,8 +235,11 @@ class ArraySource(Source):
 class ChunkSource(Source):
     """Any object that yields (X, y[, weight, radius, X_err]) anew when iterated.
 
-    A function that returns such an iterator will do as well.
+    A function that returns such an iterator will do as well. Chunks of rows without
+    labels may be X alone.
     """
+
+    _wanted = f"X must yield {_CHUNK}, not rows alone"
 
     def __init__(self, data: Iterable | Callable[[], Iterable], memory=None):
         super().__init__(memory)
@@ -234,7 +259,7 @@ class ChunkSource(Source):
         first = next(self.chunks(), None)
         if first is None:
             raise DataError("X yields no chunk; at least one is needed.")
-        self.d = first.X.shape[1]
+        self.d, self.labelled = first.X.shape[1], first.y is not None
         self.row_bytes = 8 * self.d
         if not is_foreign(first.X):
             held = first.X.data if sp.issparse(first.X) else first.X
@@ -243,10 +268,11 @@ class ChunkSource(Source):
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
+            if sp.issparse(parts) or getattr(parts, "ndim", 0) == 2:
+                parts = (parts, None)
             if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 5:
                 raise DataError(
-                    f"X, chunk {number}: each must be a tuple (X, y), (X, y, weight), "
-                    "(X, y, weight, radius) or (X, y, weight, radius, X_err); received "
+                    f"X, chunk {number}: each must be a tuple {_CHUNK}; received "
                     f"{type(parts).__name__}."
                 )
             (X, *vectors), errors = parts[:4], (*parts, None, None, None)[4]
@@ -305,6 +331,18 @@ class TableSource(Source):
                 value = _per_row(value, self.n, name)
             self.beside[role] = value
         self.brings_radii = self.beside["radius"] is not None
+        self.labelled = self.beside["y"] is not None
+
+    def require_labels(self):
+        if self.labelled:
+            return
+        name, names = self.reader.name, self.reader.names
+        if self.names is None:
+            raise DataError(f"y is missing; give the labels that go with {name}.")
+        raise DataError(
+            f"y=None must be the name of the column of {name} that holds the labels; "
+            f"there are {listed(names, 8)}."
+        )
 
     def labels(self):
         y, weight = self.beside["y"], self.beside["weight"]

@@ -82,6 +82,7 @@ class Table:
     numbers: dict[str, np.ndarray] = field(default_factory=dict)
     find_lines: Callable[[], np.ndarray] | None = None
     origin: str = "the data"
+    start: int = 0  # the place of the first row among all rows
 
     @property
     def n(self) -> int:
@@ -98,12 +99,13 @@ class Table:
     def lines(self) -> np.ndarray | None:
         """The line of the file that each row ends in, where it is text."""
         lines = None if self.find_lines is None else self.find_lines()
-        return lines if lines is not None and len(lines) == self.n else None
+        stop = self.start + self.n
+        return None if lines is None or len(lines) < stop else lines[self.start : stop]
 
     def where(self, row: int) -> str:
         """Name a row (counted from 0 here, from 1 for people)."""
         line = "" if self.lines is None else f" (line {self.lines[row]})"
-        return f"row {row + 1}{line}"
+        return f"row {self.start + row + 1}{line}"
 
 
 class Reader(File, ABC):
@@ -180,17 +182,25 @@ class Reader(File, ABC):
         if self.n is not None and not self.sparse:
             check_room(8 * self.n * columns, self.name)
         parts, size = [], 0
-        for part in self.tables(plan, AT_ONCE):
+        for part in self.parts(plan, AT_ONCE):
             size += part.nbytes
             check_room(size, self.name)
             parts.append(part)
             if self.watch is not None:
                 self.watch(sum(own.n for own in parts), self.n)
-        if not sum(part.n for part in parts):
+        return _joined(parts)
+
+    def parts(self, plan: Plan, size: int) -> Iterator[Table]:
+        """All rows in order, about `size` bytes at a time; there must be some."""
+        n = 0
+        for table in self.tables(plan, size):
+            table.start = n
+            _refuse_infinite(table, self.name)
+            if table.n:
+                yield table
+            n += table.n
+        if not n:
             raise DataError(f"{self.name} holds no rows; there is nothing to work on.")
-        table = _joined(parts)
-        _refuse_infinite(table, self.name)
-        return table
 
 
 def _joined(parts: list[Table]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from copy import copy
@@ -25,15 +26,18 @@ from wideberth.problem.validation import (
     check_number,
     radius_or_default,
     read_intercept,
+    short,
 )
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
+from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.descent import check_starts
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
 
+_log = logging.getLogger(__name__)
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
@@ -52,6 +56,7 @@ def solve_data(
         X_err=X_err,
         memory=memory,
     )
+    source.require_labels()
     options |= {"classes": _binary(source), "error_shape": error_shape}
     radius = radius_or_default(radius, source.layout is not None) if one else 0.0
     return solve_source(source, radius=radius, **options)
@@ -102,22 +107,29 @@ def solve_source(
     norm_penalty: float = 0.0,
     ramp: float | None = None,
     starts: int = 1,
+    checkpoint=None,
 ) -> Solution:
     """Train on an open source; `error_shape` is that of the errors it may bring."""
     started = time.perf_counter()
     _check_possible(solver, init)
     intercept = read_intercept(fit_intercept, intercept_penalty)
     terms = _terms(source, C, radius, noise, intercept, classes, error_shape)
-    watch = _Display(source, callback) if verbose else callback
+    watch = _logged(_Display(source, callback) if verbose else callback)
     control = make_control(
         None, tol, max_iter, max_seconds, watch, started, random_state
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
     if level > -np.inf:
+        if checkpoint is not None:
+            raise ValueError(
+                f"checkpoint={short(checkpoint)} is for the hinge loss, whose search is "
+                "one; leave it out, or ramp."
+            )
         descent = DescentInChunks(chunks, level, control)
         found = descent.run(check_starts(starts))
         return _solution(found.search, screening, terms, control, found)
-    search = Search(chunks, control)
+    kept = None if checkpoint is None else Checkpoint(checkpoint)
+    search = Search(chunks, control, checkpoint=kept)
     search.run()
     return _solution(search, screening, terms, control)
 
@@ -137,6 +149,7 @@ class Chunks(Batches):
             boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
         self.penalty = Folded.penalty(s, self.d, boxes)
         self.beyond: Beyond | None = None
+        self.checked = False  # whether all rows were, by a first read
 
     def without(self, beyond: Beyond | None) -> Chunks:
         """The same without the rows that the ramp leaves out."""
@@ -146,7 +159,9 @@ class Chunks(Batches):
 
     def map(self, question):
         """Put a question to the problem on the rows of each chunk."""
-        return self.source.map(_Asked(self.terms, question, self.beyond))
+        asked = _Asked(self.terms, question, self.beyond, not self.checked)
+        yield from self.source.map(asked)
+        self.checked = True
 
     def grouping(self, n):
         """Half of the room for single rows, a quarter for groups.
@@ -169,11 +184,11 @@ class _Asked:
     terms: Terms
     question: Any
     beyond: Beyond | None = None
+    check: bool = False  # whether the data is read for the first time
 
     def __call__(self, chunk: Chunk):
-        """What the chunk answers; its data is checked the first time."""
-        first = isinstance(self.question, Sample)
-        problem = self.terms.problem(chunk, check=first)
+        """What the chunk answers."""
+        problem = self.terms.problem(chunk, check=self.check)
         if self.beyond is not None:
             problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)
@@ -264,6 +279,19 @@ def _solution(
         classes,
         None if descended is None else descended.report,
     )
+
+
+def _logged(callback):
+    """Tell the logger of every certified point; then the callback, if there is one."""
+
+    def certified(entry: dict) -> bool | None:
+        _log.info(
+            "after %d reads: objective %.6g, gap %.2e, %d rows not settled, %.1f s",
+            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
+        )
+        return None if callback is None else callback(entry)
+
+    return certified if callback is None or callable(callback) else callback
 
 
 class _Display:
