@@ -299,7 +299,8 @@ def _scales(result: dict) -> Iterator[Advice]:
             "measurement, leave it out with --drop: a model must not learn from the "
             "order of the file.",
         )
-    spread = {f["name"]: f["std"] for f in features if f["min"] != f["max"]}
+    measured = [f for f in features if not f["category"]]
+    spread = {f["name"]: f["std"] for f in measured if f["min"] != f["max"]}
     if not spread:
         return
     wide, narrow = (f(spread, key=spread.__getitem__) for f in (max, min))

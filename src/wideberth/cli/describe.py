@@ -81,7 +81,11 @@ def describe_rows(
             "leaks": find_leaks(rows, options.seed),
             "undeclared_errors": undeclared(rows.columns.numeric),
             "features": [
-                {"name": name, **{key: float(of[j]) for key, of in scales.items()}}
+                {
+                    "name": name,
+                    "category": j >= len(rows.columns.numeric),
+                    **{key: float(of[j]) for key, of in scales.items()},
+                }
                 for j, name in enumerate(rows.columns.features)
             ],
         },

@@ -52,7 +52,7 @@ class Contest:
     fold: np.ndarray  # where each row is left out
     labels: dict[str, np.ndarray]  # by model, that of the procedure asked for first
     radii: dict[str, np.ndarray | None]  # certified ones
-    rows: Any = slice(None)  # those left out so far, where it was interrupted
+    rows: Any = ...  # those left out so far, where it was interrupted
 
     @classmethod
     def announced(cls, options: FitOptions, y: np.ndarray) -> Contest | None:
