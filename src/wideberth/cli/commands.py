@@ -41,7 +41,8 @@ exit codes:
   2    the command line is wrong
   3    done and written, but the model should not be used as it is: it ignores the
        features, or its optimality could not be proven to the tolerance
-  130  interrupted (Ctrl-C); nothing is left half written
+  130  interrupted (Ctrl-C); nothing is left half written, and a model that only lacks
+       its cross-validated accuracy is kept
 """
 #: Options that need the whole table in memory.
 _WHOLE = (
