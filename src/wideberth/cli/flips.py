@@ -15,7 +15,7 @@ from wideberth.cli.training import certain
 from wideberth.estimators.pipeline import RobustPipeline
 
 #: Number of rows that are listed as the most easily flipped.
-_LISTED = 25
+_LISTED = 15
 #: Number of features that are listed as those to measure more precisely.
 _FEATURES = 10
 #: Number of rows, the most easily flipped first, that shares of features are means of.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -62,9 +63,14 @@ def fit_page(result: dict) -> str:
 # -- parts of the page -----------------------------------------------------------------
 
 
+def _with_options(text: str) -> str:
+    """Text in which options are set apart, so that no line breaks within them."""
+    return re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", escape(text))
+
+
 def _verdict(sentence: str) -> str:
     """The sentence with its finding set off; a number and its error stay together."""
-    finding, colon, figures = escape(sentence).partition(":")
+    finding, colon, figures = _with_options(sentence).partition(":")
     figures = figures.replace(" ± ", "&nbsp;±&nbsp;")
     return f"<strong>{finding}{colon}</strong>{figures}"
 
@@ -93,7 +99,7 @@ def _lead(result: dict) -> str:
 def _advice(warnings: list[dict]) -> str:
     kinds = ["serious" if one["serious"] else "note" for one in warnings]
     lines = [
-        f'<li class="{kind}">{escape(one["text"])}</li>\n'
+        f'<li class="{kind}">{_with_options(one["text"])}</li>\n'
         for kind, one in zip(kinds, warnings, strict=True)
     ]
     return f'<ul class="advice">\n{"".join(lines)}</ul>' if lines else ""

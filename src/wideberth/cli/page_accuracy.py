@@ -5,6 +5,7 @@ from __future__ import annotations
 from wideberth.cli.output import number, percent, whole
 from wideberth.cli.page_parts import draw_figure, section, side_by_side, table
 from wideberth.cli.page_proof import critical_part
+from wideberth.cli.page_verdicts import worth_of_errors
 from wideberth.report.figures import SERIES, TEXT
 
 #: What models of an evaluation are called, after the first: that one is this model.
@@ -21,10 +22,11 @@ def accuracy_section(result: dict) -> str:
     told = (
         f"<p>{_about(result)}</p>\n{_compared(result)}\n{_method(result)}\n{critical}"
     )
-    curve = "" if found["radii"] is None else _noise_curve(result)
+    beside = worth_of_errors if found["radii"] is None else _noise_curve
     return section(
         "Accuracy on rows it has not seen",
-        side_by_side(told, curve) + side_by_side(_confused(found), _within(result)),
+        side_by_side(told, beside(result))
+        + side_by_side(_confused(found), _within(result)),
     )
 
 

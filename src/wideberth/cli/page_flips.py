@@ -33,8 +33,9 @@ def _rows(result: dict, noisy: bool) -> str:
     if noisy:
         share = flips["flippable"] / flips["right"]
         about += (
-            f" For {whole(flips['flippable'])} of them ({percent(share)}) noise of the "
-            "radius asked for is enough: in radii, at most 1."
+            f" For {whole(flips['flippable']) if share else 'none'} of them "
+            f"({percent(share)}) noise of the radius asked for is enough: in radii, at "
+            "most 1."
         )
     if differ:
         about += " Noise enters most through the value named, with that share of it."

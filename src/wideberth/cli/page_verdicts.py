@@ -10,15 +10,13 @@ def verdict_sections(result: dict) -> str:
     """The sections of a model of `--missing model`; empty of any other."""
     if result["verdicts"] is None:
         return ""
-    found = result["evaluation"]
-    return (
-        section("What the errors are worth", _worth(result) if found else "")
-        + section("Certain and doubtful rows", _doubtful(result))
-        + section("What to measure again", _again(result["verdicts"]))
+    return section("Certain and doubtful rows", _doubtful(result)) + section(
+        "What to measure again", _again(result["verdicts"])
     )
 
 
-def _worth(result: dict) -> str:
+def worth_of_errors(result: dict) -> str:
+    """Accuracy in each fold, beside that of a model that ignores errors and gaps."""
     found, gain = result["evaluation"], result["evaluation"]["gains"]["ordinary"]
     gain = gain["accuracy"]
     low, high = (f"{100 * gain[key]:+.1f}" for key in ("low", "high"))
@@ -34,7 +32,8 @@ def _worth(result: dict) -> str:
     shares = [models[k]["accuracy"]["folds"] for k in ("measured", "ordinary")]
     numbers = range(1, found["folds"] + 1)
     lines = zip(numbers, *shares, gain["folds"], strict=True)
-    return f"<p>{about}</p>\n{table('Accuracy in each fold', columns, lines)}"
+    heading = "What the errors are worth"
+    return f"<h3>{heading}</h3>\n<p>{about}</p>\n{table(heading, columns, lines)}"
 
 
 def _doubtful(result: dict) -> str:

@@ -39,7 +39,7 @@ def judge_worth(result: dict) -> dict:
     """
     found, subject = result["evaluation"], _subject(result)
     nothing = {"as_measured": None, "under_noise": None}
-    if not subject:
+    if not subject or (found is not None and not found["gains"]):
         about = (
             "This is an ordinary SVM: it expects no noise, so there is no robustness "
             f"to judge; {_HOW} say how far values may be off."
@@ -53,7 +53,7 @@ def judge_worth(result: dict) -> dict:
     numbers = f"accuracy as measured {_against(found['gains'])}"
     if radius is not None:
         noisy = _finding(found, "certified")
-        at = f" of radius {number(radius)} {noise['unit']}"
+        at = f" of radius {number(radius)} {noise['unit']},"
         at = ", at the radius of each row," if noise["per_row"] else at
         ahead = [tell_points(gain["certified"]) for gain in found["gains"].values()]
         numbers += f"; under the worst noise{at} {' and '.join(ahead)}"
