@@ -9,8 +9,9 @@ of whatever else yields them (`sources.py`).
 
 from wideberth.data.chunks import Chunk
 from wideberth.data.errors import DataError
+from wideberth.data.file_source import TableSource
 from wideberth.data.opening import open_data, open_reader, open_table, read_table
-from wideberth.data.sources import Source, TableSource
+from wideberth.data.sources import Source
 from wideberth.data.streams import KINDS as FORMATS
 from wideberth.data.streams import kind_of
 from wideberth.data.table import Format, Reader, Request, Table

@@ -94,7 +94,6 @@ class ColumnarReader(Reader):
                     batch.validate(full=True)
                     yield table_of(batch, plan, origin, _floats, texts)
 
-
     def _batches(self, fragment, plan: Plan, rows: int):
         """So many rows of one file at a time.
 
@@ -104,7 +103,9 @@ class ColumnarReader(Reader):
         """
         names = [*plan.features, *plan.numbers, *plan.texts]
         own = fragment.physical_schema
-        alike = all(n in own.names and own.field(n) == self.schema.field(n) for n in names)
+        alike = all(
+            n in own.names and own.field(n) == self.schema.field(n) for n in names
+        )
         if self.kind != "parquet" or not alike:
             return fragment.to_batches(
                 schema=self.schema,

@@ -92,9 +92,7 @@ class StreamedMixin:
         source = _opened(self, X, X_err=X_err, memory=memory)
         return source.map(Ask.of(self, source, asked))
 
-    def _share_right(
-        self, method: str, X, y, sample_weight, X_err, **options
-    ) -> float:
+    def _share_right(self, method: str, X, y, sample_weight, X_err, **options) -> float:
         """The share of labelled rows in chunks that a method says are right."""
         radius = options.get("radius")
         own = np.ndim(radius) > 0 or is_dask(radius) or names_values(X, radius)
@@ -162,7 +160,9 @@ class Ask:
         kinds = {name: _KINDS[name](model) for name in methods}
         names = getattr(model, "feature_names_in_", None)
         order = None if names is None else _order(source, list(names))
-        if "feature_names_in_" in vars(model):  # of a pipeline they are its first step's
+        if "feature_names_in_" in vars(
+            model
+        ):  # of a pipeline they are its first step's
             model, names = copy(model), None
             del model.feature_names_in_
         known = None if names is None else list(names)

@@ -68,7 +68,9 @@ class Standing:
         asked, before = self.question, self.question.before
         shapes = {asked.w.shape, asked.w.shape if before is None else before.w.shape}
         if isinstance(asked.band, SamplingError):
-            shapes |= {part[:-1, 0].shape for part in (asked.band.own, asked.band.scatter)}
+            shapes |= {
+                part[:-1, 0].shape for part in (asked.band.own, asked.band.scatter)
+            }
         return shapes == {(d,)}
 
 
