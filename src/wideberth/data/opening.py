@@ -79,9 +79,10 @@ def open_data(
         radius) or (X, y, weight, radius, X_err) from the start each time it is iterated
         or called; weight and radius may be None.
     y, sample_weight, radius : optional
-        One value per row of X, which rows to predict need not have: an array or another .npy file beside a .npy file; the
-        name of a column of a table; an array or frame like X beside an array. LIBSVM
-        files and iterables bring their own labels.
+        One value per row of X, which rows to predict need not have: an array or
+        another .npy file beside a .npy file; the name of a column of a table; an array
+        or frame like X beside an array. LIBSVM files and iterables bring their own
+        labels.
     X_err : optional
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside

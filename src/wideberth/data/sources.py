@@ -1,4 +1,4 @@
-"""Where chunks come from: arrays, and whatever yields them; files are `file_source.py`."""
+"""Where chunks come from: arrays, and whatever yields them; see `file_source.py` too."""
 
 from __future__ import annotations
 

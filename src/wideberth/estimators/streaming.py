@@ -44,7 +44,7 @@ def per_row(method: Callable) -> Callable:
             return np.concatenate(parts)
         from wideberth.data.dask import answered
 
-        source = _opened(self, X, X_err=X_err)
+        source: Any = _opened(self, X, X_err=X_err)
         question = Ask.of(self, source, (name,))
         return answered(source, question, name, *question.kinds[name])
 
@@ -94,7 +94,7 @@ class StreamedMixin:
 
     def _share_right(self, method: str, X, y, sample_weight, X_err, **options) -> float:
         """The share of labelled rows in chunks that a method says are right."""
-        radius = options.get("radius")
+        radius: Any = options.get("radius")
         own = np.ndim(radius) > 0 or is_dask(radius) or names_values(X, radius)
         beside = {"y": y, "weight": sample_weight, "radius": radius if own else None}
         source = _opened(self, X, beside, X_err)

@@ -122,8 +122,8 @@ def solve_source(
     if level > -np.inf:
         if checkpoint is not None:
             raise ValueError(
-                f"checkpoint={short(checkpoint)} is for the hinge loss, whose search is "
-                "one; leave it out, or ramp."
+                f"checkpoint={short(checkpoint)} is for the hinge loss, of one search; "
+                "leave it out, or ramp."
             )
         descent = DescentInChunks(chunks, level, control)
         found = descent.run(check_starts(starts))
