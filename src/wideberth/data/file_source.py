@@ -45,15 +45,8 @@ class TableSource(Source):
         self.labelled = self.beside["y"] is not None
 
     def require_labels(self):
-        if self.labelled:
-            return
-        name, names = self.reader.name, self.reader.names
-        if self.names is None:
-            raise DataError(f"y is missing; give the labels that go with {name}.")
-        raise DataError(
-            f"y=None must be the name of the column of {name} that holds the labels; "
-            f"there are {listed(names, 8)}."
-        )
+        if not self.labelled:
+            raise no_labels(self.reader)
 
     def labels(self):
         y, weight = self.beside["y"], self.beside["weight"]
@@ -109,3 +102,13 @@ class TableSource(Source):
         if not self.values.keys() >= set(texts):
             raise chunk.error("its labels changed since they were first read.")
         return replace(chunk, y=np.array([self.values[text] for text in texts]))
+
+
+def no_labels(reader: Reader, y=None) -> DataError:
+    """An error that says how to give the labels of a file."""
+    if reader.kind == "npy":
+        return DataError(f"y is missing; give the labels that go with {reader.name}.")
+    return DataError(
+        f"y={y!r} must be the name of the column of {reader.name} that holds the "
+        f"labels; there are {listed(reader.names, 8)}."
+    )

@@ -1,4 +1,4 @@
-"""Where chunks come from: arrays, and whatever yields them; see `file_source.py` too."""
+"""Where chunks come from: arrays, and whatever yields them (`file_source.py`: files)."""
 
 from __future__ import annotations
 
