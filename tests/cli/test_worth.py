@@ -155,7 +155,11 @@ UP, DOWN, EVEN = (0.05, 0.01), (-0.05, 0.01), (0.01, 0.01)
     ("measured", "noisy", "told"),
     [
         ((UP, UP), (UP, UP), "Robustness paid here: accuracy"),
-        ((EVEN, EVEN), (UP, UP), "paid here under noise, with no difference that shows"),
+        (
+            (EVEN, EVEN),
+            (UP, UP),
+            "paid here under noise, with no difference that shows",
+        ),
         ((EVEN, DOWN), (UP, UP), "paid here under noise, and cost accuracy without"),
         ((UP, UP), (EVEN, UP), "paid here without noise, with no difference"),
         ((UP, EVEN), (EVEN, UP), "did not pay here, as far as the folds can tell: acc"),
@@ -258,7 +262,9 @@ def test_leaking_columns_are_named_and_others_are_not(tmp_path):
     X, y = two_classes(200)
     code = (y == "sick").astype(int)
     later = np.where(code == 1, "", RNG.normal(size=200).round(2))
-    table = as_csv(X, y, outcome=1 - code, seen=code * 9 + RNG.normal(size=200).round(2))
+    table = as_csv(
+        X, y, outcome=1 - code, seen=code * 9 + RNG.normal(size=200).round(2)
+    )
     _, said = fit(tmp_path, table, "--radius", 0.1, "--folds", 0)
     assert "'outcome' and 'seen' each alone tell the classes apart" in said["leak"]
     assert "mass" not in said["leak"]

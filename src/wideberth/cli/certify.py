@@ -164,8 +164,8 @@ class _Tally:
                 f"{options.data} does not hold those of its rows; name the column that "
                 "does with --radius-column, or give radii to certify at with --at."
             )
-        judged = np.nan if radius is None else radius
-        judged = own[0] if own else np.broadcast_to(judged, len(correct))
+        one = np.nan if radius is None else radius
+        judged = own[0] if own else np.broadcast_to(one, len(correct))
         told = np.isfinite(judged)
         share = certain(correct, reach, judged)[told].mean() if told.any() else None
         grid = np.array(options.at) if options.at else curve_radii(reach, radius or 0.0)

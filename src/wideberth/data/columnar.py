@@ -114,11 +114,9 @@ class ColumnarReader(Reader):
         differ from those of the others are left to the dataset, which converts them.
         """
         names = [*plan.features, *plan.numbers, *plan.texts]
-        own = fragment.physical_schema
-        alike = all(
-            n in own.names and own.field(n) == self.schema.field(n) for n in names
-        )
-        if self.kind != "parquet" or not alike:
+        fields = [self.schema.field(name) for name in names]
+        own = list(fragment.physical_schema)
+        if self.kind != "parquet" or not all(field in own for field in fields):
             return fragment.to_batches(
                 schema=self.schema,
                 columns=names,

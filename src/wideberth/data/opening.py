@@ -20,9 +20,10 @@ from wideberth.data.beside import (
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
+from wideberth.data.file_source import TableSource, no_labels
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
-from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
+from wideberth.data.sources import ArraySource, ChunkSource, Source
 from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
@@ -78,9 +79,10 @@ def open_data(
         radius) or (X, y, weight, radius, X_err) from the start each time it is iterated
         or called; weight and radius may be None.
     y, sample_weight, radius : optional
-        One value per row of X, which rows to predict need not have: an array or another .npy file beside a .npy file; the
-        name of a column of a table; an array or frame like X beside an array. LIBSVM
-        files and iterables bring their own labels.
+        One value per row of X, which rows to predict need not have: an array or
+        another .npy file beside a .npy file; the name of a column of a table; an array
+        or frame like X beside an array. LIBSVM files and iterables bring their own
+        labels.
     X_err : optional
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside
@@ -112,6 +114,9 @@ def open_rows(
     whether cells may be missing.
     """
     beside = {"y": None, "weight": None, "radius": None} | beside
+    if isinstance(X_err, dict) and columns is not None:
+        _there(list(X_err), columns, "The model")
+        X_err, columns = {name: X_err.get(name) for name in columns}, None
     source = _open(X, beside, X_err, memory, columns, d)
     if isinstance(source, TableSource) and source is not X:
         source.gaps = gaps
@@ -134,8 +139,27 @@ def open_measurements(X, y=None, X_err=None) -> Source:
     return source
 
 
-def _open(X, beside: dict, X_err, memory, columns, d: int | None = None) -> Source:
-    """What `open_data` returns; there must be d features, where that is known."""
+def open_labelled(X, y, *, memory=None, X_err=None, **beside) -> Source:
+    """Open data to train on, as `open_data` takes it, which must have labels."""
+    given = {"y": y, "weight": beside["sample_weight"], "radius": beside["radius"]}
+    source = _open(X, given, X_err, memory, None, labelled=True)
+    source.require_labels()
+    return source
+
+
+def _open(
+    X,
+    beside: dict,
+    X_err,
+    memory,
+    columns,
+    d: int | None = None,
+    labelled: bool = False,
+) -> Source:
+    """What `open_data` returns; there must be d features, where that is known.
+
+    Tables that must be `labelled` are not looked into further if they are not.
+    """
     y = beside["y"]
     given = [name for name, value in beside.items() if value is not None]
     given += [] if X_err is None else ["X_err"]
@@ -154,7 +178,7 @@ def _open(X, beside: dict, X_err, memory, columns, d: int | None = None) -> Sour
         source = TableSource(reader, reader.plan(Request()), beside, memory)
         return source.measured(getattr(rows, "layout", None))
     if isinstance(X, str | PathLike):
-        return _open_path(Path(X), beside, memory, columns, X_err, d)
+        return _open_path(Path(X), beside, memory, columns, X_err, d, labelled)
     if is_dask(X):
         from wideberth.data.dask import DaskSource
 
@@ -225,7 +249,7 @@ def _there(wanted: list, names: list, who: str) -> list:
 
 
 def _open_path(
-    path: Path, beside: dict, memory, columns, X_err, d: int | None
+    path: Path, beside: dict, memory, columns, X_err, d: int | None, labelled: bool
 ) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
@@ -251,11 +275,8 @@ def _open_path(
         if d is not None:
             request = replace(request, features=_numbered(reader, d))
     else:
-        if not isinstance(y, str) and y is not None:
-            raise DataError(
-                f"y={y!r} must be the name of the column of {path} that holds the "
-                f"labels; there are {listed(reader.names, 8)}."
-            )
+        if not isinstance(y, str) and (labelled or y is not None):
+            raise no_labels(reader, y)
         if X_err is not None:
             if columns is not None:
                 raise DataError(
@@ -269,14 +290,18 @@ def _open_path(
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )
-    plan = reader.plan(request)
-    if columns is None and reader.kind not in ("npy", "libsvm"):
-        if d is not None and len(plan.features) != d:
+    guessed = columns is None and reader.kind not in ("npy", "libsvm")
+    if guessed and d is not None:
+        aside = {*request.texts, *request.numbers}
+        names = [name for name in reader.names if name not in aside]
+        if len(names) != d:
             raise DataError(
                 f"The model has {d} features and no names for them, and {path} has "
-                f"{len(plan.features)} columns, {listed(plan.features, 12)}; say which "
-                "are features: open_data(path, columns=[...])."
+                f"{len(names)} columns, {listed(names, 12)}; say which are features: "
+                "open_data(path, columns=[...])."
             )
+    plan = reader.plan(request)
+    if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
     return TableSource(reader, plan, beside, memory).measured(layout)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.beside import Layout
 from wideberth.data.chunks import Chunk
 from wideberth.problem.arrays import concat, host, pick
 
@@ -30,9 +29,8 @@ class Drawn:
 
     def joined(self, other: Drawn) -> Drawn:
         """Both together."""
-        parts = {
-            name: concat([self.parts[name], other.parts[name]]) for name in self.parts
-        }
+        pairs = {name: [part, other.parts[name]] for name, part in self.parts.items()}
+        parts = {name: concat(pair) for name, pair in pairs.items()}
         keys = np.concatenate([self.keys, other.keys])
         return Drawn(self.n + other.n, keys, parts)
 
@@ -46,7 +44,6 @@ class Draw:
 
     size: int
     seed: int
-    layout: Layout | None = None
 
     def __call__(self, chunk: Chunk) -> Drawn:
         """At most as many rows as are wanted in all."""

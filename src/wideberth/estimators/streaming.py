@@ -44,7 +44,7 @@ def per_row(method: Callable) -> Callable:
             return np.concatenate(parts)
         from wideberth.data.dask import answered
 
-        source = _opened(self, X, X_err=X_err)
+        source: Any = _opened(self, X, X_err=X_err)
         question = Ask.of(self, source, (name,))
         return answered(source, question, name, *question.kinds[name])
 
@@ -94,13 +94,13 @@ class StreamedMixin:
 
     def _share_right(self, method: str, X, y, sample_weight, X_err, **options) -> float:
         """The share of labelled rows in chunks that a method says are right."""
-        radius = options.get("radius")
-        own = np.ndim(radius) > 0 or is_dask(radius) or names_values(X, radius)
+        radius: Any = options.get("radius")
+        own = is_dask(radius) or names_values(X, radius) or np.ndim(radius) > 0
         beside = {"y": y, "weight": sample_weight, "radius": radius if own else None}
         source = _opened(self, X, beside, X_err)
         source.require_labels()
         ask = Ask.of(self, source, ())
-        options = {} if own else options
+        options = dict.fromkeys(options) if own else options
         counts = list(source.map(_Right(ask, method, options)))
         total = math.fsum(weight for _, weight in counts)
         if not total > 0:
@@ -208,8 +208,8 @@ class _Right:
         if not chunk.n:
             return 0.0, 0.0
         options = dict(self.options)
-        if chunk.radius is not None:
-            options["radius"] = chunk.radius
+        if "radius" in options and options["radius"] is None:
+            options["radius"] = None if chunk.radius is None else host(chunk.radius)
         right = self.ask.about(
             chunk,
             lambda model, X, X_err: getattr(model, self.method)(

@@ -21,7 +21,7 @@ from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
     is_scaled,
     names_values,
-    open_data,
+    open_labelled,
     refuse_errors_elsewhere,
 )
 from wideberth.estimators.images import Images
@@ -185,8 +185,9 @@ class InChunks:
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
-        source = open_data(X, y, sample_weight=sample_weight, radius=each, X_err=X_err)
-        source.require_labels()
+        source = open_labelled(
+            X, y, sample_weight=sample_weight, radius=each, X_err=X_err
+        )
         measured = source.layout is not None
         self.radius = _radius_to_train_with(model, radius, measured)
         self.error_shape = model.error_shape

@@ -12,6 +12,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Standing:
     @classmethod
     def read(cls, told) -> Standing:
         """What `described` wrote."""
-        numbers = {name: float(told[name]) for name in _NUMBERS}
+        numbers: dict[str, Any] = {name: float(told[name]) for name in _NUMBERS}
         numbers["seed"] = int(told["seed"])
         before = band = None
         if "before_w" in told:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wideberth.data.chunks import Chunk, Classes, DataError, Terms
-from wideberth.data.opening import names_values, open_data
+from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
@@ -48,7 +48,7 @@ def solve_data(
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
         check_number(radius_or_default(radius, measured=False), "radius")
-    source = open_data(
+    source = open_labelled(
         X,
         y,
         sample_weight=sample_weight,
@@ -56,7 +56,6 @@ def solve_data(
         X_err=X_err,
         memory=memory,
     )
-    source.require_labels()
     options |= {"classes": _binary(source), "error_shape": error_shape}
     radius = radius_or_default(radius, source.layout is not None) if one else 0.0
     return solve_source(source, radius=radius, **options)
@@ -122,8 +121,8 @@ def solve_source(
     if level > -np.inf:
         if checkpoint is not None:
             raise ValueError(
-                f"checkpoint={short(checkpoint)} is for the hinge loss, whose search is "
-                "one; leave it out, or ramp."
+                f"checkpoint={short(checkpoint)} is for the hinge loss, of one search; "
+                "leave it out, or ramp."
             )
         descent = DescentInChunks(chunks, level, control)
         found = descent.run(check_starts(starts))
