@@ -19,6 +19,7 @@ from commands import read_csv, run
 from wideberth import RobustLinearSVC
 from wideberth.cli import evaluation, output
 from wideberth.cli.model import load_model
+from wideberth.cli.prepare import moments
 from wideberth.data.dates import day_number
 
 N = 150
@@ -113,6 +114,13 @@ def test_categories_stay_sparse_in_every_fit(folder, monkeypatch):
     run(f"{command} --missing median --radius 0.1 --folds 2 --json")
     assert len(seen) >= 3
     assert set(seen) == {(True, 3 + 1 + 7 + 6)}
+
+
+def test_moments_of_sparse_rows_are_those_of_dense_ones():
+    X = np.random.default_rng(0).integers(-1, 3, (40, 6)).astype(float)
+    X[:3, 1], X[:, 4], X[:, 5] = np.nan, 0.0, 2.0
+    for found, expected in zip(moments(sp.csr_array(X)), moments(X), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 def test_new_categories_are_named_and_count_as_none(folder):

@@ -28,12 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
             # What is wrong with files is said before the libraries are loaded.
             check_free(options.outputs(), options.force)
             options.check_inputs()
-        if not isinstance(options, TrainingOptions):
-            return import_module(f"{__name__}.{options.command}").run(options)
-        from wideberth.cli.tables import open_training_data
+        command, opened = options.command, []
+        if isinstance(options, TrainingOptions):
+            from wideberth.cli.tables import open_training_data
 
-        opened = open_training_data(options)
-        return import_module(f"{__name__}.{options.command}").run(options, opened)
+            opened.append(open_training_data(options))
+        return import_module(f"{__name__}.{command}").run(options, *opened)
     except BrokenPipeError:
         return 141  # whoever read the output has had enough
     except KeyboardInterrupt:

@@ -86,14 +86,14 @@ def _fit(
     options: FitOptions, opened: Opened, progress: output.Progress
 ) -> tuple[Model, dict]:
     """Train and evaluate; return the model and all there is to say about it."""
-    in_pieces, reader = options.memory is not None, opened.reader
-    if options.memory is None:
+    memory, reader = options.memory, opened.reader
+    if memory is None:
         rows, given = training_data(opened)
     else:
         # Rows that lack values are refused in pieces, and no fold is taken out.
         options = replace(options, missing="error", folds=0)
         progress.show(f"reading {options.data}")
-        rows, given = data_in_pieces(opened, options.memory)
+        rows, given = data_in_pieces(opened, memory)
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
     measured = options.missing == "model"
@@ -105,7 +105,7 @@ def _fit(
     else:
         model, choice, notes = fit_model(
             *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
-            verbose=in_pieces and progress.on,
+            verbose=memory is not None and progress.on,
             told=progress.gap if progress.on else None,
         )
     seconds = time.perf_counter() - started

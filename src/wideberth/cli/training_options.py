@@ -225,7 +225,7 @@ class TrainingOptions(TableOptions):
                 f"{option} is about labels that may be wrong, and --label-noise says "
                 "that some are; give both."
             )
-        named = {
+        named: dict[str, Iterable[str | None]] = {
             "--target": [self.target],
             "--radius-column": [self.radius_column],
             "--replicates": [self.replicates],
@@ -302,8 +302,9 @@ class TrainingOptions(TableOptions):
             aside = {*self.beside(), *drop, *dates, *one_hot}
             found = reader.text_columns([n for n in reader.names if n not in aside])
             one_hot = [*(name for name in one_hot if name != AUTO), *found]
-        named = {"one_hot": one_hot, "dates": dates, "drop": drop}
-        return replace(self, **{name: tuple(found) for name, found in named.items()})
+        return replace(
+            self, one_hot=tuple(one_hot), dates=tuple(dates), drop=tuple(drop)
+        )
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""
