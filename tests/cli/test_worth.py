@@ -37,27 +37,29 @@ def fit(tmp_path, table, *arguments, code=0):
 # -- gains -----------------------------------------------------------------------------
 
 
-def test_the_error_of_a_gain_is_the_larger_one_over_folds_and_over_rows():
-    own, other = RNG.random(60) < 0.9, RNG.random(60) < 0.6
+def test_a_gain_has_the_error_of_a_paired_t_test_over_rows():
+    """The intervals of two models that are often wrong together are narrow."""
+    own = RNG.random(60) < 0.5
+    other = own ^ (RNG.random(60) < 0.15)
     fold = np.arange(60) % 4
     gain = paired_gain(own, other, fold)
-    difference = own.astype(int) - other.astype(int)
-    each = np.array([difference[fold == k].mean() for k in range(4)])
+    test = stats.ttest_rel(own.astype(float), other.astype(float))
+    interval = test.confidence_interval(0.95)
+    assert (gain["low"], gain["high"]) == pytest.approx((interval.low, interval.high))
+    assert gain["mean"] == pytest.approx(own.mean() - other.mean())
+    assert gain["error"] == pytest.approx(gain["mean"] / test.statistic)
+    each = [own[fold == k].mean() - other[fold == k].mean() for k in range(4)]
     np.testing.assert_allclose(gain["folds"], each)
-    over_folds = np.sqrt(each.var(ddof=1) * (1 / 4 + 1 / 3))
-    assert gain["error"] == pytest.approx(
-        max(over_folds, difference.std() / np.sqrt(60))
-    )
-    half = stats.t.ppf(0.975, 3) * gain["error"]
-    assert gain["high"] - gain["mean"] == pytest.approx(half)
-    assert gain["mean"] - gain["low"] == pytest.approx(half)
-    # Folds that differ alike by chance prove nothing: one row in each of five.
-    own, other = np.ones(50, bool), np.arange(50) >= 5
-    gain = paired_gain(own, other, np.arange(50) % 5)
-    assert gain["error"] == pytest.approx(np.sqrt(0.1 * 0.9 / 50))
-    assert gain["low"] < 0
-    apart = paired_gain(np.arange(50) < 25, np.zeros(50, bool), np.arange(50) // 25)
-    assert apart["error"] == pytest.approx(np.sqrt(0.5 * (1 / 2 + 1)))
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Without any difference, one interval in twenty misses 0."""
+    missed = 0
+    for _ in range(400):
+        own, other = RNG.random((2, 100)) < 0.8
+        gain = paired_gain(own, other, np.arange(100) % 5)
+        missed += not gain["low"] <= 0 <= gain["high"]
+    assert 5 <= missed <= 40
 
 
 def test_gains_are_those_of_scikit_learn_on_the_same_folds(tmp_path):
@@ -162,7 +164,7 @@ UP, DOWN, EVEN = (0.05, 0.01), (-0.05, 0.01), (0.01, 0.01)
         ),
         ((EVEN, DOWN), (UP, UP), "paid here under noise, and cost accuracy without"),
         ((UP, UP), (EVEN, UP), "paid here without noise, with no difference"),
-        ((UP, EVEN), (EVEN, UP), "did not pay here, as far as the folds can tell: acc"),
+        ((UP, EVEN), (EVEN, UP), "did not pay here, as far as these rows can tell:"),
         ((EVEN, DOWN), (EVEN, UP), "did not pay here, it cost accuracy: "),
         ((EVEN, EVEN), (UP, DOWN), "did not pay here, it cost accuracy under noise: "),
     ],

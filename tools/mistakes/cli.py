@@ -116,13 +116,6 @@ MUTANTS = [
         "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),
     Mutant(
-        "folds taken for independent in the error of the gain",
-        "cli/population.py",
-        "differences.var(ddof=1) * (1 / K + 1 / (K - 1))",
-        "differences.var(ddof=1) / K",
-        "cli/test_verdicts.py::test_what_is_said_of_the_gain",
-    ),
-    Mutant(
         "weights of true values left in the units of training",
         "cli/population.py",
         "    return coef @ parts.linear, intercept + coef @ origin\n",

@@ -1,12 +1,12 @@
 """What one model is ahead of another on rows that neither has seen.
 
-Both predict every row once, in the same K folds. The gain is the mean over the folds of
-the difference d_k between their shares of right rows. Folds share training rows, so the
-squared standard error of that mean is (1/K + 1/(K − 1)) times the variance of d_k: the
-share of rows tested to rows trained on is 1/(K − 1) (Nadeau and Bengio 2003, Inference
-for the generalization error). A handful of folds may agree by chance, on few rows most
-easily. So the error is at least that over rows, where the difference of each is −1, 0
-or 1: √(variance/n), which is what McNemar's test of paired predictions rests on.
+Both predict every one of n rows once, in the same folds, so each row has a difference
+d_i = −1, 0 or 1 between right and wrong. The gain is the mean of d_i, and its standard
+error √(var d/n), over rows and paired: predictions that agree count for nothing, as in
+McNemar's test. As an interval for the difference of the models of the folds it is valid
+for cross-validation of procedures that depend little on any single row, in the limit of
+many rows (Bayle, Bayle, Janson and Mackey 2020, Cross-validation confidence intervals
+for test error); the limit is taken by Student's t.
 """
 
 from __future__ import annotations
@@ -25,19 +25,16 @@ def paired_gain(own: np.ndarray, other: np.ndarray, fold: np.ndarray) -> dict:
     out, from 0.
     """
     difference = own.astype(float) - other
-    each = np.bincount(fold, difference) / np.bincount(fold)
-    K, mean = len(each), float(each.mean())
-    over_folds = np.sqrt(each.var(ddof=1) * (1 / K + 1 / (K - 1)))
-    over_rows = np.sqrt(difference.var() / len(difference))
-    error = float(max(over_folds, over_rows))
-    half = error * float(stats.t.isf((1 - CONFIDENCE) / 2, K - 1))
+    n, mean = len(difference), float(difference.mean())
+    error = float(np.sqrt(difference.var(ddof=1) / n))
+    half = error * float(stats.t.isf((1 - CONFIDENCE) / 2, n - 1))
     return {
         "mean": mean,
         "error": error,
         "low": mean - half,
         "high": mean + half,
         "confidence": CONFIDENCE,
-        "folds": each.tolist(),
+        "folds": (np.bincount(fold, difference) / np.bincount(fold)).tolist(),
     }
 
 

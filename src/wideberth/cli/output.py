@@ -233,9 +233,13 @@ def say(text: str) -> None:
 
 
 def wrapped(heading: str, text: str) -> str:
-    """Lines of a width that reads well, indented below a heading."""
-    lines = {"initial_indent": heading, "subsequent_indent": " " * len(heading)}
-    return textwrap.fill(text, 88, break_on_hyphens=False, **lines)
+    """Lines of a width that reads well, indented below a heading.
+
+    None begins or ends within a number and its error.
+    """
+    whole, bound = text.replace(" ± ", "\xa0±\xa0"), " " * len(heading)
+    lines = textwrap.wrap(whole, 88 - len(heading), break_on_hyphens=False)
+    return (heading + f"\n{bound}".join(lines)).replace("\xa0", " ")
 
 
 def warn(text: str) -> None:

@@ -85,10 +85,9 @@ def _method(result: dict) -> str:
             f"folds{sample}.",
             "A difference is what this model is ahead, in percentage points. Both "
             "models predict the same rows, and ± is the standard error of their "
-            "difference: between folds, with allowance for the training rows that they "
-            "share, or between rows where that is larger.",
-            "It counts if an interval of 95 % confidence (Student’s t over the folds) "
-            "does not hold 0.",
+            "difference over these rows, paired. It counts if its interval of 95 % "
+            "confidence does not hold 0. Training on another sample of rows would add "
+            "some uncertainty of its own.",
         ]
     inside = "\n".join(f"<p>{text}</p>" for text in told)
     return f"<details><summary>How this is measured</summary>\n{inside}\n</details>"

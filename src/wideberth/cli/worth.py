@@ -25,8 +25,8 @@ _FINDINGS = {
     ("worse", "worse"): "did not pay here, it cost accuracy",
     ("even", "worse"): "did not pay here, it cost accuracy under noise",
     ("worse", None): "did not pay here, it cost accuracy",
-    ("even", "even"): "did not pay here, as far as the folds can tell",
-    ("even", None): "did not pay here, as far as the folds can tell",
+    ("even", "even"): "did not pay here, as far as these rows can tell",
+    ("even", None): "did not pay here, as far as these rows can tell",
 }
 _HOW = "--radius, --noise-scales, --errors or --replicates"
 
