@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "factor on the column of radii forgotten in certify",
         "cli/certify.py",
-        "            radius = factor * row_radii(table, column)\n",
+        "            radius = self.factor * row_radii(table, column)\n",
         "            radius = row_radii(table, column)\n",
         "cli/test_cli_roads.py::test_a_factor_on_the_radii_is_remembered_with_them",
     ),

@@ -1,4 +1,4 @@
-"""Where chunks come from: arrays, and whatever yields them (`file_source.py`: files)."""
+"""Where chunks come from: arrays, and whatever yields them; files: `file_source.py`."""
 
 from __future__ import annotations
 
