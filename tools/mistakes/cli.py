@@ -160,8 +160,8 @@ MUTANTS = [
     Mutant(
         "noise on categories",
         "cli/uncertainty.py",
-        "        scales = np.repeat([1.0, 0.0], [len(columns.numeric), columns.n_indicators])\n",
-        "        scales = np.repeat([1.0, 1.0], [len(columns.numeric), columns.n_indicators])\n",
+        "        scales = np.repeat([1.0, 0.0], [len(columns.numeric),",
+        "        scales = np.repeat([1.0, 1.0], [len(columns.numeric),",
         "cli/test_tables.py::test_text_becomes_categories_without_noise",
     ),
     Mutant(
