@@ -232,7 +232,8 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
     kept = np.flatnonzero(keep)
     measured = options.errors is not None or missing == "model"
     X = columns.encode(table, gaps=missing == "model", dense=measured)
-    filled = sum(int(hole[keep].sum()) for hole in holes.values())
+    numbers = (hole for name, hole in holes.items() if name not in columns.categories)
+    filled = sum(int(hole[keep].sum()) for hole in numbers)
     facts = row_counts(
         table.n,
         unlabelled=int((~labelled).sum()),
