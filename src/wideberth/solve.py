@@ -63,6 +63,7 @@ def solve(
     random_state=None,
     quiet=False,
     memory=None,
+    checkpoint=None,
     verbose=False,
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
@@ -154,6 +155,10 @@ def solve(
         Leave warnings in `Solution.notes` instead of issuing them.
     memory : int or str, optional
         Data that is read in chunks: bytes that the process may hold, such as "2GB".
+    checkpoint : path, optional
+        Data that is read in chunks: a file that keeps where the search stands, written
+        before every read but the first. Where it is there already, of a run that
+        was interrupted, the search goes on from it; the answer is certified as ever.
     verbose : bool
         Data that is read in chunks: show reads and gap on standard error.
 
@@ -191,6 +196,11 @@ def solve(
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
     scaled = is_scaled(X, y, memory)
+    if checkpoint is not None and not scaled:
+        raise ValueError(
+            f"checkpoint={short(checkpoint)} is for data that is read in chunks; X is "
+            "in memory, where init takes an earlier solution."
+        )
     if is_foreign(X) and is_foreign(X_err) and not scaled:
         stated["X_err"] = host(X_err)
     elif X_err is not None and not scaled:
@@ -199,7 +209,8 @@ def solve(
         from wideberth.solvers.chunked import solve_data
 
         how |= {"ramp": level, "starts": starts, "verbose": verbose}
-        solution = solve_data(X, y, **stated, **how, memory=memory)
+        how |= {"memory": memory, "checkpoint": checkpoint}
+        solution = solve_data(X, y, **stated, **how)
     elif is_foreign(X):  # small
         how |= {"ramp": level, "starts": starts, "quiet": True}
         solution = _moved_to(solve(host(X), y, **stated, **how), X)

@@ -100,8 +100,11 @@ def test_a_classifier_is_what_solve_finds(kind):
 
 def test_the_radius_is_one_beside_error_bars_and_zero_otherwise():
     assert RobustLinearSVC().radius is None
-    assert repr(RobustLinearSVC()) == "RobustLinearSVC()"
-    assert repr(RobustLinearSVC(radius=0.0)) == "RobustLinearSVC(radius=0.0)"
+    plain = (
+        "RobustLinearSVC()  # an ordinary SVM, unless fit is given a radius or X_err"
+    )
+    assert repr(RobustLinearSVC()) == plain
+    assert repr(RobustLinearSVC(radius=1)) == "RobustLinearSVC(radius=1)"
     assert "None is 1 with `X_err` and 0 without" in inspect.getdoc(RobustLinearSVC)
     assert RobustLinearSVC().fit(X, Y).radius_ == 0.0
     assert RobustLinearSVC().fit(X, Y, X_err=E).radius_ == 1.0

@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.data.opening import in_chunks, is_scaled, refuse_errors_elsewhere
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.carrying import (
     carried,
@@ -47,6 +47,7 @@ from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.images import Course
 from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
+from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.problem.arrays import host, is_foreign
 from wideberth.problem.feature_names import feature_names
@@ -239,12 +240,19 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _steps_ahead(self) -> list:
         return list(steps_of(self[:-1])) if len(self.steps) > 1 else []
 
+    #: Steps may fill them in; if none does they complain.
+    _takes_gaps = True
+
+    @per_row
     def decision_function(self, X, X_err=None, **params):
         """Return the scores of the classifier.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once: a path, chunks, or what
+            `wideberth.open_data` returns, labels or not. For a Dask collection the
+            answer is a Dask array. `stream` hands answers over chunk by chunk.
         X_err : error bars of these samples, in the units of X, optional
             Only lopsided boxes matter, for the scores are those of the middle of a box.
         **params
@@ -257,6 +265,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         decides, rows = self._asked(X, X_err)
         return Pipeline.decision_function(decides, rows, **params)
 
+    @per_row
     def predict(self, X, X_err=None, **params):
         """Return the label with the highest score for each sample.
 
@@ -286,6 +295,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         float
         """
+        if in_chunks(X):
+            return self._share_right("_right", X, y, sample_weight, X_err)
         decides, rows = self._asked(X, X_err)
         return Pipeline.score(decides, rows, y, sample_weight, **params)
 

@@ -165,8 +165,8 @@ def refuse_chunks(X, who: str) -> None:
         return
     raise ValueError(
         f"X is {kind}; {who} needs the data in memory, as one array, sparse matrix or "
-        f"frame. {remedy}, or take a sample of its rows; solve and RobustLinearSVC "
-        "read such data in chunks."
+        f"frame. {remedy}, or take a sample of its rows, open_data(...).sample(100_000)"
+        "; solve and RobustLinearSVC read such data in chunks."
     )
 
 

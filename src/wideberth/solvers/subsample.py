@@ -122,6 +122,13 @@ class SamplingError:
             self.own[d], self.scatter[d] = 0.0, 0.0
         self.own[out], self.scatter[out] = 0.0, 0.0
 
+    @classmethod
+    def of(cls, own: np.ndarray, scatter: np.ndarray) -> SamplingError:
+        """One that was computed before."""
+        made = cls.__new__(cls)
+        made.known, made.tied, made.own, made.scatter = True, False, own, scatter
+        return made
+
     def __call__(self, problem: Problem) -> np.ndarray:
         if not self.known:
             return fill(problem.weights, problem.n, np.inf)

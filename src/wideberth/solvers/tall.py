@@ -35,6 +35,7 @@ from wideberth.screening.partition import decide
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
     dual_with_others,
@@ -87,8 +88,15 @@ def solve_from_nothing(problem: Problem, control: Control, samples: int = 1) -> 
 class Search:
     """The run: passes over the batches, and solutions of what they hand over."""
 
-    def __init__(self, batches: Batches, control: Control, picky: bool = False):
-        self.batches, self.control = batches, control
+    def __init__(
+        self,
+        batches: Batches,
+        control: Control,
+        picky: bool = False,
+        checkpoint: Checkpoint | None = None,
+    ):
+        self.batches, self.control, self.checkpoint = batches, control, checkpoint
+        self.first = True  # whether the rows at hand are those of a first sample
         self.picky, self.tied = picky, False  # whether to end with a sample that ties
         self.passes, self.n = 0, batches.n or 0
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
@@ -100,21 +108,22 @@ class Search:
 
     # -- rounds --------------------------------------------------------------------
 
-    def run(self, begun: tuple[Sample, Work] | None = None) -> None:
+    def run(self, begun: tuple[Sample | Gather, Work] | None = None) -> None:
         """Rounds until the gap of the whole problem meets the tolerance.
 
         They go on from the first pass, where that was made.
         """
-        sample, work = begun or self.sample()
+        asked, work = begun or self.begin()
         if work.sides and self._is_null(work):
             return
-        here = self._note(work, sample)
+        here = self._note(work, asked)
         smallest, idle, again, question = np.inf, 0, False, None
         while True:
             solved, before = work.exact, question
             question = self._round(work, here, 3.0**idle, again)
             if question is None or (self.tied and self.picky):
                 return
+            self._save(question)
             again = solved and self.grouping is None
             work, question = self._gather(question, before)
             here = self._note(work, question)
@@ -143,6 +152,36 @@ class Search:
         work = self._pass(sample)
         self.n = work.n
         return sample, work
+
+    def begin(self) -> tuple[Sample | Gather, Work]:
+        """The first pass: from where an earlier run stood, or a sample."""
+        return self._resumed() or self.sample()
+
+    def _resumed(self) -> tuple[Gather, Work] | None:
+        """In place of a sample: what is near where an earlier run stood, if one did."""
+        held = None
+        if self.checkpoint is not None:
+            held = self.checkpoint.load(self.batches.d)
+        if held is None:
+            return None
+        self.n, self.expected = held.n, held.expected
+        if held.grouped:
+            self.grouping = self.batches.grouping(self.n)
+        question = replace(held.question, grouping=self.grouping)
+        work, question = self._gather(question, None)
+        self.n = work.n
+        return question, work
+
+    def _save(self, question: Gather) -> None:
+        """Keep what a run that is started again needs.
+
+        Not where the first read handed over all rows: without the proof that came of
+        them, a run does better to start from nothing.
+        """
+        whole = self.first and question.band is None
+        if self.checkpoint is not None and not whole:
+            known = self.n, self.expected, self.grouping is not None
+            self.checkpoint.save(Standing(question, *known))
 
     @property
     def certificate(self) -> Certificate:
@@ -176,6 +215,7 @@ class Search:
         that too few were gathered `before`, one that is better that rows moved far, but
         need not go on. Where rows do not fit all come in groups, now and from now on.
         """
+        self.first = False
         work = self._pass(question)
         point = self._point(work, question)
         if self._good(point):
@@ -226,7 +266,7 @@ class Search:
         self, work: Work, here: PrimalPoint, widening: float, again: bool
     ) -> Gather | None:
         """Solve what was handed over at a point; say what to gather next, if any."""
-        problem, first = work.problem(), self.passes == 1
+        problem, first = work.problem(), self.first
         if work.exact and work.alpha is not None:
             dual = dual_with_others(problem, work.model, work.alpha, here.w)
             if self.proof is None or dual.value > self.proof.dual.value:
