@@ -572,8 +572,10 @@ def test_errors_are_for_data_in_memory(tmp_path):
     np.testing.assert_allclose(apart.objective_, model.objective_, rtol=2e-4)
     assert (apart.error_shape_, apart.radius_, apart.noise_) == ("ellipsoid", 1.0, None)
     for judge in (model.certified_radius, model.predict):
-        with pytest.raises(ValueError, match="X_err is for data in memory"):
+        with pytest.raises(ValueError, match="another of the same blocks"):
             judge(lazy, X_err=E)
+        there = judge(lazy, X_err=da.from_array(E, chunks=(30, D))).compute()
+        assert np.array_equal(there, judge(X, X_err=E))
         with pytest.raises(ValueError, match="X_err is for data in memory"):
             judge(foreign, X_err=E)
 
