@@ -43,14 +43,19 @@ from wideberth.estimators.carrying import (
     check_missing,
     measured,
 )
+from wideberth.estimators.categories import (
+    exact_columns,
+    naming_text,
+    raw_noise,
+    refuse_errors,
+    with_exact,
+)
 from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.images import Course
 from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.problem.arrays import host, is_foreign
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import align_noise
 
 
 def make_robust_pipeline(
@@ -160,7 +165,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "RobustLinearSVC alone."
             )
         steps = self.steps
-        classifier, courses = steps[-1][1], list[Course]()
+        classifier, courses, noises = steps[-1][1], list[Course](), [None]
         if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
@@ -171,7 +176,6 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         place = place_of_features(steps)
         if place is not None:
             return self._fit_denoised(place, X, y, params)
-        raw_noise = align_noise(classifier.noise, feature_names(X))
         names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
@@ -184,11 +188,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return courses[0]
 
         def carried_noise():
-            check_missing(X, raw_noise)
-            return carried(raw_noise, read_course().linear)
+            noises[0] = raw_noise(classifier.noise, X, self._exact(X))
+            check_missing(X, noises[0])
+            return carried(noises[0], read_course().linear)
 
         def carried_errors(bars):
             check_missing(X, bars)
+            refuse_errors(bars, X, self._exact(X))
             course = read_course()
             if course.bent is None:
                 return bars.carried(course.linear)
@@ -197,14 +203,21 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         with self._or_as_before():
             classifier._carried_noise = carried_noise
             classifier._carried_errors = carried_errors
-            super().fit(X, y, **params)
+            try:
+                super().fit(X, y, **params)
+            except ValueError as error:
+                raise naming_text(X, error) from error.__cause__
         del classifier._carried_noise, classifier._carried_errors
         bent = courses[0].bent is not None
         self.linear_map_ = None if bent else courses[0].linear
         self.step_maps_ = courses[0].maps if bent else None
-        self.noise_ = None if errors else raw_noise
+        self.noise_ = noises[0]
         self.denoised_ = None
         return self
+
+    def _exact(self, X):
+        """Columns of the raw data that noise does not move; see `categories.py`."""
+        return exact_columns(self._steps_ahead(), X)
 
     def _fit_denoised(self, k: int, X, y, params: dict):
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
@@ -354,6 +367,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         check_is_fitted(self[-1], "coef_")
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
+        X_err = with_exact(X_err, X)
         if self.linear_map_ is not None:
             judged: Any = super()._judge(X, X_err)
             check_missing(X, judged.noise)
