@@ -16,6 +16,8 @@ stay such where A keeps features apart, and become covariances otherwise; boxes 
 such an A. The raw data is first moved to the middle of lopsided boxes.
 
 A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
+Columns of categories do not move, and steps may do with them what they like:
+`categories.py`.
 Boxes go through steps that are known to be monotone as well, such as logarithms, one
 image for every radius: `images.py`.
 
@@ -66,7 +68,8 @@ def make_robust_pipeline(
     Parameters
     ----------
     *steps : estimators
-        Affine transformers (scalers, PCA, feature selection, …), and for error bars
+        Affine transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
+        such and of encoders of categories, …), and for error bars
         with error_shape="box" monotone ones (`FunctionTransformer(np.log)`,
         `PowerTransformer`, `QuantileTransformer`, …); then a `RobustLinearSVC` or
         `RobustLinearSVCCV`.
