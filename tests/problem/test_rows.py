@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Problem, path, solve
+from wideberth import Box, Problem, path, solve
 from wideberth.problem.presolve import to_csr
 from wideberth.problem.rows import SparseRows, as_rows
 from wideberth.solvers.registry import choose_solver
@@ -84,6 +84,10 @@ def test_hard_one_hot_tables_of_many_rows_go_to_newton_and_easy_ones_to_sweeps()
     )
     chosen = {C: choose_solver(Problem.from_data(X, y, C=C)).name for C in (0.01, 10.0)}
     assert chosen == {0.01: "coordinate", 10.0: "newton"}
+    few = Box(np.arange(144) < 7)  # what noise cannot leave out is not left out
+    noises = {"linf": "columns", few: "newton"}
+    for noise, name in noises.items():
+        assert choose_solver(Problem.from_data(X, y, noise=noise)).name == name
 
 
 def test_a_block_of_sparse_rows_is_not_a_copy():

@@ -70,22 +70,24 @@ def raw_noise(noise, X, exact: np.ndarray):
     names = feature_names(X)
     if not exact.any():
         return align_noise(noise, names)
-    if not isinstance(noise, str):
-        own = own_names(noise) if names is not None else None
-        if own is None or {*own} >= {*names}:
-            noise = align_noise(noise, names)
-            _refuse_levels(as_shape(noise, exact.size).support, exact, names)
-            return noise
-        zeros = [name for name in own if name in _named(names, exact)]
-        if zeros:
+    kept, own = np.flatnonzero(~exact), None
+    if names is not None and not isinstance(noise, str):
+        own = own_names(noise)
+    if own is not None and names is not None and not {*own} >= {*names}:
+        kinds = _named(names, exact)
+        stated = [name for name in kinds if name in own]
+        if stated:
             raise ValueError(
-                f"noise names {listed(zeros)} and not all of "
-                f"{listed(_named(names, exact))}, which are categories: leave them "
-                "all out, or give 0 for each."
+                f"noise names {listed(stated)} and not all of {listed(kinds)}, which "
+                "are categories: leave them all out, or give 0 for each."
             )
-        names = _named(names, ~exact)
-    kept = np.flatnonzero(~exact)
-    shape = as_shape(noise, kept.size, names)
+        shape = as_shape(noise, kept.size, _named(names, ~exact))
+    elif isinstance(noise, str):
+        shape = as_shape(noise, kept.size)
+    else:
+        noise = align_noise(noise, names)
+        _refuse_levels(as_shape(noise, exact.size).support, exact, names)
+        return noise
     into = sp.eye_array(exact.size, format="csr")[:, kept]
     return shape.carried(sp.csr_array(into)).as_parameter()
 

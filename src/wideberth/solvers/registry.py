@@ -106,7 +106,7 @@ def choose_solver(
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:
-        return columns
+        return columns if _leaves_out_many(problem) else _BUILT_IN["newton"]
     if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > FEW_FEATURES:
         coordinate = _BUILT_IN["coordinate"]
         fits = coordinate.supports(problem) is None
@@ -125,6 +125,16 @@ def _is_wide(problem: Problem) -> bool:
     """Whether dense algebra of all features is out of place."""
     rows, n, d = problem.rows, problem.n, problem.rows.d
     return d > n or rows.entries() <= MOSTLY_ZERO * n * d
+
+
+def _leaves_out_many(problem: Problem) -> bool:
+    """Whether boxes may leave out many features, or all of them are too many.
+
+    One-hot columns beside a few measurements have no noise, and keep their weights.
+    """
+    d = problem.rows.d
+    noisy = not problem.shared or problem.noise.degrees(d) > FEW_FEATURES
+    return noisy or not _algebra_is_quick(problem)
 
 
 def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
