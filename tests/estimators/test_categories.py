@@ -27,6 +27,7 @@ from wideberth import (
     Box,
     RobustLinearSVC,
     RobustLinearSVCCV,
+    TrueFeatures,
     carry_noise,
     make_robust_pipeline,
     solve,
@@ -282,3 +283,17 @@ def test_a_table_is_refitted_from_scratch():
     with pytest.raises(ValueError, match="level above 0"):
         fitted.set_params(robustlinearsvc__noise=[1.0] * 4).fit(TABLE, Y)
     np.testing.assert_array_equal(fitted.noise_, clone(model()).fit(TABLE, Y).noise_)
+
+
+def test_categories_alone_are_certain():
+    fitted = make_robust_pipeline(OneHotEncoder(), RobustLinearSVC(radius=1.0))
+    radii = fitted.fit(TABLE[["town", "kind"]], Y).certified_radius(
+        TABLE[["town", "kind"]]
+    )
+    assert np.all(radii == np.inf)
+
+
+def test_a_population_of_categories_is_refused():
+    denoised = make_robust_pipeline(encoder(), TrueFeatures(), RobustLinearSVC())
+    with pytest.raises(ValueError, match="text in 'town', 'kind'; TrueFeatures"):
+        denoised.fit(TABLE, Y)

@@ -137,6 +137,8 @@ class _AffineStep:
         #: Whether outputs that missing cells belong to are numbers; and whether there
         #: are outputs that are missing although cells that are there belong to them.
         self.fills_missing, self.loses_present = False, False
+        if not sample.n_features:  # nothing moves
+            return
         for points in sample.points(_special_values(transformer)):
             self._require_affine_at(points)
         for points in sample.with_missing():
@@ -145,7 +147,7 @@ class _AffineStep:
     def _read(self) -> tuple[sp.csr_array, np.ndarray]:
         """A and c from the transforms of 0 and of multiples of unit vectors."""
         size, changes = self.sample.size, []
-        if not size.size:  # nothing moves
+        if not size.size:
             offset = _dense(self._outputs(self.sample.rows[:1]))[0]
             return sp.csr_array((offset.size, 0)), offset
         # Powers of two: dividing by them is exact.

@@ -44,16 +44,16 @@ def exact_columns(steps: list, X) -> np.ndarray:
 
 
 def text_columns(X) -> np.ndarray:
-    """A mask of the columns whose entries are not numbers."""
-    if sp.issparse(X):
-        return np.zeros(X.shape[1], dtype=bool)
+    """A mask of the columns whose entries are not numbers; none of what is no table."""
     if hasattr(X, "columns"):
         columns = [X[name] for name in X.columns]
-    else:
-        X = np.asarray(X)
-        columns = list(X.T) if X.dtype.kind == "O" else []
-    found = [not holds_numbers(column) for column in columns]
-    return np.array(found or [False] * X.shape[1], dtype=bool)
+        if hasattr(X, "iloc"):  # names may occur twice
+            columns = [X.iloc[:, j] for j in range(X.shape[1])]
+        return np.array([not holds_numbers(column) for column in columns], dtype=bool)
+    array = X if sp.issparse(X) else np.asarray(X)
+    if sp.issparse(X) or array.ndim != 2 or array.dtype.kind != "O":
+        return np.zeros(array.shape[1] if array.ndim == 2 else 0, dtype=bool)
+    return np.array([not holds_numbers(column) for column in array.T], dtype=bool)
 
 
 def _encodes(part) -> bool:
@@ -114,6 +114,18 @@ def naming_text(X, error: ValueError) -> ValueError:
         "the first step: ColumnTransformer([('measured', StandardScaler(), "
         "[...]), ('categories', OneHotEncoder(handle_unknown='ignore'), [...])])."
     )
+
+
+def refuse_categories(X) -> None:
+    """Refuse columns of text where the population of all columns is asked for."""
+    text = text_columns(X)
+    if text.any():
+        names = feature_names(X) or list(range(text.size))
+        raise ValueError(
+            f"X holds text in {listed(_named(names, text))}; TrueFeatures describes "
+            "measurements, and categories are none. Leave these columns out, or use a "
+            "pipeline without TrueFeatures."
+        )
 
 
 def with_exact(X_err, X):

@@ -49,6 +49,7 @@ from wideberth.estimators.categories import (
     exact_columns,
     naming_text,
     raw_noise,
+    refuse_categories,
     refuse_errors,
     with_exact,
 )
@@ -112,6 +113,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     of the weights that the classifier sees. `certified_radius`, `robust_score`,
     `worst_case` and `support_features_` speak of the raw data. So do error bars,
     given to `fit` as `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
+    Text, and what a `ColumnTransformer` encodes as categories, does not move.
 
     With error_shape="box" steps may also be monotone in every feature: logarithms and
     other functions of NumPy in a `FunctionTransformer`, `PowerTransformer`,
@@ -224,6 +226,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
 
     def _fit_denoised(self, k: int, X, y, params: dict):
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
+        refuse_categories(X)
         names = {"X_err"} | {f"{self.steps[j][0]}__X_err" for j in (k, -1)}
         errors = [params[name] for name in names & params.keys()]
         X_err = next((given for given in errors if given is not None), None)

@@ -46,6 +46,8 @@ class Sample:
     def __init__(self, X, exact: np.ndarray | None = None):
         if not sp.issparse(X) and not hasattr(X, "shape"):
             X = np.asarray(X)
+        if len(X.shape) != 2:
+            raise ValueError("it is no table")
         self.frame = X if hasattr(X, "columns") else None
         self.moved, self.whole, moving = np.arange(X.shape[1]), None, X
         if exact is not None and exact.any():
