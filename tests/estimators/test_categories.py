@@ -123,11 +123,11 @@ def test_every_kind_of_table_gives_the_same_model(form):
 @pytest.mark.parametrize(
     "wrap",
     [
-        lambda svc: GridSearchCV(svc, {"robustlinearsvc__C": [0.1, 1.0]}, cv=3),
-        lambda svc: CalibratedClassifierCV(svc, cv=3),
+        lambda svc: GridSearchCV(svc, {"robustlinearsvc__C": [0.1, 1.0]}, cv=2),
+        lambda svc: CalibratedClassifierCV(svc, cv=2),
         lambda svc: make_robust_pipeline(
             encoder(),
-            RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.0, 1.0], cv=3, noise=LEVELS),
+            RobustLinearSVCCV(Cs=[0.1, 1.0], radii=[0.0, 1.0], cv=2, noise=LEVELS),
         ),
     ],
 )

@@ -167,8 +167,10 @@ class _AffineStep:
         return self._outputs(sp.csr_array(none) if self.sample.sparse else none)
 
     def _largest_offset(self) -> np.ndarray:
-        offsets = self._offsets(self.sample.rows.shape[0])
-        return np.atleast_2d(_dense(abs(offsets).max(axis=0)))[0]
+        if self.sample.whole is None:
+            return np.abs(self.offset)
+        offsets = abs(self._offsets(self.sample.rows.shape[0]))
+        return np.ravel(_dense(offsets.max(axis=0)))
 
     def _require_affine_at(self, points) -> None:
         """Hold T(x) against Ax + c."""
