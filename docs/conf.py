@@ -54,6 +54,7 @@ EXAMPLES = [
     "plot_ruler.py",
     "plot_certified_accuracy.py",
     "plot_raw_units.py",
+    "plot_categories.py",
     "plot_two_instruments.py",
     "plot_galaxies.py",
     "plot_nuclei.py",
