@@ -20,7 +20,12 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS, QUICK_GRAM
+from wideberth.problem.limits import (
+    CACHED_ENTRIES,
+    FEW_FEATURES,
+    MOST_STEPS,
+    QUICK_GRAM,
+)
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
@@ -39,7 +44,8 @@ def is_small(problem: Problem) -> bool:
     if not problem.shared or d > FEW_FEATURES or n > SETTINGS.direct_rows:
         return False
     known = problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
-    return known and n * d * d <= LITTLE * QUICK_GRAM and not is_foreign(problem.y)
+    little = n * d <= CACHED_ENTRIES and n * d * d <= QUICK_GRAM
+    return known and little and not is_foreign(problem.y)
 
 
 def solve_small(
@@ -57,7 +63,7 @@ def solve_small(
         small, counts = screener.problem, screener.counts
     if small.n == 0:
         return None
-    x, alpha, steps, reached = _minimised(small, 0.5 * control.target)
+    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol)
     control.steps += steps
     if not reached:
         return None
@@ -65,8 +71,7 @@ def solve_small(
     alpha = alpha if screener is None else screener.reduction.unfold(alpha)
     found = Outcome(problem.at(x[: problem.rows.d], b), problem.dual_at(alpha))
     control.record(problem.rows.passes.count, found.certificate, counts)
-    met = found.meets(control.target) and found.proves(control.tol)
-    return found if met else None
+    return found if found.proves(control.tol) else None
 
 
 def _minimised(
