@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -242,6 +242,10 @@ class PathSolver:
     By default every point is solved by itself, from the solution before and without
     the samples that it decides. Subclasses may remember more.
     """
+
+    #: Whether it wants solutions carried on to the next point, as starts; they are
+    #: evaluated afresh for that.
+    carries: ClassVar[bool] = True
 
     def __init__(self, solver: Solver):
         self.solver = solver

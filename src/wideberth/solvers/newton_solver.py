@@ -77,10 +77,16 @@ class Compiled(Newton):
         return super().run(problem, control, *known) if found is None else found
 
     def along(self, problem, control):
-        """Every point by itself: a prediction costs more than the steps it saves."""
+        """Small problems by themselves: a prediction costs more than it saves."""
         if is_small(problem):
-            return PathSolver(self)
+            return _CompiledPath(self)
         return super().along(problem, control)
+
+
+class _CompiledPath(PathSolver):
+    """Every point by itself."""
+
+    carries = False
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
