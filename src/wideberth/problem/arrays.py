@@ -29,6 +29,18 @@ def is_foreign(array) -> bool:
     return bool(array_api_compat.is_array_api_obj(array))
 
 
+def is_sparse(array) -> bool:
+    """Whether this is one of SciPy's sparse matrices; quick to deny of an array."""
+    return not isinstance(array, np.ndarray) and sp.issparse(array)
+
+
+def constant(value: float, n: int) -> np.ndarray:
+    """One number n times over, read-only, in the memory of one."""
+    one = np.ndarray((n,), np.float64, np.array(value, np.float64), strides=(0,))
+    one.flags.writeable = False
+    return one
+
+
 def namespace(array) -> Any:
     """The module whose functions take this array."""
     if isinstance(array, np.ndarray | np.generic):
@@ -38,10 +50,10 @@ def namespace(array) -> Any:
 
 def host(array) -> np.ndarray:
     """A dense NumPy copy of a (small) array, or the array itself."""
-    if sp.issparse(array):
-        return array.toarray()
     if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array)
+    if sp.issparse(array):
+        return array.toarray()
     if array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
         array = array_api_compat.to_device(array, "cpu")
     elif is_foreign(array) and hasattr(namespace(array), "Device"):  # array-api-strict

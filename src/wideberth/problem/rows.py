@@ -31,6 +31,7 @@ from wideberth.problem.arrays import (
     float64,
     host,
     is_foreign,
+    is_sparse,
     like,
     namespace,
     pick,
@@ -168,7 +169,7 @@ class Rows(ABC):
         elif self.n * self.d > CACHED_ENTRIES:
             return None
         else:
-            X = self.X.toarray() if sp.issparse(self.X) else self.X
+            X = self.X.toarray() if is_sparse(self.X) else self.X
             out = np.empty((self.n, self.d + extras.shape[1]))
             labelled = np.multiply(X, self.y[:, None], out=out[:, : self.d])
             out[:, self.d :] = extras
@@ -468,7 +469,8 @@ def as_rows(X, y) -> Rows:
     But for numbers that are not aligned, as those of a message or of a part of a file
     may be: BLAS for old processors ends the process on such.
     """
-    values = X.data if sp.issparse(X) else X
+    sparse = is_sparse(X)
+    values = X.data if sparse else X
     if isinstance(values, np.ndarray) and not values.flags.aligned:
         X = X.copy()
-    return SparseRows(X, y) if sp.issparse(X) else DenseRows(X, y)
+    return SparseRows(X, y) if sparse else DenseRows(X, y)

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -38,12 +39,28 @@ class Outcome(Pair):
     status: Status | None = None
 
 
+class Random:
+    """A source of random numbers, made when it is first asked for one.
+
+    To make one takes longer than to solve some problems that need none.
+    """
+
+    def __init__(self, random_state=None):
+        if random_state is not None:
+            self.generator = np.random.default_rng(random_state)
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """The one that was given, or one of its own."""
+        return np.random.default_rng()
+
+
 @dataclass
 class Control:
     """When to stop, whom to tell, what may be used, and what was spent.
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
-    `screening` names the safe region that decides about samples, or is None; `rng`
+    `screening` names the safe region that decides about samples, or is None; `random`
     is the only source of random numbers. `features` is how many are left, where some
     were proven to have no weight.
     """
@@ -59,7 +76,12 @@ class Control:
     aim: float = np.inf
     screening: str | None = "ellipsoid"
     features: int | None = None
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    random: Random = field(default_factory=Random)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The generator of its random numbers."""
+        return self.random.generator
 
     @property
     def target(self) -> float:
@@ -69,7 +91,8 @@ class Control:
     def rougher(self, tol: float) -> Control:
         """The same limits for a helper problem, which is silent and not screened."""
         helper = Control(tol, self.max_iter, self.deadline, steps=self.steps)
-        helper.screening, helper.rng, helper.stopped = None, self.rng, self.stopped
+        helper.screening, helper.random = None, self.random
+        helper.stopped = self.stopped
         return helper
 
     def exhausted(self) -> bool:
@@ -149,8 +172,9 @@ def make_control(
     if problem is not None and problem.shared:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
-    rng = np.random.default_rng(random_state)
-    return Control(tol, max_iter, deadline, callback, started=started, aim=aim, rng=rng)
+    control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
+    control.random = Random(random_state)
+    return control
 
 
 class Solver(ABC):
