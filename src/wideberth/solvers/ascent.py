@@ -19,7 +19,7 @@ import numpy as np
 
 from wideberth.problem.jit import jit
 from wideberth.problem.limits import LITTLE
-from wideberth.solvers.sweep import RUN, dot_dense, epoch, shuffled
+from wideberth.solvers.sweep import RUN, dot_dense, draw_from, epoch, shuffled
 
 #: Factor by which λ falls where it is what keeps the gap open: as in `coordinate.py`.
 _EASED = 0.3
@@ -47,9 +47,10 @@ def ascend(X, y, c, radii, norms, penalties, alpha, goal, least, most, room):
     beta = 1.0 / (penalty + proximal) if penalty >= 0.0 else 0.0
     centre = 0.0  # λb⁰, which is part of state[1] = (λ_b + λ)b
     active, before, epochs, sweeps, read = np.arange(n), math.inf, least, 0, n
+    draw_from(0)
     while sweeps + epochs <= room:
         for _ in range(epochs):
-            order = active[shuffled(active.size, RUN, sweeps)]
+            order = active[shuffled(active.size, RUN)]
             epoch(
                 *(order, order, alpha, d, state, y, c, radii, norms, beta),
                 *(X, indices, indptr, size, 1),

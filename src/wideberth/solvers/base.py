@@ -46,13 +46,15 @@ class Random:
     """
 
     def __init__(self, random_state=None):
-        if random_state is not None:
-            self.generator = np.random.default_rng(random_state)
+        self.random_state = random_state
+        number = type(random_state) is int and random_state >= 0
+        if not number and random_state is not None:
+            self.generator = np.random.default_rng(random_state)  # or a refusal
 
     @cached_property
     def generator(self) -> np.random.Generator:
-        """The one that was given, or one of its own."""
-        return np.random.default_rng()
+        """The one that was given, that of a number, or one by chance."""
+        return np.random.default_rng(self.random_state)
 
 
 @dataclass

@@ -136,7 +136,8 @@ def _penalties(problem: Problem) -> tuple[float, float]:
     if problem.intercept is None:
         return -1.0, 0.0
     norms = problem.rows.norms()
-    usual = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
+    used = norms[norms > 0]
+    usual = float(np.mean(1.0 / (used * used))) if used.size else 1.0
     usual = min(usual, LITTLE * float(problem.weights.sum()))
     return problem.intercept, max(usual - problem.intercept, 0.0)
 

@@ -79,7 +79,8 @@ def _layout(rows: Rows) -> tuple:
 @jit
 def _sweep(seeds, chosen, alpha, *others):
     for seed in seeds:
-        order = shuffled(alpha.size, RUN, seed)
+        draw_from(seed)
+        order = shuffled(alpha.size, RUN)
         epoch(order, chosen[order], alpha, *others)
 
 
@@ -128,14 +129,19 @@ def epoch(
 
 
 @jit
-def shuffled(n, run, seed):
+def draw_from(seed):
+    """Let the next orders be those of a seed; it takes as long as a hundred rows."""
+    np.random.seed(seed)  # noqa: NPY002  (numba's own generator, not NumPy's)
+
+
+@jit
+def shuffled(n, run):
     """A random order of range(n) that keeps neighbours together.
 
     Short runs of consecutive rows, cut at a random place, come in random order: about
     as good as a full permutation for the ascent, and quicker where rows come from
     memory.
     """
-    np.random.seed(seed)  # noqa: NPY002  (numba's own generator, not NumPy's)
     start = np.random.randint(run)  # noqa: NPY002
     runs = np.random.permutation((n + start + run - 1) // run)  # noqa: NPY002
     order, k = np.empty(n, np.int64), 0
