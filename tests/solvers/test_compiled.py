@@ -127,12 +127,13 @@ def swept(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("intercept", [None, 0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
 @pytest.mark.parametrize("radius", [0.0, 0.1])
 def test_small_weights_are_swept_to_the_optimum_of_newton(
     radius, intercept, swept, monkeypatch
 ):
-    X, y = data(n=200, d=40)
+    X, _ = data(n=200, d=40)
+    y = np.where(X[:, 0] > 1.2, 1, -1)  # a rare class, far from balance at first
     monkeypatch.setattr(compiled, "_MOST_PASSES", 1000)
     options = {"radius": radius, "fit_intercept": intercept is not None, "C": 1e-3}
     options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-5}
@@ -140,7 +141,7 @@ def test_small_weights_are_swept_to_the_optimum_of_newton(
     other = solve(X, y, solver="newton", **options)
     assert swept == [True]
     assert found.converged
-    assert found.trace[-1]["iteration"] == found.n_iter  # nothing came after
+    assert len(found.trace) == 1  # nothing came after
     assert abs(found.primal - other.primal) <= 2e-5 * other.primal
     again = solve(X, y, solver="compiled", init=found, **options)
     assert again.converged
