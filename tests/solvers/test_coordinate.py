@@ -41,7 +41,9 @@ def text_problem(seed=0, n=600, d=900, words=12, **options):
 def run(problem, tol=TOL, region="ellipsoid", seed=0, **options):
     """The solver itself, and what it was told."""
     rng = np.random.default_rng(seed)
-    control = Control(tol, max_iter=5000, screening=region, random=Random(rng), **options)
+    control = Control(
+        tol, max_iter=5000, screening=region, random=Random(rng), **options
+    )
     return Coordinate().solve(problem, control), control
 
 

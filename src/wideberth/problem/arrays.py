@@ -29,18 +29,6 @@ def is_foreign(array) -> bool:
     return bool(array_api_compat.is_array_api_obj(array))
 
 
-def is_sparse(array) -> bool:
-    """Whether this is one of SciPy's sparse matrices; quick to deny of an array."""
-    return not isinstance(array, np.ndarray) and sp.issparse(array)
-
-
-def constant(value: float, n: int) -> np.ndarray:
-    """One number n times over, read-only, in the memory of one."""
-    one = np.ndarray((n,), np.float64, np.array(value, np.float64), strides=(0,))
-    one.flags.writeable = False
-    return one
-
-
 def namespace(array) -> Any:
     """The module whose functions take this array."""
     if isinstance(array, np.ndarray | np.generic):

@@ -29,7 +29,6 @@ import numpy as np
 
 from wideberth.problem.arrays import (
     at_least,
-    constant,
     host,
     is_foreign,
     largest,
@@ -192,7 +191,7 @@ class Problem:
         """`from_data` for checked X, noise and intercept."""
         n, s = X.shape[0], check_number(norm_penalty, "norm_penalty")
         labels, classes = check_labels(y, n)
-        weights = constant(check_number(C, "C", positive=True), n)
+        weights = np.broadcast_to(check_number(C, "C", positive=True), (n,))
         if sample_weight is not None:
             with np.errstate(over="ignore"):
                 weights = weights * check_per_sample(sample_weight, n, "sample_weight")

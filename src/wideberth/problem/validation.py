@@ -14,7 +14,7 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import constant, host, is_dask, is_foreign, is_sparse
+from wideberth.problem.arrays import host, is_dask, is_foreign
 
 _LARGEST = sys.float_info.max
 
@@ -197,7 +197,7 @@ def measured_data(X):
         raise ValueError(
             f"X has shape {X.shape}; it needs at least one row and one column."
         )
-    values = X.data if is_sparse(X) else X
+    values = X if isinstance(X, np.ndarray) else X.data
     # A sum of squares is finite unless an entry is not (or it overflows), and takes
     # no n×d temporary.
     with np.errstate(all="ignore"):
@@ -274,7 +274,7 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} is {array.flat[bad[0]]}{where}; it must be finite and ≥ 0."
         )
-    return array if array.ndim else constant(float(array), n)
+    return np.broadcast_to(array, (n,))
 
 
 def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:

@@ -1,11 +1,11 @@
 """Dual coordinate ascent in one compiled call, for small dense data (theory §6.2).
 
 The rounds of `coordinate.py` without screening and second-order steps: a look at all
-rows, then sweeps over those in doubt. Where the weights c_i are small a few dozen sweeps
-over few rows get there, in less time than Newton's method takes for its Gram matrices;
-elsewhere the pace tells soon that they would not, and the run ends. Noise is that of
-spheres, or none; an intercept that is free or hardly penalised has the proximal term
-½λ(b − b⁰)² of `coordinate.py`, and each look moves b⁰ to b.
+rows, then sweeps over those in doubt. Where the weights c_i are small a few dozen
+sweeps over few rows get there, in less time than Newton's method takes for its Gram
+matrices; elsewhere the pace tells soon that they would not, and the run ends. Noise is
+that of spheres, or none; an intercept that is free or hardly penalised has the proximal
+term ½λ(b − b⁰)² of `coordinate.py`, and each look moves b⁰ to b.
 
 What is found is evaluated by the caller. Orders are drawn from a fixed seed: the same
 problem gives the same bits.

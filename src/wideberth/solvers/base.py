@@ -39,17 +39,14 @@ class Outcome(Pair):
     status: Status | None = None
 
 
+@dataclass
 class Random:
     """A source of random numbers, made when it is first asked for one.
 
     To make one takes longer than to solve some problems that need none.
     """
 
-    def __init__(self, random_state=None):
-        self.random_state = random_state
-        number = type(random_state) is int and random_state >= 0
-        if not number and random_state is not None:
-            self.generator = np.random.default_rng(random_state)  # or a refusal
+    random_state: Any = None
 
     @cached_property
     def generator(self) -> np.random.Generator:
@@ -174,9 +171,11 @@ def make_control(
     if problem is not None and problem.shared:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
-    control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
-    control.random = Random(random_state)
-    return control
+    random = Random(random_state)
+    if random_state is not None:
+        _ = random.generator  # or a refusal, before anything is done
+    given = {"started": started, "aim": aim, "random": random}
+    return Control(tol, max_iter, deadline, callback, **given)
 
 
 class Solver(ABC):

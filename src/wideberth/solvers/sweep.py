@@ -102,6 +102,7 @@ def epoch(
     next_row,
     next_column,
 ):
+    """Maximise D over each α_i in this `order`; rows are at these `positions`."""
     norm2 = dot_dense(d, 0, 1, d)
     s, balance = state[0], state[1]
     for k in range(order.size):
@@ -162,6 +163,7 @@ def _dot_sparse(data, indices, start, stop, d):
 
 @jit_reordered
 def dot_dense(data, start, stride, d):
+    """⟨d, x⟩ of a dense row x."""
     total = 0.0
     if stride == 1:
         row = data[start : start + d.size]
