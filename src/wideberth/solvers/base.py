@@ -174,8 +174,9 @@ def make_control(
     random = Random(random_state)
     if random_state is not None:
         _ = random.generator  # or a refusal, before anything is done
-    given = {"started": started, "aim": aim, "random": random}
-    return Control(tol, max_iter, deadline, callback, **given)
+    control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
+    control.random = random
+    return control
 
 
 class Solver(ABC):
