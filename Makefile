@@ -15,7 +15,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 .PHONY: accessibility
 .PHONY: safety ramp torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
-.PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels
+.PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels bench-ties
 .PHONY: docs linkcheck linkcheck-external clean
 
 reproduce: $(VENV)/installed-test       ## the paper's experiments in about a minute
@@ -96,6 +96,9 @@ bench-sparse: $(VENV)-bench/installed-bench ## box noise, norm penalties, wide d
 
 bench-labels: $(VENV)/installed-test    ## wrong labels: what the ramp costs and brings
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.labels
+
+bench-ties: $(VENV)/installed-test      ## rows that repeat, in products X @ w
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.ties
 
 docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \

@@ -24,6 +24,7 @@ from wideberth.problem.presolve import (
     Presolved,
     build_problem,
     cut_radii,
+    merge_rows,
     unchanged,
 )
 from wideberth.problem.ramp import Ramp, check_ramp
@@ -203,7 +204,7 @@ def solve(
         how |= {"ramp": level, "starts": starts, "quiet": True}
         solution = _moved_to(solve(host(X), y, **stated, **how), X)
     else:
-        presolved = cut_radii(build_problem(X, y, **stated))
+        presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
         problem = presolved.problem
         limits["callback"] = callback and presolved.callback(callback)
         given = {"started": started, "random_state": random_state}
@@ -256,7 +257,7 @@ def _start(presolved: Presolved, init) -> Outcome | None:
         raise ValueError(f"b of init has shape {np.shape(b)}; it must be one number.")
     b = float(check_vector([b], 1, "b of init")[0])
     if alpha is not None:
-        alpha = check_vector(alpha, problem.n, "alpha of init")
+        alpha = check_vector(alpha, presolved.n, "alpha of init")
     w, b, alpha = presolved.inward(w, b, alpha)
     point = problem.at(w, b)
     if not tells_something(point, null_point(problem)):
@@ -271,6 +272,7 @@ def _start(presolved: Presolved, init) -> Outcome | None:
 class _Decisions:
     """What a pair of points proves about samples and features, once it is asked for."""
 
+    presolved: Presolved
     problem: Problem
     found: Outcome
     region: str | None
@@ -284,8 +286,9 @@ class _Decisions:
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         """Those with α_i = 0 and with α_i = c_i; none without a region."""
         if self.region is None:
-            return (nothing := np.zeros(self.problem.n, dtype=bool)), nothing
-        return self.partition.removed, self.partition.saturated
+            return (nothing := np.zeros(self.presolved.n, dtype=bool)), nothing
+        known = self.partition
+        return self.presolved.decided(known.removed, known.saturated)
 
     def features(self) -> np.ndarray:
         """Those with w_j = 0."""
@@ -300,7 +303,8 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         found = found.outcome
     point, dual = found.point, found.dual
     passes, converged = problem.rows.passes.count, certificate.proves(control.tol)
-    decisions, prover = _Decisions(problem, found, control.screening), None
+    decisions = _Decisions(presolved, problem, found, control.screening)
+    prover = None
     if control.screening is not None and presolved.turned_back is unchanged:
         prover = decisions.features
     seconds, notes = time.perf_counter() - control.started, []

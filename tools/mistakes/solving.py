@@ -220,18 +220,4 @@ MUTANTS = [
         "problem.n < problem.rows.d",
         "problem/test_ends.py::test_second_attempts_know_what_folded_samples_pull_at",
     ),
-    Mutant(
-        "weights of merged samples not added up",
-        "problem/presolve.py",
-        "    weights = np.bincount(label.ravel(), problem.weights)\n",
-        "    weights = problem.weights[first]\n",
-        "problem/test_presolve.py::test_merged_samples_have_the_same_objective_and_feasible_weights",
-    ),
-    Mutant(
-        "samples of different radii merged",
-        "problem/presolve.py",
-        "(X[J], problem.y[J], problem.radii[J])",
-        "(X[J], problem.y[J])",
-        "problem/test_presolve.py::test_merged_samples_have_the_same_objective_and_feasible_weights",
-    ),
 ]

@@ -53,7 +53,7 @@ def sum_rounding(n: int) -> float:
 
 def totals_rounding(problem: Problem) -> float:
     """Relative error bound of sums over all samples of a problem, folded ones too."""
-    free, fold = chain(problem.n), problem.folded
+    free, fold = chain(problem.n) + problem.chain, problem.folded
     return gamma(free if fold is None else max(free, fold.chain) + 1)
 
 
@@ -86,8 +86,8 @@ def primal_rounding(
     # Inactive ones, whatever the rounding, add nothing.
     per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
     per_slack *= problem.weights
-    error = accurate_sum(per_slack) * (1 + gamma(64))
-    error += sum_rounding(problem.n) * hinge
+    error = accurate_sum(per_slack) * (1 + gamma(64 + problem.chain))
+    error += gamma(chain(problem.n) + problem.chain) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares
     error += problem.noise.rotation_error * norm_w * norm_w

@@ -97,6 +97,14 @@ class Rows(ABC):
         self.passes.add(self.n)
         if "_norms" not in self.__dict__:
             return self._margins_and_norms(w)
+        return self._products(w)
+
+    def projections(self, w: np.ndarray) -> np.ndarray:
+        """Zw, as `margins` has it, in a read that leaves norms to others."""
+        self.passes.add(self.n)
+        return self._products(w)
+
+    def _products(self, w: np.ndarray) -> np.ndarray:
         w = like(w, self.y)
         if self._whole is not None:
             return (self._whole @ w) * self.y

@@ -17,6 +17,7 @@ import numpy as np
 from wideberth.problem import Certificate, Folded, Pair, Problem
 from wideberth.problem.arrays import namespace
 from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.problem.rows import gamma
 from wideberth.screening.bounds import quick_test
 from wideberth.screening.partition import Partition, screen_points
 
@@ -68,6 +69,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
     weights, norms = xp.where(chosen, problem.weights, 0.0), problem.rows.norms()
     mass = accurate_sum(weights * norms)
+    relative = problem.rows.combine_rounding + gamma(problem.chain)
+    relative += problem.noise.rotation_error
     return Folded(
         problem.rows.combine(weights),
         problem.sample_noise.total(weights),
@@ -75,8 +78,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         accurate_sum(weights * problem.y),
         count,
         mass,
-        (problem.rows.combine_rounding + problem.noise.rotation_error) * mass,
-        chain(problem.n, count),
+        relative * mass,
+        chain(problem.n, count) + problem.chain,
         float(xp.max(xp.where(chosen, norms, 0.0))),
         float(xp.max(xp.where(chosen, problem.sample_noise.largest, 0.0))),
         problem.sample_noise.pushes(weights, chosen),

@@ -21,7 +21,7 @@ import numpy as np
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.presolve import MANY_SAMPLES, cap_weights, merge_duplicates
+from wideberth.problem.presolve import cap_weights
 from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
@@ -226,12 +226,6 @@ class Solver(ABC):
         """Solve a problem as far as `control` allows; the outcome has its status."""
         if (reason := self.supports(problem)) is not None:
             raise ValueError(reason)
-        merged = None
-        whole = start is None and decided is None and problem.shared
-        if whole and problem.n > MANY_SAMPLES:
-            merged = merge_duplicates(problem)
-        if merged is not None:
-            return self._solve_merged(problem, control, *merged)
         easier = cap_weights(problem, self.weight_limit)
         if easier is problem:
             return control.judge(self.run(problem, control, start, decided))
@@ -243,19 +237,6 @@ class Solver(ABC):
         point = problem.at(found.point.w)
         dual = problem.dual_at(found.dual.alpha, near=point.w)
         return control.judge(Outcome(point, dual))
-
-    def _solve_merged(
-        self, problem: Problem, control: Control, merged: Problem, label: np.ndarray
-    ) -> Outcome:
-        """Solve with equal samples merged; the way back takes half of the tolerance."""
-        asked, control.tol = control.tol, 0.5 * control.tol
-        found = self.solve(merged, control)
-        control.tol = asked
-        used = np.where(merged.weights > 0, merged.weights, 1.0)
-        share = np.minimum(found.dual.alpha / used, 1.0)
-        alpha = share[label] * problem.weights
-        whole = problem.at(found.point.w, found.point.b), problem.dual_at(alpha)
-        return control.judge(Outcome(*whole))
 
     def along(self, problem: Problem, control: Control) -> PathSolver:
         """The solver for problems on the same rows that follow one another."""

@@ -31,8 +31,10 @@ from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.descent import check_starts
+from wideberth.solvers.distinct import TABLE_SHARE, Collapsed, DistinctRows
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
+from wideberth.solvers.work import Work
 
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
@@ -113,13 +115,22 @@ def solve_source(
         None, tol, max_iter, max_seconds, watch, started, random_state
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
-    if level > -np.inf:
-        descent = DescentInChunks(chunks, level, control)
-        found = descent.run(check_starts(starts))
-        return _solution(found.search, screening, terms, control, found)
+    starts = check_starts(starts)
     search = Search(chunks, control)
-    search.run()
-    return _solution(search, screening, terms, control)
+    begun = search.sample()
+    few = chunks.collapsed(begun[1])
+    if level > -np.inf:
+        if few is not None:
+            descended = few.descend(control, level, starts)
+        else:
+            descent = DescentInChunks(chunks, level, control)
+            descended = descent.run(starts, begun[1])
+        return _solution(descended.search, screening, terms, control, descended)
+    if few is not None:
+        few.run(control)
+    else:
+        search.run(begun)
+    return _solution(few or search, screening, terms, control)
 
 
 class Chunks(Batches):
@@ -137,6 +148,9 @@ class Chunks(Batches):
             boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
         self.penalty = Folded.penalty(s, self.d, boxes)
         self.beyond: Beyond | None = None
+        # Labels and weights per row are kept beside them.
+        kept = source.spares(12 * (source.n or 0))
+        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
 
     def without(self, beyond: Beyond | None) -> Chunks:
         """The same without the rows that the ramp leaves out."""
@@ -146,7 +160,20 @@ class Chunks(Batches):
 
     def map(self, question):
         """Put a question to the problem on the rows of each chunk."""
-        return self.source.map(_Asked(self.terms, question, self.beyond))
+        for answer in self.source.map(_Asked(self.terms, question, self.beyond)):
+            if self.distinct is not None and isinstance(question, Sample):
+                self.distinct.add(answer.number, answer.equal)
+                answer = replace(answer, equal=None)
+            yield answer
+
+    def collapsed(self, first: Work) -> Collapsed | None:
+        """The problem on few distinct rows, where the first pass found no others."""
+        distinct, self.distinct = self.distinct, None  # asked for once
+        problem = distinct.problem()
+        if problem is None:
+            return None
+        first.check_classes()
+        return Collapsed(self, distinct, problem)
 
     def grouping(self, n):
         """Half of the room for single rows, a quarter for groups.
@@ -222,7 +249,7 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
 
 
 def _solution(
-    search: Search,
+    search: Search | Collapsed,
     screening,
     terms: Terms,
     control: Control,

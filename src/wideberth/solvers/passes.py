@@ -30,6 +30,7 @@ from wideberth.problem.arrays import (
     pick,
     scatter,
 )
+from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
@@ -61,6 +62,10 @@ class Batches(ABC):
     counter: Passes | None = None
     #: A norm penalty, which every problem made of the rows has.
     penalty: Folded | None = None
+    #: Most roundings in weights that are those of equal samples (`Problem.chain`).
+    chain = 0.0
+    #: Whether the first pass asks for distinct rows.
+    distinct: Any = None
 
     @abstractmethod
     def map(self, question) -> Iterator:
@@ -87,7 +92,7 @@ class InMemory(Batches):
         self.d, self.noise = problem.rows.d, problem.noise
         self.shared = problem.shared
         self.intercept, self.counter = problem.intercept, problem.rows.passes
-        self.penalty = problem.folded
+        self.penalty, self.chain = problem.folded, problem.chain
 
     def map(self, question):
         """Ask the one batch."""
@@ -169,6 +174,8 @@ class Answer:
     #: there are; the first pass over many batches only.
     sides: tuple[Folded, ...] = ()
     classes: tuple[int, int] = (0, 0)
+    #: The distinct rows of a batch, where those are asked for and few.
+    equal: EqualRows | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,8 @@ class Sample:
     sides: bool
     #: Whether there is one batch of all rows, whose point is kept.
     whole: bool
+    #: Whether to hand over the distinct rows.
+    distinct: bool = False
 
     b = 0.0
 
@@ -205,6 +214,7 @@ class Sample:
             piece=piece.sampled(self.share, seed, problem.rows),
             sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
             classes=(above, problem.n - above),
+            equal=merge_chunk(problem) if self.distinct else None,
         )
 
 

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.errors import DataError
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Partition, null_point
@@ -100,9 +100,12 @@ class Search:
 
     # -- rounds --------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Rounds until the gap of the whole problem meets the tolerance."""
-        sample, work = self.sample()
+    def run(self, begun: tuple[Sample, Work] | None = None) -> None:
+        """Rounds until the gap of the whole problem meets the tolerance.
+
+        They go on from the first pass, where that was made.
+        """
+        sample, work = begun or self.sample()
         if work.sides and self._is_null(work):
             return
         here = self._note(work, sample)
@@ -135,7 +138,8 @@ class Search:
         seed = int(self.control.rng.integers(2**31))
         whole = self.batches.counter is not None
         sides = self.batches.shared and not whole
-        sample = Sample(np.zeros(d), share, seed, sides, whole)
+        distinct = self.batches.distinct is not None
+        sample = Sample(np.zeros(d), share, seed, sides, whole, distinct)
         work = self._pass(sample)
         self.n = work.n
         return sample, work
@@ -229,7 +233,7 @@ class Search:
                 self.proof = Proof(dual, here, work.split(dual.alpha))
             if self.certificate.meets(self.control.target):
                 return None
-        found = self._solve(work, problem, None if first else here)
+        found = self._solve_distinct(work, problem, None if first else here)
         most: float = self.batches.capacity
         if work.exact and not first:
             many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
@@ -290,6 +294,22 @@ class Search:
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
 
+    def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
+        """Solve the distinct ones of the rows that batches handed over.
+
+        Rows in memory were looked through before, and groups are no rows.
+        """
+        equal, apart = None, self.batches.counter is None and self.grouping is None
+        if apart and not is_foreign(problem.y):
+            equal = merge_equal_rows(problem)
+        if equal is None:
+            return self._solve(work, problem, here)
+        found = self._solve(work, equal.problem, here)
+        margins = found.point.margins[equal.label]
+        point = problem.at(found.point.w, found.point.b, margins)
+        alpha = equal.dealt(found.dual.alpha)
+        return Outcome(point, replace(found.dual, alpha=alpha))
+
     def _solve(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
         tol = 0.5 * self.control.target
@@ -344,12 +364,7 @@ class Search:
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
-        for count, label in zip(work.classes, ("+1", "−1"), strict=True):
-            if count == 0:
-                raise DataError(
-                    f"No row of the data has the label {label}; a classifier needs "
-                    "both −1 and +1."
-                )
+        work.check_classes()
         problem, none = work.classes_as_rows(), np.empty(0)
         point = null_point(problem)
         assert problem.folded is not None
