@@ -16,6 +16,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 .PHONY: safety ramp torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels bench-ties
+.PHONY: bench-small
 .PHONY: docs linkcheck linkcheck-external clean
 
 reproduce: $(VENV)/installed-test       ## the paper's experiments in about a minute
@@ -99,6 +100,9 @@ bench-labels: $(VENV)/installed-test    ## wrong labels: what the ramp costs and
 
 bench-ties: $(VENV)/installed-test      ## rows that repeat, in products X @ w
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.ties
+
+bench-small: $(VENV)-bench/installed-bench ## small problems, many classes, searches
+	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small
 
 docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \

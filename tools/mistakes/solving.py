@@ -67,6 +67,27 @@ MUTANTS = [
         "solvers/test_coordinate.py::test_passes_of_other_problems_do_not_count_against_the_sweeps",
     ),
     Mutant(
+        "an intercept out of balance left out of the gap that ends sweeps",
+        "solvers/ascent.py",
+        "gap += _imbalance(state[1] - centre - penalty * b, b, penalty)",
+        "gap += 0.0",
+        "solvers/test_compiled.py::test_small_weights_are_swept_to_the_optimum_of_newton",
+    ),
+    Mutant(
+        "sweeps that never give up",
+        "solvers/ascent.py",
+        "if read + left * active.size > most * n:",
+        "if False:",
+        "solvers/test_compiled.py::test_sweeps_that_would_take_too_long_are_given_up",
+    ),
+    Mutant(
+        "Gram matrices of float32 whatever their size",
+        "solvers/mehrotra.py",
+        "if not _COARSE * size <= LITTLE:",
+        "if False:",
+        "solvers/test_compiled.py::test_gram_matrices_are_of_float32_only_where_its_rounding_does_not_matter",
+    ),
+    Mutant(
         "dual carried along a path without its factor",
         "solvers/sequence.py",
         "problem.dual_at(alpha, combined=ratio * dual.d,",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import numba
 import numpy as np
@@ -16,12 +17,20 @@ import scipy.sparse as sp
 from numba.core.caching import FunctionCache
 
 
-def jit(function: Callable) -> Callable:
-    """Compile on first call and keep the result on disk, where a disk lets us."""
-    compiled = numba.njit(function, nogil=True, error_model="numpy")
+def jit(function: Callable, reordered: bool = False) -> Callable:
+    """Compile on first call and keep the result on disk, where a disk lets us.
+
+    Sums that may be `reordered` are added up several terms at a time.
+    """
+    fast = {"reassoc", "contract"} if reordered else False
+    compiled = numba.njit(function, nogil=True, error_model="numpy", fastmath=fast)
     with suppress(RuntimeError, OSError):  # no directory to write a cache to
         compiled._cache = _Cache(function)  # type: ignore[attr-defined]
     return compiled
+
+
+#: For sums that certify nothing: a dot product takes a sixth of the time or less.
+jit_reordered = partial(jit, reordered=True)
 
 
 class _Cache(FunctionCache):

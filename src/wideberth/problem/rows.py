@@ -181,7 +181,7 @@ class Rows(ABC):
         elif self.n * self.d > CACHED_ENTRIES:
             return None
         else:
-            X = self.X.toarray() if sp.issparse(self.X) else self.X
+            X = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()
             out = np.empty((self.n, self.d + extras.shape[1]))
             labelled = np.multiply(X, self.y[:, None], out=out[:, : self.d])
             out[:, self.d :] = extras
@@ -530,7 +530,8 @@ def as_rows(X, y) -> Rows:
     But for numbers that are not aligned, as those of a message or of a part of a file
     may be: BLAS for old processors ends the process on such.
     """
-    values = X.data if sp.issparse(X) else X
+    sparse = not isinstance(X, np.ndarray) and sp.issparse(X)
+    values = X.data if sparse else X
     if isinstance(values, np.ndarray) and not values.flags.aligned:
         X = X.copy()
-    return SparseRows(X, y) if sp.issparse(X) else DenseRows(X, y)
+    return SparseRows(X, y) if sparse else DenseRows(X, y)

@@ -232,7 +232,7 @@ def measured_data(X):
         raise ValueError(
             f"X has shape {X.shape}; it needs at least one row and one column."
         )
-    values = X.data if sp.issparse(X) else X
+    values = X if isinstance(X, np.ndarray) else X.data
     # A sum of squares is finite unless an entry is not (or it overflows), and takes
     # no n×d temporary.
     with np.errstate(all="ignore"):
@@ -350,8 +350,10 @@ def check_number(
     """
     if getattr(value, "ndim", None) == 0:
         value = as_array(value, name)[()]
-    real = isinstance(value, numbers.Integral if whole else numbers.Real)
-    number, least = real and not isinstance(value, bool | np.bool_), int(whole)
+    kind, least = numbers.Integral if whole else numbers.Real, int(whole)
+    number = type(value) is int or (type(value) is float and not whole)
+    if not number:  # slower to tell
+        number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     if not number or not least <= value <= _LARGEST or (positive and value == 0):
         words = "a finite number > 0" if positive else "one finite number ≥ 0"
         wanted = wanted or ("a whole number ≥ 1" if whole else words)

@@ -13,7 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,11 +40,26 @@ class Outcome(Pair):
 
 
 @dataclass
+class Random:
+    """A source of random numbers, made when it is first asked for one.
+
+    To make one takes longer than to solve some problems that need none.
+    """
+
+    random_state: Any = None
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """The one that was given, that of a number, or one by chance."""
+        return np.random.default_rng(self.random_state)
+
+
+@dataclass
 class Control:
     """When to stop, whom to tell, what may be used, and what was spent.
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
-    `screening` names the safe region that decides about samples, or is None; `rng`
+    `screening` names the safe region that decides about samples, or is None; `random`
     is the only source of random numbers. `features` is how many are left, where some
     were proven to have no weight.
     """
@@ -59,7 +75,12 @@ class Control:
     aim: float = np.inf
     screening: str | None = "ellipsoid"
     features: int | None = None
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    random: Random = field(default_factory=Random)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The generator of its random numbers."""
+        return self.random.generator
 
     @property
     def target(self) -> float:
@@ -69,7 +90,8 @@ class Control:
     def rougher(self, tol: float) -> Control:
         """The same limits for a helper problem, which is silent and not screened."""
         helper = Control(tol, self.max_iter, self.deadline, steps=self.steps)
-        helper.screening, helper.rng, helper.stopped = None, self.rng, self.stopped
+        helper.screening, helper.random = None, self.random
+        helper.stopped = self.stopped
         return helper
 
     def exhausted(self) -> bool:
@@ -149,8 +171,12 @@ def make_control(
     if problem is not None and problem.shared:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
-    rng = np.random.default_rng(random_state)
-    return Control(tol, max_iter, deadline, callback, started=started, aim=aim, rng=rng)
+    random = Random(random_state)
+    if random_state is not None:
+        _ = random.generator  # or a refusal, before anything is done
+    control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
+    control.random = random
+    return control
 
 
 class Solver(ABC):
@@ -223,6 +249,10 @@ class PathSolver:
     By default every point is solved by itself, from the solution before and without
     the samples that it decides. Subclasses may remember more.
     """
+
+    #: Whether it wants solutions carried on to the next point, as starts; they are
+    #: evaluated afresh for that.
+    carries: ClassVar[bool] = True
 
     def __init__(self, solver: Solver):
         self.solver = solver

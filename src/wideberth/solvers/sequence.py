@@ -156,7 +156,9 @@ class Sequence:
         problem = base.with_weights(C * base.weights)
         passes = problem.rows.passes.count
         start, decided, ratio = None, None, np.inf
-        if last is not None:
+        if not self.solver.carries:
+            last = None
+        elif last is not None:
             ratio = C / last[0]
             start = carry(problem, last[1], ratio)
         elif problem.intercept != 0:  # else b is not unique; a solver centres it
@@ -204,6 +206,8 @@ class Sequence:
             if easier is not problem:  # what is known is about other weights
                 known = None, None
             found = self.solver.solve(easier, control, C, *known)
+            if not self.solver.carries:
+                return found
             # Afresh: what was folded on the way has left its rounding in d.
             dual = easier.dual_at(found.dual.alpha, near=found.point.w)
             return replace(found, dual=dual)
