@@ -1,5 +1,6 @@
 """What cannot matter: regions of the optimum, bounds over them, decided samples."""
 
+from wideberth.screening.at_hand import screen_at_hand
 from wideberth.screening.features import screen_both, screen_features
 from wideberth.screening.partition import (
     Partition,
@@ -19,6 +20,7 @@ __all__ = [
     "fold_samples",
     "null_point",
     "screen",
+    "screen_at_hand",
     "screen_both",
     "screen_features",
     "screen_points",

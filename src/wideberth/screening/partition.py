@@ -251,6 +251,7 @@ def _intercept_bracket(problem: Problem, lower, upper) -> tuple[float, float]:
     it, b* has no bound on that side.
     """
     y, positive = problem.y, problem.y > 0
+    lower, upper = np.fmax(lower, -np.inf), np.fmin(upper, np.inf)  # NaN bounds nothing
     earliest = y * (1 - np.where(positive, upper, lower))
     latest = y * (1 - np.where(positive, lower, upper))
     balance, mass = 0.0, accurate_sum(problem.weights)

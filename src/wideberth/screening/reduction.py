@@ -17,8 +17,8 @@ import numpy as np
 from wideberth.problem import Certificate, Folded, Pair, Problem
 from wideberth.problem.arrays import namespace
 from wideberth.problem.rounding import accurate_sum, chain
-from wideberth.screening.bounds import quick_test
-from wideberth.screening.partition import Partition, screen_points
+from wideberth.screening.at_hand import screen_at_hand
+from wideberth.screening.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,7 @@ class Screener:
         """
         if self.region is None or self.problem.n == 0 or pair.dual.value == -np.inf:
             return None
-        test = quick_test(self.problem, self.region)
-        partition = screen_points(self.problem, pair, region=self.region, test=test)
+        partition = screen_at_hand(self.problem, pair, self.region)
         if partition.share <= least:
             return None
         self.reduction = self.reduction.shrink(partition)

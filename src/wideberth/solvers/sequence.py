@@ -28,8 +28,8 @@ from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.presolve import Presolved, cap_weights
 from wideberth.problem.ramp import Ramp
-from wideberth.screening import Partition
-from wideberth.solvers.attempts import Attempt, prove, proven
+from wideberth.screening import Partition, screen_at_hand
+from wideberth.solvers.attempts import Attempt, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.descent import ROUGH, Descended, Descent
 from wideberth.solvers.newton_settings import SETTINGS
@@ -145,7 +145,9 @@ class Sequence:
         descended = descent.go_on(known[name], starts[name].dual.alpha, name)
         partition = None
         if control.screening is not None and self.proofs:
-            partition = proven(descended.problem, descended.outcome, control.screening)
+            partition = screen_at_hand(
+                descended.problem, descended.outcome, control.screening
+            )
         spent = problem.rows.passes.count - passes + convex.passes
         seconds = time.perf_counter() - control.started
         outcome = control.judge(descended.outcome, descended.certificate)
@@ -177,7 +179,7 @@ class Sequence:
         spent = problem.rows.passes.count - passes
         partition = None
         if control.screening is not None and self.proofs:
-            partition = proven(problem, outcome, control.screening)
+            partition = screen_at_hand(problem, outcome, control.screening)
         seconds = time.perf_counter() - control.started
         return Found(outcome, decided, partition, control, spent, seconds)
 
@@ -214,7 +216,7 @@ class Sequence:
         """Samples that the solution before decides, if they are many."""
         if self.control.screening is None:
             return None
-        partition = proven(problem, start, self.control.screening)
+        partition = screen_at_hand(problem, start, self.control.screening)
         return partition if partition.share > 1 - SETTINGS.copy_share else None
 
 
