@@ -10,9 +10,15 @@ from wideberth.screening.partition import (
     screen_points,
     tells_something,
 )
-from wideberth.screening.reduction import Reduction, Screener, fold_samples
+from wideberth.screening.reduction import (
+    COPY_READS,
+    Reduction,
+    Screener,
+    fold_samples,
+)
 
 __all__ = [
+    "COPY_READS",
     "Partition",
     "Reduction",
     "Screener",

@@ -13,7 +13,7 @@ no noise moves; a free one is left to `decide`.
 The tests of `bounds.py` are narrower, and need products. Their bounds move by no less
 than r(‖z_i‖ − L_i)/√(1 + κL²), L that of the shape and κ its curvature (§4.3'). So they
 can decide none but samples that are farther than this from the margin. Where these are
-more than a hundredth of all, their rows, and no others, are read.
+more than a tenth of all, their rows, and no others, are read.
 
 Rounding. fψ_i is made from the slack by a few operations on numbers of at most 1 + |b|
 + W(‖z_i‖ + L_i), W a bound on all norms, and the margins in it are off by γ_{d+4} of
@@ -43,11 +43,12 @@ def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
     """
     ball = _Ball.of(problem, pair, region)
     level, reach = ball.bounds(problem, pair)
-    found = decide(problem, level - reach, level + reach)
+    lower, upper, b = level - reach, level + reach, pair.point.b
+    found = decide(problem, lower, upper, b=b)
     if region == "gap" or is_foreign(problem.y):
         return found
-    doubtful = ball.in_doubt(problem, pair, region, found, level)
-    if doubtful.size <= LITTLE**2 * problem.n:
+    doubtful = ball.in_doubt(problem, pair, region, found)
+    if doubtful.size <= LITTLE * problem.n:
         return found
     point = replace(pair.point, margins=pair.point.margins[doubtful])
     few = problem.take(doubtful)
@@ -55,10 +56,9 @@ def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
         few = replace(few, intercept=None)
     test = quick_test(problem, region)
     part = screen_points(few, Pair(point, pair.dual), region=region, test=test)
-    lower, upper = level - reach, level + reach
     lower[doubtful] = np.fmax(lower[doubtful], part.lower)
     upper[doubtful] = np.fmin(upper[doubtful], part.upper)
-    return decide(problem, lower, upper)
+    return decide(problem, lower, upper, b=b)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class _Ball:
         axes = problem.axes_error()
         return level, reach + self.norm_bound * axes if np.ndim(axes) else reach
 
-    def in_doubt(self, problem, pair, region, found, level) -> np.ndarray:
+    def in_doubt(self, problem, pair, region, found) -> np.ndarray:
         """Undecided samples that a narrower test might decide, by number."""
         noise, d = problem.sample_noise, problem.rows.d
         narrow = 1.0
@@ -122,5 +122,7 @@ class _Ball:
             omega = pair.point.omega + self.radius * largest
             curvature = pair.dual.s / (2 * omega) if omega > 0 else 0.0
             narrow = (1 + curvature * largest * largest) ** -0.5
-        least = narrow * self.inner * (problem.rows.norms() - noise.lipschitz(d))
-        return np.flatnonzero(found.free & (np.abs(1 - level) > np.maximum(least, 0.0)))
+        least = problem.rows.norms() - noise.lipschitz(d)
+        free = np.flatnonzero(found.free)
+        distance = np.abs(1 - 0.5 * (found.lower[free] + found.upper[free]))
+        return free[distance > narrow * self.inner * np.maximum(least[free], 0.0)]

@@ -243,6 +243,9 @@ class PathSolver:
     the samples that it decides. Subclasses may remember more.
     """
 
+    #: Whether samples that the solution before decides are worth leaving out.
+    uses_decisions = True
+
     def __init__(self, solver: Solver):
         self.solver = solver
 

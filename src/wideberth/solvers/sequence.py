@@ -7,9 +7,10 @@ read of the data, nor do the margins of w at the new C. At an optimum of C their
 
     G = ½(C'/C − 1)² (‖w‖² + λ_b b²)
 
-so samples may be decided before anything is solved; they are not read again until the
-final certificate. What is left starts from the carried points, or from what a solver
-remembers of the path (`Solver.along`).
+so samples may be decided before anything is solved. Where that is of use to a solver
+(`PathSolver.uses_decisions`) they are not read again until the final certificate. What
+is left starts from the carried points, or from what a solver remembers of the path
+(`Solver.along`).
 
 With a ramp each point descends (`descent.py`) from the lower one of two: the point of
 the C before, and that of a path with the hinge loss, followed roughly beside it.
@@ -213,10 +214,11 @@ class Sequence:
         return Attempt(partial(cap_weights, most=self.weight_limit), solve)
 
     def _decide(self, problem: Problem, start: Outcome) -> Partition | None:
-        """Samples that the solution before decides, if they are many."""
-        if self.control.screening is None:
+        """Samples that the solution before decides, if they are many and of use."""
+        region = self.control.screening
+        if region is None or not self.solver.uses_decisions:
             return None
-        partition = screen_at_hand(problem, start, self.control.screening)
+        partition = screen_at_hand(problem, start, region)
         return partition if partition.share > 1 - SETTINGS.copy_share else None
 
 
