@@ -251,7 +251,9 @@ def decide(
     return Partition(removed, (upper < 1) & ~removed, lower, upper, region)
 
 
-def _intercept_bracket(problem: Problem, lower, upper, b: float) -> tuple[float, float]:
+def _intercept_bracket(
+    problem: Problem, lower, upper, b: float = 0.0
+) -> tuple[float, float]:
     """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
 
     The slope of P in b jumps by c_i at y_i(1−ψ_i); it is largest where all jumps come
