@@ -45,17 +45,18 @@ def screen_at_hand(problem: Problem, pair: Pair, region: str) -> Partition:
     level, reach = ball.bounds(problem, pair)
     lower, upper, b = level - reach, level + reach, pair.point.b
     found = decide(problem, lower, upper, b=b)
-    if region == "gap" or is_foreign(problem.y):
+    few = LITTLE * problem.n
+    if region == "gap" or is_foreign(problem.y) or found.counts[0] <= few:
         return found
     doubtful = ball.in_doubt(problem, pair, region, found)
-    if doubtful.size <= LITTLE * problem.n:
+    if doubtful.size <= few:
         return found
     point = replace(pair.point, margins=pair.point.margins[doubtful])
-    few = problem.take(doubtful)
-    if few.intercept == 0:  # a bracket of b takes the bounds of all samples
-        few = replace(few, intercept=None)
+    small = problem.take(doubtful)
+    if small.intercept == 0:  # a bracket of b takes the bounds of all samples
+        small = replace(small, intercept=None)
     test = quick_test(problem, region)
-    part = screen_points(few, Pair(point, pair.dual), region=region, test=test)
+    part = screen_points(small, Pair(point, pair.dual), region=region, test=test)
     lower[doubtful] = np.fmax(lower[doubtful], part.lower)
     upper[doubtful] = np.fmin(upper[doubtful], part.upper)
     return decide(problem, lower, upper, b=b)
