@@ -100,7 +100,7 @@ def _growth(name, axis, values, without=frozenset(), **fixed) -> list[Planned]:
             Setting(task, name, tuple((fixed | {axis: value}).items())),
             (SCALING_TARGET,),
             (task, name, axis),
-            _VARIANTS | without,
+            frozenset(_VARIANTS | without),
         )
         for task in _FITS
         for value in values

@@ -22,6 +22,7 @@ from wideberth.screening import (
     screen_at_hand,
     screen_points,
 )
+from wideberth.screening.at_hand import _Ball
 from wideberth.screening.bounds import TESTS, joint, quick_test, separable
 from wideberth.screening.partition import _intercept_bracket, ideal_partition
 from wideberth.screening.regions import REGIONS, Region, build_region
@@ -67,6 +68,18 @@ def test_margins_at_hand_decide_nearly_as_much_and_no_row_is_read(radius, interc
     else:
         assert found.share > screen_points(problem, pair).share - 0.1
     assert found.share > 0.3
+
+
+def test_the_ball_about_a_multiple_of_w_reaches_as_far_as_the_midpoint_is_off():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.repeat([1, -1], 15)
+    problem = Problem.from_data(X, y, C=1e-3, intercept=None)
+    dual = problem.dual_at(problem.weights)  # all saturated: the optimum, G = ½‖w−w*‖²
+    across = np.linalg.norm(dual.w) * np.linalg.svd(dual.w[None])[2][-1]
+    ball = _Ball.of(problem, Pair(problem.at(dual.w + across), dual), "midpoint")
+    apart = np.linalg.norm(dual.w - ball.factor * (dual.w + across))
+    assert apart > 1.2 * ball.inner  # which is where the midpoint ball ends
+    assert apart <= ball.radius
 
 
 def test_points_that_are_multiples_of_each_other_put_the_middle_between_them():
