@@ -71,7 +71,7 @@ regions: $(VENV)/installed-test         ## how much each region screens
 bench: $(VENV)-bench/installed-bench    ## beside other solvers, about ten minutes
 	$(VENV)-bench/bin/python -m benchmarks.run --readme
 
-bench-full: $(VENV)-bench/installed-bench-dro ## everything, some hours
+bench-full: $(VENV)-bench/installed-bench-dro ## everything, under two hours
 	$(VENV)-bench/bin/python -m benchmarks.run --plan full --readme
 
 bench-guard: $(VENV)/installed-test     ## passes and kernel calls against stored ones
@@ -84,7 +84,7 @@ bench-profile: $(VENV)/installed-test   ## where the time of our own solvers goe
 	$(BIN)/python -m benchmarks.profile_solvers
 
 bench-screening: $(VENV)/installed-test ## what screening costs and brings
-	$(BIN)/python -m benchmarks.screening
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.screening
 
 bench-choice: $(VENV)/installed-test    ## Newton against coordinate, over shapes
 	$(BIN)/python -m benchmarks.choice

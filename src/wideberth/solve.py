@@ -29,10 +29,16 @@ from wideberth.problem.presolve import (
 )
 from wideberth.problem.ramp import Ramp, check_ramp
 from wideberth.problem.validation import check_vector, short
-from wideberth.screening import Partition, carry_dual, null_point, tells_something
+from wideberth.screening import (
+    Partition,
+    carry_dual,
+    null_point,
+    screen_at_hand,
+    tells_something,
+)
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solvers.attempts import by_null_model, prove, proven
+from wideberth.solvers.attempts import by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver
@@ -292,7 +298,7 @@ class _Decisions:
     def partition(self) -> Partition:
         """Samples that the region decides."""
         with np.errstate(all="ignore"):  # what overflows decides nothing
-            return proven(self.problem, self.found, self.region or "ellipsoid")
+            return screen_at_hand(self.problem, self.found, self.region or "ellipsoid")
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         """Those with α_i = 0 and with α_i = c_i; none without a region."""

@@ -253,6 +253,8 @@ class PathSolver:
     #: Whether it wants solutions carried on to the next point, as starts; they are
     #: evaluated afresh for that.
     carries: ClassVar[bool] = True
+    #: Whether samples that the solution before decides are worth leaving out.
+    uses_decisions: ClassVar[bool] = True
 
     def __init__(self, solver: Solver):
         self.solver = solver

@@ -98,6 +98,9 @@ def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
 class _NewtonPath(PathSolver):
     """Predictions from the walk along C and from that under the radius before."""
 
+    #: Its working sets hold the same few rows, and need no copy of the data first.
+    uses_decisions = False
+
     def __init__(self, solver: Newton, problem: Problem, control: Control):
         super().__init__(solver)
         self.spanned = span_of_rows(problem)
@@ -126,7 +129,6 @@ class _NewtonPath(PathSolver):
             replace(problem, rows=self.rows),
             control,
             np.log(C),
-            decided=decided,
             beside=self._neighbours(),
         )
         control.tol = asked

@@ -24,7 +24,6 @@ from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import (
     fill,
     host,
-    is_foreign,
     like,
     namespace,
     pick,
@@ -35,10 +34,7 @@ from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
-from wideberth.screening import Partition, fold_samples, screen_points
-from wideberth.screening.bounds import quick_test, separable
-from wideberth.screening.partition import decide
-from wideberth.screening.regions import build_region
+from wideberth.screening import Partition, fold_samples, screen_at_hand
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
@@ -425,17 +421,12 @@ class Decide:
         return Decided(counts, alpha, undecided=parts)
 
     def _screened(self, problem: Problem, region: str) -> Partition:
-        point = self.pair.point
-        point = replace(point, margins=problem.rows.margins(point.w))
-        pair = Pair(point, self.pair.dual)
         if problem.intercept == 0:
             problem = replace(problem, intercept=None)
-        if is_foreign(problem.y):  # one test is for arrays of all libraries
-            where = build_region("midpoint", problem, pair)
-            return decide(problem, *separable(problem, where)(slice(None)))
-        test = quick_test(problem, region)
-        found = screen_points(problem, pair, region=region, test=test)
-        return replace(found, region=None)  # which is as large as the batch
+        point = self.pair.point
+        here = problem.at(point.w, point.b)
+        point = replace(point, margins=here.margins, slack=here.slack)
+        return screen_at_hand(problem, Pair(point, self.pair.dual), region)
 
     def part(self, number: int) -> Decide:
         """What of this question concerns one batch."""
