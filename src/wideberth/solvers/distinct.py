@@ -24,8 +24,9 @@ from wideberth.problem.equal_rows import (
 )
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes, as_rows
+from wideberth.screening import screen_at_hand
 from wideberth.solution import RampDescent
-from wideberth.solvers.attempts import prove, proven
+from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.chunked_descent import DescendedInChunks
 from wideberth.solvers.descent import Descent
@@ -169,7 +170,7 @@ class Collapsed:
             return None, None, None
         partition = None
         if region is not None:
-            partition = proven(self.solved, self.found, region)
+            partition = screen_at_hand(self.solved, self.found, region)
         alphas, removed, saturated, counts = [], [], [], np.zeros(3, dtype=int)
         for label, weights in self.distinct.rows():
             equal = EqualRows(self.problem, label, weights)
