@@ -17,7 +17,7 @@ from wideberth.solution import NullModelWarning, Solution
 from wideberth.solve import solve
 from wideberth.solvers.conic import solve_conic
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 #: Loaded where first used, because they bring scikit-learn or matplotlib along.
 _LATER = {

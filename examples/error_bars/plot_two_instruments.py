@@ -14,7 +14,7 @@ each person's readings into a radius, in units of what one reading of the labora
 off by, and `make_robust_pipeline` carries those units through the scaler.
 
 Started as a script it takes the number of repetitions of the whole experiment: ``python
-examples/plot_two_instruments.py 20``.
+examples/error_bars/plot_two_instruments.py 20``.
 """
 
 # %%
