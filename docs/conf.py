@@ -129,12 +129,12 @@ html_title = f"wideberth {release}"
 html_static_path = ["_static"]
 html_css_files = ["wideberth.css"]
 html_show_sourcelink = False
-html_sidebars = {"*": [], "api": ["sidebar-nav-bs"]}  # nothing to show beside others
+html_sidebars = {"**": ["globaltoc.html"]}  # all pages, under their captions
 toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {"text": "wideberth"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "navbar_center": [],
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
