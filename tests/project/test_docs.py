@@ -55,3 +55,12 @@ def type_in(command, anew):
 def test_links_within_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http|#)([^)#\s]+)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_citation_names_the_version():
+    import wideberth
+
+    said = (ROOT / "CITATION.cff").read_text("utf-8")
+    page = (ROOT / "docs" / "citing.md").read_text("utf-8")
+    assert f"version: {wideberth.__version__}\n" in said
+    assert f"version = {{{wideberth.__version__}}}" in page
