@@ -61,7 +61,13 @@ plot_formats = [("png", 120)]
 #: Groups of examples, and the order in each: from what a user asks first to what only
 #: some ask.
 EXAMPLES = {
-    "first_steps": ["ruler", "raw_units", "certified_accuracy", "cross_validation", "digits"],
+    "first_steps": [
+        "ruler",
+        "raw_units",
+        "certified_accuracy",
+        "cross_validation",
+        "digits",
+    ],
     "error_bars": [
         "error_ellipses",
         "two_instruments",
@@ -100,7 +106,6 @@ sphinx_gallery_conf = {
 }
 
 suppress_warnings = ["config.cache"]  # the order is a class, which cannot be cached
-
 
 
 def figure_first(app, docname, source):

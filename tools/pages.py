@@ -50,7 +50,9 @@ def main(pages: list[str]) -> None:
             os.chdir(folder)
             run_python(page)
             for command, _ in commands(page):
-                done = subprocess.run(command, shell=True, env=os.environ | {"PATH": tools})
+                done = subprocess.run(
+                    command, shell=True, env=os.environ | {"PATH": tools}
+                )
                 if done.returncode:
                     raise SystemExit(f"{page.name}: {command}exits {done.returncode}")
             os.chdir(page.parent)

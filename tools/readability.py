@@ -1,8 +1,8 @@
 """How long the sentences of pages are: `python tools/readability.py docs/*.md`.
 
 Code, tables, formulas, headings and directives do not count. A sentence ends at a full
-stop, a question mark, an exclamation mark or a colon before a line break; a list entry is
-a sentence of its own. The last line is that of all pages together.
+stop, a question mark, an exclamation mark or a colon before a line break; a list entry
+is a sentence of its own. The last line is that of all pages together.
 """
 
 from __future__ import annotations

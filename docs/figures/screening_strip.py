@@ -25,7 +25,7 @@ for ax, epochs in zip(axes, [1, 2, 4, 8], strict=True):
         ax.scatter(*X[rows].T, s=16, color=color, label=label)
     for level, style in [(-1, "--"), (0, "-"), (1, "--")]:
         foot = level * at.w / (at.w @ at.w)
-        ax.axline(foot, foot + [-at.w[1], at.w[0]], color="k", ls=style, lw=1)
+        ax.axline(foot, foot + np.array([-at.w[1], at.w[0]]), color="k", ls=style, lw=1)
     ax.set(title=f"gap {at.relative_gap:.0e}, {free.sum()} undecided")
     ax.set(xlabel="petal length", xlim=(-2.6, 2.6), ylim=(-2.3, 2.3))
 axes[0].set_ylabel("petal width")

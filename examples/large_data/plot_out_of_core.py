@@ -2,8 +2,8 @@
 A file that is larger than the memory allowed
 =============================================
 
-Three hundred thousand rows lie in a file, and `memory` says how much of it the process
-may hold. A sample of the rows comes first, then those near its margin; after a handful of
+Three hundred thousand rows lie in a file, and `memory` says how much the process may
+hold. A sample of the rows comes first, then those near its margin; after a handful of
 reads the gap of *all* rows is proven to be small.
 """
 

@@ -2,8 +2,8 @@
 A list of labels to check
 =========================
 
-One label in ten was swapped. The ramp loss stops listening to samples that are far on the
-wrong side, and the fitted model lists the labels it does not believe. Look at those
+One label in ten was swapped. The ramp loss stops listening to samples that are far on
+the wrong side, and the fitted model lists the labels it does not believe. Look at those
 first.
 """
 

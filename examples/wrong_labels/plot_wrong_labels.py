@@ -64,7 +64,6 @@ for loss in losses:
     error = scores[loss].std(axis=1, ddof=1) / np.sqrt(6)
     axes[1].errorbar(100 * shares, means, error, marker="o", capsize=3, label=loss)
 axes[0].axvline(20, color="0.6", linestyle=":")
-axes[0].annotate("as many as are wrong", (20.3, 4), color="0.4")
 axes[0].set(
     title="20 % of the labels are wrong", xlim=(0, 40), ylim=(0, 102),
     xlabel="training samples looked at, lowest margin first, %",
@@ -83,9 +82,3 @@ axes[1].legend(loc="lower left")
 # are worth their time; with other draws of so many wrong labels they, too, may end in a
 # poor minimum. Suspects are for looking at, not for deleting: a rare case with a
 # correct label looks the same.
-
-for share, *each in zip(shares, *scores.values(), strict=True):
-    means = ", ".join(
-        f"{loss} {values.mean():.3f}" for loss, values in zip(losses, each, strict=True)
-    )
-    print(f"{share:4.0%} wrong: {means}")
