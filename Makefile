@@ -17,7 +17,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels bench-ties
 .PHONY: bench-small
-.PHONY: docs linkcheck linkcheck-external clean
+.PHONY: docs linkcheck linkcheck-external release clean
 
 reproduce: $(VENV)/installed-test       ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -114,9 +114,20 @@ linkcheck: docs                         ## every link and anchor within the docu
 linkcheck-external: docs                ## the addresses outside; needs the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
 
+release:                                ## build wheel and sdist, and try the wheel
+	rm -rf dist $(VENV)-release
+	$(PYTHON) -m venv $(VENV)-release/build
+	$(VENV)-release/build/bin/python -m pip install --quiet build twine
+	$(VENV)-release/build/bin/python -m build --quiet
+	$(VENV)-release/build/bin/twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-release/empty
+	$(VENV)-release/empty/bin/python -m pip install --quiet pandas \
+		"$$(echo dist/wideberth-*.whl)[cli]"
+	$(VENV)-release/empty/bin/python tools/pages.py docs/install.md docs/first-model.md
+
 clean:
 	rm -rf docs/_build docs/api docs/gallery
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-oldest benchmarks/.cache dist build
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-oldest $(VENV)-release benchmarks/.cache dist build
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.solve import solve
     from wideberth.solvers.conic import solve_conic
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 # Quiet unless whoever uses it says otherwise: logging.basicConfig(level="INFO").
 logging.getLogger(__name__).addHandler(logging.NullHandler())
