@@ -103,9 +103,8 @@ class Contest:
                 with progress.step(where):
                     predicted, C = own(train, test)
                 self.enter(name, test, predicted)
-                for other, price in (
-                    () if Cs is None else (("ordinary", C), ("tuned", Cs[k]))
-                ):
+                others = () if Cs is None else (("ordinary", C), ("tuned", Cs[k]))
+                for other, price in others:
                     with progress.step(where):
                         predicted = ordinary(price, train, test)
                     self.enter(other, test, predicted)
@@ -117,11 +116,8 @@ class Contest:
     def _keep(self, folds: int) -> None:
         """Forget all rows but those of the first folds."""
         self.rows = kept = np.flatnonzero(self.fold < folds)
-        self.y, self.fold, self.splits = (
-            self.y[kept],
-            self.fold[kept],
-            self.splits[:folds],
-        )
+        self.splits = self.splits[:folds]
+        self.y, self.fold = self.y[kept], self.fold[kept]
         self.labels = {name: labels[kept] for name, labels in self.labels.items()}
         self.radii = {
             name: None if reach is None else reach[kept]
@@ -157,16 +153,20 @@ class Contest:
             "confusion": self._confusion(self.labels[first]),
             "gains": {
                 name: {
-                    "accuracy": paired_gain(right[first], right[name], self.fold),
-                    "certified": None
-                    if sure[first] is None
-                    else paired_gain(sure[first], sure[name], self.fold),
+                    "accuracy": self._gain(right[first], right[name]),
+                    "certified": self._gain(sure[first], sure[name]),
                 }
                 for name in others
             },
             "tuned": tuned,
             "verdicts": None,
         }
+
+    def _gain(self, own: np.ndarray | None, other: np.ndarray | None) -> dict | None:
+        """What one model is ahead of another; None where nothing is certified."""
+        if own is None or other is None:
+            return None
+        return paired_gain(own, other, self.fold)
 
     def _shares(self, right: np.ndarray) -> np.ndarray:
         """Of rows that are right, in each fold."""
@@ -248,7 +248,7 @@ def evaluate(
         "robust" if robust else "ordinary",
         lambda train, test: predict(options, given.radius, train, test),
         lambda C, train, test: predict(options.ordinary(C), 0.0, train, test)[0],
-        tuned and tuned["Cs"],
+        tuned["Cs"] if tuned else None,
         progress,
     )
     return contest.described(asked_radius(options, given, trained), tuned)
@@ -285,7 +285,8 @@ def tuned_Cs(
     where that is given. C is a price per row: what is best for a sample of m of n rows
     counts as C·m/n for all.
     """
-    asked, radius, bars = options.ordinary(), 0.0, None
+    asked, bars = options.ordinary(), None
+    radius: Any = 0.0
     if options.score_radius is not None:
         asked = options.ordinary(radii=(0.0,), score_radius=options.score_radius)
         radius, bars = given.radius, given.bars
@@ -301,7 +302,7 @@ def tuned_Cs(
         for k in range(len(contest.splits))
     ]
     # Where features are not standardised the usual range may end far below this C.
-    grids = ({}, {"Cs": [options.C / share]})
+    grids: tuple[dict, dict] = {}, {"Cs": [options.C / share]}
     with blamed_on_data(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of models that are not chosen
         found = [
@@ -311,7 +312,8 @@ def tuned_Cs(
     Cs = share * np.concatenate([search.Cs_ for search in found])
     scores = np.concatenate([search.scores_[0, 0] for search in found])
     elsewhere = scores.sum(axis=1, keepdims=True) - scores
-    return {"Cs": Cs[elsewhere.argmax(axis=0)].tolist(), "rows": len(rows)}
+    best = Cs[elsewhere.argmax(axis=0)].tolist()
+    return {"Cs": best, "rows": len(rows), "of": len(contest.y)}
 
 
 def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:

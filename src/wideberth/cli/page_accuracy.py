@@ -77,8 +77,8 @@ def _method(result: dict) -> str:
     told = ["± behind an accuracy is the standard deviation between folds."]
     if found["gains"]:
         sample = ""
-        if found["tuned"]["rows"] < result["data"]["rows_used"]:
-            sample = f", judged by a sample of {whole(found['tuned']['rows'])} rows"
+        if (m := found["tuned"]["rows"]) < found["tuned"]["of"]:
+            sample = f", judged by a sample of {whole(m)} rows"
         told += [
             "Ordinary SVMs expect no noise, trust every label and have no norm "
             "penalty. C is tuned for each fold, to what is most accurate on the other "
