@@ -114,6 +114,11 @@ def test_the_columns_taken_for_features_are_stated(tmp_path, caplog):
         source = wideberth.open_data(tmp_path / "a.csv", "y")
     assert "the features are 'id', 'mass' and 'size'" in caplog.text
     assert source.names == ["id", "mass", "size"]
+    lines = "".join(f"{k},{k % 3},{k % 5},{k % 2}\n" for k in range(1, 50))
+    (tmp_path / "a.csv").write_text("id,mass,size,y\n" + lines)
+    with pytest.warns(UserWarning, match="'id' numbers the rows and is used") as said:
+        solve(tmp_path / "a.csv", "y")
+    assert sum(w.category is UserWarning for w in said) == 1
     assert "columns 'id', 'mass' and 'size'" in repr(source)
     caplog.clear()
     with caplog.at_level("INFO", "wideberth"):

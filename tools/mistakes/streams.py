@@ -35,8 +35,8 @@ MUTANTS = [
     Mutant(
         "a sample drawn from the first rows",
         "data/sampling.py",
-        "        keys = np.random.default_rng((self.seed, chunk.number)).random(chunk.n)\n",
-        "        keys = chunk.number + np.arange(chunk.n) / chunk.n\n",
+        "np.random.default_rng((self.seed, chunk.number)).random(chunk.n)",
+        "chunk.number + np.arange(chunk.n) / chunk.n",
         "estimators/test_streaming.py::"
         "test_a_sample_is_drawn_evenly_and_the_same_on_every_road",
     ),
@@ -52,7 +52,6 @@ MUTANTS = [
         "estimators/issuing.py",
         "            if str(note) in told:\n",
         "            if False:\n",
-        "estimators/test_searches.py::"
-        "test_a_search_warns_once_not_once_for_every_fold",
+        "estimators/test_searches.py::test_a_search_warns_once_not_once_for_every_fold",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,9 @@ class TableSource(Source):
     Labels of columns have the type that the file gives them; with `texts` they are
     text, which `values`, once it is filled, says the values of.
     """
+
+    #: Whether nobody said which columns are features.
+    guessed = False
 
     def __init__(
         self, reader: Reader, plan: Plan, beside: dict, memory=None, *, texts=False
@@ -73,8 +77,25 @@ class TableSource(Source):
                     vectors.append(None if part is None else np.array(part[rows]))
             chunk = Chunk.of(table.X, vectors, number, table.origin)
             self._check_complete(chunk, plan)
+            if self.guessed and plan is self.plan:
+                self._warn_of_numbers(chunk)
             yield self._with_values(chunk) if self.texts else chunk
             start, number = rows.stop, number + 1
+
+    def _warn_of_numbers(self, chunk: Chunk) -> None:
+        """Remark, once, on columns that number the rows and were not asked for."""
+        self.guessed = False
+        if sp.issparse(chunk.X) or chunk.n < 3:
+            return
+        steps = np.all(chunk.X[1:] - chunk.X[:-1] == 1, axis=0)
+        if steps.any():
+            names = [self.plan.features[k] for k in np.flatnonzero(steps)]
+            warnings.warn(
+                f"{self.reader.name}: {listed(names)} numbers the rows and is used as "
+                "a feature; say which columns are features: open_data(path, y, "
+                "columns=[...]).",
+                stacklevel=2,
+            )
 
     def _check_complete(self, chunk: Chunk, plan: Plan) -> None:
         """Name the place of the first value that is missing or infinite."""

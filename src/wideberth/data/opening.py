@@ -303,7 +303,9 @@ def _open_path(
     plan = reader.plan(request)
     if guessed:
         _log.info("%s: the features are %s", path, listed(plan.features, 12))
-    return TableSource(reader, plan, beside, memory).measured(layout)
+    source = TableSource(reader, plan, beside, memory).measured(layout)
+    source.guessed = guessed
+    return source
 
 
 def _numbered(reader: Reader, d: int) -> tuple[str, ...]:
