@@ -103,9 +103,8 @@ class Contest:
                 with progress.step(where):
                     predicted, C = own(train, test)
                 self.enter(name, test, predicted)
-                for other, price in (
-                    () if Cs is None else (("ordinary", C), ("tuned", Cs[k]))
-                ):
+                others = () if Cs is None else (("ordinary", C), ("tuned", Cs[k]))
+                for other, price in others:
                     with progress.step(where):
                         predicted = ordinary(price, train, test)
                     self.enter(other, test, predicted)
@@ -117,11 +116,8 @@ class Contest:
     def _keep(self, folds: int) -> None:
         """Forget all rows but those of the first folds."""
         self.rows = kept = np.flatnonzero(self.fold < folds)
-        self.y, self.fold, self.splits = (
-            self.y[kept],
-            self.fold[kept],
-            self.splits[:folds],
-        )
+        self.splits = self.splits[:folds]
+        self.y, self.fold = self.y[kept], self.fold[kept]
         self.labels = {name: labels[kept] for name, labels in self.labels.items()}
         self.radii = {
             name: None if reach is None else reach[kept]
