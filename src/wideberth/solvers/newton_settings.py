@@ -25,7 +25,14 @@ class NewtonSettings:
     sample_factor: float = 6.0
     #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
     #: makes more a waste (flat from 0.001 to 0.1).
-    sample_accuracy: float = 0.01
+    sample_accuracy: float = 0.1
+    #: Half width of the bands that a sample leaves, in standard errors (2 leaves out up
+    #: to a fiftieth of the rows that cross the margin, which is another round, 5 takes
+    #: up to a third more passes on tall data, tables with rare classes included) ...
+    sampling_errors: float = 3.0
+    #: The same where rows are read again for another round (a choice: rows that were
+    #: left out cost a reading).
+    reading_errors: float = 5.0
     #: Number of samples that may be drawn for a start, where rows tie at the margin of
     #: the others (of covtype under boxes half of the samples tie, and cost ten times as
     #: much as others; with 3 two starts of eight still do).

@@ -221,7 +221,7 @@ class Gather:
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem], Any] | None = None
+    band: Callable[[Problem, Any], Any] | None = None
     before: PrimalPoint | None = None
     #: Factor on all distances within which rows are near.
     widening: float = 1.0
@@ -300,7 +300,7 @@ class Gather:
         xp = namespace(slack)
         distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         if self.band is not None:
-            distance = distance + self.band(problem)
+            distance = distance + self.band(problem, slack)
         elif self.before is not None:
             move = xp.abs(slack - _slack(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
