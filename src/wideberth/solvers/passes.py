@@ -31,7 +31,7 @@ from wideberth.problem.arrays import (
     scatter,
 )
 from wideberth.problem.error_bars import NO_PUSHES
-from wideberth.problem.limits import LITTLE
+from wideberth.problem.limits import LITTLE, MOST_HALVINGS
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, fold_samples, screen_points
@@ -241,7 +241,10 @@ class Gather:
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        point = problem.at(self.w, self.b)
+        point, reach = problem.at(self.w, self.b), SETTINGS.next_move
+        if self.good is not None and self.before is not None:
+            asked, point = point, pulled_back(problem, self.before, point)
+            reach = reach if point is asked else 1.0
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.good is not None:
             answer = replace(answer, point=point)
@@ -250,11 +253,11 @@ class Gather:
         if self.grouping is not None:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)
-        near = self._near(problem, point.slack)
+        near = self._near(problem, point.slack, reach)
         if self.pinned is not None:
             scatter(near, self.pinned[number], True)
         count = int(namespace(near).count_nonzero(near))
-        if self.good is not None and count > SETTINGS.copy_share * problem.n:
+        if self.good is not None and count > (1 - LITTLE) * problem.n:
             near, count = point.slack == point.slack, problem.n  # which takes no copy
         answer = replace(answer, near=count)
         if count > self.most:
@@ -285,17 +288,17 @@ class Gather:
         proof = None if self.proof is None else _part(self.proof, number)
         return replace(_part(self, number), proof=proof)
 
-    def _near(self, problem: Problem, slack):
+    def _near(self, problem: Problem, slack, reach: float):
         """Which rows may still cross the margin."""
         xp = namespace(slack)
         if self.before is None and self.band is None:
             return slack == slack
-        near = xp.abs(slack) <= self._distances(problem, slack)
+        near = xp.abs(slack) <= self._distances(problem, slack, reach)
         if self.before is None:
             return near
         return near | ((_slack(problem, self.before) > 0) != (slack > 0))
 
-    def _distances(self, problem: Problem, slack):
+    def _distances(self, problem: Problem, slack, reach: float):
         """How far each row may still move."""
         xp = namespace(slack)
         distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
@@ -304,7 +307,7 @@ class Gather:
         elif self.before is not None:
             move = xp.abs(slack - _slack(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
-            distance = distance + SETTINGS.next_move * (move + 0.5 * typical)
+            distance = distance + reach * (move + 0.5 * typical)
         return self.widening * distance
 
     def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
@@ -317,9 +320,26 @@ class Gather:
             if self.before is not None:
                 settled = _slack(problem, self.before)
             share = np.where(settled > 0, 1.0, 0.0)
-        units = self._distances(problem, slack)
+        units = self._distances(problem, slack, SETTINGS.next_move)
         units = np.where(np.isfinite(units), units, 1.0)
         return Groups.of(problem, slack, share, np.abs(slack) / units)
+
+
+def pulled_back(problem: Problem, best: PrimalPoint, point: PrimalPoint) -> PrimalPoint:
+    """A point, or where it is worse than the best one a better one on the way to it.
+
+    Rows that were settled wrongly hold nothing back, so that it may be far off; rows
+    that cross the margin before the objective rises are those that were missed. It is
+    convex, so halving the way finds a lower one, and only that one is read for.
+    """
+    if not point.value > best.value:
+        return point
+    for _ in range(MOST_HALVINGS):
+        w, b = 0.5 * (best.w + point.w), 0.5 * (best.b + point.b)
+        point = problem.at(w, b, 0.5 * (best.margins + point.margins))
+        if point.value < best.value:
+            return problem.at(w, b)  # margins that are a mean round otherwise
+    return best
 
 
 def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
