@@ -20,8 +20,6 @@ LITTLE = 0.1
 #: end by themselves: a choice that protects from rounding which keeps them going
 #: (`python -m benchmarks.newton` counts the same with 40).
 MOST_STEPS = 100
-#: Number of times that a step is halved before it is given up: a choice, a thousandth.
-MOST_HALVINGS = 10
 #: Number of entries of a matrix that a processor's cache holds, 2 MB of float64: of
 #: data that counts as small, and of blocks of larger data. Products of float32 rows
 #: with vectors, 400 000×20 to 300×50 000, take as long with 2¹⁶, and up to three times

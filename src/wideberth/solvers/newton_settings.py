@@ -81,6 +81,8 @@ class NewtonSettings:
     #: Number of passes after which a search over batches is given up (a choice; those
     #: of `python -m benchmarks.caps` take 4 to 8).
     most_passes: int = 40
+    #: Least share of the way to a solution on too few rows that is gone (a choice).
+    least_way: float = 1e-3
     #: Factor by which bands are widened that hold too few rows to go on (a choice).
     widening: float = 30.0
     #: Share of the last move of a margin that its next move may have (a choice).

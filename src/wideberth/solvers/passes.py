@@ -31,7 +31,7 @@ from wideberth.problem.arrays import (
     scatter,
 )
 from wideberth.problem.error_bars import NO_PUSHES
-from wideberth.problem.limits import LITTLE, MOST_HALVINGS
+from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
 from wideberth.screening import Partition, fold_samples, screen_points
@@ -241,10 +241,9 @@ class Gather:
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        point, reach = problem.at(self.w, self.b), SETTINGS.next_move
+        point, early = problem.at(self.w, self.b), None
         if self.good is not None and self.before is not None:
-            asked, point = point, pulled_back(problem, self.before, point)
-            reach = reach if point is asked else 1.0
+            point, early = self._pulled_back(problem, self.before, point)
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.good is not None:
             answer = replace(answer, point=point)
@@ -253,7 +252,8 @@ class Gather:
         if self.grouping is not None:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)
-        near = self._near(problem, point.slack, reach)
+        near = self._near(problem, point.slack)
+        near = near if early is None else near | early
         if self.pinned is not None:
             scatter(near, self.pinned[number], True)
         count = int(namespace(near).count_nonzero(near))
@@ -288,17 +288,40 @@ class Gather:
         proof = None if self.proof is None else _part(self.proof, number)
         return replace(_part(self, number), proof=proof)
 
-    def _near(self, problem: Problem, slack, reach: float):
+    def _near(self, problem: Problem, slack):
         """Which rows may still cross the margin."""
         xp = namespace(slack)
         if self.before is None and self.band is None:
             return slack == slack
-        near = xp.abs(slack) <= self._distances(problem, slack, reach)
+        near = xp.abs(slack) <= self._distances(problem, slack)
         if self.before is None:
             return near
         return near | ((_slack(problem, self.before) > 0) != (slack > 0))
 
-    def _distances(self, problem: Problem, slack, reach: float):
+    def _pulled_back(self, problem: Problem, best: PrimalPoint, point: PrimalPoint):
+        """A point, or a better one on the way to it; and which rows cross first then.
+
+        Rows that were settled wrongly hold nothing back, so that a solution may be far
+        off and worse than the best point. The objective is convex: halving the way
+        finds a lower one. The rows that cross the margin up to twice as far, and more
+        until the working set has grown by a tenth, are those that were missed.
+        """
+        if not point.value > best.value:
+            return point, None
+        asked, t = point, 1.0
+        while not point.value < best.value and t > SETTINGS.least_way:
+            t, w, b = 0.5 * t, 0.5 * (best.w + point.w), 0.5 * (best.b + point.b)
+            point = problem.at(w, b, 0.5 * (best.margins + point.margins))
+        # Margins that are a mean round otherwise than the certificate allows for.
+        point = problem.at(point.w, point.b) if point.value < best.value else best
+        crossed = (best.slack > 0) != (asked.slack > 0)
+        xp = namespace(crossed)
+        way = xp.where(crossed, best.slack / (best.slack - asked.slack), math.inf)
+        held = 0 if self.pinned is None else sum(map(len, self.pinned.values()))
+        least = min(int(LITTLE * held), problem.n - 1)
+        return point, crossed & (way <= max(2 * t, float(xp.sort(way)[least])))
+
+    def _distances(self, problem: Problem, slack):
         """How far each row may still move."""
         xp = namespace(slack)
         distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
@@ -307,7 +330,7 @@ class Gather:
         elif self.before is not None:
             move = xp.abs(slack - _slack(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
-            distance = distance + reach * (move + 0.5 * typical)
+            distance = distance + SETTINGS.next_move * (move + 0.5 * typical)
         return self.widening * distance
 
     def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
@@ -320,26 +343,9 @@ class Gather:
             if self.before is not None:
                 settled = _slack(problem, self.before)
             share = np.where(settled > 0, 1.0, 0.0)
-        units = self._distances(problem, slack, SETTINGS.next_move)
+        units = self._distances(problem, slack)
         units = np.where(np.isfinite(units), units, 1.0)
         return Groups.of(problem, slack, share, np.abs(slack) / units)
-
-
-def pulled_back(problem: Problem, best: PrimalPoint, point: PrimalPoint) -> PrimalPoint:
-    """A point, or where it is worse than the best one a better one on the way to it.
-
-    Rows that were settled wrongly hold nothing back, so that it may be far off; rows
-    that cross the margin before the objective rises are those that were missed. It is
-    convex, so halving the way finds a lower one, and only that one is read for.
-    """
-    if not point.value > best.value:
-        return point
-    for _ in range(MOST_HALVINGS):
-        w, b = 0.5 * (best.w + point.w), 0.5 * (best.b + point.b)
-        point = problem.at(w, b, 0.5 * (best.margins + point.margins))
-        if point.value < best.value:
-            return problem.at(w, b)  # margins that are a mean round otherwise
-    return best
 
 
 def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
