@@ -56,7 +56,7 @@ class Newton(Solver):
             band = nearest_share(start.point.slack)
             return rounds(problem, control, decided).solve(start.point, band)
         if decided is None and problem.n > SETTINGS.direct_rows:
-            return solve_from_nothing(problem, control, SETTINGS.most_samples)
+            return solve_from_nothing(problem, control)
         return rounds(problem, control, decided).solve()
 
     def along(self, problem, control):

@@ -227,7 +227,7 @@ class Gather:
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem], Any] | None = None
+    band: Callable[[Problem, Any], Any] | None = None
     before: PrimalPoint | None = None
     #: Factor on all distances within which rows are near.
     widening: float = 1.0
@@ -247,7 +247,9 @@ class Gather:
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        point = problem.at(self.w, self.b)
+        point, early = problem.at(self.w, self.b), None
+        if self.good is not None and self.before is not None:
+            point, early = self._pulled_back(problem, self.before, point)
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.good is not None:
             answer = replace(answer, point=point)
@@ -257,10 +259,11 @@ class Gather:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)
         near = self._near(problem, point.slack)
+        near = near if early is None else near | early
         if self.pinned is not None:
             scatter(near, self.pinned[number], True)
         count = int(namespace(near).count_nonzero(near))
-        if self.good is not None and count > SETTINGS.copy_share * problem.n:
+        if self.good is not None and count > (1 - LITTLE) * problem.n:
             near, count = point.slack == point.slack, problem.n  # which takes no copy
         answer = replace(answer, near=count)
         if count > self.most:
@@ -301,12 +304,35 @@ class Gather:
             return near
         return near | ((_slack(problem, self.before) > 0) != (slack > 0))
 
+    def _pulled_back(self, problem: Problem, best: PrimalPoint, point: PrimalPoint):
+        """A point, or a better one on the way to it; and which rows cross first then.
+
+        Rows that were settled wrongly hold nothing back, so that a solution may be far
+        off and worse than the best point. The objective is convex: halving the way
+        finds a lower one. The rows that cross the margin up to twice as far, and more
+        until the working set has grown by a tenth, are those that were missed.
+        """
+        if not point.value > best.value:
+            return point, None
+        asked, t = point, 1.0
+        while not point.value < best.value and t > SETTINGS.least_way:
+            t, w, b = 0.5 * t, 0.5 * (best.w + point.w), 0.5 * (best.b + point.b)
+            point = problem.at(w, b, 0.5 * (best.margins + point.margins))
+        # Margins that are a mean round otherwise than the certificate allows for.
+        point = problem.at(point.w, point.b) if point.value < best.value else best
+        crossed = (best.slack > 0) != (asked.slack > 0)
+        xp = namespace(crossed)
+        way = xp.where(crossed, best.slack / (best.slack - asked.slack), math.inf)
+        held = 0 if self.pinned is None else sum(map(len, self.pinned.values()))
+        least = min(int(LITTLE * held), problem.n - 1)
+        return point, crossed & (way <= max(2 * t, float(xp.sort(way)[least])))
+
     def _distances(self, problem: Problem, slack):
         """How far each row may still move."""
         xp = namespace(slack)
         distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         if self.band is not None:
-            distance = distance + self.band(problem)
+            distance = distance + self.band(problem, slack)
         elif self.before is not None:
             move = xp.abs(slack - _slack(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))

@@ -120,7 +120,7 @@ class Walk:
     def _band(self, problem: Problem, slack: np.ndarray, kind: str) -> np.ndarray:
         """Bands as wide as the errors of the steps before were."""
         if kind == "sampled":
-            return self.sampling(problem)
+            return self.sampling(problem, slack)
         error = self.errors.get(kind)
         if error is None:
             return nearest_share(slack)
