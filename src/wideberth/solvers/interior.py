@@ -211,7 +211,7 @@ class InteriorPoint(Columns):
         distance, and are smaller in the class that weighs more.
         """
         distance = self.xp.abs(self.slack)
-        typical = float((self.balanced @ distance))
+        typical = float(self.balanced @ distance)
         steep = 1.0 / (LITTLE * max(typical, SETTINGS.least_distance))
         return (1.0 + steep * distance) * self.scarcity
 
