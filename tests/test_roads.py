@@ -106,8 +106,10 @@ def there(case):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_every_pair_of_roads_leads_to_the_same_model(name):
+def test_every_pair_of_roads_leads_to_the_same_model(name, monkeypatch):
     case = BY_NAME[name]
+    if case.distinct < ROWS:  # so few are worth looking for
+        monkeypatch.setattr("wideberth.problem.equal_rows.MANY_SAMPLES", 0)
     answers = walk(case, there(case))
     wrong = {road.name: wrong_with(case, road, each) for road, each in answers.items()}
     assert {name: why for name, why in wrong.items() if why} == {}

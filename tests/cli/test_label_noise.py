@@ -307,7 +307,10 @@ def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
         ("fit t.csv --label-noise --ramp 1", "'1' must be a number ≤ 0"),
         ("fit t.csv --label-noise --ramp nan", "'nan' must be a number ≤ 0"),
         ("fit t.csv --label-noise --ramps -1 -2", "--ramps are for --cv"),
-        ("fit t.csv --label-noise --starts 4", "--starts: invalid choice: 4"),
+        (
+            "fit t.csv --label-noise --starts 4",
+            "--starts: 4 is not known. Choose 1, 2 or 3",
+        ),
         ("fit t.csv --label-noise --suspects -", "--suspects must be a file"),
         ("fit t.csv --label-noise --missing model", "does not go with --label-noise"),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),

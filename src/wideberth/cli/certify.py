@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data import Table
-from wideberth.data.errors import quoted
+from wideberth.data.errors import listed, meant, quoted
 
 #: What a summary says as far as it is known.
 _TOLD = (
@@ -27,7 +28,6 @@ _TOLD = (
 
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
-    output.check_free([options.out, options.curve], options.force)
     model = load_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
@@ -48,6 +48,7 @@ def run(options: CertifyOptions) -> int:
                 tally.add(applied, column)
             lines.add(applied.headings, applied.columns)
             applied.count(summary, "certified")
+        tally.tell_strange()
         files: list = []
         if model.gives_verdicts:
             words = tally.tell_verdicts(summary)
@@ -82,6 +83,10 @@ class _Tally:
     def __init__(self, options: CertifyOptions, model: Model, target: str):
         self.options, self.model, self.target = options, model, target
         self.radii = _Radii(model)
+        self.classes = set(map(str, model.classes.tolist()))
+        self.strange: Counter = (
+            Counter()
+        )  # other classes, and how many rows are of them
         self.labelled = False  # whether there is a column of classes
         self._kept: list[list[np.ndarray]] = []  # columns, in parts
 
@@ -121,6 +126,8 @@ class _Tally:
         self.labelled = True
         truth = applied.table.texts[self.target].tolist()
         labels = recognised(truth, self.model.classes.tolist())
+        named = (str(label) for label in labels if label is not None)
+        self.strange.update(name for name in named if name not in self.classes)
         right = [
             None if label is None or found is None else label == found
             for label, found in zip(labels, applied.columns[1], strict=True)
@@ -129,6 +136,16 @@ class _Tally:
         applied.columns += [truth, right]
         known = [k for k, correct in enumerate(right) if correct is not None]
         return np.array([right[k] for k in known], dtype=bool), known
+
+    def tell_strange(self) -> None:
+        """Name classes that the model does not know."""
+        if self.strange:
+            like = meant(self.strange, self.classes) or "."
+            output.warn(
+                f"{self.options.data}: {self.strange.total()} rows are of a class that "
+                f"the model does not know, {listed(self.strange, 3)}{like} They count "
+                f"as wrong; its classes are {listed(sorted(self.classes), 12)}."
+            )
 
     def accuracy(self) -> dict:
         """What the summary says of rows with a class; nothing without such a column."""

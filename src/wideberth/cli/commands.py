@@ -41,7 +41,8 @@ exit codes:
   2    the command line is wrong
   3    done and written, but the model should not be used as it is: it ignores the
        features, or its optimality could not be proven to the tolerance
-  130  interrupted (Ctrl-C); nothing is left half written
+  130  interrupted (Ctrl-C); nothing is left half written, and a model that only lacks
+       its cross-validated accuracy is kept
 """
 #: Options that need the whole table in memory.
 _WHOLE = (
@@ -173,11 +174,19 @@ examples:
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
-    def ordinary(self) -> Self:
-        """The same for an SVM that trusts every label and has no norm penalty."""
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.report, self.suspects]
+
+    def trusting(self) -> Self:
+        """The same for a model that trusts every label and has no norm penalty."""
         names = ("norm_penalty", "norm_penalties", "label_noise", *self._about_labels)
         usual: Any = {name: self.__dataclass_fields__[name].default for name in names}
         return replace(self, **usual)
+
+    def ordinary(self, C: float = 1.0, **searched) -> Self:
+        """The same for an ordinary SVM with this C, or one that is `searched` for."""
+        usual: Any = {"cv": bool(searched), "radii": (), "score_radius": None}
+        return replace(self.trusting(), C=C, **usual | searched)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +243,9 @@ examples:
                 "path takes drop, median or error."
             )
 
+    def outputs(self) -> list[str | None]:
+        return [self.out]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions(TableOptions):
@@ -265,6 +277,13 @@ class ApplyOptions(TableOptions):
         yield from super()._mistakes()
         if self.memory is not None and self.data == "-":
             yield "--memory needs a file, of which some rows can be read, not -."
+
+    def _inputs(self) -> Iterator[str]:
+        yield self.model
+        yield self.data
+
+    def outputs(self) -> list[str | None]:
+        return [self.out]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,6 +349,9 @@ examples:
     radius_column: Column | None = None
     curve: File | None = None
     at: tuple[Radius, ...] = ()
+
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.curve]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,9 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -20,6 +22,8 @@ from typing import IO
 from wideberth.cli.errors import UserError
 from wideberth.data.files import Staged, uninterrupted
 
+#: Characters of a bar that shows how much is done.
+_BAR = 20
 #: Bytes of a table that wait in memory until all of it is there (a choice).
 _SMALL = 1 << 24
 #: What is written to a file: text, bytes, or a stream of them.
@@ -228,16 +232,31 @@ def say(text: str) -> None:
     write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
 
 
+def wrapped(heading: str, text: str) -> str:
+    """Lines of a width that reads well, indented below a heading.
+
+    None begins or ends within a number and its error.
+    """
+    whole, bound = text.replace(" ± ", "\xa0±\xa0"), " " * len(heading)
+    lines = textwrap.wrap(whole, 88 - len(heading), break_on_hyphens=False)
+    return (heading + f"\n{bound}".join(lines)).replace("\xa0", " ")
+
+
 def warn(text: str) -> None:
     """Print a line on standard error."""
     print(f"wideberth: {text}", file=sys.stderr)
 
 
 class Progress:
-    """One line on standard error that says what is going on, if it is a terminal."""
+    """One line on standard error that says what is going on, if it is a terminal.
+
+    Where the number of steps is known it has a bar, and from the time that the steps
+    took so far it tells how long the others will take.
+    """
 
     def __init__(self, quiet: bool = False):
         self.on = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self.begin(1)
 
     def __enter__(self) -> Progress:
         return self
@@ -249,6 +268,41 @@ class Progress:
         """Replace the line."""
         if self.on:
             print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
+
+    def begin(self, steps: int) -> None:
+        """Count so many steps, and time, from here."""
+        self._began, self._steps, self._done = time.monotonic(), steps, 0
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Show that a step is under way, which is done at the end of the block."""
+        self.bar(text, self._done, self._steps)
+        yield
+        self._done += 1
+
+    def bar(self, text: str, done: int, of: int) -> None:
+        """Show the share that is done, and how long the rest will take."""
+        full, seconds = _BAR * done // of, time.monotonic() - self._began
+        left = f", {duration(seconds / done * (of - done))} left" if done else ""
+        self.show(f"[{'#' * full}{'.' * (_BAR - full)}] {text}{left}")
+
+    def gap(self, label, point: dict) -> None:
+        """Show how near the optimum a point is proven to be, and of which class."""
+        share = small_share(min(point["gap"] / max(point["primal"], 1e-300), 1.0))
+        self.show(f"training, {label}: within {share} of the optimum")
+
+    def reading(self, name: str) -> Callable[[int, int | None], None]:
+        """What shows how many rows of a file are read."""
+        self.show(f"reading {name}")
+
+        def watch(done: int, of: int | None) -> None:
+            rows = f"reading {name}, {whole(done)}"
+            if of is None:
+                self.show(f"{rows} rows")
+            else:
+                self.bar(f"{rows} of {whole(of)} rows", done, of)
+
+        return watch
 
 
 # -- numbers as people read them -------------------------------------------------------
@@ -262,6 +316,17 @@ def percent(share: float) -> str:
 def number(value: float) -> str:
     """Write a measurement."""
     return f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time, roughly."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    return (
+        f"{math.ceil(seconds / 60)} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )
 
 
 def whole(value: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Reader, Request, Table, open_reader, read_table
+from wideberth.data.errors import listed, quoted
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.streams import explained
 from wideberth.data.table import AT_ONCE
@@ -24,7 +26,6 @@ from wideberth.problem.error_bars import ErrorBars
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions, and verdicts where the model gives them."""
-    output.check_free([options.out], options.force)
     model = load_model(options.model)
     classes = model.classes.tolist()
     scored = classes[1:] if len(classes) == 2 else classes
@@ -45,7 +46,7 @@ class Applied:
 
     table: Table
     X: np.ndarray | sp.csr_array
-    usable: np.ndarray  # the others lack a value, or have a category unknown to it
+    usable: np.ndarray  # the others lack a value
     headings: list[str]
     columns: list
     bars: ErrorBars | None = None  # sets of the rows, where those have been read
@@ -159,6 +160,7 @@ def _request(
             *(() if errors is None else errors.names),
         ),
         features=model.columns.numeric,
+        dates=model.columns.dates,
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
 
@@ -189,12 +191,13 @@ def _applied(
     unanswered: _Unanswered,
 ) -> Applied:
     """Rows of a table with their classes, and verdicts of models that give them."""
-    X, unknown = model.columns.encode(table, gaps=model.gives_verdicts)
-    usable = ~unknown
+    measured = model.errors is not None
+    X = model.columns.encode(table, gaps=model.gives_verdicts, dense=measured)
+    usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
-    unanswered.note(table, ~usable & ~unknown, "lack a value")
+    unanswered.note(table, ~usable, "lack a value")
     bars = standard = None
     if errors is not None:
         with located(options.data):
@@ -208,7 +211,8 @@ def _applied(
             standard = errors.standard(cells)
         else:
             X, bars = errors.sets(cells, X)
-    unanswered.note(table, unknown, "are of a category unknown to the model")
+    for name, counts in model.columns.unseen(table).items():
+        unanswered.unseen.setdefault(name, Counter()).update(counts)
     first = table.start + 1
     ids = range(first, first + table.n)
     applied = Applied(table, X, usable, [options.id or "row", "prediction"], [])
@@ -223,10 +227,14 @@ def _applied(
 
 @dataclass
 class _Unanswered:
-    """Rows that get no answer: by reason how many, and the first of them."""
+    """Rows that get no answer: by reason how many, and the first of them.
+
+    Also categories that the model has not met, `unseen`, by column.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[int]] = field(default_factory=dict)
+    unseen: dict[str, Counter] = field(default_factory=dict)
 
     def note(self, table: Table, rows: np.ndarray, why: str) -> None:
         numbers = np.flatnonzero(rows)
@@ -235,7 +243,7 @@ class _Unanswered:
         shown += (table.start + numbers[: 5 - len(shown)] + 1).tolist()
 
     def tell(self, n: int, where: str) -> None:
-        """Say which rows get no answer."""
+        """Say which rows get no answer, and which categories are new."""
         for why, count in self.counts.items():
             if count:
                 first = ", ".join(map(str, self.first[why]))
@@ -244,3 +252,10 @@ class _Unanswered:
                     f"{where}: {count} of {n} rows {why} and get no answer (rows "
                     f"{first}{more})."
                 )
+        for name, counts in self.unseen.items():
+            values = [value for value, _ in counts.most_common()]
+            output.warn(
+                f"{where}: column {quoted(name)} of {counts.total()} rows holds "
+                f"{listed(values, 3)}, which the model has not met in training; they "
+                "count as none of its categories."
+            )

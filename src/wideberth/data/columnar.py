@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from wideberth.data.errors import DataError, listed
+from wideberth.data.dates import day_numbers, not_a_date
+from wideberth.data.errors import DataError, no_numbers, quoted
 from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
@@ -66,7 +68,8 @@ class ColumnarReader(Reader):
         import pyarrow.types as types
 
         plan = super().plan(request)
-        wanted = (*plan.features, *plan.numbers)
+        dates = set(plan.dates)
+        wanted = [n for n in (*plan.features, *plan.numbers) if n not in dates]
         tests = (  # truth values are 0 and 1
             types.is_integer,
             types.is_floating,
@@ -77,22 +80,31 @@ class ColumnarReader(Reader):
         kinds = {name: self.schema.field(name).type for name in wanted}
         text = [n for n in wanted if not any(is_a(kinds[n]) for is_a in tests)]
         if text:
-            raise DataError(
-                f"{self.name}: {listed(text)} hold no numbers, and features must be "
-                "numbers; leave them out with --drop (`columns` in Python), or turn "
-                "them into columns of 0 and 1 with --one-hot."
-            )
+            dated = [name for name in text if types.is_temporal(kinds[name])]
+            raise DataError(f"{self.name}: {no_numbers(text, dated)}")
         return plan
+
+    def text_columns(self, names):
+        import pyarrow.types as types
+
+        def is_text(kind) -> bool:
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            return types.is_string(kind) or types.is_large_string(kind)
+
+        return [name for name in names if is_text(self.schema.field(name).type)]
 
     def tables(self, plan, size, native=False):
         rows = max(size // (8 * max(len(plan.features), 1)), 1)
         texts = None if native else lambda _, column: texts_of(column, as_text)
         for origin, fragment in self.fragments:
             with explained(origin, self._form):
+                row = 0
                 for batch in self._batches(fragment, plan, rows):
                     # Arrow files are used as they are, damaged or not.
                     batch.validate(full=True)
-                    yield table_of(batch, plan, origin, _floats, texts)
+                    floats = partial(_floats, plan.dates, (origin, row))
+                    yield table_of(batch, plan, origin, floats, texts)
+                    row += batch.num_rows
 
     def _batches(self, fragment, plan: Plan, rows: int):
         """So many rows of one file at a time.
@@ -147,6 +159,21 @@ def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
     return texts[places]
 
 
-def _floats(_: str, column) -> np.ndarray:
-    """A column of Arrow as float64, null as NaN; refused if that would round it."""
-    return column.cast("float64").to_numpy(zero_copy_only=False)
+def _floats(
+    dates: tuple[str, ...], start: tuple[str, int], name: str, column
+) -> np.ndarray:
+    """A column of Arrow as float64, null as NaN; refused if that would round it.
+
+    Its `start` is a file and a row, which are told of what is no date.
+    """
+    if name not in dates:
+        return column.cast("float64").to_numpy(zero_copy_only=False)
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type):  # Python knows no nanoseconds
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    days, bad = day_numbers(texts_of(column, as_text))
+    if bad is not None:
+        place = f"{start[0]}, row {start[1] + bad + 1}, column {quoted(name)}: "
+        raise DataError(f"{place}{not_a_date(quoted(column[bad].as_py()))}")
+    return days

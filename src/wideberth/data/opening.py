@@ -21,10 +21,10 @@ from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
 from wideberth.data.file_source import TableSource, no_labels
-from wideberth.data.libsvm import LABEL, LibsvmReader
+from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
 from wideberth.data.sources import ArraySource, ChunkSource, Source
-from wideberth.data.streams import File, explained, kind_of
+from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES

@@ -124,10 +124,14 @@ class InMemory:
             data.radius = 1.0
         return data
 
-    @cached_property
+    @property
     def settled(self) -> InMemory:
         """What is trained on under the radius at hand."""
-        return self.at(1.0) if isinstance(self.bars, Images) else self
+        return self._images if isinstance(self.bars, Images) else self
+
+    @cached_property
+    def _images(self) -> InMemory:
+        return self.at(1.0)
 
     @property
     def radii(self) -> np.ndarray | None:

@@ -34,8 +34,10 @@ from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.descent import check_starts
+from wideberth.solvers.distinct import TABLE_SHARE, Collapsed, DistinctRows
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
+from wideberth.solvers.work import Work
 
 _log = logging.getLogger(__name__)
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
@@ -118,19 +120,28 @@ def solve_source(
         None, tol, max_iter, max_seconds, watch, started, random_state
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
-    if level > -np.inf:
-        if checkpoint is not None:
-            raise ValueError(
-                f"checkpoint={short(checkpoint)} is for the hinge loss, of one search; "
-                "leave it out, or ramp."
-            )
-        descent = DescentInChunks(chunks, level, control)
-        found = descent.run(check_starts(starts))
-        return _solution(found.search, screening, terms, control, found)
+    starts = check_starts(starts)
     kept = None if checkpoint is None else Checkpoint(checkpoint)
+    if kept is not None and level > -np.inf:
+        raise ValueError(
+            f"checkpoint={short(checkpoint)} is for the hinge loss, of one search; "
+            "leave it out, or ramp."
+        )
     search = Search(chunks, control, checkpoint=kept)
-    search.run()
-    return _solution(search, screening, terms, control)
+    begun = search.begin()
+    few = chunks.collapsed(begun[1])
+    if level > -np.inf:
+        if few is not None:
+            descended = few.descend(control, level, starts)
+        else:
+            descent = DescentInChunks(chunks, level, control)
+            descended = descent.run(starts, begun[1])
+        return _solution(descended.search, screening, terms, control, descended)
+    if few is not None:
+        few.run(control)
+    else:
+        search.run(begun)
+    return _solution(few or search, screening, terms, control)
 
 
 class Chunks(Batches):
@@ -148,6 +159,9 @@ class Chunks(Batches):
             boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
         self.penalty = Folded.penalty(s, self.d, boxes)
         self.beyond: Beyond | None = None
+        # Labels and weights per row are kept beside them.
+        kept = source.spares(12 * (source.n or 0))
+        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
         self.checked = False  # whether all rows were, by a first read
 
     def without(self, beyond: Beyond | None) -> Chunks:
@@ -159,8 +173,21 @@ class Chunks(Batches):
     def map(self, question):
         """Put a question to the problem on the rows of each chunk."""
         asked = _Asked(self.terms, question, self.beyond, not self.checked)
-        yield from self.source.map(asked)
+        for answer in self.source.map(asked):
+            if self.distinct is not None and isinstance(question, Sample):
+                self.distinct.add(answer.number, answer.equal)
+                answer = replace(answer, equal=None)
+            yield answer
         self.checked = True
+
+    def collapsed(self, first: Work) -> Collapsed | None:
+        """The problem on few distinct rows, where the first pass found no others."""
+        distinct, self.distinct = self.distinct, None  # asked for once
+        problem = distinct.problem()
+        if problem is None:
+            return None
+        first.check_classes()
+        return Collapsed(self, distinct, problem)
 
     def grouping(self, n):
         """Half of the room for single rows, a quarter for groups.
@@ -236,7 +263,7 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
 
 
 def _solution(
-    search: Search,
+    search: Search | Collapsed,
     screening,
     terms: Terms,
     control: Control,

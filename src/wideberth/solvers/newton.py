@@ -99,11 +99,17 @@ class Rounds:
         while True:
             work, engine = self._working_set()
             began = work.free.size
-            work, engine = self._run(work, engine)
-            found = self._verify(work, engine)
-            if self._finished(found):
-                return self.best.finish()
-            wrong = wrongly_settled(work, found.point.slack)
+            for _ in range(SETTINGS.most_returns):
+                work, engine = self._run(work, engine)
+                found = self._verify(work, engine)
+                if self._finished(found):
+                    return self.best.finish()
+                wrong = wrongly_settled(work, found.point.slack)
+                fork = self._last_with(wrong)
+                if fork is None:
+                    break
+                self.pinned |= wrong
+                work, engine = self._leave_behind(*fork)
             if self.point is not None and wrong.sum() > SETTINGS.growth * began:
                 share = min(SETTINGS.growth * began / self.band.size, 1.0)
                 wide = nearest_share(self.point.slack, share)
@@ -121,6 +127,7 @@ class Rounds:
 
     def _working_set(self) -> tuple[Reduction, InteriorPoint]:
         """Settle the rows far from the margin; start the engine on the others."""
+        self.forks: list[tuple[Reduction, InteriorPoint]] = []
         problem, point = self.screener.problem, self.point
         work = Reduction.of(problem)
         if point is None:
@@ -162,12 +169,28 @@ class Rounds:
             self.control.steps += 1
             if engine.problem.n == 0 or not engine.step():
                 break
-            near = unsettled(engine, self.pinned[work.free])
-            if near is not None:
-                work = work.shrink(assume(near, engine.slack))
-                engine.shrink(near, work.problem)
-                best = None
+            before = work
+            work, engine = self._leave_behind(work, engine)
+            best = best if work is before else None
         return work, engine
+
+    def _leave_behind(self, work, engine) -> tuple[Reduction, InteriorPoint]:
+        """Go on without the rows that have settled, if they are many; note where."""
+        near = unsettled(engine, self.pinned[work.free])
+        if near is None:
+            return work, engine
+        self.forks.append((work, engine.copied()))
+        work = work.shrink(assume(near, engine.slack))
+        engine.shrink(near, work.problem)
+        return work, engine
+
+    def _last_with(self, wrong) -> tuple[Reduction, InteriorPoint] | None:
+        """Where the engine still had all rows that were settled wrongly, if it had."""
+        while self.forks and wrong.any():
+            fork = self.forks.pop()
+            if wrong[fork[0].free].sum() == wrong.sum():
+                return fork
+        return None
 
     def _verify(self, work: Reduction, engine: InteriorPoint) -> Outcome:
         """Evaluate the engine's points on the screened problem, by one pass."""

@@ -26,6 +26,13 @@ class NewtonSettings:
     #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
     #: makes more a waste (flat from 0.001 to 0.1).
     sample_accuracy: float = 0.01
+    #: Half width of the bands that a sample leaves, in standard errors (2 leaves out up
+    #: to a fiftieth of the rows that cross the margin, which is another round, 5 takes
+    #: up to a third more passes on tall data, tables with rare classes included) ...
+    sampling_errors: float = 5.0
+    #: The same where rows are read again for another round (a choice: rows that were
+    #: left out cost a reading).
+    reading_errors: float = 5.0
     #: Number of samples that may be drawn for a start, where rows tie at the margin of
     #: the others (of covtype under boxes half of the samples tie, and cost ten times as
     #: much as others; with 3 two starts of eight still do).
@@ -48,6 +55,9 @@ class NewtonSettings:
     #: (a choice for starts that are far off; the benchmark has none and counts the
     #: same from 2 to 1000).
     growth: int = 8
+    #: Number of times that a round goes back to where it left rows behind that it needs
+    #: (with 1, which is never, up to twice as many passes on tall data).
+    most_returns: int = 4
     #: Least share of the start's value that the engine may reach on a working set; a
     #: lower value shows that rows were settled wrongly (without it paths take a
     #: twentieth more calls, at 1 three times the passes).
@@ -71,10 +81,12 @@ class NewtonSettings:
     #: Number of passes after which a search over batches is given up (a choice; those
     #: of `python -m benchmarks.caps` take 4 to 8).
     most_passes: int = 40
+    #: Least share of the way to a solution on too few rows that is gone (a choice).
+    least_way: float = 1e-3
     #: Factor by which bands are widened that hold too few rows to go on (a choice).
     widening: float = 30.0
     #: Share of the last move of a margin that its next move may have (a choice).
-    next_move: float = 0.5
+    next_move: float = 0.1
     #: Least distance from the margin within which a search gathers rows, in mean
     #: distances of all rows (a choice).
     least_band: float = 1e-5

@@ -24,20 +24,17 @@ from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import (
     fill,
     host,
-    is_foreign,
     like,
     namespace,
     pick,
     scatter,
 )
+from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
-from wideberth.screening import Partition, fold_samples, screen_points
-from wideberth.screening.bounds import quick_test, separable
-from wideberth.screening.partition import decide
-from wideberth.screening.regions import build_region
+from wideberth.screening import Partition, fold_samples, screen_at_hand
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
@@ -61,6 +58,10 @@ class Batches(ABC):
     counter: Passes | None = None
     #: A norm penalty, which every problem made of the rows has.
     penalty: Folded | None = None
+    #: Most roundings in weights that are those of equal samples (`Problem.chain`).
+    chain = 0.0
+    #: Whether the first pass asks for distinct rows.
+    distinct: Any = None
 
     @abstractmethod
     def map(self, question) -> Iterator:
@@ -87,7 +88,7 @@ class InMemory(Batches):
         self.d, self.noise = problem.rows.d, problem.noise
         self.shared = problem.shared
         self.intercept, self.counter = problem.intercept, problem.rows.passes
-        self.penalty = problem.folded
+        self.penalty, self.chain = problem.folded, problem.chain
 
     def map(self, question):
         """Ask the one batch."""
@@ -169,6 +170,8 @@ class Answer:
     #: there are; the first pass over many batches only.
     sides: tuple[Folded, ...] = ()
     classes: tuple[int, int] = (0, 0)
+    #: The distinct rows of a batch, where those are asked for and few.
+    equal: EqualRows | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,8 @@ class Sample:
     sides: bool
     #: Whether there is one batch of all rows, whose point is kept.
     whole: bool
+    #: Whether to hand over the distinct rows.
+    distinct: bool = False
 
     b = 0.0
 
@@ -205,6 +210,7 @@ class Sample:
             piece=piece.sampled(self.share, seed, problem.rows),
             sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
             classes=(above, problem.n - above),
+            equal=merge_chunk(problem) if self.distinct else None,
         )
 
 
@@ -221,7 +227,7 @@ class Gather:
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem], Any] | None = None
+    band: Callable[[Problem, Any], Any] | None = None
     before: PrimalPoint | None = None
     #: Factor on all distances within which rows are near.
     widening: float = 1.0
@@ -241,7 +247,9 @@ class Gather:
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
-        point = problem.at(self.w, self.b)
+        point, early = problem.at(self.w, self.b), None
+        if self.good is not None and self.before is not None:
+            point, early = self._pulled_back(problem, self.before, point)
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.good is not None:
             answer = replace(answer, point=point)
@@ -251,10 +259,11 @@ class Gather:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)
         near = self._near(problem, point.slack)
+        near = near if early is None else near | early
         if self.pinned is not None:
             scatter(near, self.pinned[number], True)
         count = int(namespace(near).count_nonzero(near))
-        if self.good is not None and count > SETTINGS.copy_share * problem.n:
+        if self.good is not None and count > (1 - LITTLE) * problem.n:
             near, count = point.slack == point.slack, problem.n  # which takes no copy
         answer = replace(answer, near=count)
         if count > self.most:
@@ -295,12 +304,35 @@ class Gather:
             return near
         return near | ((_slack(problem, self.before) > 0) != (slack > 0))
 
+    def _pulled_back(self, problem: Problem, best: PrimalPoint, point: PrimalPoint):
+        """A point, or a better one on the way to it; and which rows cross first then.
+
+        Rows that were settled wrongly hold nothing back, so that a solution may be far
+        off and worse than the best point. The objective is convex: halving the way
+        finds a lower one. The rows that cross the margin up to twice as far, and more
+        until the working set has grown by a tenth, are those that were missed.
+        """
+        if not point.value > best.value:
+            return point, None
+        asked, t = point, 1.0
+        while not point.value < best.value and t > SETTINGS.least_way:
+            t, w, b = 0.5 * t, 0.5 * (best.w + point.w), 0.5 * (best.b + point.b)
+            point = problem.at(w, b, 0.5 * (best.margins + point.margins))
+        # Margins that are a mean round otherwise than the certificate allows for.
+        point = problem.at(point.w, point.b) if point.value < best.value else best
+        crossed = (best.slack > 0) != (asked.slack > 0)
+        xp = namespace(crossed)
+        way = xp.where(crossed, best.slack / (best.slack - asked.slack), math.inf)
+        held = 0 if self.pinned is None else sum(map(len, self.pinned.values()))
+        least = min(int(LITTLE * held), problem.n - 1)
+        return point, crossed & (way <= max(2 * t, float(xp.sort(way)[least])))
+
     def _distances(self, problem: Problem, slack):
         """How far each row may still move."""
         xp = namespace(slack)
         distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         if self.band is not None:
-            distance = distance + self.band(problem)
+            distance = distance + self.band(problem, slack)
         elif self.before is not None:
             move = xp.abs(slack - _slack(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
@@ -415,17 +447,12 @@ class Decide:
         return Decided(counts, alpha, undecided=parts)
 
     def _screened(self, problem: Problem, region: str) -> Partition:
-        point = self.pair.point
-        point = replace(point, margins=problem.rows.margins(point.w))
-        pair = Pair(point, self.pair.dual)
         if problem.intercept == 0:
             problem = replace(problem, intercept=None)
-        if is_foreign(problem.y):  # one test is for arrays of all libraries
-            where = build_region("midpoint", problem, pair)
-            return decide(problem, *separable(problem, where)(slice(None)))
-        test = quick_test(problem, region)
-        found = screen_points(problem, pair, region=region, test=test)
-        return replace(found, region=None)  # which is as large as the batch
+        point = self.pair.point
+        here = problem.at(point.w, point.b)
+        point = replace(point, margins=here.margins, slack=here.slack)
+        return screen_at_hand(problem, Pair(point, self.pair.dual), region)
 
     def part(self, number: int) -> Decide:
         """What of this question concerns one batch."""

@@ -81,20 +81,28 @@ class SamplingError:
     The solution w of a sample scatters about the full one's with covariance
     about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
     drawn, H the Hessian with the hinge smoothed; and a row unlike any in the sample
-    moves its own margin by c_i z_iᵀH⁻¹z_i. Both quadratic forms are estimated for all
-    rows by a few random projections. Features that the noise leaves out stay out, but
-    for a few at their threshold. The constant takes part as a feature even without
+    moves its own margin by c_i z_iᵀH⁻¹z_i, if it is below it: beyond the margin rows
+    do not pull. Both quadratic forms are estimated for all rows by a few random
+    projections. Features that the noise leaves out stay out, but for a few at their
+    threshold. The constant takes part as a feature even without
     an intercept: on one-hot columns that widens the bands where they need it.
+    Margins may move by so many standard `errors`.
     """
 
     def __init__(
-        self, problem: Problem, point: PrimalPoint, doubt, rng, projections: int = 6
+        self,
+        problem: Problem,
+        point: PrimalPoint,
+        doubt,
+        rng,
+        projections: int = 6,
+        errors: float = SETTINGS.sampling_errors,
     ):
+        self.errors = errors
         slack = point.slack
         xp = namespace(slack)
         typical = LITTLE * float(xp.mean(xp.abs(slack)))  # where most are tied at 0
         width = quantile(xp.abs(slack), SETTINGS.walk_share)
-        self.tied = width < typical
         width = max(width, typical, SETTINGS.least_distance)
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
@@ -124,16 +132,20 @@ class SamplingError:
 
     @classmethod
     def of(cls, own: np.ndarray, scatter: np.ndarray) -> SamplingError:
-        """One that was computed before."""
+        """One that was computed before, of rows that are read."""
         made = cls.__new__(cls)
-        made.known, made.tied, made.own, made.scatter = True, False, own, scatter
+        made.errors, made.known = SETTINGS.reading_errors, True
+        made.own, made.scatter = own, scatter
         return made
 
-    def __call__(self, problem: Problem) -> np.ndarray:
+    def __call__(self, problem: Problem, slack) -> np.ndarray:
+        """How far the margins of these rows may move, given their slacks."""
         if not self.known:
             return fill(problem.weights, problem.n, np.inf)
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
-        return 5.0 * namespace(scatter).sqrt(scatter) + 2.0 * own * problem.weights
+        xp = namespace(scatter)
+        own = xp.where(slack > 0, 2.0 * own * problem.weights, 0.0)
+        return self.errors * xp.sqrt(scatter) + own
 
 
 def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.errors import DataError
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Partition, null_point
@@ -57,15 +57,11 @@ from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_s
 from wideberth.solvers.work import PerRow, Work
 
 
-def solve_from_nothing(problem: Problem, control: Control, samples: int = 1) -> Outcome:
-    """Solve a problem in memory; on a sample first, where that pays.
-
-    Another sample is taken, up to so many, where rows tie at the margin of one: then
-    most are near it, and the next sample may be of another mind.
-    """
+def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
+    """Solve a problem in memory; on a sample first, where that pays."""
     used = np.flatnonzero(problem.weights > 0)
     if used.size < (1 - LITTLE) * problem.n:  # the others would mislead the search
-        found = solve_from_nothing(problem.take(used), control, samples)
+        found = solve_from_nothing(problem.take(used), control)
         alpha = np.zeros(problem.n)
         alpha[used] = found.dual.alpha
         point = problem.at(found.point.w, found.point.b)
@@ -74,11 +70,8 @@ def solve_from_nothing(problem: Problem, control: Control, samples: int = 1) -> 
     rounds = Rounds if problem.shared else MeasuredRounds
     if size > SETTINGS.copy_share * problem.n:
         return rounds(problem, control).solve()
-    for left in reversed(range(samples)):
-        search = Search(InMemory(problem), control, picky=left > 0)
-        search.run()
-        if not search.tied:
-            break
+    search = Search(InMemory(problem), control)
+    search.run()
     if search.proof is None:
         return rounds(problem, control).solve(search.point)
     alpha = search.dual_weights()[0]
@@ -89,15 +82,10 @@ class Search:
     """The run: passes over the batches, and solutions of what they hand over."""
 
     def __init__(
-        self,
-        batches: Batches,
-        control: Control,
-        picky: bool = False,
-        checkpoint: Checkpoint | None = None,
+        self, batches: Batches, control: Control, checkpoint: Checkpoint | None = None
     ):
         self.batches, self.control, self.checkpoint = batches, control, checkpoint
         self.first = True  # whether the rows at hand are those of a first sample
-        self.picky, self.tied = picky, False  # whether to end with a sample that ties
         self.passes, self.n = 0, batches.n or 0
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.null: PrimalPoint | None = None  # w = 0 and the best b
@@ -108,20 +96,22 @@ class Search:
 
     # -- rounds --------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Rounds until the gap of the whole problem meets the tolerance."""
-        asked, work = self._resumed() or self.sample()
+    def run(self, begun: tuple[Sample | Gather, Work] | None = None) -> None:
+        """Rounds until the gap of the whole problem meets the tolerance.
+
+        They go on from the first pass, where that was made.
+        """
+        asked, work = begun or self.begin()
         if work.sides and self._is_null(work):
             return
         here = self._note(work, asked)
-        smallest, idle, again, question = np.inf, 0, False, None
+        smallest, idle, question = np.inf, 0, None
         while True:
             solved, before = work.exact, question
-            question = self._round(work, here, 3.0**idle, again)
-            if question is None or (self.tied and self.picky):
+            question = self._round(work, here, 3.0**idle)
+            if question is None:
                 return
             self._save(question)
-            again = solved and self.grouping is None
             work, question = self._gather(question, before)
             here = self._note(work, question)
             certificate = self.certificate
@@ -144,10 +134,15 @@ class Search:
         seed = int(self.control.rng.integers(2**31))
         whole = self.batches.counter is not None
         sides = self.batches.shared and not whole
-        sample = Sample(np.zeros(d), share, seed, sides, whole)
+        distinct = self.batches.distinct is not None
+        sample = Sample(np.zeros(d), share, seed, sides, whole, distinct)
         work = self._pass(sample)
         self.n = work.n
         return sample, work
+
+    def begin(self) -> tuple[Sample | Gather, Work]:
+        """The first pass: from where an earlier run stood, or a sample."""
+        return self._resumed() or self.sample()
 
     def _resumed(self) -> tuple[Gather, Work] | None:
         """In place of a sample: what is near where an earlier run stood, if one did."""
@@ -254,9 +249,7 @@ class Search:
         found = Certificate.of(point, self.proof.dual)
         return found.meets(self.control.target)
 
-    def _round(
-        self, work: Work, here: PrimalPoint, widening: float, again: bool
-    ) -> Gather | None:
+    def _round(self, work: Work, here: PrimalPoint, widening: float) -> Gather | None:
         """Solve what was handed over at a point; say what to gather next, if any."""
         problem, first = work.problem(), self.first
         if work.exact and work.alpha is not None:
@@ -265,7 +258,7 @@ class Search:
                 self.proof = Proof(dual, here, work.split(dual.alpha))
             if self.certificate.meets(self.control.target):
                 return None
-        found = self._solve(work, problem, None if first else here)
+        found = self._solve_distinct(work, problem, None if first else here)
         most: float = self.batches.capacity
         if work.exact and not first:
             many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
@@ -298,7 +291,7 @@ class Search:
                 question, before=replace(here, w=question.w, b=question.b)
             )
         proof = None if self.batches.shared else self.proof
-        return replace(question, proof=proof, pinned=work.members if again else None)
+        return replace(question, proof=proof, pinned=work.members)
 
     def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin.
@@ -308,12 +301,15 @@ class Search:
         """
         projections = 16 if is_foreign(problem.y) else 6
         doubt, rng = 1 - work.chance, self.control.rng
-        error = SamplingError(problem, found.point, doubt, rng, projections)
-        self.tied = error.tied
+        again = self.batches.counter is None  # rows left out are read again
+        width = SETTINGS.reading_errors if again else SETTINGS.sampling_errors
+        error = SamplingError(problem, found.point, doubt, rng, projections, width)
         question = replace(question, before=None, band=error)
         if self.batches.counter is not None:
             return question
-        near = np.abs(host(found.point.slack)) <= host(error(problem))
+        near = np.abs(host(found.point.slack)) <= host(
+            error(problem, found.point.slack)
+        )
         count = float((near / host(work.chance)).sum())  # among all rows, expected
         room = self._room
         if count <= room:
@@ -325,6 +321,22 @@ class Search:
             return replace(question, most=np.inf, share=room / count, seed=seed)
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
+
+    def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
+        """Solve the distinct ones of the rows that batches handed over.
+
+        Rows in memory were looked through before, and groups are no rows.
+        """
+        equal, apart = None, self.batches.counter is None and self.grouping is None
+        if apart and not is_foreign(problem.y):
+            equal = merge_equal_rows(problem)
+        if equal is None:
+            return self._solve(work, problem, here)
+        found = self._solve(work, equal.problem, here)
+        margins = found.point.margins[equal.label]
+        point = problem.at(found.point.w, found.point.b, margins)
+        alpha = equal.dealt(found.dual.alpha)
+        return Outcome(point, replace(found.dual, alpha=alpha))
 
     def _solve(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
@@ -380,12 +392,7 @@ class Search:
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
-        for count, label in zip(work.classes, ("+1", "−1"), strict=True):
-            if count == 0:
-                raise DataError(
-                    f"No row of the data has the label {label}; a classifier needs "
-                    "both −1 and +1."
-                )
+        work.check_classes()
         problem, none = work.classes_as_rows(), np.empty(0)
         point = null_point(problem)
         assert problem.folded is not None

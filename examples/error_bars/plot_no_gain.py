@@ -68,12 +68,6 @@ for i, unequal in enumerate(factors):
         for way, predicted in ways.items():
             score = np.mean(predicted(*data, *new) == truth)
             gains[way][i, k] = 100 * (score - plain)
-for way, gain in gains.items():
-    for unequal, each in zip(factors, gain, strict=True):
-        error = each.std(ddof=1) / np.sqrt(repetitions)
-        print(
-            f"{way}, unequal by {unequal:4d}: {each.mean():5.1f} ± {error:.1f} points"
-        )
 
 # %%
 # With errors that are all alike, the posterior mean is the same affine function of
@@ -95,11 +89,8 @@ ax.axhline(0, color="0.6", lw=0.8)
 for way, gain in gains.items():
     error = gain.std(axis=1, ddof=1) / np.sqrt(repetitions)
     ax.errorbar(factors, gain.mean(axis=1), error, marker="o", capsize=3, label=way)
-ax.set(
-    xscale="log",
-    xlabel="largest error over smallest error",
-    ylabel="gain in accuracy, percentage points",
-)
+ax.set(xscale="log", xlabel="largest error over smallest error")
+ax.set(ylabel="gain in accuracy, percentage points")
 ax.set_xticks(factors, [str(factor) for factor in factors])
 ax.minorticks_off()
 ax.legend(loc="lower right")

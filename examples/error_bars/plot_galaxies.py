@@ -50,8 +50,6 @@ for k in range(repetitions):
     for i, size in enumerate(sizes):
         for way, score in ways.items():
             scores[way][i, k] = roc_auc_score(y[test], score(order[:size], test))
-for way, found in scores.items():
-    print(f"{way:15s}", "  ".join(f"{score:.4f}" for score in found.mean(axis=1)))
 
 # %%
 # A verdict for every galaxy says how likely its true magnitudes are on the other side
@@ -74,9 +72,6 @@ left.set_xticks(sizes, [str(size) for size in sizes], minor=False)
 left.minorticks_off()
 left.legend(loc="lower right")
 right.bar(range(len(cells)), [100 * wrong[cell].mean() for cell in cells], color="C2")
-for k, cell in enumerate(cells):
-    height = 100 * wrong[cell].mean()
-    right.text(k, height, f"{cell.sum()}", ha="center", va="bottom")
 names = ["below 10⁻⁶", "to 1 %", "to 10 %", "to 25 %", "to 50 %"]
 right.set_xticks(range(len(cells)), names)
 right.set(
@@ -86,11 +81,5 @@ right.set(
 )
 
 # %%
-# With few galaxies the gain is largest. What should be measured again first is in the
-# verdict, too. It is mostly not the ultraviolet, whose errors are by far the largest:
-# the model knows them, and hardly leans on it.
-
-doubtful = verdict.remeasure[~verdict.certain]
-counts = np.bincount(doubtful, minlength=6)
-for name, count in zip(sky.feature_names, counts, strict=True):
-    print(f"measure {name} again: {count} of {len(doubtful)} doubtful galaxies")
+# With few galaxies the gain is largest. What should be measured again first is in
+# `verdict.remeasure`.

@@ -48,5 +48,6 @@ axes[0].set_ylabel("sepal width (cm)")
 # all it rests on their discs, and the boundary turns a little. With a radius for each
 # class it moves away from the uncertain one: the model gives a wide berth to what is
 # not known well. Radii may also differ from flower to flower, see
-# :doc:`/gallery/plot_two_instruments`. How to get them from what you know of your data
+# :doc:`/gallery/error_bars/plot_two_instruments`. How to get them from what you know
+# of your data
 # is told in :doc:`/choosing-a-radius`.

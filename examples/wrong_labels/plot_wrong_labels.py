@@ -5,7 +5,7 @@ Which labels are wrong?
 Somebody clicked the wrong button, or copied the row of another patient. The hinge loss
 takes such a label at its word, and the farther a sample is on the wrong side, the more
 it costs. The ramp loss stops listening there, and the model names the labels that it
-does not believe.
+does not believe (:doc:`/gallery/wrong_labels/plot_suspects`).
 """
 
 # %%
@@ -34,22 +34,7 @@ def spoil(rows, share):
 
 
 # %%
-# A fitted model lists the samples it doubts, the most doubtful first: row, label, what
-# the model says instead, and how far on the wrong side the sample lies, here in
-# standard deviations of the features.
-
-labels, wrong = spoil(np.arange(y.size), 0.2)
-suspects = RobustLinearSVC(C=0.1, loss="ramp").fit(X, labels).suspects_
-hits = np.isin(suspects["sample"], wrong).sum()
-print(f"{wrong.size} labels are wrong; of {suspects.size} suspects {hits} are.")
-for row in suspects[:5]:
-    print(
-        f"row {row['sample']:3d}: labelled {row['label']}, predicted "
-        f"{row['predicted']}, {row['distance']:.1f} on the wrong side"
-    )
-
-# %%
-# Now all losses at the same C, 0.1, on six splits. Models are judged by other images,
+# All losses at the same C, 0.1, on six splits. Models are judged by other images,
 # whose labels are right.
 
 shares, splits = np.linspace(0, 0.3, 4), ShuffleSplit(6, train_size=0.6, random_state=0)
@@ -79,7 +64,6 @@ for loss in losses:
     error = scores[loss].std(axis=1, ddof=1) / np.sqrt(6)
     axes[1].errorbar(100 * shares, means, error, marker="o", capsize=3, label=loss)
 axes[0].axvline(20, color="0.6", linestyle=":")
-axes[0].annotate("as many as are wrong", (20.3, 4), color="0.4")
 axes[0].set(
     title="20 % of the labels are wrong", xlim=(0, 40), ylim=(0, 102),
     xlabel="training samples looked at, lowest margin first, %",
@@ -98,9 +82,3 @@ axes[1].legend(loc="lower left")
 # are worth their time; with other draws of so many wrong labels they, too, may end in a
 # poor minimum. Suspects are for looking at, not for deleting: a rare case with a
 # correct label looks the same.
-
-for share, *each in zip(shares, *scores.values(), strict=True):
-    means = ", ".join(
-        f"{loss} {values.mean():.3f}" for loss, values in zip(losses, each, strict=True)
-    )
-    print(f"{share:4.0%} wrong: {means}")

@@ -58,5 +58,5 @@ axes[0].set_ylabel("radius trained with")
 #
 # And noise that is alike in all samples and all features can be met by a small C just
 # as well: the best scores are the same with and without a radius. What no C can express
-# is noise that differs, see :doc:`/gallery/plot_raw_units` and
-# :doc:`/gallery/plot_two_instruments`.
+# is noise that differs, see :doc:`/gallery/first_steps/plot_raw_units` and
+# :doc:`/gallery/error_bars/plot_two_instruments`.
