@@ -15,8 +15,9 @@ OLDEST_TESTS := $(addprefix tests/, \
 .PHONY: accessibility
 .PHONY: safety ramp torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
-.PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels
-.PHONY: docs linkcheck linkcheck-external clean
+.PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels bench-ties
+.PHONY: bench-small
+.PHONY: docs linkcheck linkcheck-external release clean
 
 reproduce: $(VENV)/installed-test       ## the paper's experiments in about a minute
 	$(BIN)/wideberth reproduce --quick
@@ -70,7 +71,7 @@ regions: $(VENV)/installed-test         ## how much each region screens
 bench: $(VENV)-bench/installed-bench    ## beside other solvers, about ten minutes
 	$(VENV)-bench/bin/python -m benchmarks.run --readme
 
-bench-full: $(VENV)-bench/installed-bench-dro ## everything, some hours
+bench-full: $(VENV)-bench/installed-bench-dro ## everything, under two hours
 	$(VENV)-bench/bin/python -m benchmarks.run --plan full --readme
 
 bench-guard: $(VENV)/installed-test     ## passes and kernel calls against stored ones
@@ -83,7 +84,7 @@ bench-profile: $(VENV)/installed-test   ## where the time of our own solvers goe
 	$(BIN)/python -m benchmarks.profile_solvers
 
 bench-screening: $(VENV)/installed-test ## what screening costs and brings
-	$(BIN)/python -m benchmarks.screening
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.screening
 
 bench-choice: $(VENV)/installed-test    ## Newton against coordinate, over shapes
 	$(BIN)/python -m benchmarks.choice
@@ -97,6 +98,12 @@ bench-sparse: $(VENV)-bench/installed-bench ## box noise, norm penalties, wide d
 bench-labels: $(VENV)/installed-test    ## wrong labels: what the ramp costs and brings
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.labels
 
+bench-ties: $(VENV)/installed-test      ## rows that repeat, in products X @ w
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.ties
+
+bench-small: $(VENV)-bench/installed-bench ## small problems, many classes, searches
+	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small
+
 docs: $(VENV)/installed-docs            ## the documentation: docs/_build/html/index.html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going \
 		docs docs/_build/html
@@ -107,9 +114,20 @@ linkcheck: docs                         ## every link and anchor within the docu
 linkcheck-external: docs                ## the addresses outside; needs the network
 	$(BIN)/sphinx-build --quiet -b linkcheck docs docs/_build/linkcheck
 
+release:                                ## build wheel and sdist, and try the wheel
+	rm -rf dist $(VENV)-release
+	$(PYTHON) -m venv $(VENV)-release/build
+	$(VENV)-release/build/bin/python -m pip install --quiet build twine
+	$(VENV)-release/build/bin/python -m build --quiet
+	$(VENV)-release/build/bin/twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-release/empty
+	$(VENV)-release/empty/bin/python -m pip install --quiet pandas \
+		"$$(echo dist/wideberth-*.whl)[cli]"
+	$(VENV)-release/empty/bin/python tools/pages.py docs/install.md docs/first-model.md
+
 clean:
 	rm -rf docs/_build docs/api docs/gallery
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-oldest benchmarks/.cache dist build
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-oldest $(VENV)-release benchmarks/.cache dist build
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.datasets import a9a, news20, news20_counts, tall, wide
 from wideberth import Problem
-from wideberth.solvers.base import Control
+from wideberth.solvers.base import Control, Random
 from wideberth.solvers.coordinate import Coordinate, CoordinateSettings
 
 #: Seconds after which a problem counts as unsolved.
@@ -69,7 +69,7 @@ def passes(problem: Problem, settings: CoordinateSettings) -> float:
     """Passes to a relative gap of 1e-6; infinite where they do not get there."""
     problem.rows.norms()  # which are kept: a pass for whoever asks first
     before, deadline = problem.rows.passes.count, time.perf_counter() + _LIMIT
-    control = Control(1e-6, deadline=deadline, rng=np.random.default_rng(0))
+    control = Control(1e-6, deadline=deadline, random=Random(0))
     found = Coordinate(settings).solve(problem, control)
     spent = problem.rows.passes.count - before
     return spent if found.status == "solved" else np.inf

@@ -4,6 +4,9 @@ Every solver climbs a ladder of its own tolerances on every problem; what counts
 time of the loosest one that reaches a given primal suboptimality, relative to a
 reference certified to 1e-10. Every cell has a process and a time limit of its own; runs
 of different solvers take turns; one thread each. Results are written as they come.
+
+A plan may have so many hours. A cell then has four times its even share of the time
+left, for most take far less; when none is left the rest waits for `--resume`.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from math import inf
 from pathlib import Path
 
 from benchmarks.bench.cell import Cell, Limits
-from benchmarks.bench.plan import PLANS, Plan
-from benchmarks.bench.records import Records
+from benchmarks.bench.plan import PLANS, Plan, Planned
+from benchmarks.bench.records import COMPLETE, Records
 from benchmarks.bench.reference import GOAL, optima
 from benchmarks.bench.report import RESULTS
 from benchmarks.bench.settings import Setting, cases_of, plugins, read, store
@@ -27,6 +30,8 @@ from benchmarks.datasets import Missing
 
 #: File beside the results that says what they are results of.
 _ABOUT = "about.txt"
+#: Time that a cell may take, in even shares of the time left: a choice.
+_SHARES = 4.0
 
 
 def measure(setting: Setting, solvers: list[str], limits: Limits, tell) -> None:
@@ -90,22 +95,67 @@ class Progress:
         print(f"    {words}", flush=True)
 
 
-def run(plan: Plan, solvers: list[str], out: Path) -> None:
-    """Measure all problems of a plan; an interruption leaves what was measured."""
-    progress = Progress(Records(out / "runs.csv"), len(plan.problems))
-    (out / _ABOUT).write_text(heading_of(plan.command, plan.limits) + "\n")
+def run(plan: Plan, solvers: list[str], records: Records, done: set) -> None:
+    """Measure the problems of a plan that are not done; what was measured stays."""
+    todo = [p for p in plan.problems if _key(p) not in done]
+    progress = Progress(records, len(todo))
+    share_of_plan = len(todo) / max(len(plan.problems), 1)
+    end = time.monotonic() + 3600 * plan.hours * share_of_plan
     #: Solvers that missed the target at some size, by series.
     slow: dict[tuple, set[str]] = defaultdict(set)
-    for problem in plan.problems:
+    for k, problem in enumerate(todo):
+        cells = sum(len(later.solvers(solvers)) for later in todo[k:])
+        left = end - time.monotonic()
+        if left <= 0:
+            print(f"the time is over: --resume measures {len(todo) - k} more problems")
+            return
         progress.problem(problem.setting)
-        names, limits = problem.solvers(solvers), problem.limits(plan.limits)
+        names = problem.solvers(solvers)
+        limits = problem.limits(plan.limits, _SHARES * left / max(cells, 1))
         behind = slow[problem.series] if problem.series else set()
-        left = [name for name in names if name not in behind]
-        measure(problem.setting, left, limits, progress)
+        tried = [name for name in names if name not in behind]
+        measure(problem.setting, tried, limits, progress)
         for name in behind:
             row = problem.setting.row | {"solver": name, "event": "left out"}
             progress(row | {"note": "did not reach the target at a smaller size"})
         behind |= progress.behind(limits.targets[-1])
+        records.add(problem.setting.row | {"event": COMPLETE})
+
+
+def _key(problem: Planned) -> tuple[str, str]:
+    return problem.setting.task, problem.setting.name
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """Read "2/4"."""
+    number, _, count = text.partition("/")
+    if not (number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not like 2/4")
+    return int(number), int(count)
+
+
+def _all_records(out: Path, plan: Plan) -> list[dict]:
+    """What all processes that share a run have written, in the order of the plan."""
+    rows = [row for path in out.glob("runs*.csv") for row in Records(path, fresh=False)]
+    order = {_key(problem): k for k, problem in enumerate(plan.problems)}
+    return sorted(rows, key=lambda r: order.get((r["task"], r["data"]), len(order)))
+
+
+def _measure_all(plan: Plan, options: argparse.Namespace) -> None:
+    """Run what is asked for, from the start or from where an earlier run ended."""
+    out, name = options.out, "runs.csv"
+    if options.shard is not None:
+        name = "runs-{}-of-{}.csv".format(*options.shard)
+    if not options.resume:  # those of a run that was shared otherwise
+        for path in out.glob("runs.csv" if options.shard else "runs-*-of-*.csv"):
+            path.unlink()
+    records = Records(out / name, fresh=not options.resume)
+    done = records.keep_complete()
+    if not (options.resume and (out / _ABOUT).exists()):
+        (out / _ABOUT).write_text(heading_of(plan.command, plan.limits) + "\n")
+    if options.shard is not None:
+        plan = plan.sharded(*options.shard)
+    run(plan, options.solver or plugins("solvers"), records, done)
 
 
 def main() -> int:
@@ -117,6 +167,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, help="time limit of a run")
     parser.add_argument("--first", type=float, help="time limit of a first call")
     parser.add_argument("--repeats", type=int, help="runs of a cell")
+    parser.add_argument("--hours", type=float, help="time of the whole run")
+    parser.add_argument(
+        "--shard", type=_shard, help="k/n: the k-th of n processes that share a run"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on where a run was interrupted"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="earlier results, again")
     parser.add_argument("--readme", action="store_true", help="write README's table")
@@ -130,14 +187,16 @@ def main() -> int:
     )
     if plan != PLANS[options.plan] or options.solver:
         plan = replace(plan, command=" ".join(["benchmarks.run", *sys.argv[1:]]))
+    if options.hours is not None:
+        plan = replace(plan, hours=options.hours)
     if not options.show:
         try:
-            run(plan, options.solver or plugins("solvers"), options.out)
+            _measure_all(plan, options)
         except KeyboardInterrupt:
             print("\ninterrupted: these are the results so far", flush=True)
-    records = Records(options.out / "runs.csv", fresh=False)
     heading = (options.out / _ABOUT).read_text().strip()
-    show(records, heading, options.out, Path("README.md") if options.readme else None)
+    readme = Path("README.md") if options.readme else None
+    show(_all_records(options.out, plan), heading, options.out, readme)
     return 0
 
 

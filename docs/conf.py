@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import distribution
 from pathlib import Path
 
-from sphinx_gallery.sorting import FileNameSortKey
+from sphinx_gallery.sorting import ExplicitOrder, FileNameSortKey
 
 import wideberth
 
@@ -15,6 +16,7 @@ copyright = author
 version = release = wideberth.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -47,38 +49,53 @@ autodoc_typehints = "none"  # numpydoc says it in words
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+# -- figures of pages ----------------------------------------------------------
+
+plot_include_source = False
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("png", 120)]
+
 # -- gallery -------------------------------------------------------------------
 
-#: From what a user asks first to what only some ask.
-EXAMPLES = [
-    "plot_ruler.py",
-    "plot_certified_accuracy.py",
-    "plot_raw_units.py",
-    "plot_two_instruments.py",
-    "plot_galaxies.py",
-    "plot_nuclei.py",
-    "plot_catalogue.py",
-    "plot_no_gain.py",
-    "plot_cross_validation.py",
-    "plot_missing_values.py",
-    "plot_box_noise.py",
-    "plot_few_features.py",
-    "plot_wrong_labels.py",
-    "plot_digits.py",
-    "plot_certificate.py",
-    "plot_screening.py",
-]
+#: Groups of examples, and the order in each: from what a user asks first to what only
+#: some ask.
+EXAMPLES = {
+    "first_steps": [
+        "ruler",
+        "raw_units",
+        "categories",
+        "certified_accuracy",
+        "cross_validation",
+        "digits",
+    ],
+    "error_bars": [
+        "error_ellipses",
+        "two_instruments",
+        "galaxies",
+        "nuclei",
+        "catalogue",
+        "missing_values",
+        "no_gain",
+    ],
+    "sparse_models": ["box_noise", "few_features"],
+    "wrong_labels": ["wrong_labels", "suspects"],
+    "large_data": ["out_of_core"],
+    "how_it_works": ["certificate", "screening"],
+}
 
 
 class ExampleOrder(FileNameSortKey):
     """The order of `EXAMPLES`; a file that is not listed there fails the build."""
 
     def __call__(self, filename):
-        return EXAMPLES.index(filename)
+        group = EXAMPLES[Path(self.src_dir).name]
+        return group.index(filename.removeprefix("plot_").removesuffix(".py"))
 
 
 sphinx_gallery_conf = {
-    "examples_dirs": str(Path(__file__).parents[1] / "examples"),
+    "examples_dirs": "../examples",
+    "subsection_order": ExplicitOrder([f"../examples/{group}" for group in EXAMPLES]),
     "gallery_dirs": "gallery",
     "within_subsection_order": ExampleOrder,
     "download_all_examples": False,
@@ -91,6 +108,26 @@ sphinx_gallery_conf = {
 
 suppress_warnings = ["config.cache"]  # the order is a class, which cannot be cached
 
+
+def figure_first(app, docname, source):
+    """Move the first figure of an example to above its code."""
+    image = re.search(r"\n\.\. image-sg::.*?\n\n(?=\S|\.\.)", source[0], re.DOTALL)
+    code = re.search(r"\n\.\. GENERATED FROM PYTHON SOURCE LINES", source[0])
+    if "/plot_" not in docname or image is None or code is None:
+        return
+    start, end = image.span()
+    text = source[0][:start] + "\n" + source[0][end:]
+    first = re.search(r"\n\.\. GENERATED FROM PYTHON SOURCE LINES", text).start()
+    intro = re.compile(r"\n\.\. code-block:: Python").search(text, first)
+    place = text.rfind("\n.. GENERATED FROM", 0, intro.start())
+    source[0] = text[:place] + image.group() + text[place:]
+
+
+def setup(app):
+    """Connect what Sphinx calls while it reads pages."""
+    app.connect("source-read", figure_first)
+
+
 # -- pages ---------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
@@ -98,12 +135,12 @@ html_title = f"wideberth {release}"
 html_static_path = ["_static"]
 html_css_files = ["wideberth.css"]
 html_show_sourcelink = False
-html_sidebars = {"*": [], "api": ["sidebar-nav-bs"]}  # nothing to show beside others
+html_sidebars = {"**": ["globaltoc.html"]}  # all pages, under their captions
 toc_object_entries_show_parents = "hide"
 html_theme_options = {
     "logo": {"text": "wideberth"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "navbar_center": [],
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -18,8 +18,8 @@ import pytest
 import skops.io
 
 from road_cases import ROWS, WRONG
-from road_forms import MEMORY
-from roads import CASES, ESTIMATORS, NAMES, NEW, ROADS, TOL
+from road_forms import CHUNKED, MEMORY
+from roads import CASES, ESTIMATORS, NAMES, NEW, ROADS, TOL, _classifier
 
 #: Share of the objective that the rounding of a gap may be, where a road does not say.
 ROUNDING = 1e-11
@@ -106,8 +106,10 @@ def there(case):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_every_pair_of_roads_leads_to_the_same_model(name):
+def test_every_pair_of_roads_leads_to_the_same_model(name, monkeypatch):
     case = BY_NAME[name]
+    if case.distinct < ROWS:  # so few are worth looking for
+        monkeypatch.setattr("wideberth.problem.equal_rows.MANY_SAMPLES", 0)
     answers = walk(case, there(case))
     wrong = {road.name: wrong_with(case, road, each) for road, each in answers.items()}
     assert {name: why for name, why in wrong.items() if why} == {}
@@ -138,6 +140,68 @@ def test_roads_that_keep_rows_suspect_those_whose_label_is_wrong():
         assert sorted(found["sample"].tolist()) == list(range(ROWS))[WRONG]
         assert np.array_equal(found["label"], case.y[found["sample"]])
         assert np.all(found["predicted"] != found["label"])
+
+
+#: What a fitted model says of rows, one by one.
+ANSWERS = ("predict", "decision_function", "certified_radius")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "own radii and weights",
+        "covariance",
+        "three classes",
+        "three numbers",
+        "errors",
+        "lopsided tolerances",
+    ],
+)
+def test_models_answer_alike_whatever_form_the_rows_come_in(name, tmp_path):
+    case = BY_NAME[name]
+    own = {} if case.radii is None else {"radius": case.radii}
+    tables = (
+        dict(zip(("X_err",), (case.tables[0],), strict=False)) if case.tables else {}
+    )
+    if len(case.tables) == 2:
+        tables["X_err"] = case.tables
+    walked = 0
+    for form, give in CHUNKED.items():
+        if form == "LIBSVM" and (case.tables or isinstance(case.labels[0], str)):
+            continue
+        folder = tmp_path / form.replace(" ", "")
+        folder.mkdir()
+        given = give(case, folder)
+        X = given.like(case.X)
+        beside = {"sample_weight": case.weight}
+        model = _classifier(case, tol=1e-4).fit(X, case.y, **beside, **own, **tables)
+        errors = {} if given.errors is None else {"X_err": given.errors}
+        for method in ANSWERS:
+            found = np.asarray(getattr(model, method)(given.X, **errors))
+            expected = getattr(model, method)(X, **tables)
+            assert found.dtype == expected.dtype, (form, method)
+            if method == "predict":
+                assert found.tolist() == expected.tolist(), form
+            else:
+                np.testing.assert_allclose(found, expected, 1e-9, err_msg=form)
+        parts = list(model.stream(given.X, *ANSWERS, **errors))
+        assert sum(len(part["predict"]) for part in parts) == ROWS
+        if given.y is None and "chunks" in form:
+            beside, own_here = {"sample_weight": _weights(case)}, {}
+        else:
+            own_here = {} if given.radius is None else {"radius": given.radius}
+        weight = {} if given.weight is None else {"sample_weight": given.weight}
+        score = model.score(given.X, given.y, **weight, **errors)
+        assert score == pytest.approx(model.score(X, case.y, **beside, **tables)), form
+        robust = model.robust_score(given.X, given.y, **own_here, **weight, **errors)
+        known = model.robust_score(X, case.y, **own, **beside, **tables)
+        assert robust == pytest.approx(known), form
+        walked += 1
+    assert walked >= 10
+
+
+def _weights(case):
+    return np.ones(ROWS) if case.weight is None else case.weight
 
 
 def through_skops(model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from benchmarks.bench.cell import TARGETS, Limits
 from benchmarks.bench.settings import Setting, plugins
@@ -11,6 +12,8 @@ __all__ = ["PLANS", "SCALING_TARGET", "Plan", "Planned"]
 
 #: What the figures of growth measure the time to.
 SCALING_TARGET = 1e-4
+#: Seconds that a first call may take in any case: skglm compiles for 18.
+_COMPILING = 20.0
 _FITS = ("fit", "noisy_fit")
 #: Solvers that the figures of growth do without, another of their kind being there;
 #: and those that the short benchmark has no time for.
@@ -35,18 +38,31 @@ class Planned:
         """Those that take part."""
         return [name for name in names if name not in self.without]
 
-    def limits(self, usual: Limits) -> Limits:
-        """The plan's limits, for this problem's targets."""
-        return replace(usual, targets=self.targets)
+    def limits(self, usual: Limits, share: float = inf) -> Limits:
+        """The plan's limits, for this problem's targets and so many seconds a cell.
+
+        A third each is for the first call, the ladder and the repeats; a first call
+        that compiles may take longer.
+        """
+        third = share / 3
+        seconds = min(usual.seconds, third)
+        return replace(
+            usual,
+            targets=self.targets,
+            seconds=seconds,
+            first=min(usual.first, max(third, _COMPILING)),
+            ladder=min(usual.ladder, third / seconds),
+        )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Problems and limits."""
+    """Problems and limits; all together may take so many `hours`."""
 
     command: str
     problems: tuple[Planned, ...]
     limits: Limits
+    hours: float = inf
 
     def narrowed(self, data, tasks, **limits) -> Plan:
         """Only these data sets and tasks, under other limits."""
@@ -59,6 +75,13 @@ class Plan:
         given = {name: value for name, value in limits.items() if value}
         limits = replace(self.limits, **given)
         return replace(self, problems=problems, limits=limits)
+
+    def sharded(self, number: int, count: int) -> Plan:
+        """The problems of one of several processes; a series stays together."""
+        owners = dict.fromkeys(p.series or p.setting for p in self.problems)
+        mine = set(list(owners)[number - 1 :: count])
+        kept = tuple(p for p in self.problems if (p.series or p.setting) in mine)
+        return replace(self, problems=kept, hours=self.hours * len(mine) / len(owners))
 
 
 def _each(tasks, data, factors=(1.0,)) -> list[Planned]:
@@ -77,7 +100,7 @@ def _growth(name, axis, values, without=frozenset(), **fixed) -> list[Planned]:
             Setting(task, name, tuple((fixed | {axis: value}).items())),
             (SCALING_TARGET,),
             (task, name, axis),
-            _VARIANTS | without,
+            frozenset(_VARIANTS | without),
         )
         for task in _FITS
         for value in values
@@ -103,5 +126,5 @@ _EVERYTHING = (
 )
 PLANS = {
     "short": Plan("make bench", _SHORT, Limits(6.0, 3, first=30.0)),
-    "full": Plan("make bench-full", _EVERYTHING, Limits(300.0, 5, short=False)),
+    "full": Plan("make bench-full", _EVERYTHING, Limits(60.0, 3, short=False), 1.8),
 }

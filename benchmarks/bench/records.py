@@ -1,7 +1,7 @@
 """Results on disk, one line per run as it ends, and what they come to.
 
-Everything shown is computed from this file: tables and figures can be made again from
-it, and an interrupted benchmark shows what it had.
+Everything shown is computed from these files: tables and figures can be made again from
+them, and an interrupted benchmark shows what it had, and goes on from there.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import numpy as np
 
 from benchmarks.bench.cell import TARGETS, chosen
 
-__all__ = ["COLUMNS", "Records", "Summary", "Timing", "grows", "summaries"]
+__all__ = ["COLUMNS", "COMPLETE", "Records", "Summary", "Timing", "grows", "summaries"]
 
+#: The event that ends the lines of a problem.
+COMPLETE = "complete"
 COLUMNS = (
     *("task", "data", "C", "radius", "solver", "event"),
     *("tol", "wall", "cpu", "memory", "off", "note"),
@@ -37,9 +39,23 @@ class Records:
         with self.path.open("a", newline="") as stream:
             csv.DictWriter(stream, COLUMNS).writerow(row)
 
+    def keep_complete(self) -> set[tuple[str, str]]:
+        """Drop the problem that was interrupted; which ones (task, data) are there."""
+        rows = [row for row in self if None not in row.values()]  # a line cut short
+        done = {_problem(row) for row in rows if row["event"] == COMPLETE}
+        with self.path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, COLUMNS)
+            writer.writeheader()
+            writer.writerows(row for row in rows if _problem(row) in done)
+        return done
+
     def __iter__(self) -> Iterator[dict]:
         with self.path.open(newline="") as stream:
             yield from csv.DictReader(stream)
+
+
+def _problem(row: dict) -> tuple[str, str]:
+    return row["task"], row["data"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +113,9 @@ def summaries(records) -> dict[tuple[str, str], dict[str, Summary]]:
     """Cells by problem (task, data) and solver, in the order they were run."""
     problems: dict[tuple[str, str], dict[str, Summary]] = {}
     for row in records:
-        cells = problems.setdefault((row["task"], row["data"]), {})
+        if row["event"] == COMPLETE:
+            continue
+        cells = problems.setdefault(_problem(row), {})
         names = row["task"], row["data"], row["solver"]
         cell = cells.setdefault(row["solver"], Summary(*names))
         _take(cell, row)

@@ -12,28 +12,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from wideberth.estimators import MeasuredSVC, RobustLinearSVC
+from wideberth.estimators import MeasuredSVC, RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.measurement import TrueFeatures
 from wideberth.problem.arrays import host
 
 
 def register_onnx() -> None:
-    """Make skl2onnx convert `RobustLinearSVC` and `RobustPipeline`."""
+    """Make skl2onnx convert `RobustLinearSVC`, `RobustLinearSVCCV` and pipelines."""
     try:
         from skl2onnx import update_registered_converter, update_registered_parser
     except ImportError as error:
         raise ImportError(
             "ONNX export needs skl2onnx: pip install 'wideberth[onnx]'."
         ) from error
-    update_registered_converter(
-        RobustLinearSVC,
-        "WideberthRobustLinearSVC",
-        _set_output_types,
-        _convert,
-        parser=_declare_outputs,
-        options={"zipmap": [True, False], "nocl": [True, False]},
-    )
+    for classifier in (RobustLinearSVC, RobustLinearSVCCV):
+        update_registered_converter(
+            classifier,
+            f"Wideberth{classifier.__name__}",
+            _set_output_types,
+            _convert,
+            parser=_declare_outputs,
+            options={"zipmap": [True, False], "nocl": [True, False]},
+        )
     update_registered_parser(RobustPipeline, _parse_steps)
     for kind in (MeasuredSVC, TrueFeatures):
         update_registered_parser(kind, _refuse_posteriors)
@@ -50,7 +51,13 @@ def _refuse_posteriors(scope, model, inputs, custom_parsers=None):
 def _declare_outputs(scope, model, inputs, custom_parsers=None):
     from skl2onnx.common.data_types import Int64TensorType, guess_tensor_type
 
-    operator = scope.declare_local_operator("WideberthRobustLinearSVC", model)
+    if not hasattr(model, "coef_"):
+        raise ValueError(
+            f"{type(model).__name__} has no model to convert; fit it, with refit=True "
+            "where it is a search."
+        )
+    alias = f"Wideberth{type(model).__name__}"
+    operator = scope.declare_local_operator(alias, model)
     operator.inputs = inputs
     scores = guess_tensor_type(inputs[0].type)
     operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))

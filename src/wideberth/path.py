@@ -14,7 +14,12 @@ from itertools import product
 import numpy as np
 
 from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.presolve import Presolved, build_problem, check_radii
+from wideberth.problem.presolve import (
+    Presolved,
+    build_problem,
+    check_radii,
+    merge_rows,
+)
 from wideberth.solution import (
     NullModelWarning,
     Path,
@@ -194,12 +199,13 @@ def follow(
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
     units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
     check_radii(units, factors.max())
+    units = merge_rows(units)
     problem = units.problem
     with np.errstate(all="ignore"):
         least = units.level(factors.min(), penalties.min())
         values = read_Cs(Cs, [replace(units, problem=least)])
     tol, max_iter, max_seconds, callback = limits
-    shape, told = (problem.n, problem.rows.d), units.callback(callback)
+    shape, told = (units.n, problem.rows.d), units.callback(callback)
     control = make_control(
         problem, tol, max_iter, max_seconds, told, started, random_state
     )
@@ -253,8 +259,12 @@ def _point(
     outcome, control = found.outcome, found.control
     point, certificate = outcome.point, units.certificate(found.certificate)
     descended = found.descended
-    converged, n = outcome.status == "solved", point.margins.size
-    _, saturated, removed = (n, 0, 0) if found.proven is None else found.proven.counts
+    converged, n = outcome.status == "solved", units.n
+    saturated, removed, left_out = 0, 0, 0
+    if found.proven is not None:
+        _, saturated, removed = units.counts(found.proven)
+    if descended is not None:
+        left_out = int(units.left_out(descended.left_out).sum())
     return PathPoint(
         *at,
         w=units.weights(point.w),
@@ -267,12 +277,12 @@ def _point(
         n_iter=control.steps,
         passes=found.passes,
         seconds=found.seconds,
-        undecided=n if found.decided is None else found.decided.counts[0],
+        undecided=n if found.decided is None else units.counts(found.decided)[0],
         removed=removed,
         saturated=saturated,
-        left_out=0 if descended is None else int(descended.left_out.sum()),
+        left_out=left_out,
         trace=[units.entry(entry) for entry in control.trace],
-        alpha=units.value(outcome.dual.alpha) if alphas else None,
+        alpha=units.dual_weights(outcome.dual.alpha, at[0]) if alphas else None,
     )
 
 

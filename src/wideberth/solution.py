@@ -105,7 +105,8 @@ class Solution:
         `removed` and `saturated`.
     trace : list of dict
         One entry for every certified point of the run; "features" are those left, once
-        some were proven to have no weight.
+        some were proven to have no weight. Where equal samples were merged "free",
+        "saturated" and "removed" count distinct ones.
     notes : tuple of Warning
         The warnings that came with it.
     classes : array of shape (2,)

@@ -24,14 +24,21 @@ from wideberth.problem.presolve import (
     Presolved,
     build_problem,
     cut_radii,
+    merge_rows,
     unchanged,
 )
 from wideberth.problem.ramp import Ramp, check_ramp
 from wideberth.problem.validation import check_vector, short
-from wideberth.screening import Partition, carry_dual, null_point, tells_something
+from wideberth.screening import (
+    Partition,
+    carry_dual,
+    null_point,
+    screen_at_hand,
+    tells_something,
+)
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solvers.attempts import by_null_model, prove, proven
+from wideberth.solvers.attempts import by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver
@@ -62,6 +69,7 @@ def solve(
     random_state=None,
     quiet=False,
     memory=None,
+    checkpoint=None,
     verbose=False,
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
@@ -153,6 +161,10 @@ def solve(
         Leave warnings in `Solution.notes` instead of issuing them.
     memory : int or str, optional
         Data that is read in chunks: bytes that the process may hold, such as "2GB".
+    checkpoint : path, optional
+        Data that is read in chunks: a file that keeps where the search stands, written
+        before every read but the first. Where it is there already, of a run that
+        was interrupted, the search goes on from it; the answer is certified as ever.
     verbose : bool
         Data that is read in chunks: show reads and gap on standard error.
 
@@ -190,6 +202,11 @@ def solve(
     how = {"solver": solver, "screening": screening, "random_state": random_state}
     how |= {"init": init} | limits
     scaled = is_scaled(X, y, memory)
+    if checkpoint is not None and not scaled:
+        raise ValueError(
+            f"checkpoint={short(checkpoint)} is for data that is read in chunks; X is "
+            "in memory, where init takes an earlier solution."
+        )
     if is_foreign(X) and is_foreign(X_err) and not scaled:
         stated["X_err"] = host(X_err)
     elif X_err is not None and not scaled:
@@ -198,12 +215,13 @@ def solve(
         from wideberth.solvers.chunked import solve_data
 
         how |= {"ramp": level, "starts": starts, "verbose": verbose}
-        solution = solve_data(X, y, **stated, **how, memory=memory)
+        how |= {"memory": memory, "checkpoint": checkpoint}
+        solution = solve_data(X, y, **stated, **how)
     elif is_foreign(X):  # small
         how |= {"ramp": level, "starts": starts, "quiet": True}
         solution = _moved_to(solve(host(X), y, **stated, **how), X)
     else:
-        presolved = cut_radii(build_problem(X, y, **stated))
+        presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
         problem = presolved.problem
         limits["callback"] = callback and presolved.callback(callback)
         given = {"started": started, "random_state": random_state}
@@ -256,7 +274,7 @@ def _start(presolved: Presolved, init) -> Outcome | None:
         raise ValueError(f"b of init has shape {np.shape(b)}; it must be one number.")
     b = float(check_vector([b], 1, "b of init")[0])
     if alpha is not None:
-        alpha = check_vector(alpha, problem.n, "alpha of init")
+        alpha = check_vector(alpha, presolved.n, "alpha of init")
     w, b, alpha = presolved.inward(w, b, alpha)
     point = problem.at(w, b)
     if not tells_something(point, null_point(problem)):
@@ -271,6 +289,7 @@ def _start(presolved: Presolved, init) -> Outcome | None:
 class _Decisions:
     """What a pair of points proves about samples and features, once it is asked for."""
 
+    presolved: Presolved
     problem: Problem
     found: Outcome
     region: str | None
@@ -279,13 +298,14 @@ class _Decisions:
     def partition(self) -> Partition:
         """Samples that the region decides."""
         with np.errstate(all="ignore"):  # what overflows decides nothing
-            return proven(self.problem, self.found, self.region or "ellipsoid")
+            return screen_at_hand(self.problem, self.found, self.region or "ellipsoid")
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         """Those with α_i = 0 and with α_i = c_i; none without a region."""
         if self.region is None:
-            return (nothing := np.zeros(self.problem.n, dtype=bool)), nothing
-        return self.partition.removed, self.partition.saturated
+            return (nothing := np.zeros(self.presolved.n, dtype=bool)), nothing
+        known = self.partition
+        return self.presolved.decided(known.removed, known.saturated)
 
     def features(self) -> np.ndarray:
         """Those with w_j = 0."""
@@ -300,7 +320,8 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         found = found.outcome
     point, dual = found.point, found.dual
     passes, converged = problem.rows.passes.count, certificate.proves(control.tol)
-    decisions, prover = _Decisions(problem, found, control.screening), None
+    decisions = _Decisions(presolved, problem, found, control.screening)
+    prover = None
     if control.screening is not None and presolved.turned_back is unchanged:
         prover = decisions.features
     seconds, notes = time.perf_counter() - control.started, []

@@ -53,6 +53,7 @@ from reproduction import stopped_short
 from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
 from wideberth.problem import Pair, Problem
+from wideberth.screening import screen_at_hand
 from wideberth.screening.bounds import nameable_tests
 from wideberth.screening.partition import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
@@ -240,6 +241,9 @@ def examine(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
                 )
                 count = tally.setdefault((kind, test or "all tests"), Counter())
                 reference.judge(partition, count)
+            partition = screen_at_hand(problem, Pair(point, dual), kind)
+            count = tally.setdefault((kind, "at hand"), Counter())
+            reference.judge(partition, count)
     for count in tally.values():
         count["problems"] += 1
     return tally
@@ -260,6 +264,8 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
         partition = screen_points(there, moved, region=kind)
         count = tally.setdefault((kind, "carried"), Counter(problems=1))
         truth.judge(partition, count)
+        count = tally.setdefault((kind, "carried, at hand"), Counter(problems=1))
+        truth.judge(screen_at_hand(there, moved, kind), count)
     return tally
 
 

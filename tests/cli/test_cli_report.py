@@ -66,7 +66,9 @@ def test_what_comes_from_the_data_stays_text(report):
 
 def test_the_page_tells_what_was_asked_found_and_proven(report):
     for heading in (
-        "What was asked", "The data", "Accuracy", "How much noise it withstands",
+        "What was asked", "The data", "Accuracy on rows it has not seen",
+        "How much noise it withstands", "Critical radius", "What is taken for what",
+        "Rows that flip most easily", "What to measure more precisely",
         "The model, in the units of the data", "How good the optimum is",
         "How to get this again",
     ):  # fmt: skip
@@ -135,8 +137,9 @@ def test_a_radius_near_the_critical_one_is_pointed_out(tmp_path, capsys):
 
 def test_separable_rare_missing_and_uneven_data_is_pointed_out(tmp_path, capsys):
     X, y = two_classes(100)
-    far = X + np.outer(y == "sick", [50, 0, 0])
-    assert "separable" in fit(tmp_path, capsys, as_csv(far, y))[2]
+    base = np.linspace(0, 99, 100)  # the classes are apart in the difference alone
+    apart = np.c_[base + 9 * (y == "sick"), base, X[:, 2]]
+    assert "separable" in fit(tmp_path, capsys, as_csv(apart, y))[2]
     few = np.where(np.arange(100) < 4, "sick", "well")
     _, result, codes = fit(tmp_path, capsys, as_csv(X, few), "--radius", "0.1")
     assert "imbalance" in codes

@@ -193,7 +193,7 @@ def test_what_is_wrong_with_other_files_is_said(tmp_path):
     table = pa.table({"a": [1.0, np.inf], "b": ["u", "v"], "y": [1, 2]})
     pq.write_table(table, tmp_path / "t.parquet")
     content = (tmp_path / "t.parquet").read_bytes()
-    assert "'b' hold no numbers" in complaint(tmp_path, content, name="a.parquet")
+    assert "column 'b' holds text" in complaint(tmp_path, content, name="a.parquet")
     request = Request(texts=("y",), dropped=("b",))
     assert ", row 2, column 'a' is infinite" in complaint(
         tmp_path, content, request, "a.parquet"

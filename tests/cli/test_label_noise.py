@@ -239,8 +239,9 @@ def test_a_class_that_the_model_gives_up_is_pointed_out(folder):
     X[rare] += np.random.default_rng(0).normal(size=(3, 3))
     y = np.where(rare, "rare", np.where(np.arange(60) % 2, "well", "ill"))
     (folder / "rare.csv").write_text(as_csv(X, y))
+    # A constant classifier has the rare class at the margin −1, clearly below −0.5.
     asked = "fit rare.csv --target state --label-noise --C 0.1 --folds 0 --json"
-    result = json.loads(run(asked, folder=folder).stdout)
+    result = json.loads(run(asked, "--ramp", "-0.5", folder=folder).stdout)
     codes = {advice["code"]: advice["text"] for advice in result["warnings"]}
     assert "3 of 3 rows of the class rare" in codes["class-disbelieved"]
 
@@ -306,7 +307,10 @@ def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
         ("fit t.csv --label-noise --ramp 1", "'1' must be a number ≤ 0"),
         ("fit t.csv --label-noise --ramp nan", "'nan' must be a number ≤ 0"),
         ("fit t.csv --label-noise --ramps -1 -2", "--ramps are for --cv"),
-        ("fit t.csv --label-noise --starts 4", "--starts: invalid choice: 4"),
+        (
+            "fit t.csv --label-noise --starts 4",
+            "--starts: 4 is not known. Choose 1, 2 or 3",
+        ),
         ("fit t.csv --label-noise --suspects -", "--suspects must be a file"),
         ("fit t.csv --label-noise --missing model", "does not go with --label-noise"),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),

@@ -100,8 +100,11 @@ def test_a_classifier_is_what_solve_finds(kind):
 
 def test_the_radius_is_one_beside_error_bars_and_zero_otherwise():
     assert RobustLinearSVC().radius is None
-    assert repr(RobustLinearSVC()) == "RobustLinearSVC()"
-    assert repr(RobustLinearSVC(radius=0.0)) == "RobustLinearSVC(radius=0.0)"
+    plain = (
+        "RobustLinearSVC()  # an ordinary SVM, unless fit is given a radius or X_err"
+    )
+    assert repr(RobustLinearSVC()) == plain
+    assert repr(RobustLinearSVC(radius=1)) == "RobustLinearSVC(radius=1)"
     assert "None is 1 with `X_err` and 0 without" in inspect.getdoc(RobustLinearSVC)
     assert RobustLinearSVC().fit(X, Y).radius_ == 0.0
     assert RobustLinearSVC().fit(X, Y, X_err=E).radius_ == 1.0
@@ -569,8 +572,10 @@ def test_errors_are_for_data_in_memory(tmp_path):
     np.testing.assert_allclose(apart.objective_, model.objective_, rtol=2e-4)
     assert (apart.error_shape_, apart.radius_, apart.noise_) == ("ellipsoid", 1.0, None)
     for judge in (model.certified_radius, model.predict):
-        with pytest.raises(ValueError, match="X_err is for data in memory"):
+        with pytest.raises(ValueError, match="another of the same blocks"):
             judge(lazy, X_err=E)
+        there = judge(lazy, X_err=da.from_array(E, chunks=(30, D))).compute()
+        assert np.array_equal(there, judge(X, X_err=E))
         with pytest.raises(ValueError, match="X_err is for data in memory"):
             judge(foreign, X_err=E)
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Standar
 from sklearn.utils import get_tags
 
 import wideberth.onnx
-from wideberth import RobustLinearSVC, make_robust_pipeline
+from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline
 
 X, Y = load_wine(return_X_y=True)
 MODELS = {
@@ -88,6 +88,22 @@ def test_onnx_gives_the_same_labels_and_scores(name, rename, dtype):
     np.testing.assert_allclose(
         scores, values, atol=1e-4 if dtype == np.float32 else 1e-10
     )
+
+
+def test_a_search_is_exported_as_the_model_it_chose():
+    wideberth.onnx.register_onnx()
+    search = RobustLinearSVCCV([0.1, 1.0], [0, 0.05])
+    for model in (search, make_robust_pipeline(StandardScaler(), search)):
+        model.fit(X, Y)
+        session = onnxruntime.InferenceSession(
+            skl2onnx.to_onnx(model, X[:1]).SerializeToString(),
+            providers=["CPUExecutionProvider"],
+        )
+        label, scores = session.run(None, {session.get_inputs()[0].name: X})
+        np.testing.assert_array_equal(label, model.predict(X))
+        np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-10)
+    with pytest.raises(ValueError, match="refit=True"):
+        skl2onnx.to_onnx(clone(search).set_params(refit=False).fit(X, Y), X[:1])
 
 
 ERRORS = 0.05 * X * np.random.default_rng(0).random(X.shape)

@@ -112,19 +112,49 @@ def test_radius_from_imputations_covers_a_further_draw(name):
     # Any law will do: skewed draws, and rows that do not depend on them.
     draws = np.exp(draw(rng, noise, (20, 4000)))
     center, truth = np.ones((4000, 4)), np.exp(draw(rng, noise, (4000,)))
-    radii = radius_from_imputations(draws, quantile=0.8, noise=noise, center=center)
+    radii = radius_from_imputations(
+        draws, confidence=0.8, covers="sample", noise=noise, center=center
+    )
     held = covered("sample", truth - center, radii, noise, rng)
     assert happens(held, 17 / 21, exact=True)  # ⌈0.8·21⌉ = 17
-    about_mean = radius_from_imputations(draws, quantile=0.8, noise=noise)
+    about_mean = radius_from_imputations(
+        draws, confidence=0.8, covers="sample", noise=noise
+    )
     held = covered("sample", truth - draws.mean(axis=0), about_mean, noise, rng)
     assert abs(held.mean() - 17 / 21) < 0.05  # in the limit of many draws
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("name", NOISES)
+def test_radius_from_imputations_covers_margins_as_often_as_it_says(name, moved):
+    rng, noise = np.random.default_rng(6), NOISES[name]
+    draws, truth = draw(rng, noise, (6, DRAWS // 4)), draw(rng, noise, (DRAWS // 4,))
+    draws[:, ::2, 0] = truth[::2, 0] = 0.0  # known in every other row
+    center = draws.mean(axis=0) + (0.1 if moved else 0.0)
+    radii = radius_from_imputations(draws, confidence=0.9, noise=noise, center=center)
+    held = covered("margin", truth - center, radii, noise, rng)
+    assert happens(held, 0.9, exact=False)
+    if not moved:
+        assert np.array_equal(
+            radii, radius_from_imputations(draws, confidence=0.9, noise=noise)
+        )
+
+
+def test_a_margin_along_one_direction_is_covered_exactly():
+    rng = np.random.default_rng(7)
+    draws, truth = rng.normal(size=(5, DRAWS, 1)), rng.normal(size=(DRAWS, 1))
+    radii = radius_from_imputations(draws, confidence=0.9)
+    assert happens(truth[:, 0] - draws.mean(axis=0)[:, 0] >= -radii, 0.9, exact=True)
 
 
 def test_rows_without_missing_entries_have_radius_zero():
     tables = np.ones((9, 3, 2))
     tables[:, 1, 0] = np.arange(9)
-    radii = radius_from_imputations(list(tables), quantile=0.5)
+    radii = radius_from_imputations(list(tables), confidence=0.5, covers="sample")
     np.testing.assert_array_equal(radii, [0, 2, 0])  # 5th smallest of |0…8 − 4|
+    for noise in ("l2", "linf", "l1"):
+        radii = radius_from_imputations(list(tables), noise=noise)
+        np.testing.assert_array_equal(radii > 0, [False, True, False])
 
 
 def test_features_without_noise_cost_nothing():
@@ -166,8 +196,8 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
             "scale of 0",
         ),
         (
-            lambda: radius_from_imputations(np.ones((3, 2, 2))),
-            "quantile=0.9 needs more",
+            lambda: radius_from_imputations(np.ones((3, 2, 2)), covers="sample"),
+            "confidence=0.95 needs more",
         ),
         (
             lambda: radius_from_imputations(np.ones((3, 2))),
@@ -216,8 +246,12 @@ def test_one_standard_deviation_per_sample_gives_one_radius_each():
             r"center has shape \(1, 2\)",
         ),
         (
-            lambda: radius_from_imputations(np.ones((9, 2, 2)), quantile=np.nan),
-            "quantile=nan",
+            lambda: radius_from_imputations(np.ones((9, 2, 2)), confidence=np.nan),
+            "confidence=nan",
+        ),
+        (
+            lambda: radius_from_imputations(np.ones((1, 2, 2))),
+            "at least two are needed",
         ),
     ],
 )

@@ -459,8 +459,8 @@ def test_radius_helpers_take_labelled_noise():
     )
     center = parts[0][OTHER]
     np.testing.assert_allclose(
-        radius_from_imputations(moved, quantile=0.5, noise=noise, center=center),
-        radius_from_imputations(arrays, quantile=0.5, noise=plain, center=arrays[0]),
+        radius_from_imputations(moved, noise=noise, center=center),
+        radius_from_imputations(arrays, noise=plain, center=arrays[0]),
     )
     with pytest.raises(ValueError, match="no column names"):
         radius_from_replicates(arrays, noise=noise)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from wideberth import Problem, path, solve
+from wideberth import Box, Problem, path, solve
 from wideberth.problem.presolve import to_csr
 from wideberth.problem.rows import SparseRows, as_rows
 from wideberth.solvers.registry import choose_solver
@@ -34,6 +34,60 @@ def test_the_compiled_gram_matrix_is_the_dense_one(dtype, index):
     np.testing.assert_allclose(
         rows.curvature(weights, extras), expected, atol=1e-12 * np.abs(expected).max()
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_gram_matrix_may_leave_out_values_that_most_entries_share(dtype):
+    X, y = mostly_zero(3000, 120, 0.05, dtype=dtype)
+    X[:, :50] = X[:, :50] == 0  # 1 nearly everywhere
+    X[:, 7] *= dtype(0.3)
+    X[:, 50] = 2.0
+    rows, rng = SparseRows(sp.csr_array(X), y), np.random.default_rng(1)
+    assert not rows._as_dense
+    assert rows._sparser.nnz < 0.2 * rows.X.nnz
+    np.testing.assert_array_equal(rows._sparser.toarray() + rows._common.values, X)
+    weights, extras = rng.random(3000), rng.normal(size=(3000, 2))
+    Z = np.hstack((X.astype(np.float64) * y[:, None], extras))
+    expected = (Z * weights[:, None]).T @ Z
+    np.testing.assert_allclose(
+        rows.curvature(weights, extras), expected, atol=1e-12 * np.abs(expected).max()
+    )
+
+
+def test_columns_that_hold_many_values_have_no_common_one():
+    X, y = mostly_zero(3000, 120, 0.05)
+    X[:, :50] = np.random.default_rng(2).normal(size=(3000, 50))
+    rows = SparseRows(sp.csr_array(X), y)
+    assert rows._common is None
+    assert rows._sparser is rows.X
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_many_sparse_rows_are_those_of_dense_ones(dtype):
+    X, y = mostly_zero(40_000, 20, 0.1, dtype=dtype)
+    rows, rng = SparseRows(sp.csr_array(X), y), np.random.default_rng(1)
+    a, w = rng.random(40_000), rng.normal(size=20)
+    dense = X.astype(np.float64) * y[:, None]
+    np.testing.assert_allclose(rows.combine(a), dense.T @ a, rtol=1e-9)
+    np.testing.assert_allclose(rows.norms(), np.linalg.norm(dense, axis=1), rtol=1e-9)
+    for _ in range(2):  # the first time with the norms, the second without
+        np.testing.assert_allclose(rows.margins(w), dense @ w, atol=1e-12)
+    assert all(np.shares_memory(part.data, rows.X.data) for _, part in rows._transposed)
+
+
+def test_hard_one_hot_tables_of_many_rows_go_to_newton_and_easy_ones_to_sweeps():
+    rng, n = np.random.default_rng(0), 20_000
+    parts = [np.arange(12) == rng.integers(12, size=n)[:, None] for _ in range(12)]
+    X, y = (
+        sp.csr_array(np.hstack(parts).astype(float)),
+        np.where(rng.random(n) < 0.5, 1, -1),
+    )
+    chosen = {C: choose_solver(Problem.from_data(X, y, C=C)).name for C in (0.01, 10.0)}
+    assert chosen == {0.01: "coordinate", 10.0: "newton"}
+    few = Box(np.arange(144) < 7)  # what noise cannot leave out is not left out
+    noises = {"linf": "columns", few: "newton"}
+    for noise, name in noises.items():
+        assert choose_solver(Problem.from_data(X, y, noise=noise)).name == name
 
 
 def test_a_block_of_sparse_rows_is_not_a_copy():

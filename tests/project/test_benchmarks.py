@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 
 from benchmarks import guard
 from benchmarks.bench.cell import chosen
-from benchmarks.bench.records import Records, summaries
+from benchmarks.bench.plan import PLANS
+from benchmarks.bench.records import COMPLETE, Records, summaries
 from benchmarks.bench.reference import suboptimality
 from benchmarks.bench.settings import plugin, plugins
 from benchmarks.bench.show import cell_text, fill
@@ -175,6 +177,39 @@ def test_a_data_set_that_is_not_there_is_shown_as_missing(shown):
     assert "| covtype, fit | no data |" in printed
     assert problems["fit", "covtype"][""].ending == "no data"
     assert "No data: no nowhere/covtype.npz" in (out / "table.md").read_text()
+
+
+def test_a_run_goes_on_behind_its_last_complete_problem(tmp_path):
+    records = Records(tmp_path / "runs.csv")
+    for data in ("spambase", "a9a"):
+        records.add({"task": "fit", "data": data, "solver": "sgd", "event": "failed"})
+        if data == "spambase":
+            records.add({"task": "fit", "data": data, "event": COMPLETE})
+    with records.path.open("a") as stream:
+        stream.write("fit,a9a,1")  # the power went off
+    assert records.keep_complete() == {("fit", "spambase")}
+    assert {row["data"] for row in records} == {"spambase"}
+    assert list(summaries(records)["fit", "spambase"]) == ["sgd"]
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_processes_that_share_a_run_do_all_of_it_once(plan):
+    shards = [plan.sharded(k, 4) for k in (1, 2, 3, 4)]
+    assert Counter(p for s in shards for p in s.problems) == Counter(plan.problems)
+    assert sum(s.hours for s in shards) == pytest.approx(plan.hours)
+    for series in {p.series for p in plan.problems} - {()}:
+        owners = [s for s in shards if any(p.series == series for p in s.problems)]
+        assert len(owners) == 1
+
+
+@pytest.mark.parametrize("share", [3.0, 60.0, 1e6])
+def test_a_cell_keeps_to_its_share_of_the_time(share):
+    plan = PLANS["full"]
+    limits = plan.problems[0].limits(plan.limits, share)
+    assert limits.seconds * limits.ladder <= share / 3 * (1 + 1e-12)
+    repeats = (limits.repeats - 1) * len(limits.targets) * limits.quick
+    assert repeats <= share / 3 * (1 + 1e-12)
+    assert limits.first <= max(share / 3, 20.0)
 
 
 def test_the_loosest_tolerance_that_reaches_a_target_counts():

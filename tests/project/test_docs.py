@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from commands import here
+from tools.pages import code_blocks, commands, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -19,14 +20,12 @@ PAGES = [
 ]
 
 
-def code_blocks(page, language="python"):
-    pattern = rf"```{language}\n(.*?)```"
-    return re.findall(pattern, page.read_text("utf-8"), re.DOTALL)
-
-
 def masked(text):
-    """Text in which numbers do not count: other versions have other last digits."""
-    return re.sub(r"[\d.]+", "#", text)
+    """Text in which numbers do not count: other versions have other last digits.
+
+    So lines may break elsewhere, and what is next to nothing be above or below it.
+    """
+    return re.sub(r"\s+", " ", re.sub(r"[+−]?[\d.]+", "#", text))
 
 
 def test_the_readme_shows_code():
@@ -38,14 +37,10 @@ def test_the_readme_shows_code():
 )
 def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    for block in code_blocks(page):
-        exec(compile(block, str(page), "exec"), names)
+    run_python(page)
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     monkeypatch.setenv("PATH", tools)
-    blocks = "".join(code_blocks(page, "console"))
-    for k, typed in enumerate(re.split(r"^\$ ", blocks, flags=re.MULTILINE)[1:]):
-        command, shown = split_command(typed)
+    for k, (command, shown) in enumerate(commands(page)):
         done = type_in(command, anew=k == 0)
         assert done.returncode == 0, done.stderr
         assert masked(done.stdout) == masked(shown), command
@@ -59,15 +54,16 @@ def type_in(command, anew):
     return here(words[1:])
 
 
-def split_command(typed):
-    """What is typed behind a prompt, and what is printed below it."""
-    lines, end = typed.splitlines(keepends=True), 1
-    while "".join(lines[:end]).count('"') % 2 or lines[end - 1].endswith("\\\n"):
-        end += 1
-    return "".join(lines[:end]), "".join(lines[end:])
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http|#)([^)#\s]+)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_citation_names_the_version():
+    import wideberth
+
+    said = (ROOT / "CITATION.cff").read_text("utf-8")
+    page = (ROOT / "docs" / "citing.md").read_text("utf-8")
+    assert f"version: {wideberth.__version__}\n" in said
+    assert f"version = {{{wideberth.__version__}}}" in page

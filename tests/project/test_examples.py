@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*/plot_*.py"))
+FIGURES = sorted((ROOT / "docs" / "figures").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -21,6 +22,17 @@ def test_an_example_runs_and_draws(example, monkeypatch):
     figures = pyplot.get_fignums()
     pyplot.close("all")
     assert figures
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda path: path.stem)
+def test_a_figure_of_a_page_is_drawn(figure, monkeypatch):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    monkeypatch.syspath_prepend(figure.parent)
+    runpy.run_path(str(figure))
+    drawn = pyplot.get_fignums()
+    pyplot.close("all")
+    assert drawn or figure.stem == "irises"  # the data that others draw
 
 
 def test_the_link_checker_finds_missing_files_and_anchors(tmp_path):

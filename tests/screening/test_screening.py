@@ -19,8 +19,10 @@ from wideberth.screening import (
     Screener,
     carry_dual,
     fold_samples,
+    screen_at_hand,
     screen_points,
 )
+from wideberth.screening.at_hand import _Ball
 from wideberth.screening.bounds import TESTS, joint, quick_test, separable
 from wideberth.screening.partition import _intercept_bracket, ideal_partition
 from wideberth.screening.regions import REGIONS, Region, build_region
@@ -45,11 +47,52 @@ def test_no_decision_and_no_bound_is_ever_wrong(problem, seed):
 def test_screening_fires_for_every_region_and_test():
     tally = examine_seeds(range(40))
     for kind in REGIONS:
-        for test in ("all tests", "separable"):
+        for test in ("all tests", "separable", "at hand"):
             count = tally[kind, test]
             assert count["decisions"] > 0.1 * count["samples"]
     for test in ("tilted", "ellipsoid", "joint"):
         assert tally["ellipsoid", test]["decisions"] > 0
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("radius", [0.0, 0.05])
+def test_margins_at_hand_decide_nearly_as_much_and_no_row_is_read(radius, intercept):
+    X, y = load("breast_cancer")
+    problem = Problem.from_data(X, y, C=1.0, radius=radius, intercept=intercept)
+    solution = quiet_reference(problem)
+    pair = Pair(solution.point, problem.dual_at(0.999 * solution.alpha))
+    passes = problem.rows.passes.count
+    found = screen_at_hand(problem, pair, "ellipsoid")
+    if problem.rows.passes.count > passes:  # for more than a tenth of the samples
+        assert found.share == screen_points(problem, pair).share
+    else:
+        assert found.share > screen_points(problem, pair).share - 0.1
+    assert found.share > 0.3
+
+
+def test_the_ball_about_a_multiple_of_w_reaches_as_far_as_the_midpoint_is_off():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.repeat([1, -1], 15)
+    problem = Problem.from_data(X, y, C=1e-3, intercept=None)
+    dual = problem.dual_at(problem.weights)  # all saturated: the optimum, G = ½‖w−w*‖²
+    across = np.linalg.norm(dual.w) * np.linalg.svd(dual.w[None])[2][-1]
+    ball = _Ball.of(problem, Pair(problem.at(dual.w + across), dual), "midpoint")
+    apart = np.linalg.norm(dual.w - ball.factor * (dual.w + across))
+    assert apart > 1.2 * ball.inner  # which is where the midpoint ball ends
+    assert apart <= ball.radius
+
+
+def test_points_that_are_multiples_of_each_other_put_the_middle_between_them():
+    X, y = load("breast_cancer")
+    problem = Problem.from_data(X, y, C=1.0, intercept=None)
+    solution = quiet_reference(problem)
+    there = problem.with_weights(1.1 * problem.weights)
+    dual = there.dual_at(1.1 * solution.alpha)  # w(α) = 1.1 w
+    pair = Pair(there.at(solution.w), dual)
+    found = screen_at_hand(there, pair, "midpoint")
+    ball = screen_points(there, pair, region="midpoint", test="separable")
+    np.testing.assert_allclose(found.lower, ball.lower, atol=1e-6)
+    np.testing.assert_allclose(found.upper, ball.upper, atol=1e-6)
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5])
@@ -203,7 +246,7 @@ def test_dynamic_screening_ends_at_the_same_optimum_on_fewer_rows(region, interc
         if kept is not None:
             engine.shrink(kept, screener.problem)
             sizes.append(screener.problem.n)
-    assert sizes[-1] < 60
+    assert sizes[-1] < 0.5 * problem.n
     assert sizes == sorted(sizes, reverse=True)
     certificate = screener.reduction.certify(engine.w, engine.b, engine.alpha)
     assert certificate.relative_gap < 1e-9
@@ -319,6 +362,23 @@ def test_rounding_never_decides(dtype, C):
         assert not partition.removed[:n].any()
         assert not partition.saturated[n:].any()
         assert partition.saturated[:n].mean() > 0.9
+
+
+@pytest.mark.parametrize("guess", [0.0, 50.0, -50.0, np.nan])
+def test_the_bracket_of_b_needs_no_sort_of_all_rows(guess):
+    rng = np.random.default_rng(3)
+    y = np.where(rng.random(5000) < 0.3, 1, -1)
+    weights = rng.integers(0, 3, size=5000)
+    problem = Problem.from_data(
+        np.zeros((5000, 1)), y, sample_weight=weights, intercept=0.0
+    )
+    middle, width = np.round(rng.normal(size=5000), 1), rng.random(5000)
+    low, high = _intercept_bracket(problem, middle - width, middle + width, guess)
+    for b, end in ((low, 1), (high, -1)):  # the slope of P in b, where jumps come first
+        jumps = problem.y * (1 - middle) - end * width
+        slope = weights[jumps <= b + 1e-9].sum() - weights[y > 0].sum()
+        before = weights[jumps < b - 1e-9].sum() - weights[y > 0].sum()
+        assert before <= 0 <= slope
 
 
 def test_the_intercept_bracket_allows_for_the_rounding_of_folded_weights():

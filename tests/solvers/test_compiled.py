@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from problems import PENALISED_SHAPES, make_problem, problems
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.problem import Problem
-from wideberth.solvers import compiled, mehrotra, newton_solver
+from wideberth.solvers import ascent, compiled, mehrotra, newton_solver
+from wideberth.solvers.ascent import ascend
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
 from wideberth.solvers.compiled import MANY_PROBLEMS, is_small, solve_small
@@ -71,7 +72,8 @@ def test_its_steps_are_those_of_newton(noise, radius, intercept, served):
     assert found.converged
     assert found.n_iter <= other.n_iter + 2
     assert abs(found.primal - other.primal) <= 2e-6 * other.primal
-    assert found.passes == 6 * (found.n_iter + 1) + 2
+    # Where sweeps might do, norms of the rows are read to tell.
+    assert found.passes - 6 * (found.n_iter + 1) in (2, 3)
 
 
 def test_shared_radii_weights_and_penalties_are_considered(served):
@@ -96,6 +98,74 @@ def test_the_gap_that_steers_is_that_of_the_points():
         assert reached
         gap = problem.gap(x[:6], None, alpha) / problem.at(x[:6]).value
         assert 0 <= gap <= 1e-3
+
+
+def test_gram_matrices_are_of_float32_only_where_its_rounding_does_not_matter(served):
+    """Near-copies of opposite label: late steps need more than seven digits."""
+    X, y = data()
+    X, y = np.vstack((X, X[:30] + 1e-4)), np.concatenate((y, -y[:30]))
+    options = {"C": 1e4, "tol": 1e-8, "fit_intercept": False}
+    found = solve(1e3 * X, y, solver="compiled", **options)
+    assert served == [True]
+    assert found.n_iter <= 40
+
+
+# -- sweeps ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def swept(monkeypatch):
+    """Whether sweeps got to the gap of each problem that they were tried on."""
+    found = []
+
+    def watched(*given):
+        *spent, met = ascend(*given)
+        found.append(met)
+        return *spent, met
+
+    monkeypatch.setattr(ascent, "ascend", watched)
+    return found
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+def test_small_weights_are_swept_to_the_optimum_of_newton(
+    radius, intercept, swept, monkeypatch
+):
+    X, _ = data(n=200, d=40)
+    y = np.where(X[:, 0] > 1.2, 1, -1)  # a rare class, far from balance at first
+    monkeypatch.setattr(compiled, "_MOST_PASSES", 1000)
+    options = {"radius": radius, "fit_intercept": intercept is not None, "C": 1e-3}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-5}
+    found = solve(X, y, solver="compiled", **options)
+    other = solve(X, y, solver="newton", **options)
+    assert swept == [True]
+    assert found.converged
+    assert len(found.trace) == 1  # nothing came after
+    assert abs(found.primal - other.primal) <= 2e-5 * other.primal
+    again = solve(X, y, solver="compiled", init=found, **options)
+    assert again.converged
+    assert again.n_iter < found.n_iter
+
+
+def test_sweeps_that_would_take_too_long_are_given_up(swept, monkeypatch):
+    X, y = data(n=200, d=40)
+    monkeypatch.setattr(compiled, "_sweeps_are_quicker", lambda problem: True)
+    found = solve(X, y, C=10.0, solver="compiled", tol=1e-6)
+    assert swept == [False]
+    assert found.converged
+    steps = solve(X, y, C=10.0, solver="newton", tol=1e-6).n_iter
+    assert found.n_iter > steps  # both are counted
+
+
+def test_sweeps_stop_at_the_limit_of_steps(swept, monkeypatch):
+    X, y = data(n=200, d=40)
+    monkeypatch.setattr(compiled, "_MOST_PASSES", 1000)
+    monkeypatch.setattr(compiled, "_sweeps_are_quicker", lambda problem: True)
+    problem, control = Problem.from_data(X, y, C=10.0), Control(1e-9, max_iter=100)
+    solve_small(problem, control)
+    assert control.steps <= 100
+    assert swept == [False]
 
 
 # -- what it does not do ---------------------------------------------------------------
@@ -128,7 +198,7 @@ def test_a_limit_of_steps_is_for_the_engine_that_asks_after_each(served):
 
 
 def test_what_is_not_small_is_left_to_newton(served):
-    X, y = data(n=300, d=90)
+    X, y = data(n=3000, d=90)
     assert solve(X, y, solver="compiled", tol=1e-3).converged
     X, y = data()
     assert solve(X, y, solver="compiled", noise="l1", radius=0.1).converged
@@ -155,7 +225,8 @@ def test_its_points_are_those_of_the_engine_in_numpy(steps):
     for _ in range(steps):
         assert engine.step()
     assert taken == steps
-    tol = 1e-10 if steps < 2 else 1e-2  # rows were left out of the Gram matrix
+    # The Gram matrix is of float32, and later rows are left out of it.
+    tol = 1e-5 if steps < 2 else 1e-2
     assert np.allclose(x, engine.x, rtol=tol)
     assert np.allclose(share, engine.share, rtol=tol, atol=tol)
     assert gap == pytest.approx(engine.relative_gap, rel=10 * tol)
@@ -182,7 +253,7 @@ def test_the_choice_follows_from_the_call_alone(served):
 
 
 def test_problems_that_are_not_small_are_never_compiled():
-    X, y = data(n=900, d=60)
+    X, y = data(n=3000, d=90)
     problem = Problem.from_data(X, y)
     assert not is_small(problem)
     assert choose_solver(problem, along_path=True, problems=10**6).name == "newton"

@@ -14,7 +14,7 @@ from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.screening.partition import ideal_partition
 from wideberth.solvers import coordinate
-from wideberth.solvers.base import Control
+from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.face import DualIterate, maximise_block, newton_on_face
@@ -41,7 +41,9 @@ def text_problem(seed=0, n=600, d=900, words=12, **options):
 def run(problem, tol=TOL, region="ellipsoid", seed=0, **options):
     """The solver itself, and what it was told."""
     rng = np.random.default_rng(seed)
-    control = Control(tol, max_iter=5000, screening=region, rng=rng, **options)
+    control = Control(
+        tol, max_iter=5000, screening=region, random=Random(rng), **options
+    )
     return Coordinate().solve(problem, control), control
 
 
@@ -202,7 +204,7 @@ def test_data_is_not_copied():
 def test_near_copies_of_opposite_label_do_not_stall_it():
     # Sweeps alone would go on for many thousands; where it ends is rounding's affair.
     problem = text_problem(C=100.0)
-    control = Control(1e-6, max_iter=1000, rng=np.random.default_rng(0))
+    control = Control(1e-6, max_iter=1000, random=Random(0))
     found = Coordinate().solve(problem, control)
     assert certified(problem, found, 1e-6)
 

@@ -75,7 +75,6 @@ def test_polyhedral_noise_has_paths_too():
     problem = make_problem(3, n=40, shape="linf")
     found = path(Cs=[0.1, 0.11, 1.0], radii=[0.1], **arguments(problem))
     assert found.solver == "newton"
-    assert found.undecided[0, 1] < 40
     assert_equals_cold_solutions(found, **arguments(problem))
 
 
@@ -307,21 +306,30 @@ def test_what_a_point_decides_for_the_next_is_never_wrong(intercept, region):
 
 def test_sequential_screening_spares_the_rows_it_decides():
     problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
-    options = arguments(problem) | {"Cs": np.geomspace(1e-3, 1.0, 60)}
-    seen = path(**options)
-    blind = path(screening=None, **options)
+    data = arguments(problem) | {"solver": "coordinate"}
+    Cs = np.geomspace(1e-3, 1.0, 60)
+    seen = path(Cs=Cs, **data)
+    blind = path(Cs=Cs, screening=None, **data)
     assert np.median(seen.undecided) < 0.3 * 3000
     assert (blind.undecided == 3000).all()
-    assert_equals_cold_solutions(
-        path(Cs=options["Cs"][::20], **arguments(problem)), **arguments(problem)
-    )
+    assert_equals_cold_solutions(path(Cs=Cs[::20], **data), **data)
 
 
-@pytest.mark.parametrize("solver", ["newton", "coordinate"])
-def test_samples_decided_beforehand_are_decided_by_the_certificate_too(solver, cancer):
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_newton_reads_no_row_more_for_screening(intercept):
+    problem = make_problem(4, n=600, d=5, C=1.0, intercept=intercept)
+    options = arguments(problem) | {"Cs": np.geomspace(0.01, 1.0, 20)}
+    seen, blind = path(**options), path(screening=None, **options)
+    assert seen.solver == "newton"
+    assert (seen.removed + seen.saturated > 300).all()
+    np.testing.assert_array_equal(seen.passes, blind.passes)
+    np.testing.assert_array_equal(seen.coefs, blind.coefs)
+
+
+def test_samples_decided_beforehand_are_decided_by_the_certificate_too(cancer):
     X, y = cancer
     found = path(
-        X, y, Cs=np.geomspace(0.1, 0.2, 12), radii=[0.1], solver=solver, tol=1e-9,
+        X, y, Cs=np.geomspace(0.1, 0.2, 12), radii=[0.1], solver="coordinate", tol=1e-9,
         keep_alphas=True, fit_intercept=False
     )  # fmt: skip
     assert (found.undecided[0, 1:] < 0.5 * len(y)).all()

@@ -19,7 +19,7 @@ from support.ramp import (
 from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
-from wideberth.solvers.base import Control
+from wideberth.solvers.base import Control, Random
 from wideberth.solvers.descent import Descent
 from wideberth.solvers.ramp_bound import chords, least_margins
 from wideberth.solvers.registry import get_solver
@@ -104,7 +104,7 @@ def test_no_model_below_a_value_has_margins_below_their_bound(intercept, noise):
     )
     ramp, rng = Ramp(problem, -1.0), np.random.default_rng(0)
     dual = problem.dual_at(np.zeros(problem.n))
-    control = Control(0.1, rng=rng)
+    control = Control(0.1, random=Random(rng))
     descended = Descent(ramp, control, get_solver("newton")).run(3)
     value, best = 1.2 * descended.value, descended.outcome.point
     least = least_margins(ramp, value, dual)

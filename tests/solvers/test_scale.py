@@ -323,9 +323,10 @@ def test_chunks_decide_what_memory_decides_of_the_same_points(intercept, region,
     test = quick_test(problem, region)
     expected = screen_points(problem, pair, region=region, test=test)
     assert expected.share > 0.1
-    # Bounds over one block and over chunks differ by their rounding alone.
-    assert np.mean(found.removed != expected.removed) < 1e-3
-    assert np.mean(found.saturated != expected.saturated) < 1e-3
+    # Margins at hand decide hardly anything else, and at most a tenth less.
+    assert np.mean(found.removed & ~expected.removed) < 1e-3
+    assert np.mean(found.saturated & ~expected.saturated) < 1e-3
+    assert np.mean(found.removed | found.saturated) > expected.share - 0.1
 
 
 def test_rows_settled_at_a_share_of_their_weight_have_that_dual_weight():

@@ -33,6 +33,7 @@ class Case:
     errors: str | None = None  # or "ellipsoid", "box", "lopsided"
     norm_penalty: float = 0.0
     ramp: float | None = None  # then classes are apart, and a few labels wrong
+    distinct: int = ROWS  # rows that differ; weights differ in any case
 
     @cached_property
     def _drawn(self):
@@ -47,7 +48,14 @@ class Case:
             X[np.arange(len(X)), numbers] += 5.0
             numbers[WRONG] = (numbers[WRONG] + 1) % len(self.labels)
         beside = rng.uniform(0.25, 2.0, size=(2, ROWS))
+        X[:ROWS], numbers[:ROWS] = X[self._same], numbers[self._same]
+        beside[1] = beside[1][self._same]
         return _dyadic(X), numbers, _dyadic(beside)
+
+    @property
+    def _same(self):
+        """For every row the one that it equals."""
+        return np.arange(ROWS) % self.distinct
 
     @property
     def X(self):
@@ -83,7 +91,7 @@ class Case:
             return ()
         rng = np.random.default_rng(7)
         sizes = rng.uniform(0, 1, (ROWS, 4)) * (rng.random((ROWS, 4)) < 0.8)
-        down = _dyadic(sizes * [1.0, 2.0, 0.5, 1.0])
+        down = _dyadic(sizes * [1.0, 2.0, 0.5, 1.0])[self._same]
         return (down, _dyadic(2 * down)) if self.errors == "lopsided" else (down,)
 
     @property
@@ -173,6 +181,8 @@ CASES = [
     Case("wrong labels", labels=("no", "yes"), radius=0.25, ramp=-1.0),
     Case("wrong labels and errors", radius=0.25, errors="ellipsoid", ramp=-0.5),
     Case("three, some wrong", labels=("a", "b", "c"), radius="own", ramp=-1.0),
+    Case("repeated rows", radius="own", weighted=True, intercept=2.0, distinct=6),
+    Case("repeated rows with errors", radius=0.25, errors="ellipsoid", distinct=10),
     Case("three with errors", labels=("a", "b", "c"), radius=0.25, errors="ellipsoid"),
 ]
 

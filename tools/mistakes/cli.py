@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "factor on the column of radii forgotten in certify",
         "cli/certify.py",
-        "            radius = factor * row_radii(table, column)\n",
+        "            radius = self.factor * row_radii(table, column)\n",
         "            radius = row_radii(table, column)\n",
         "cli/test_cli_roads.py::test_a_factor_on_the_radii_is_remembered_with_them",
     ),
@@ -116,13 +116,6 @@ MUTANTS = [
         "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),
     Mutant(
-        "folds taken for independent in the error of the gain",
-        "cli/population.py",
-        "differences.var(ddof=1) * (1 / K + 1 / (K - 1))",
-        "differences.var(ddof=1) / K",
-        "cli/test_verdicts.py::test_what_is_said_of_the_gain",
-    ),
-    Mutant(
         "weights of true values left in the units of training",
         "cli/population.py",
         "    return coef @ parts.linear, intercept + coef @ origin\n",
@@ -153,8 +146,8 @@ MUTANTS = [
     Mutant(
         "a missing category taken for none",
         "cli/prepare.py",
-        "            blocks[-1][lacking & gaps] = np.nan\n",
-        "",
+        "                X[_lacking(table, name), place] = np.nan\n",
+        "                pass\n",
         "cli/test_verdicts.py::test_missing_categories_are_gaps_and_rare_values_are_named",
     ),
     Mutant(
@@ -163,5 +156,47 @@ MUTANTS = [
         "            standard = errors.standard(cells)\n",
         "            standard = 0 * errors.standard(cells)\n",
         "cli/test_verdicts.py::test_one_answer_with_the_library",
+    ),
+    Mutant(
+        "noise on categories",
+        "cli/uncertainty.py",
+        "        scales = np.repeat([1.0, 0.0], [len(columns.numeric),",
+        "        scales = np.repeat([1.0, 1.0], [len(columns.numeric),",
+        "cli/test_tables.py::test_text_becomes_categories_without_noise",
+    ),
+    Mutant(
+        "categories scaled like numbers",
+        "cli/scaling.py",
+        "        k = X.shape[1] - self.n_indicators\n",
+        "        k = X.shape[1]\n",
+        "cli/test_tables.py::test_text_becomes_categories_without_noise",
+    ),
+    Mutant(
+        "weights of rows forgotten",
+        "cli/training.py",
+        '            own["sample_weight"] = weights\n',
+        "",
+        "cli/test_tables.py::test_a_weight_counts_a_row_as_often",
+    ),
+    Mutant(
+        "zeros forgotten in the spread of sparse features",
+        "cli/prepare.py",
+        "    square = np.sum((there - mean) ** 2) + zeros * mean**2\n",
+        "    square = np.sum((there - mean) ** 2)\n",
+        "cli/test_tables.py::test_moments_of_sparse_rows_are_those_of_dense_ones",
+    ),
+    Mutant(
+        "a fold that is not done kept",
+        "cli/evaluation.py",
+        "            self._keep(k)\n",
+        "            self._keep(k + 1)\n",
+        "cli/test_tables.py::test_an_interrupt_keeps_the_model_and_the_folds_done",
+    ),
+    Mutant(
+        "the first of two names of a file that is wrong",
+        "cli/errors.py",
+        "    except FileError:\n        raise\n",
+        "",
+        "cli/test_tables.py::test_mistakes_are_answered_with_what_was_meant",
     ),
 ]

@@ -55,8 +55,8 @@ MUTANTS = [
     ),
     Mutant(
         "features: the price left out of the ordinary model's comparison",
-        "cli/training.py",
-        "or plain != options\n",
+        "cli/evaluation.py",
+        "or options.trusting() != options\n",
         "\n",
         "cli/test_cli.py::test_a_price_on_the_weights_is_chosen_by_cross_validation",
     ),

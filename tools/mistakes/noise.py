@@ -79,8 +79,8 @@ MUTANTS = [
     Mutant(
         "turned rows forgotten in Zᵀα",
         "problem/problem.py",
-        "d_error = (self.rows.combine_rounding + self.noise.rotation_error) * mass",
-        "d_error = self.rows.combine_rounding * mass",
+        "d_error = (relative + self.noise.rotation_error) * mass",
+        "d_error = relative * mass",
         _VALUES,
     ),
     Mutant(
@@ -100,8 +100,8 @@ MUTANTS = [
     Mutant(
         "turned rows forgotten in folded samples",
         "screening/reduction.py",
-        "(problem.rows.combine_rounding + problem.noise.rotation_error) * mass",
-        "problem.rows.combine_rounding * mass",
+        "    relative += problem.noise.rotation_error\n",
+        "",
         _VALUES,
     ),
     Mutant(

@@ -169,8 +169,8 @@ MUTANTS = [
     Mutant(
         "ramp: chunks forget what is left out",
         "solvers/chunked_descent.py",
-        "        return with_cost(self.search.certificate, self.cost, self.search.n)\n",
-        "        return self.search.certificate\n",
+        "DescendedInChunks(search, seen.cost, report, before, solved)",
+        "DescendedInChunks(search, seen.cost, report, before, search.certificate)",
         _CHUNKS,
     ),
     Mutant(

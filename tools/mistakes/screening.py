@@ -25,6 +25,36 @@ MUTANTS = [
         "screening/test_screening.py::test_no_decision_and_no_bound_is_ever_wrong",
     ),
     Mutant(
+        "the ball about a multiple of w: forgets how far that is from the midpoint",
+        "screening/at_hand.py",
+        "radius = (inner + offset) * (1 + gamma(problem.rows.d + 8))",
+        "radius = inner * (1 + gamma(problem.rows.d + 8))",
+        "screening/test_screening.py::test_the_ball_about_a_multiple_of_w_reaches_as_far_as_"
+        "the_midpoint_is_off",
+    ),
+    Mutant(
+        "margins at hand: those of w taken for those of the midpoint",
+        "screening/at_hand.py",
+        "level = self.factor * (1.0 - point.slack)",
+        "level = 1.0 - point.slack",
+        "screening/test_screening.py::test_points_that_are_multiples_of_each_other_put_the_"
+        "middle_between_them",
+    ),
+    Mutant(
+        "margins at hand: the noise does not move with w",
+        "screening/at_hand.py",
+        "size, lengths, b_size = norms + noise.lipschitz(problem.rows.d), None, 0.0",
+        "size, lengths, b_size = norms, None, 0.0",
+        "screening/test_screening.py::test_no_decision_and_no_bound_is_ever_wrong",
+    ),
+    Mutant(
+        "the bracket of b: weights summed without sorting are forgotten",
+        "screening/partition.py",
+        "            start, below = reached, ~below\n",
+        "            below = ~below\n",
+        "screening/test_screening.py::test_the_bracket_of_b_needs_no_sort_of_all_rows",
+    ),
+    Mutant(
         "sign flip in the separable UB",
         "screening/bounds.py",
         "            sample.margins + swing - at_least(0.0, kappa - spread),",

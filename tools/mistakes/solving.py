@@ -67,6 +67,27 @@ MUTANTS = [
         "solvers/test_coordinate.py::test_passes_of_other_problems_do_not_count_against_the_sweeps",
     ),
     Mutant(
+        "an intercept out of balance left out of the gap that ends sweeps",
+        "solvers/ascent.py",
+        "gap += _imbalance(state[1] - centre - penalty * b, b, penalty)",
+        "gap += 0.0",
+        "solvers/test_compiled.py::test_small_weights_are_swept_to_the_optimum_of_newton",
+    ),
+    Mutant(
+        "sweeps that never give up",
+        "solvers/ascent.py",
+        "if read + left * active.size > most * n:",
+        "if False:",
+        "solvers/test_compiled.py::test_sweeps_that_would_take_too_long_are_given_up",
+    ),
+    Mutant(
+        "Gram matrices of float32 whatever their size",
+        "solvers/mehrotra.py",
+        "if not _COARSE * size <= LITTLE:",
+        "if False:",
+        "solvers/test_compiled.py::test_gram_matrices_are_of_float32_only_where_its_rounding_does_not_matter",
+    ),
+    Mutant(
         "dual carried along a path without its factor",
         "solvers/sequence.py",
         "problem.dual_at(alpha, combined=ratio * dual.d,",
@@ -198,19 +219,5 @@ MUTANTS = [
         "problem.n < problem.rows.d and (fold is None or not fold.n)",
         "problem.n < problem.rows.d",
         "problem/test_ends.py::test_second_attempts_know_what_folded_samples_pull_at",
-    ),
-    Mutant(
-        "weights of merged samples not added up",
-        "problem/presolve.py",
-        "    weights = np.bincount(label.ravel(), problem.weights)\n",
-        "    weights = problem.weights[first]\n",
-        "problem/test_presolve.py::test_merged_samples_have_the_same_objective_and_feasible_weights",
-    ),
-    Mutant(
-        "samples of different radii merged",
-        "problem/presolve.py",
-        "(X[J], problem.y[J], problem.radii[J])",
-        "(X[J], problem.y[J])",
-        "problem/test_presolve.py::test_merged_samples_have_the_same_objective_and_feasible_weights",
     ),
 ]

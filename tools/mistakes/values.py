@@ -55,7 +55,7 @@ MUTANTS = [
     Mutant(
         "rounding of margins forgotten",
         "problem/rounding.py",
-        "    error = accurate_sum(per_slack) * (1 + gamma(64))\n",
+        "    error = accurate_sum(per_slack) * (1 + gamma(64 + problem.chain))\n",
         "    error = 0.0\n",
         "problem/test_range.py::test_rounding_covers_cancellation_within_a_row",
     ),

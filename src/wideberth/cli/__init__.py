@@ -12,6 +12,8 @@ from importlib import import_module
 
 from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
+from wideberth.cli.output import check_free
+from wideberth.cli.training_options import TableOptions, TrainingOptions
 from wideberth.data import DataError
 
 __all__ = ["main"]
@@ -22,7 +24,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = None
     try:
         options = commands().parse(arguments)
-        return import_module(f"{__name__}.{options.command}").run(options)
+        if isinstance(options, TableOptions):
+            # What is wrong with files is said before the libraries are loaded.
+            check_free(options.outputs(), options.force)
+            options.check_inputs()
+        command, opened = options.command, []
+        if isinstance(options, TrainingOptions):
+            from wideberth.cli.tables import open_training_data
+
+            opened.append(open_training_data(options))
+        return import_module(f"{__name__}.{command}").run(options, *opened)
     except BrokenPipeError:
         return 141  # whoever read the output has had enough
     except KeyboardInterrupt:

@@ -32,7 +32,10 @@ class Advice:
 
 def advise(result: dict) -> list[Advice]:
     """Everything worth saying, the most serious first."""
-    parts = (_optimality, _noise, _labels, _errors, _population, _data, _scales)
+    parts = (
+        *(_optimality, _leaks, _noise, _labels, _errors, _population, _data),
+        _scales,
+    )
     found = [advice for part in parts for advice in part(result)]
     return sorted(found, key=lambda advice: not advice.serious)
 
@@ -45,60 +48,79 @@ def _optimality(result: dict) -> Iterator[Advice]:
         noise, smaller = "noise and --norm-penalty outweigh", "--norm-penalty or radius"
     if result["model"]["loss"] == "ramp":
         noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
-    for problem in problems:
-        which = f" for the class {problem['class']}" if len(problems) > 1 else ""
-        gap, limit = problem["relative_gap"], problem["critical_factor"]
-        share = 1 / limit[1] if limit and limit[1] else 0.0
-        if not problem["converged"] and gap <= tol:
-            yield Advice(
-                "not-proven",
-                f"Training{which} ended within the tolerance, but rounding is too "
-                "large to prove it. Standardise the features (--standardize), or raise "
-                "--tol.",
-                serious=True,
-            )
-        elif not problem["converged"]:
-            yield Advice(
-                "not-converged",
-                f"Training{which} stopped before the tolerance was proven: the "
-                f"objective may still be improved by up to {100 * gap:.2g} %. "
-                "Standardising the features (--standardize) usually helps.",
-                serious=True,
-            )
-        if problem["null"] and constant:
-            yield Advice(
-                "null-model",
-                f"The model{which} ignores the features and always gives the same "
-                f"answer: {noise} what separates the classes. Choose a smaller "
-                f"{smaller}.",
-                serious=True,
-            )
-        elif problem["null"]:
-            yield Advice(
-                "null-class",
-                f"The score of the class {problem['class']} ignores the features: no "
-                "straight boundary sets it apart from all other classes under noise "
-                "of this size. The class may still win where the others score low.",
-            )
-        elif share >= _NEAR:
-            yield Advice(
-                "near-critical",
-                f"The radius{which} is {100 * share:.0f} % of the critical one, from "
-                "which on noise covers everything that separates the classes. The "
-                "model leans on very little; consider a smaller radius.",
-            )
+    yield from _unproven(problems, tol)
+    if constant:
+        yield Advice(
+            "null-model",
+            "The model ignores the features and always gives the same answer: "
+            f"{noise} what separates the classes. Choose a smaller {smaller}.",
+            serious=True,
+        )
+        return
+    if ignored := [problem["class"] for problem in problems if problem["null"]]:
+        yield Advice(
+            "null-class",
+            f"The {_scores(ignored)} the features: no straight boundary sets such a "
+            "class apart from all others under noise of this size. It may still win "
+            "where the others score low.",
+        )
+    shares = {p["class"]: _share_of_critical(p) for p in problems if not p["null"]}
+    near = {label: share for label, share in shares.items() if share >= _NEAR}
+    if near:
+        which = f" for {listed(near)}" if len(problems) > 1 else ""
+        share = "–".join(dict.fromkeys(f"{100 * f(near.values()):.0f}"
+                                       for f in (min, max)))  # fmt: skip
+        yield Advice(
+            "near-critical",
+            f"The radius is {share} % of the critical one{which}, from which on noise "
+            "covers everything that separates the classes. The model leans on very "
+            "little; consider a smaller radius.",
+        )
+
+
+def _scores(labels: list[str]) -> str:
+    many = len(labels) > 1
+    classes = f"{'scores' if many else 'score'} of the class{'es' if many else ''}"
+    return f"{classes} {listed(labels)} {'ignore' if many else 'ignores'}"
+
+
+def _share_of_critical(problem: dict) -> float:
+    """What share the radius is of the critical one, at least."""
+    limit = problem["critical_factor"]
+    return 1 / limit[1] if limit and limit[1] else 0.0
+
+
+def _unproven(problems: list[dict], tol: float) -> Iterator[Advice]:
+    """What is said of training that ended without a proof."""
+    open_ = [problem for problem in problems if not problem["converged"]]
+    rounding = [problem for problem in open_ if problem["relative_gap"] <= tol]
+    short = [problem for problem in open_ if problem not in rounding]
+
+    def which(some: list[dict]) -> str:
+        names = listed([problem["class"] for problem in some])
+        return f" for the class {names}" if len(problems) > 1 else ""
+
+    if rounding:
+        yield Advice(
+            "not-proven",
+            f"Training{which(rounding)} ended within the tolerance, but rounding is "
+            "too large to prove it. Standardise the features (--standardize), or raise "
+            "--tol.",
+            serious=True,
+        )
+    if short:
+        gap = max(problem["relative_gap"] for problem in short)
+        yield Advice(
+            "not-converged",
+            f"Training{which(short)} stopped before the tolerance was proven: the "
+            f"objective may still be improved by up to {100 * gap:.2g} %. "
+            "Standardising the features (--standardize) usually helps.",
+            serious=True,
+        )
 
 
 def _noise(result: dict) -> Iterator[Advice]:
     uncertainty, training = result["uncertainty"], result["training"]
-    model, trusted = result["model"], result["verdicts"] is None
-    plain = model["norm_penalty"] == 0 and model["loss"] == "hinge"
-    if uncertainty["largest"] == 0 and trusted and plain:
-        yield Advice(
-            "no-noise",
-            "The radius is 0, so this is an ordinary linear SVM. The curve of "
-            "certified accuracy still tells how much noise it withstands.",
-        )
     if uncertainty.get("precision_differs"):
         yield Advice(
             "precision-differs",
@@ -106,14 +128,17 @@ def _noise(result: dict) -> Iterator[Advice]:
             "are measured with the same precision. --precision own gives each sample "
             "a radius from its own readings.",
         )
-    if training["training_accuracy"] == 1:
+    if training["training_accuracy"] == 1 and not result["data"]["leaks"]:
+        trust = ""
+        if result["evaluation"] is not None:
+            trust = "; trust the cross-validated numbers, and more so the more rows"
+            trust += " there are"
         beyond = training["training_certified"] == 1 and uncertainty["largest"] > 0
         yield Advice(
             "separable",
             "The classes are separable: a straight boundary tells all the training "
             f"rows apart{', under the worst noise too' if beyond else ''}. Training "
-            "accuracy then says nothing; trust the cross-validated numbers, and more "
-            "of them the fewer rows there are.",
+            f"accuracy then says nothing{trust}.",
         )
 
 
@@ -178,8 +203,7 @@ def _population(result: dict) -> Iterator[Advice]:
             "Learning the population had not settled when it was stopped; verdicts may "
             "be somewhat off. Fewer features (--drop) or more rows help.",
         )
-    found = result["evaluation"]
-    if found and found["gain"] and found["gain"]["high"] < 0:
+    if result["verdicts"] and result["worth"]["as_measured"] == "worse":
         remedy = "Leave out --missing model for this table."
         if result["uncertainty"]["largest"] > 0:
             remedy = (
@@ -197,13 +221,15 @@ def _data(result: dict) -> Iterator[Advice]:
     data, counts = result["data"], result["data"]["classes"]
     rare, total = min(counts, key=counts.get), sum(counts.values())
     if counts[rare] * len(counts) / total / 2 < _RARE:
+        within = ""
+        if result["evaluation"] is not None:
+            within = "look at the accuracy within each class, "
         yield Advice(
             "imbalance",
             f"The class {rare} is rare: {counts[rare]} of {total} rows. Always naming "
             "the most common class is right in "
             f"{100 * max(counts.values()) / total:.1f} % of cases, so compare "
-            "accuracies with that, look at the accuracy within each class, and "
-            "consider --class-weight balanced.",
+            f"accuracies with that, {within}and consider --class-weight balanced.",
         )
     if result["evaluation"] is None and result["request"]["folds"] > 0:
         yield Advice(
@@ -211,20 +237,50 @@ def _data(result: dict) -> Iterator[Advice]:
             f"The class {rare} has a single row, so nothing could be cross-validated: "
             "how accurate the model is on new rows is unknown.",
         )
-    dropped = data["rows_dropped"] + data["rows_without_label"]
-    if dropped > _DROPPED * data["rows_read"]:
-        yield Advice(
-            "rows-dropped",
-            f"{dropped} of {data['rows_read']} rows were left out because values are "
-            "missing. If values are missing for a reason, what is left is not a fair "
-            "sample; --missing median fills such values in, and --missing model learns "
-            "from those that are there.",
-        )
+    yield from _left_out(data)
     if data["values_filled_in"]:
         yield Advice(
             "filled-in",
             f"{data['values_filled_in']} missing values were filled in with the median "
             "of their column, and count as if they had been measured.",
+        )
+
+
+def _left_out(data: dict) -> Iterator[Advice]:
+    """What is said of rows that were not used, for either reason."""
+    read = data["rows_read"]
+    if (dropped := data["rows_dropped"]) > _DROPPED * read:
+        yield Advice(
+            "rows-dropped",
+            f"{dropped} of {read} rows were left out because values are missing. If "
+            "values are missing for a reason, what is left is not a fair sample; "
+            "--missing median fills such values in, and --missing model learns from "
+            "those that are there.",
+        )
+    if (unlabelled := data["rows_without_label"]) > _DROPPED * read:
+        yield Advice(
+            "rows-without-label",
+            f"{unlabelled} of {read} rows were left out because they have no class. If "
+            "classes are missing for a reason, what is left is not a fair sample.",
+        )
+
+
+def _leaks(result: dict) -> Iterator[Advice]:
+    """Columns that tell the classes apart alone."""
+    leaks = result["data"]["leaks"]
+    kinds = {False: "", True: "Whether a value is missing in "}
+    for gaps, begun in kinds.items():
+        own = {one["feature"]: one["auc"] for one in leaks if one["gaps"] == gaps}
+        if not own:
+            continue
+        verb = "tells" if gaps or len(own) == 1 else "tell"
+        alone = "" if gaps else f" {'each ' if len(own) > 1 else ''}alone"
+        yield Advice(
+            "leak",
+            f"{begun}{listed(own)}{alone} {verb} the classes apart (AUC "
+            f"{max(own.values()):.4g}, where 1 is never wrong). What was entered or "
+            "measured after the class was known gives the answer away, and accuracies "
+            "are then worth nothing: leave it out with --drop.",
         )
 
 
@@ -243,24 +299,30 @@ def _scales(result: dict) -> Iterator[Advice]:
             "measurement, leave it out with --drop: a model must not learn from the "
             "order of the file.",
         )
-    spread = {f["name"]: f["std"] for f in features if f["min"] != f["max"]}
+    measured = [f for f in features if not f["category"]]
+    spread = {f["name"]: f["std"] for f in measured if f["min"] != f["max"]}
     if not spread:
         return
     wide, narrow = (f(spread, key=spread.__getitem__) for f in (max, min))
     if not spread[wide] > _UNEQUAL * spread[narrow]:
         return
     ratio = spread[wide] / spread[narrow] if spread[narrow] > 0 else math.inf
-    uneven = f"{listed([wide])} varies {ratio:.3g} times as much as {listed([narrow])}"
-    if not result["request"]["standardize"]:
+    uneven = f"{listed([wide])} varies {ratio:.0f} times as much as {listed([narrow])}"
+    dominate = not (
+        result["request"]["standardize"] or result["request"]["missing"] == "model"
+    )
+    if dominate:
         yield Advice(
             "scales",
             f"{uneven}. Without --standardize the features with large numbers "
             "dominate the model, whatever they are worth.",
         )
     if uncertainty["isotropic"] and uncertainty["largest"] > 0:
+        less = "" if dominate else f", which varies {ratio:.0f} times less"
         yield Advice(
             "isotropic",
-            f"{uneven}, yet the radius allows the same error in both. Give the "
-            "noise of each feature with --noise-scales, or count it in standard "
-            "deviations with --radius-units std.",
+            f"The radius allows the same error in {listed([wide])} as in "
+            f"{listed([narrow])}{less}. Give the noise of each feature with "
+            "--noise-scales, or count it in standard deviations with --radius-units "
+            "std.",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data import Table
-from wideberth.data.errors import quoted
+from wideberth.data.errors import listed, meant, quoted
 
 #: What a summary says as far as it is known.
 _TOLD = (
@@ -27,60 +28,39 @@ _TOLD = (
 
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
-    output.check_free([options.out, options.curve], options.force)
     model = load_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
     if model.gives_verdicts:
         _refuse_radii(options)
-    with output.Progress(options.json) as progress:
-        applied = apply_model(model, options, progress, target, column, judged=True)
-    table, headings, columns = applied.table, applied.headings, applied.columns
     summary: dict = {
-        "rows": table.n,
-        "certified": int(applied.usable.sum()),
+        "rows": 0,
+        "certified": 0,
         "trained_radius": model.radius,
         **dict.fromkeys(_TOLD),
     }
-    if model.gives_verdicts:
-        return _deliver_verdicts(options, model, applied, target, summary)
-    reach = applied.reach(model.pipeline.certified_radius)
-    radius, told = _radii_to_judge_by(options, model, table, column)
-    summary |= told
-    headings.append("certified_radius")
-    columns.append(reach)
-    if np.ndim(radius):
-        headings.append("radius")
-        columns.append([None if r != r else r for r in radius.tolist()])
-    if target in table.texts:
-        right = _compare(applied, model, target)
-        summary |= _accuracy(options, right, reach, radius)
-    elif options.curve or options.at:
-        raise UserError(
-            f"{options.data} has no column {quoted(target)}, and certified accuracy "
-            "needs the true classes; name the column with --target."
-        )
-    files = []
-    if options.curve:
-        points = zip(*summary["curve"].values(), strict=True)
-        text = output.table_text(["radius", "certified_accuracy"], points)
-        files.append((options.curve, text))
-    lines = list(zip(*columns, strict=True))
-    output.deliver(options, headings, lines, summary, _in_words(summary), files)
+    tally = _Tally(options, model, target)
+    with output.Lines(options) as lines:
+        for applied in apply_model(model, options, target, column, judged=True):
+            if model.gives_verdicts:
+                tally.add_verdicts(applied)
+            else:
+                tally.add(applied, column)
+            lines.add(applied.headings, applied.columns)
+            applied.count(summary, "certified")
+        tally.tell_strange()
+        files: list = []
+        if model.gives_verdicts:
+            words = tally.tell_verdicts(summary)
+        else:
+            summary |= tally.radii.told(options, column) | tally.accuracy()
+            words = _in_words(summary)
+        if options.curve:
+            points = zip(*summary["curve"].values(), strict=True)
+            text = output.table_text(["radius", "certified_accuracy"], points)
+            files.append((options.curve, text))
+        output.deliver(options, lines, summary, words, files)
     return 0
-
-
-def _compare(applied: Applied, model: Model, target: str) -> list:
-    """Which predictions are right, where both are there; told beside the truth."""
-    truth = applied.table.texts[target].tolist()
-    labels = recognised(truth, model.classes.tolist())
-    right = [
-        None if label is None or found is None else label == found
-        for label, found in zip(labels, applied.columns[1], strict=True)
-    ]
-    applied.headings += [target, "correct"]
-    applied.columns += [truth, right]
-    return right
 
 
 def _refuse_radii(options: CertifyOptions) -> None:
@@ -97,92 +77,178 @@ def _refuse_radii(options: CertifyOptions) -> None:
         )
 
 
-def _deliver_verdicts(
-    options: CertifyOptions, model: Model, applied: Applied, target: str, summary: dict
-) -> int:
-    """Write what a model that gives verdicts says, and how right it is."""
-    summary["certain"] = applied.certain
-    lines = [f"{applied.certain} of {summary['certified']} rows are certain"]
-    if target in applied.table.texts:
-        verdicts = applied.columns[applied.headings.index("verdict")]
-        right = _compare(applied, model, target)
+class _Tally:
+    """What is kept of rows with a class, for the accuracy: a few bytes of each."""
+
+    def __init__(self, options: CertifyOptions, model: Model, target: str):
+        self.options, self.model, self.target = options, model, target
+        self.radii = _Radii(model)
+        self.classes = set(map(str, model.classes.tolist()))
+        self.strange: Counter = (
+            Counter()
+        )  # other classes, and how many rows are of them
+        self.labelled = False  # whether there is a column of classes
+        self._kept: list[list[np.ndarray]] = []  # columns, in parts
+
+    def add(self, applied: Applied, column: str | None) -> None:
+        """Certify some rows, and compare them with their classes."""
+        reach = applied.reach(self.model.pipeline.certified_radius)
+        radius = self.radii.of(self.options, applied.table, column)
+        applied.headings.append("certified_radius")
+        applied.columns.append(reach)
+        if np.ndim(radius):
+            applied.headings.append("radius")
+            applied.columns.append([None if r != r else r for r in radius.tolist()])
+        options = self.options
+        if self.target in applied.table.texts:
+            right, known = self._compare(applied)
+            sizes = np.array([reach[k] for k in known], dtype=float)
+            self._keep(right, sizes, *([radius[known]] if np.ndim(radius) else []))
+        elif options.curve or options.at:
+            raise UserError(
+                f"{options.data} has no column {quoted(self.target)}, and certified "
+                "accuracy needs the true classes; name the column with --target."
+            )
+
+    def add_verdicts(self, applied: Applied) -> None:
+        """Compare some rows, of which there are verdicts, with their classes."""
+        if self.target in applied.table.texts:
+            verdicts = applied.columns[applied.headings.index("verdict")]
+            right, known = self._compare(applied)
+            sure = np.array([verdicts[k] == "certain" for k in known], dtype=bool)
+            self._keep(right, sure)
+
+    def _compare(self, applied: Applied) -> tuple[np.ndarray, list[int]]:
+        """Which predictions are right, of the rows where both are there.
+
+        All are told beside the truth.
+        """
+        self.labelled = True
+        truth = applied.table.texts[self.target].tolist()
+        labels = recognised(truth, self.model.classes.tolist())
+        named = (str(label) for label in labels if label is not None)
+        self.strange.update(name for name in named if name not in self.classes)
+        right = [
+            None if label is None or found is None else label == found
+            for label, found in zip(labels, applied.columns[1], strict=True)
+        ]
+        applied.headings += [self.target, "correct"]
+        applied.columns += [truth, right]
         known = [k for k, correct in enumerate(right) if correct is not None]
-        sure = [k for k in known if verdicts[k] == "certain"]
-        summary["labelled"] = len(known)
-        for name, rows, about in (
-            ("accuracy", known, "rows with a class"),
-            ("accuracy_of_certain", sure, "certain ones"),
-        ):
-            if rows:
-                summary[name] = float(np.mean([right[k] for k in rows]))
-                lines.append(f"accuracy   {summary[name]:.3f} of {len(rows)} {about}")
-    table = list(zip(*applied.columns, strict=True))
-    output.deliver(options, applied.headings, table, summary, "\n".join(lines))
-    return 0
+        return np.array([right[k] for k in known], dtype=bool), known
+
+    def tell_strange(self) -> None:
+        """Name classes that the model does not know."""
+        if self.strange:
+            like = meant(self.strange, self.classes) or "."
+            output.warn(
+                f"{self.options.data}: {self.strange.total()} rows are of a class that "
+                f"the model does not know, {listed(self.strange, 3)}{like} They count "
+                f"as wrong; its classes are {listed(sorted(self.classes), 12)}."
+            )
+
+    def accuracy(self) -> dict:
+        """What the summary says of rows with a class; nothing without such a column."""
+        options, radius = self.options, self.radii.one
+        if not self.labelled:
+            return {}
+        correct, reach, *own = self._all()
+        if not correct.size:
+            raise UserError(
+                f"{options.data}: no row has both a prediction and a class, so there "
+                "is no accuracy."
+            )
+        if radius is None and not self.radii.each and not options.at:
+            raise UserError(
+                f"{options.model} was trained with a radius for each row, and "
+                f"{options.data} does not hold those of its rows; name the column that "
+                "does with --radius-column, or give radii to certify at with --at."
+            )
+        one = np.nan if radius is None else radius
+        judged = own[0] if own else np.broadcast_to(one, len(correct))
+        told = np.isfinite(judged)
+        share = certain(correct, reach, judged)[told].mean() if told.any() else None
+        grid = np.array(options.at) if options.at else curve_radii(reach, radius or 0.0)
+        curve = [float(certain(correct, reach, r).mean()) for r in grid]
+        return {
+            "labelled": len(correct),
+            "accuracy": float(correct.mean()),
+            "certified_accuracy": None if share is None else float(share),
+            "curve": {"radius": grid.tolist(), "certified_accuracy": curve},
+        }
+
+    def tell_verdicts(self, summary: dict) -> str:
+        """Say how right verdicts are, in the summary and in words."""
+        lines = [f"{summary['certain']} of {summary['certified']} rows are certain"]
+        if self.labelled:
+            right, sure = self._all()
+            summary["labelled"] = len(right)
+            for name, rows, about in (
+                ("accuracy", right, "rows with a class"),
+                ("accuracy_of_certain", right[sure], "certain ones"),
+            ):
+                if rows.size:
+                    summary[name] = float(rows.mean())
+                    line = f"accuracy   {summary[name]:.3f} of {len(rows)} {about}"
+                    lines.append(line)
+        return "\n".join(lines)
+
+    def _keep(self, *columns: np.ndarray) -> None:
+        self._kept = self._kept or [[] for _ in columns]
+        for parts, own in zip(self._kept, columns, strict=True):
+            parts.append(own)
+
+    def _all(self) -> list[np.ndarray]:
+        """The columns of all rows; their parts are given up for it."""
+        whole = []
+        while self._kept:
+            whole.append(np.concatenate(self._kept.pop(0)))
+        return whole
 
 
-def _radii_to_judge_by(
-    options: CertifyOptions, model: Model, table: Table, column: str | None
-) -> tuple[Any, dict]:
-    """The radii of a column, the one trained with, or none; what the summary says."""
-    if column not in table.numbers:
-        radius: Any = model.radius
-        smallest, largest = radius, radius
-        column, factor = None, 1.0
-    else:
+class _Radii:
+    """The radii of a column, the one trained with, or none."""
+
+    def __init__(self, model: Model):
+        self.model, self.one = model, model.radius
+        self.each = False  # whether each row has its own
+        self.factor = 1.0
+        self.smallest, self.largest = np.inf, -np.inf
+        self.n = self.known = 0
+
+    def of(self, options: CertifyOptions, table: Table, column: str | None) -> Any:
+        """Those to judge some rows by: one number, one for each row, or None."""
+        if column not in table.numbers:
+            return self.one
         # A column named here holds the radii themselves; that of training, what was
         # multiplied there.
-        factor = model.radius_factor if column == model.radius_column else 1.0
+        if column == self.model.radius_column:
+            self.factor = self.model.radius_factor
         with located(options.data):
-            radius = factor * row_radii(table, column)
+            radius = self.factor * row_radii(table, column)
         known = radius[np.isfinite(radius)]
-        smallest, largest = (
-            float(f(known)) if known.size else None for f in (np.min, np.max)
-        )
-        if known.size < table.n:
+        self.one, self.each = None, True
+        self.smallest = float(known.min(initial=self.smallest))
+        self.largest = float(known.max(initial=self.largest))
+        self.n, self.known = self.n + table.n, self.known + known.size
+        return radius
+
+    def told(self, options: CertifyOptions, column: str | None) -> dict:
+        """What the summary says; rows without a radius are warned of."""
+        if self.known < self.n:
             output.warn(
-                f"{options.data}: {table.n - known.size} of {table.n} rows have no "
+                f"{options.data}: {self.n - self.known} of {self.n} rows have no "
                 f"radius in the column {quoted(column)} and do not count in the "
                 "certified accuracy."
             )
-    return radius, {
-        "radius": None if np.ndim(radius) else radius,
-        "radius_column": column,
-        "radius_factor": factor,
-        "smallest_radius": smallest,
-        "largest_radius": largest,
-    }
-
-
-def _accuracy(
-    options: CertifyOptions, right: list, certified_radii: list, radius
-) -> dict:
-    known = [k for k, correct in enumerate(right) if correct is not None]
-    if not known:
-        raise UserError(
-            f"{options.data}: no row has both a prediction and a class, so there is no "
-            "accuracy."
-        )
-    if radius is None and not options.at:
-        raise UserError(
-            f"{options.model} was trained with a radius for each row, and "
-            f"{options.data} does not hold those of its rows; name the column that "
-            "does with --radius-column, or give radii to certify at with --at."
-        )
-    correct = np.array([right[k] for k in known], dtype=bool)
-    reach = np.array([certified_radii[k] for k in known], dtype=float)
-    judged = np.broadcast_to(np.nan if radius is None else radius, len(right))[known]
-    told = np.isfinite(judged)
-    share = certain(correct, reach, judged)[told].mean() if told.any() else None
-    marked = 0.0 if radius is None or np.ndim(radius) else radius
-    grid = np.array(options.at) if options.at else curve_radii(reach, marked)
-    curve = [float(certain(correct, reach, r).mean()) for r in grid]
-    return {
-        "labelled": len(known),
-        "accuracy": float(correct.mean()),
-        "certified_accuracy": None if share is None else float(share),
-        "curve": {"radius": grid.tolist(), "certified_accuracy": curve},
-    }
+        ends = (self.smallest, self.largest) if self.known else (None, None)
+        return {
+            "radius": self.one,
+            "radius_column": column if self.each else None,
+            "radius_factor": self.factor,
+            "smallest_radius": ends[0] if self.each else self.one,
+            "largest_radius": ends[1] if self.each else self.one,
+        }
 
 
 def _in_words(summary: dict) -> str:

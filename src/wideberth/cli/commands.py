@@ -41,7 +41,8 @@ exit codes:
   2    the command line is wrong
   3    done and written, but the model should not be used as it is: it ignores the
        features, or its optimality could not be proven to the tolerance
-  130  interrupted (Ctrl-C); nothing is left half written
+  130  interrupted (Ctrl-C); nothing is left half written, and a model that only lacks
+       its cross-validated accuracy is kept
 """
 #: Options that need the whole table in memory.
 _WHOLE = (
@@ -88,6 +89,8 @@ class FitOptions(TrainingOptions):
     folds: for the cross-validated accuracy (default: 5; 0: none)
     memory: read DATA in pieces and never hold more than this, such as 2GB; numbers
         only, no missing values, no cross-validation and no report
+    checkpoint: with --memory: file that keeps where training stands; the same command,
+        after an interruption, goes on from it
     """
 
     command = "fit"
@@ -126,6 +129,7 @@ examples:
     score_radius: Radius | None = None
     folds: Natural = 5
     memory: Annotated[str, ("metavar", "SIZE")] | None = None
+    checkpoint: File | None = None
     starts: Starts = 1
     suspects: File | None = None
 
@@ -158,7 +162,11 @@ examples:
                     "--missing drop or median does."
                 )
         if self.memory is None:
+            if self.checkpoint is not None:
+                yield "--checkpoint is for training with --memory; give both."
             return
+        if self.checkpoint is not None and self.label_noise:
+            yield "--checkpoint does not go with --label-noise; leave out one of them."
         for option in self._given(_WHOLE):
             yield f"{option} needs the whole table; leave it out, or --memory."
         if self.missing in ("median", "model"):
@@ -166,11 +174,19 @@ examples:
         if self.data == "-":
             yield "--memory needs a file, which is read several times, not -."
 
-    def ordinary(self) -> Self:
-        """The same for an SVM that trusts every label and has no norm penalty."""
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.report, self.suspects]
+
+    def trusting(self) -> Self:
+        """The same for a model that trusts every label and has no norm penalty."""
         names = ("norm_penalty", "norm_penalties", "label_noise", *self._about_labels)
         usual: Any = {name: self.__dataclass_fields__[name].default for name in names}
         return replace(self, **usual)
+
+    def ordinary(self, C: float = 1.0, **searched) -> Self:
+        """The same for an ordinary SVM with this C, or one that is `searched` for."""
+        usual: Any = {"cv": bool(searched), "radii": (), "score_radius": None}
+        return replace(self.trusting(), C=C, **usual | searched)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +243,9 @@ examples:
                 "path takes drop, median or error."
             )
 
+    def outputs(self) -> list[str | None]:
+        return [self.out]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyOptions(TableOptions):
@@ -241,6 +260,8 @@ class ApplyOptions(TableOptions):
         training)
     id: column to repeat in the output (default: row number)
     out: CSV to write (default: print it)
+    memory: never hold more than this, such as 500MB; rows are read a few at a time in
+        any case, but for LIBSVM and .npy files
     """
 
     usage = "MODEL DATA"
@@ -250,6 +271,19 @@ class ApplyOptions(TableOptions):
     confidence: Probability | None = None
     id: Column | None = None
     out: File | None = None
+    memory: Annotated[str, ("metavar", "SIZE")] | None = None
+
+    def _mistakes(self) -> Iterator[str]:
+        yield from super()._mistakes()
+        if self.memory is not None and self.data == "-":
+            yield "--memory needs a file, of which some rows can be read, not -."
+
+    def _inputs(self) -> Iterator[str]:
+        yield self.model
+        yield self.data
+
+    def outputs(self) -> list[str | None]:
+        return [self.out]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +349,9 @@ examples:
     radius_column: Column | None = None
     curve: File | None = None
     at: tuple[Radius, ...] = ()
+
+    def outputs(self) -> list[str | None]:
+        return [self.out, self.curve]
 
 
 @dataclass(frozen=True, kw_only=True)

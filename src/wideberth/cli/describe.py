@@ -8,6 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.cli.commands import FitOptions
+from wideberth.cli.evaluation import asked_radius
+from wideberth.cli.flips import easily_flipped
+from wideberth.cli.leaks import find_leaks
 from wideberth.cli.measured import undeclared
 from wideberth.cli.model import classifier_of
 from wideberth.cli.population import raw_weights
@@ -31,15 +34,22 @@ _SEVERAL = 8
 def describe_rows(
     options: FitOptions,
     rows: Rows,
+    given: Uncertainty,
     trained: Uncertainty,
     model: RobustPipeline | MeasuredSVC,
 ) -> dict:
-    """Data, uncertainty, training, verdicts and suspects, from one pass over rows."""
+    """Data, uncertainty, training, verdicts, flips, suspects: from one pass over rows.
+
+    Radii are those `trained` with. Rows flip at those that were asked for, whose median
+    is `asked`: None where there is no noise, or where it is not known.
+    """
     classes: Counter = Counter()
     right = certified = 0
-    verdicts = None
+    verdicts = flips = None
     smallest, largest = np.inf, -np.inf
     seen: tuple = ()
+    asked = asked_radius(options, given, trained)
+    none = asked is None or isinstance(model, MeasuredSVC) or not np.any(asked)
     pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
     for X, y, radii, bars in pieces:
         if isinstance(model, MeasuredSVC):
@@ -49,7 +59,10 @@ def describe_rows(
             sure = correct & found.certain
         else:
             correct = model.predict(X) == y
-            sure = certain(correct, model.certified_radius(X, bars), radii)
+            reach = model.certified_radius(X, bars)
+            sure = certain(correct, reach, radii)
+            if rows.y is not None:
+                flips = easily_flipped(model, rows, correct, reach, asked, bars)
         right += int(correct.sum())
         certified += int(sure.sum())
         smallest, largest = min(smallest, np.min(radii)), max(largest, np.max(radii))
@@ -65,9 +78,14 @@ def describe_rows(
             "target": options.target,
             "classes": {str(label): classes[label] for label in sorted(classes)},
             "row_counters": _row_counters(rows),
+            "leaks": find_leaks(rows, options.seed),
             "undeclared_errors": undeclared(rows.columns.numeric),
             "features": [
-                {"name": name, **{key: float(of[j]) for key, of in scales.items()}}
+                {
+                    "name": name,
+                    "category": j >= len(rows.columns.numeric),
+                    **{key: float(of[j]) for key, of in scales.items()},
+                }
                 for j, name in enumerate(rows.columns.features)
             ],
         },
@@ -77,6 +95,7 @@ def describe_rows(
             "smallest": float(smallest),
             "median": trained.median,
             "largest": float(largest),
+            "asked": None if none else float(np.median(asked)),
             **_describe_noise(options, trained.noise, rows.columns),
             "per_row": trained.per_row,
         },
@@ -90,6 +109,7 @@ def describe_rows(
             "tol": svc.tol,
         },
         "verdicts": verdicts,
+        "flips": flips,
         "suspects": describe_suspects(options, rows, svc),
     }
 
@@ -108,10 +128,13 @@ def _row_counters(rows: Rows) -> list[str] | None:
     """Features that go up by one from row to row of the file."""
     if rows.kept is None:
         return None  # only rows side by side would tell
-    steps = np.diff(rows.kept)
-    if sp.issparse(rows.X) or len(steps) < _SEVERAL or not np.all(steps > 0):
+    steps, X, numeric = np.diff(rows.kept), rows.X, rows.columns.numeric
+    if rows.columns.categories:
+        X = X[:, : len(numeric)]
+        X = X.toarray() if sp.issparse(X) else X
+    if sp.issparse(X) or len(steps) < _SEVERAL or not np.all(steps > 0):
         return []
-    columns = zip(rows.columns.features, rows.X.T, strict=True)
+    columns = zip(numeric, X.T, strict=True)
     return [name for name, x in columns if np.array_equal(np.diff(x), steps)]
 
 
@@ -204,7 +227,7 @@ def _noise_limits(
         X = model[:-1].transform(X)
         bars = None if bars is None else bars.carried(model.linear_map_)
     some = np.any(np.asarray(uncertainty.radius) > 0)
-    data = InMemory(X, rows.y, radius=uncertainty.radius, bars=bars)
+    data = InMemory(X, rows.y, rows.weights, uncertainty.radius, bars)
     limits = []
     for k, problem in enumerate(binary_problems(svc, data)):
         if svc.loss == "ramp":

@@ -11,6 +11,10 @@ class UserError(Exception):
     """Ends a command with exit code 1 and this sentence."""
 
 
+class FileError(UserError):
+    """The same, where the sentence names the file that is wrong."""
+
+
 @contextmanager
 def blamed_on_data() -> Iterator[None]:
     """Take what the library says of its arguments for what users can mend."""
@@ -22,11 +26,13 @@ def blamed_on_data() -> Iterator[None]:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Begin what is said of the data with its name."""
+    """Begin what is said of the data with its name, unless another file is named."""
     try:
         yield
+    except FileError:
+        raise
     except UserError as error:
-        raise UserError(f"{where}: {error}") from error
+        raise FileError(f"{where}: {error}") from error
 
 
 def require(module: str, purpose: str) -> None:

@@ -9,18 +9,25 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from wideberth.cli import output
 from wideberth.cli.advice import advise
+from wideberth.cli.choice import tell_choice
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
+from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
-from wideberth.cli.reading import open_in_pieces, read_training_data
+from wideberth.cli.prepare import Columns
+from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
-from wideberth.cli.training import evaluate, fit_model
+from wideberth.cli.tables import Opened
+from wideberth.cli.training import fit_model
+from wideberth.cli.worth import judge_worth
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
@@ -28,15 +35,14 @@ from wideberth.report.environment import machine, versions
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
 
 
-def run(options: FitOptions) -> int:
+def run(options: FitOptions, opened: Opened) -> int:
     """Train, and write what was asked for."""
-    output.check_free([options.out, options.report, options.suspects], options.force)
     if options.out:
         require("skops", "a model file")
     if options.report:
         require("matplotlib", "the report")
-    with output.Progress(options.json) as progress:
-        model, result = _fit(options.with_target(), progress)
+    with output.Progress(options.json) as progress, _going_on(options):
+        model, result = _fit(options.with_target(), opened, progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
             files.append((options.out, dump_model(model)))
@@ -55,31 +61,66 @@ def run(options: FitOptions) -> int:
             output.say(_in_words(result, options))
         for advice in result["warnings"]:
             output.warn(advice["text"])
+    if result["interrupted"]:
+        found = result["evaluation"]
+        told = "there is no accuracy, as no two folds were done"
+        if found is not None:
+            told = f"accuracies are of the {found['folds']} folds that were done"
+        output.warn(f"interrupted. The model is kept; {told}.")
+        return 130
     return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
 
 
-def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
+@contextmanager
+def _going_on(options: FitOptions) -> Iterator[None]:
+    """Say how to go on after an interruption, where that is possible."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if options.checkpoint is not None:
+            output.warn(f"the same command goes on from {options.checkpoint}.")
+        raise
+
+
+def _fit(
+    options: FitOptions, opened: Opened, progress: output.Progress
+) -> tuple[Model, dict]:
     """Train and evaluate; return the model and all there is to say about it."""
-    in_pieces = options.memory is not None
-    if in_pieces:
+    memory, reader = options.memory, opened.reader
+    if memory is None:
+        rows, given = training_data(opened)
+    else:
         # Rows that lack values are refused in pieces, and no fold is taken out.
         options = replace(options, missing="error", folds=0)
-    read = open_in_pieces if in_pieces else read_training_data
-    rows, given, reader = read(options, progress)
+        progress.show(f"reading {options.data}")
+        rows, given = data_in_pieces(opened, memory)
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
     measured = options.missing == "model"
     model: RobustPipeline | MeasuredSVC
     if measured:
-        model, choice, notes = fit_measured(options, given, rows.X, rows.y, given.cells)
+        model, choice, notes = fit_measured(
+            options, given, rows.X, rows.y, given.cells, rows.weights
+        )
     else:
         model, choice, notes = fit_model(
-            *(options, given, rows.X, rows.y, given.radius, given.bars),
-            verbose=in_pieces and progress.on,
+            *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
+            verbose=memory is not None and progress.on,
+            told=progress.gap if progress.on else None,
         )
     seconds = time.perf_counter() - started
     trained, factor = given.chosen(choice), choice["factor"] if choice else 1.0
-    found = describe_rows(options, rows, trained, model)
+    found = describe_rows(options, rows, given, trained, model)
+    interrupted, evaluation = False, None
+    try:  # from here on there is a model, and it is kept
+        evaluation = (
+            evaluate_measured(options, rows, given, progress)
+            if measured
+            else evaluate(options, rows, given, trained, progress)
+        )
+        interrupted = evaluation is not None and evaluation["interrupted"]
+    except KeyboardInterrupt:
+        interrupted = True
     source = {
         "name": reader.name,
         "format": reader.kind,
@@ -94,23 +135,22 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
         "machine": machine(),
     }
     result = {
-        "request": _describe_request(options),
+        "request": _describe_request(options, rows.columns),
         "source": source,
         "model": describe_model(model, rows.columns),
         "data": found["data"],
         "uncertainty": found["uncertainty"] | {"factor": factor} | trained.facts,
         "choice": choice,
         "training": found["training"] | {"seconds": seconds},
-        "evaluation": (
-            evaluate_measured(options, rows, given, progress)
-            if measured
-            else evaluate(options, rows, given, trained, progress)
-        ),
+        "evaluation": evaluation,
+        "interrupted": interrupted,
         "verdicts": found["verdicts"],
+        "flips": found["flips"],
         "suspects": found["suspects"],
         "solver_notes": notes,
         "origin": origin,
     }
+    result["worth"] = judge_worth(result)
     result["warnings"] = [vars(advice) for advice in advise(result)]
     target, column = str(options.target), options.radius_column
     about = origin | {"data": source}
@@ -118,9 +158,11 @@ def _fit(options: FitOptions, progress: output.Progress) -> tuple[Model, dict]:
     return made, result
 
 
-def _describe_request(options: FitOptions) -> dict:
+def _describe_request(options: FitOptions, columns: Columns) -> dict:
     given = "as given" if options.C != 1 else "the default"
     even = "of equal weight together" if options.class_weight else ""
+    if options.weight_column is not None:
+        even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
     names = (
         *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
         *("errors", "error_shape", "missing_errors", "label_noise", "starts", "id"),
@@ -128,7 +170,8 @@ def _describe_request(options: FitOptions) -> dict:
     return {name: getattr(options, name) for name in names} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
         "dropped": list(options.drop),
-        "one_hot": list(options.one_hot),
+        "one_hot": list(columns.categories),
+        "dates": list(columns.dates),
         "weights": even or "every row counts the same",
     }
 
@@ -137,9 +180,10 @@ def _in_words(result: dict, options: FitOptions) -> str:
     data, found = result["data"], result["evaluation"]
     problems = result["training"]["problems"]
     lines = [
+        output.wrapped("verdict    ", result["worth"]["sentence"]),
         f"{data['target']}: {len(data['classes'])} classes from "
         f"{len(data['features'])} features, {data['rows_used']} of "
-        f"{data['rows_read']} rows used"
+        f"{data['rows_read']} rows used",
     ]
     if found is not None:
         best = next(iter(found["models"].values()))
@@ -147,16 +191,19 @@ def _in_words(result: dict, options: FitOptions) -> str:
             f"accuracy   {_with_spread(best['accuracy'])}, {found['folds']}-fold "
             f"cross-validation; always guessing: {found['majority']:.3f}"
         )
-        if found["gain"] is not None:
-            plain = found["models"]["ordinary"]["accuracy"]
-            lines.append(
-                f"gain       {_with_error(found['gain'])} over ignoring the errors "
-                f"({_with_spread(plain)})"
+        if (radius := result["uncertainty"]["asked"]) is not None:
+            at = f" of radius {output.number(radius)}"
+            at = (
+                ", each row at its own radius"
+                if result["uncertainty"]["per_row"]
+                else at
             )
-        elif result["uncertainty"]["largest"] > 0:
             lines.append(
-                f"certified  {_with_spread(best['certified'])} under the worst noise"
+                f"certified  {_with_spread(best['certified'])} under the worst "
+                f"noise{at}"
             )
+    if result["choice"] is not None:
+        lines += tell_choice(result["choice"])
     if (said := result["verdicts"]) is not None:
         lines.append(
             f"verdicts   {said['certain']} certain, {said['doubtful']} doubtful at "
@@ -177,10 +224,6 @@ def _in_words(result: dict, options: FitOptions) -> str:
     lines += [f"model      {options.out}"] if options.out else []
     lines += [f"report     {options.report}"] if options.report else []
     return "\n".join(lines)
-
-
-def _with_error(gain: dict) -> str:
-    return f"{gain['mean']:+.3f} ± {gain['error']:.3f}"
 
 
 def _with_spread(value: dict) -> str:

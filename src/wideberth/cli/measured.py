@@ -7,12 +7,13 @@ that it is applied to later are read alike.
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.cli.errors import UserError
+from wideberth.cli.errors import FileError, UserError, located
 from wideberth.cli.options import is_rule
 from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
@@ -102,7 +103,9 @@ class ErrorColumns:
             there = ~np.isnan(table.X[:, j])
             own = self.columns.get(feature, [])
             for side, name in zip((down, up), own, strict=False):
-                side[there, j] = _magnitudes(held, name, name != own[-1])[there]
+                with located(self.file) if self.file else nullcontext():
+                    errors = _magnitudes(held, name, name != own[-1])
+                side[there, j] = errors[there]
             if len(own) == 1:
                 up[:, j] = down[:, j]
         return down, up
@@ -115,7 +118,7 @@ class ErrorColumns:
         form = form if kind_of(self.file) in ("csv", "tsv") else Format()
         held, source = open_table(self.file, request, replace(form, kind=None))
         if held.n != table.n:
-            raise UserError(
+            raise FileError(
                 f"{source.name} holds errors of {held.n} rows, and the data has "
                 f"{table.n}; it must have one row of errors for each row of the data."
             )

@@ -24,12 +24,13 @@ from wideberth.estimators.pipeline import RobustPipeline
 
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
 #: one radius, which might be the median of many, 2 keeps where they came from, 3 where
-#: error bars did, 4 may hold a population of true values, 5 boxes of noise, and 6 the
-#: ramp loss.
-_FORMAT = 6
+#: error bars did, 4 may hold a population of true values, 5 boxes of noise, 6 the ramp
+#: loss, and 7 columns of dates and numbers scaled beside categories.
+_FORMAT = 7
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
+    "wideberth.cli.scaling.PreparedNumbers",
     "wideberth.estimators.svc.RobustLinearSVC",
     "wideberth.estimators.pipeline.RobustPipeline",
     "wideberth.estimators.measured_svc.MeasuredSVC",
@@ -68,7 +69,9 @@ class Model:
         """Whether rows may lack values."""
         if isinstance(self.pipeline, MeasuredSVC):
             return True
-        return "simpleimputer" in self.pipeline.named_steps
+        steps = self.pipeline.named_steps
+        own = steps.get("preparednumbers")
+        return "simpleimputer" in steps or (own is not None and own.fill)
 
     @property
     def radius(self) -> float | None:
@@ -95,6 +98,7 @@ def dump_model(model: Model) -> bytes:
             "pipeline": model.pipeline,
             "numeric": list(model.columns.numeric),
             "categories": {n: list(v) for n, v in model.columns.categories.items()},
+            "dates": list(model.columns.dates),
             "target": model.target,
             "radius_column": model.radius_column,
             "radius_factor": float(model.radius_factor),
@@ -190,6 +194,7 @@ def _read(content: dict) -> Model:
     columns = Columns(
         tuple(content["numeric"]),
         {name: tuple(levels) for name, levels in content["categories"].items()},
+        tuple(content.get("dates", ())),
     )
     model = Model(
         pipeline,

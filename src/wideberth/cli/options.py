@@ -29,6 +29,7 @@ from typing import (
 )
 
 from wideberth.cli.errors import UserError
+from wideberth.data.errors import meant
 
 _HEADING = re.compile(r"\n\n(\w[^\n]*)\n-+\n")
 _SHAPE = argparse.RawDescriptionHelpFormatter
@@ -36,6 +37,35 @@ _SHAPE = argparse.RawDescriptionHelpFormatter
 
 class UsageError(UserError):
     """Options that are each allowed, but not together."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that asks whether something like what it does not know was meant."""
+
+    def __init__(self, **settings):
+        super().__init__(formatter_class=_SHAPE, **settings)
+
+    def _check_value(self, action, value) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = list(map(str, action.choices))
+            like = meant([str(value)], known)
+            raise argparse.ArgumentError(
+                action, f"{value!r} is not known{like or '.'} Choose {_either(known)}."
+            )
+
+    def refuse(self, unknown: list[str]):
+        """End with what is known in place of these words."""
+        option = next((word for word in unknown if word.startswith("-")), unknown[0])
+        name = option.partition("=")[0]
+        like = meant([name], self._option_string_actions)
+        if like:
+            self.error(f"there is no option {name}{like.replace(chr(39), '')}")
+        what = "option" if option.startswith("-") else "argument"
+        self.error(f"{option!r} is an {what} that is not known; see --help.")
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 class Commands:
@@ -49,11 +79,9 @@ class Commands:
     def __init__(
         self, program: str, commands: Iterable, groups: dict[str, str | None], **texts
     ):
-        self.root = argparse.ArgumentParser(
-            prog=program, formatter_class=_SHAPE, **texts
-        )
+        self.root = _Parser(prog=program, **texts)
         added = self.root.add_subparsers(required=True, metavar="COMMAND")
-        self._parsers: dict[type, argparse.ArgumentParser] = {}
+        self._parsers: dict[type, _Parser] = {}
         for options in commands:
             places = getattr(options, "usage", "")
             self._parsers[options] = parser = added.add_parser(
@@ -64,15 +92,17 @@ class Commands:
                 ),
                 description=_HEADING.split(inspect.getdoc(options) or "")[0],
                 epilog=options.epilog,
-                formatter_class=_SHAPE,
             )
             parser.set_defaults(options=options)
             _add_options(parser, options, groups)
 
     def parse(self, arguments: Sequence[str] | None) -> Any:
         """Read a command line; exits with code 2 where it is wrong."""
-        given = vars(self.root.parse_args(arguments))
+        found, unknown = self.root.parse_known_args(arguments)
+        given = vars(found)
         options = given.pop("options")
+        if unknown:
+            self._parsers[options].refuse(unknown)
         lists = {name: tuple(v) for name, v in given.items() if isinstance(v, list)}
         try:
             return options(**given | lists)
@@ -132,12 +162,22 @@ def _settings(kind: Any) -> dict:
 
 
 def _number(kind: type, name: str, allowed: Callable[[float], bool]) -> Callable:
-    def read(text: str):
+    def value_of(text: str):
+        """The number, or None where it is none that is allowed."""
         try:
             value = kind(text)
         except ValueError:
-            value = math.nan
-        if not (math.isfinite(value) and allowed(value)):
+            return None
+        return value if math.isfinite(value) and allowed(value) else None
+
+    def read(text: str):
+        value, point = value_of(text), text.replace(",", ".")
+        if value is None and text.count(",") == 1 and value_of(point) is not None:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} has a decimal comma; write {point}, with a point. Several "
+                "values have blanks between them."
+            )
+        if value is None:
             raise argparse.ArgumentTypeError(f"{text!r} must be {name}.")
         return value
 

@@ -8,14 +8,26 @@ import io
 import json
 import math
 import os
+import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from wideberth.cli.errors import UserError
 from wideberth.data.files import Staged, uninterrupted
+
+#: Characters of a bar that shows how much is done.
+_BAR = 20
+#: Bytes of a table that wait in memory until all of it is there (a choice).
+_SMALL = 1 << 24
+#: What is written to a file: text, bytes, or a stream of them.
+Content = str | bytes | IO[bytes]
 
 
 def check_free(paths: Iterable[str | None], force: bool) -> None:
@@ -51,7 +63,7 @@ def _is_special(path: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
+def write_all(files: Iterable[tuple[str, Content]], force: bool) -> None:
     """Write several results, or none.
 
     All are brought to disk before the first takes its name.
@@ -61,14 +73,13 @@ def write_all(files: Iterable[tuple[str, str | bytes]], force: bool) -> None:
     try:
         for path, content in files:
             # Text is UTF-8; a file name in it that is none keeps its bytes visible.
-            data = content
-            if isinstance(data, str):
-                data = data.encode(errors="backslashreplace")
+            data = content if not isinstance(content, str) else _encoded(content)
             with _complaints(path):
                 if path == "-":
                     _print(data)
                 elif _is_special(path):
-                    Path(path).write_bytes(data)
+                    with open(path, "wb") as stream:
+                        _copy(data, stream)
                 else:
                     # A link stays one: what it leads to is replaced.
                     staged.append((path, Staged(Path(os.path.realpath(path)))))
@@ -104,11 +115,22 @@ def _complaints(path: str) -> Iterator[None]:
         raise UserError(f"{name} cannot be written: {why}.") from None
 
 
-def _print(data: bytes) -> None:
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")
+
+
+def _copy(data: bytes | IO[bytes], stream: IO[bytes]) -> None:
+    if isinstance(data, bytes):
+        stream.write(data)
+    else:
+        shutil.copyfileobj(data, stream)
+
+
+def _print(data: bytes | IO[bytes]) -> None:
     if sys.stdout is None:
         raise UserError("standard output is closed; name a file with --out.")
     try:
-        sys.stdout.buffer.write(data)
+        _copy(data, sys.stdout.buffer)
         sys.stdout.buffer.flush()
     except OSError:
         # Let go of what could not be printed, lest Python try once more at its end.
@@ -122,13 +144,51 @@ def write_json(result: object) -> None:
     write_all([("-", text + "\n")], force=True)
 
 
+class Lines:
+    """A table whose rows come a few at a time, to be delivered once all are there.
+
+    It waits in memory while it is small, and in a temporary file from then on.
+    """
+
+    def __init__(self, options):
+        self.options = options
+        self.told: list[dict] = []  # for JSON
+        self._stream = tempfile.SpooledTemporaryFile(_SMALL)  # noqa: SIM115
+        self._begun = False
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stream.close()
+
+    @property
+    def as_csv(self) -> bool:
+        """Whether the table is written as CSV, and not as part of JSON."""
+        return bool(self.options.out or not self.options.json)
+
+    def add(self, headings: Sequence[str], columns: Sequence[Iterable]) -> None:
+        """Take in further rows, given by columns."""
+        rows = zip(*columns, strict=True)
+        if self.as_csv:
+            text = table_text([] if self._begun else headings, rows)
+            self._stream.write(_encoded(text))
+            self._begun = True
+        else:
+            self.told += records(headings, rows)
+
+    def content(self) -> IO[bytes]:
+        """All of it, from the start."""
+        self._stream.seek(0)
+        return self._stream
+
+
 def deliver(
     options,
-    headings: Sequence[str],
-    rows: Sequence,
+    lines: Lines,
     summary: dict,
     words: str = "",
-    files: Sequence[tuple[str, str]] = (),
+    files: Sequence[tuple[str, Content]] = (),
     name: str | None = "predictions",
 ) -> None:
     """Write a table, and files beside it, where the options of a command want them.
@@ -136,23 +196,24 @@ def deliver(
     Where a file holds it, `words` are for people. With --json the summary is printed,
     and has the table under its name if no file holds it.
     """
-    if options.out or not options.json:
-        files = [*files, (options.out or "-", table_text(headings, rows))]
+    if lines.as_csv:
+        files = [*files, (options.out or "-", lines.content())]
     # Files first: standard output cannot be taken back.
     write_all(sorted(files, key=lambda file: file[0] == "-"), options.force)
     if options.json:
         if name and not options.out:
-            summary[name] = records(headings, rows)
+            summary[name] = lines.told
         write_json(summary)
     elif words and options.out not in (None, "-"):
         say(words)
 
 
 def table_text(headings: Sequence[str], rows: Iterable[Sequence]) -> str:
-    """Write a table as CSV."""
+    """Write a table as CSV; without headings it is the rest of one."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(headings)
+    if headings:
+        writer.writerow(headings)
     for row in rows:
         writer.writerow([str(v).lower() if v.__class__ is bool else v for v in row])
     return stream.getvalue()
@@ -171,16 +232,31 @@ def say(text: str) -> None:
     write_all([("-", (text + "\n").encode(encoding, "replace"))], force=True)
 
 
+def wrapped(heading: str, text: str) -> str:
+    """Lines of a width that reads well, indented below a heading.
+
+    None begins or ends within a number and its error.
+    """
+    whole, bound = text.replace(" ± ", "\xa0±\xa0"), " " * len(heading)
+    lines = textwrap.wrap(whole, 88 - len(heading), break_on_hyphens=False)
+    return (heading + f"\n{bound}".join(lines)).replace("\xa0", " ")
+
+
 def warn(text: str) -> None:
     """Print a line on standard error."""
     print(f"wideberth: {text}", file=sys.stderr)
 
 
 class Progress:
-    """One line on standard error that says what is going on, if it is a terminal."""
+    """One line on standard error that says what is going on, if it is a terminal.
+
+    Where the number of steps is known it has a bar, and from the time that the steps
+    took so far it tells how long the others will take.
+    """
 
     def __init__(self, quiet: bool = False):
         self.on = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self.begin(1)
 
     def __enter__(self) -> Progress:
         return self
@@ -192,6 +268,41 @@ class Progress:
         """Replace the line."""
         if self.on:
             print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
+
+    def begin(self, steps: int) -> None:
+        """Count so many steps, and time, from here."""
+        self._began, self._steps, self._done = time.monotonic(), steps, 0
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """Show that a step is under way, which is done at the end of the block."""
+        self.bar(text, self._done, self._steps)
+        yield
+        self._done += 1
+
+    def bar(self, text: str, done: int, of: int) -> None:
+        """Show the share that is done, and how long the rest will take."""
+        full, seconds = _BAR * done // of, time.monotonic() - self._began
+        left = f", {duration(seconds / done * (of - done))} left" if done else ""
+        self.show(f"[{'#' * full}{'.' * (_BAR - full)}] {text}{left}")
+
+    def gap(self, label, point: dict) -> None:
+        """Show how near the optimum a point is proven to be, and of which class."""
+        share = small_share(min(point["gap"] / max(point["primal"], 1e-300), 1.0))
+        self.show(f"training, {label}: within {share} of the optimum")
+
+    def reading(self, name: str) -> Callable[[int, int | None], None]:
+        """What shows how many rows of a file are read."""
+        self.show(f"reading {name}")
+
+        def watch(done: int, of: int | None) -> None:
+            rows = f"reading {name}, {whole(done)}"
+            if of is None:
+                self.show(f"{rows} rows")
+            else:
+                self.bar(f"{rows} of {whole(of)} rows", done, of)
+
+        return watch
 
 
 # -- numbers as people read them -------------------------------------------------------
@@ -205,6 +316,17 @@ def percent(share: float) -> str:
 def number(value: float) -> str:
     """Write a measurement."""
     return f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time, roughly."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    return (
+        f"{math.ceil(seconds / 60)} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )
 
 
 def whole(value: int) -> str:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from importlib.resources import files
 from string import Template
 
 from wideberth.cli.output import number, percent, whole
-from wideberth.cli.page_parts import FOLDED, SHOWN, folded, section, table
+from wideberth.cli.page_accuracy import accuracy_section
+from wideberth.cli.page_flips import flips_section
+from wideberth.cli.page_parts import (
+    FOLDED,
+    SHOWN,
+    draw_figure,
+    folded,
+    section,
+    table,
+)
 from wideberth.cli.page_proof import proof
 from wideberth.cli.page_suspects import suspects_section
-from wideberth.cli.page_verdicts import tell_gain, verdict_sections
-from wideberth.report.figures import (
-    MARKERS,
-    SERIES,
-    TEXT,
-    Figure,
-    draw_panel,
-    drawing,
-    plain_ticks,
-)
-from wideberth.report.html import definitions, document, figure
+from wideberth.cli.page_verdicts import verdict_sections
+from wideberth.report.figures import MARKERS, SERIES, TEXT, plain_ticks
+from wideberth.report.html import definitions, document
 
 _MISSING = {
     "drop": "rows with one are left out",
@@ -28,21 +30,15 @@ _MISSING = {
     "error": "not allowed",
     "model": "known as far as the other values of the row tell",
 }
-#: What the models of an evaluation are called.
-_MODELS = {
-    "robust": "this model",
-    "measured": "this model",
-    "ordinary": "ordinary SVM",
-}
 
 
 def fit_page(result: dict) -> str:
     """Return the whole document; `page.html` has what it says of every fit."""
     title = f"A classifier of {result['data']['target']}"
-    found = result["evaluation"]
     parts = {
         "title": escape(title),
-        "verdict": _verdict(result),
+        "verdict": _verdict(result["worth"]["sentence"]),
+        "lead": _lead(result),
         "advice": section("Worth knowing", _advice(result["warnings"])),
         "asked": _asked(result),
         "data": _data(result),
@@ -50,7 +46,8 @@ def fit_page(result: dict) -> str:
         "errors": _errors(result),
         "scales": _scales(result),
         "suspects": suspects_section(result),
-        "accuracy": section("Accuracy", "" if found is None else _accuracy(result)),
+        "accuracy": accuracy_section(result),
+        "flips": flips_section(result),
         "verdicts": verdict_sections(result),
         "choice": section("The choice of C", _choice(result)),
         "rule": _rule(result),
@@ -66,31 +63,43 @@ def fit_page(result: dict) -> str:
 # -- parts of the page -----------------------------------------------------------------
 
 
-def _verdict(result: dict) -> str:
+def _with_options(text: str) -> str:
+    """Text in which options are set apart, so that no line breaks within them."""
+    return re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", escape(text))
+
+
+def _verdict(sentence: str) -> str:
+    """The sentence with its finding set off; a number and its error stay together."""
+    finding, colon, figures = _with_options(sentence).partition(":")
+    figures = figures.replace(" ± ", "&nbsp;±&nbsp;")
+    return f"<strong>{finding}{colon}</strong>{figures}"
+
+
+def _lead(result: dict) -> str:
+    """How right it is, in a sentence."""
     found, noise = result["evaluation"], ""
     if found is None:
-        return (
-            "How accurate it is on new rows was not measured: there was no "
-            "cross-validation."
-        )
+        return "How accurate it is on new rows was not measured."
     best = next(iter(found["models"].values()))
-    if result["uncertainty"]["largest"] > 0 and found["gain"] is None:
+    if result["uncertainty"]["asked"] is not None:
+        at = "within the radius of the row"
+        if not result["uncertainty"]["per_row"]:
+            at = f"of radius {number(result['uncertainty']['asked'])}"
         noise = (
             f", and in <strong>{percent(best['certified']['mean'])}</strong> whatever "
-            "noise of the size given does to the values"
+            f"noise {at} does to the values"
         )
     return (
         "On rows it had not seen, the model was right in "
         f"<strong>{percent(best['accuracy']['mean'])}</strong> of cases{noise}. Always "
-        f"naming the most common class is right in {percent(found['majority'])}. "
-        f"{tell_gain(result)}"
+        f"naming the most common class is right in {percent(found['majority'])}."
     )
 
 
 def _advice(warnings: list[dict]) -> str:
     kinds = ["serious" if one["serious"] else "note" for one in warnings]
     lines = [
-        f'<li class="{kind}">{escape(one["text"])}</li>\n'
+        f'<li class="{kind}">{_with_options(one["text"])}</li>\n'
         for kind, one in zip(kinds, warnings, strict=True)
     ]
     return f'<ul class="advice">\n{"".join(lines)}</ul>' if lines else ""
@@ -179,41 +188,6 @@ def _errors(result: dict) -> str:
     if rest := lines[SHOWN:FOLDED]:
         parts.append(folded("Errors of the others", len(lines), columns, rest))
     return "\n".join(parts)
-
-
-def _accuracy(result: dict) -> str:
-    found, models = result["evaluation"], result["evaluation"]["models"]
-    judged = result["verdicts"] is not None
-    noisy = result["uncertainty"]["largest"] > 0 and not judged
-    kinds = ["accuracy", "certified"][: 1 + noisy]
-    columns = dict.fromkeys(
-        ["as measured", "under the worst noise"][: 1 + noisy], "share"
-    )
-    lines = [[_MODELS[name], *map(model.get, kinds)] for name, model in models.items()]
-    lines.append(["most common class", *[found["majority"]] * len(kinds)])
-    about = (
-        f"Cross-validated in {found['folds']} folds: every row is predicted by a model "
-        "that has not seen it, trained on the other folds by the same procedure. "
-        "± is the standard deviation between folds."
-    )
-    if result["model"]["loss"] == "ramp":
-        about += (
-            " Predictions are compared with the labels given, wrong ones among them: "
-            "to disagree with such a label counts as an error here."
-        )
-    if noisy:
-        about += (
-            " Under the worst noise a prediction counts only if it is right and no "
-            "change of the values within the row’s radius could alter it."
-        )
-    within = "Accuracy within each class"
-    classes = next(iter(models.values()))["classes"]
-    own = [[label, *map(shares.get, kinds)] for label, shares in classes.items()]
-    return (
-        f"<p>{about}</p>\n{table('Accuracy', {'model': 'text', **columns}, lines)}\n"
-        f"{'' if judged else _noise_curve(result)}\n<h3>{within}</h3>\n"
-        f"{table(within, {'class': 'text', **columns}, own)}"
-    )
 
 
 def _choice(result: dict) -> str:
@@ -315,44 +289,6 @@ def _origin(result: dict) -> str:
 # -- figures ---------------------------------------------------------------------------
 
 
-def _noise_curve(result: dict) -> str:
-    found, uncertainty = result["evaluation"], result["uncertainty"]
-    radii, names = found["radii"], list(found["models"])
-
-    def draw(axes) -> None:
-        for k, name in enumerate(names):
-            curve, colour = found["models"][name]["curve"], SERIES[(0, 2)[k]]
-            band = {"color": colour, "alpha": 0.15, "lw": 0}
-            axes.fill_between(radii, curve["low"], curve["high"], **band)
-            axes.plot(radii, curve["mean"], color=colour, ls=("-", "--")[k])
-        axes.axhline(found["majority"], color=TEXT, lw=0.8, ls=":")
-        if uncertainty["median"] > 0:
-            axes.axvline(uncertainty["median"], color=TEXT, lw=0.8)
-        axes.set(
-            xlabel=f"radius of the worst noise, {uncertainty['unit']}",
-            ylabel="certified accuracy",
-            xlim=(0, radii[-1]),
-            ylim=(0, 1.02),
-        )
-
-    upright = "median radius of the rows" if uncertainty["per_row"] else ""
-    upright = f" The upright line is the {upright or 'radius trained with'}, and the"
-    caption = (
-        "The share of unseen rows that stay right under every change of that size; "
-        f"bands span the folds.{upright if uncertainty['median'] > 0 else ' The'} "
-        "dotted line is what always naming the most common class achieves."
-    )
-    told = []
-    for name, model in found["models"].items():
-        pairs = list(zip(model["curve"]["mean"], radii, strict=True))[::15]
-        shares = [f"{percent(share)} at {number(radius)}" for share, radius in pairs]
-        told.append(f"{_MODELS[name]}: {', '.join(shares)}")
-    label = "Certified accuracy as the radius grows. " + "; ".join(told)
-    legend = [((1, 3)[k], _MODELS[name]) for k, name in enumerate(names)]
-    title = "How much noise it withstands"
-    return _figure("certified", title, caption, draw, label, legend)
-
-
 def _choice_curves(choice: dict) -> str:
     chosen = choice["factors"].index(choice["factor"])
     others = [k for k in range(len(choice["factors"])) if k != chosen]
@@ -371,10 +307,4 @@ def _choice_curves(choice: dict) -> str:
     names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
     legend = list(enumerate(names, 1)) if len(shown) > 1 else []
     about = "The upright line is the choice."
-    return _figure("choice-of-C", "Accuracy over C", about, draw, label, legend)
-
-
-def _figure(name, title, caption, draw, label, legend) -> str:
-    with drawing():
-        panel = draw_panel(name, "", draw, (4.8, 3.1), label)
-    return figure(Figure(name, title, caption, [panel], legend, wide=True))
+    return draw_figure("choice-of-C", "Accuracy over C", about, draw, label, legend)

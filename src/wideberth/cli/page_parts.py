@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from wideberth.cli.gain import tell_points
 from wideberth.cli.output import number, percent, small_share, whole
 from wideberth.report import html
+from wideberth.report.figures import Figure, draw_panel, drawing
 
 #: Number of features that are shown; the others follow folded up.
 SHOWN = 25
@@ -21,6 +23,7 @@ _WRITTEN: dict[str, Callable[..., str]] = {
     "gap": small_share,
     "iterations": str,
     "points": lambda share: f"{100 * share:+.1f}",
+    "ratio": "{:.2f}".format,
 }
 
 
@@ -29,12 +32,29 @@ def section(heading: str, inside: str) -> str:
     return f"<section>\n<h2>{heading}</h2>\n{inside}\n</section>\n" if inside else ""
 
 
+def side_by_side(*parts: str) -> str:
+    """Parts in columns where there is room for them; empty ones take none."""
+    inside = "\n".join(f"<div>\n{part}\n</div>" for part in parts if part)
+    return f'<div class="columns">\n{inside}\n</div>\n' if inside else ""
+
+
+def draw_figure(name, title, caption, draw, label, legend) -> str:
+    """A figure of one panel."""
+    with drawing():
+        panel = draw_panel(name, "", draw, (4.8, 3.1), label)
+    return html.figure(Figure(name, title, caption, [panel], legend, wide=True))
+
+
 def _cell(kind: str, value) -> str:
     """A value of a column; a dict is the mean of shares with their spread."""
     if kind == "bar":
         return html.bar(*value)
     if kind == "limit":
         return html.cell(*value)
+    if value is None:
+        return html.cell("–")
+    if kind == "gain":
+        return html.cell(tell_points(value), value["mean"])
     if isinstance(value, dict):
         shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
         return html.cell(shown, value["mean"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 
 from wideberth.cli.output import number, small_share
 from wideberth.cli.page_parts import table
@@ -41,22 +42,67 @@ def _certificates(problems: list[dict], ramp: bool) -> str:
         "no influence": "share",
         "full weight": "share",
         "iterations": "iterations",
-        "noise limit": "limit",
     } | ({"left out": "count"} if ramp else {})
     keys = ("class", "objective", "relative_gap", "removed", "saturated", "iterations")
-    lines = [[*(p[key] for key in keys), _limit(p)] for p in problems]
+    lines = [[p[key] for key in keys] for p in problems]
     for line, problem in zip(lines, problems if ramp else (), strict=False):
         line.append(problem["descent"]["left_out"])
     return table("Certificates", columns, lines)
 
 
-def _limit(problem: dict) -> tuple[str, float]:
-    factor = problem["critical_factor"] is not None
-    bounds = problem["critical_factor" if factor else "critical_radius"]
-    if bounds is None:
-        return "not looked for", math.inf
-    if bounds[1] is None:
+def critical_part(result: dict) -> str:
+    """What the critical radius is; empty where it was not looked for."""
+    problems, noise = result["training"]["problems"], result["uncertainty"]
+    if any(_bounds(problem) is None for problem in problems):
+        return ""
+    heading = "Critical radius"
+    told = f"<h3>{heading}</h3>\n<p>{escape(_tell_critical(problems, noise))}</p>"
+    if len(problems) == 1:
+        return told
+    columns = {"class against the rest": "text", "critical radius": "limit"}
+    lines = [[problem["class"], _limit(problem, noise)] for problem in problems]
+    return f"{told}\n{table(heading, columns, lines)}"
+
+
+def _bounds(problem: dict) -> list | None:
+    """Bounds on the critical radius, or on the factor on radii that leads there."""
+    return problem["critical_factor"] or problem["critical_radius"]
+
+
+def _limit(problem: dict, noise: dict) -> tuple[str, float]:
+    """The critical radius of a problem, as it is shown and as it is sorted by."""
+    bounds = _bounds(problem)
+    if bounds is None or bounds[1] is None:
         return "none", math.inf
-    low, high = map(number, bounds)
-    shown = low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"
-    return f"{shown} times the radius" if factor else f"radius {shown}", bounds[0]
+    if problem["critical_factor"] is None:
+        return _between(bounds), bounds[0]
+    if noise["per_row"]:
+        return f"{_between(bounds)} × that of the row", bounds[0]
+    return _between(bounds, noise["largest"]), bounds[0]
+
+
+def _between(bounds: list, unit: float = 1.0) -> str:
+    low, high = (number(unit * bound) for bound in bounds)
+    return low if bounds[1] - bounds[0] <= 0.01 * bounds[1] else f"{low} to {high}"
+
+
+def _tell_critical(problems: list[dict], noise: dict) -> str:
+    """Say where it is, of the class that is lost first."""
+    there = [one for one in problems if _bounds(one)[1] is not None]  # type: ignore[index]
+    if not there:
+        return (
+            "There is none: features without noise tell the classes apart, however "
+            "large the noise of the others is."
+        )
+    first = min(there, key=lambda one: _bounds(one)[0])  # type: ignore[index]
+    bounds = _bounds(first)
+    of = f"For the class {first['class']}, the first to be lost, it" if (
+        len(problems) > 1
+    ) else "It"  # fmt: skip
+    where = f"is {_limit(first, noise)[0]} {noise['unit']}"
+    if first["critical_factor"] is not None and not noise["per_row"]:
+        where += f", {_between(bounds)} times the radius trained with"  # type: ignore[arg-type]
+    return (
+        f"{of} {where}. Noise of that size covers all that separates the classes, and "
+        "the best model ignores the features. A radius should stay well below."
+    )

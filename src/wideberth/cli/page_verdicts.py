@@ -10,51 +10,30 @@ def verdict_sections(result: dict) -> str:
     """The sections of a model of `--missing model`; empty of any other."""
     if result["verdicts"] is None:
         return ""
-    found = result["evaluation"]
-    return (
-        section("What the errors are worth", _worth(result) if found else "")
-        + section("Certain and doubtful rows", _doubtful(result))
-        + section("What to measure again", _again(result["verdicts"]))
+    return section("Certain and doubtful rows", _doubtful(result)) + section(
+        "What to measure again", _again(result["verdicts"])
     )
 
 
-def tell_gain(result: dict) -> str:
-    """Say whether the model of errors and gaps pays; empty where there is none."""
-    gain = result["evaluation"]["gain"]
-    if gain is None:
-        return ""
-    gaps = result["uncertainty"]["errors"] is None
-    what = "A model of the gaps" if gaps else "A model of the errors"
-    change = f"{100 * gain['mean']:+.1f} ± {100 * gain['error']:.1f} percentage points"
-    if gain["low"] > 0:
-        return f"{what} makes predictions more accurate: {change}."
-    if gain["high"] < 0:
-        return f"{what} makes predictions less accurate here: {change}."
-    return (
-        f"{what} does not make predictions more accurate here, as far as the folds can "
-        f"tell: {change}. What it adds is the verdicts."
-    )
-
-
-def _worth(result: dict) -> str:
-    found, gain = result["evaluation"], result["evaluation"]["gain"]
+def worth_of_errors(result: dict) -> str:
+    """Accuracy in each fold, beside that of a model that ignores errors and gaps."""
+    found, gain = result["evaluation"], result["evaluation"]["gains"]["ordinary"]
+    gain = gain["accuracy"]
     low, high = (f"{100 * gain[key]:+.1f}" for key in ("low", "high"))
     about = (
-        "In every fold the model is compared with an ordinary SVM that ignores the "
-        "errors and fills gaps with the median of the column; both see the same rows. "
-        "± is the standard error of the mean difference; it allows for folds sharing "
-        f"training rows. With {100 * gain['confidence']:g} % confidence the difference "
-        f"is between {low} and {high} percentage points."
+        "In every fold the model is compared with an ordinary SVM of the same C that "
+        "ignores the errors and fills gaps with the median of the column; both see the "
+        f"same rows. With {100 * gain['confidence']:g} % confidence the difference is "
+        f"between {low} and {high} percentage points."
     )
     columns = {"fold": "count", "this model": "share", "errors ignored": "share"}
     columns["difference"] = "points"
-    shares = [model["accuracy"]["folds"] for model in found["models"].values()]
+    models = found["models"]
+    shares = [models[k]["accuracy"]["folds"] for k in ("measured", "ordinary")]
     numbers = range(1, found["folds"] + 1)
     lines = zip(numbers, *shares, gain["folds"], strict=True)
-    return (
-        f"<p><strong>{tell_gain(result)}</strong></p>\n<p>{about}</p>\n"
-        f"{table('Accuracy in each fold', columns, lines)}"
-    )
+    heading = "What the errors are worth"
+    return f"<h3>{heading}</h3>\n<p>{about}</p>\n{table(heading, columns, lines)}"
 
 
 def _doubtful(result: dict) -> str:

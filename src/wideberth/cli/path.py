@@ -8,7 +8,8 @@ from wideberth.cli import output
 from wideberth.cli.commands import PathOptions
 from wideberth.cli.errors import blamed_on_data
 from wideberth.cli.measured import warn_undeclared
-from wideberth.cli.reading import read_training_data
+from wideberth.cli.reading import training_data
+from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
@@ -22,30 +23,31 @@ _COLUMNS = (
 )
 
 
-def run(options: PathOptions) -> int:
+def run(options: PathOptions, opened: Opened) -> int:
     """Write the table of models."""
-    output.check_free([options.out], options.force)
     with output.Progress(options.json) as progress:
-        headings, lines = _table(options.with_target(), progress)
+        headings, lines = _table(options, opened, progress)
     proven = all(line[headings.index("converged")] for line in lines)
     summary = {"proven": proven, "path": output.records(headings, lines)}
     words = f"{len(lines)} models written to {options.out}"
-    output.deliver(options, headings, lines, summary, words, name=None)
+    with output.Lines(options) as table:
+        table.add(headings, list(zip(*lines, strict=True)))
+        output.deliver(options, table, summary, words, name=None)
     return 0 if proven else 3
 
 
 def _table(
-    options: PathOptions, progress: output.Progress
+    options: PathOptions, opened: Opened, progress: output.Progress
 ) -> tuple[list[str], list[list]]:
-    rows, given, _ = read_training_data(options, progress)
-    prepare = preparation(options, rows.X)
+    rows, given = training_data(opened)
+    prepare = preparation(options, given, rows.X)
     warn_undeclared(options, rows.columns.numeric)
     noise, bars = given.noise, given.bars
     if bars is None:
         noise = carry_noise(noise, prepare, rows.X)
     else:
         bars = bars.carried(linear_map(prepare, rows.X))
-    data = InMemory(prepare.transform(rows.X), rows.y)
+    data = InMemory(prepare.transform(rows.X), rows.y, rows.weights)
     problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
     told_of = [*_COLUMNS, *(("ramp", "left_out") if options.label_noise else ())]

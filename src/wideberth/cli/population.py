@@ -1,11 +1,8 @@
 """`--missing model`: from values with errors and gaps to a model, and what it is worth.
 
 A population is learned behind the values, and a classifier on what they probably were
-(`MeasuredSVC`). Knowing the errors is worth the difference in accuracy to an ordinary
-SVM that ignores them, d_k in each of K folds. Folds share training rows, so the squared
-standard error of the mean of d_k is (1/K + 1/(K − 1)) times their variance: the share
-of rows tested to rows trained on is 1/(K − 1) (Nadeau and Bengio 2003, Inference for
-the generalization error).
+(`MeasuredSVC`). Knowing the errors is worth the difference in accuracy to ordinary SVMs
+that ignore them (`evaluation.py`).
 """
 
 from __future__ import annotations
@@ -14,15 +11,15 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
 from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
+from wideberth.cli.evaluation import Contest, Predicted, tuned_Cs
 from wideberth.cli.measured import ErrorColumns, training_cells
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
-from wideberth.cli.training import FOLDS, fit_model, fold_count, spread_over_folds
+from wideberth.cli.training import FOLDS, fit_model, fold_count
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
@@ -59,7 +56,7 @@ def of_population(
 
 
 def fit_measured(
-    options: FitOptions, given: Uncertainty, X, y, cells
+    options: FitOptions, given: Uncertainty, X, y, cells, weights=None
 ) -> tuple[MeasuredSVC, dict | None, list[str]]:
     """Fit to values with standard errors, if they have any, and gaps.
 
@@ -82,7 +79,7 @@ def fit_measured(
     )
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y, X_err=cells)
+        model.fit(X, y, X_err=cells, sample_weight=weights)
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     if not options.cv:
         return model, None, notes
@@ -112,94 +109,59 @@ def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:
 def evaluate_measured(
     options: FitOptions, rows: Rows, given: Uncertainty, progress: Progress
 ) -> dict | None:
-    """Cross-validated accuracy, that of an SVM which ignores errors, and the gain.
+    """Cross-validated accuracy, and that of SVMs which ignore errors.
 
     Gaps count as medians there. None where no folds are wanted, or some class has too
     few rows.
     """
-    folds = fold_count(rows.y, options.folds) if options.folds else 0
-    if not folds:
+    contest = Contest.announced(options, rows.y)
+    if contest is None:
         return None
-    y = rows.y
-    fold, right, certain = _cross_validated(options, rows, given, folds, progress)
-    models = {name: _described(own, fold, y) for name, own in right.items()}
-    own, other = (np.array(models[name]["accuracy"]["folds"]) for name in right)
-    counts = np.unique(y, return_counts=True)[1]
-    return {
-        "folds": folds,
-        "majority": float(counts.max() / counts.sum()),
-        "radii": None,
-        "models": models,
-        "gain": paired_gain(own - other, options.confidence),
-        "verdicts": {
-            "certain": _accuracy_of(right["measured"][certain]),
-            "doubtful": _accuracy_of(right["measured"][~certain]),
-        },
-    }
-
-
-def _cross_validated(
-    options: FitOptions, rows: Rows, given: Uncertainty, folds: int, progress: Progress
-) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
-    """The fold of each row; whether each model is right of it; whether it is certain.
-
-    All by models that have not seen the row.
-    """
     X, y, cells = rows.X, rows.y, given.cells
-    plain = replace(options, missing="median", standardize=True, radii=())
-    fold, certain = np.zeros(len(y), dtype=int), np.zeros(len(y), dtype=bool)
-    right = {name: np.zeros(len(y), dtype=bool) for name in ("measured", "ordinary")}
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
-    for k, (train, test) in enumerate(splitter.split(X, y)):
-        progress.show(f"cross-validating, {k + 1} of {folds}")
-        empty = np.isnan(X[train]).all(axis=0)
-        if empty.any():
-            name = rows.columns.features[int(empty.argmax())]
-            raise UserError(
-                f"column {quoted(name)} has so few values that a fold of the "
-                f"cross-validation has none; leave it out with --drop {quoted(name)}, "
-                "or do without the folds, --folds 0."
-            )
+    plain = replace(options, missing="median", standardize=True)
+    ignored = Uncertainty(0.0, "l2", "")
+    certain = np.zeros(len(y), dtype=bool)
+
+    def own(train: np.ndarray, test: np.ndarray) -> tuple[Predicted, float]:
+        _check_values(X[train], rows)
         learnt, seen = (None, None) if cells is None else (cells[train], cells[test])
-        model, *_ = fit_measured(options, given, X[train], y[train], learnt)
+        model, choice, _ = fit_measured(
+            options, given, X[train], y[train], learnt, rows.weights_of(train)
+        )
         verdict = model.verdict(X[test], X_err=seen)
-        ignored = Uncertainty(0.0, "l2", "")
-        ordinary, *_ = fit_model(plain, ignored, X[train], y[train], 0.0)
-        fold[test], certain[test] = k, verdict.certain
-        right["measured"][test] = verdict.label == y[test]
-        right["ordinary"][test] = ordinary.predict(X[test]) == y[test]
-    return fold, right, certain
+        certain[test] = verdict.certain
+        return (verdict.label, None), choice["C"] if choice else options.C
 
+    def ordinary(C: float, train: np.ndarray, test: np.ndarray) -> Predicted:
+        asked, weights = plain.ordinary(C), rows.weights_of(train)
+        model, *_ = fit_model(asked, ignored, X[train], y[train], 0.0, None, weights)
+        return model.predict(X[test]), None
 
-def _described(right: np.ndarray, fold: np.ndarray, y: np.ndarray) -> dict:
-    """Accuracy over the folds, and within each class; nothing is certified."""
-    return {
-        "accuracy": spread_over_folds(np.bincount(fold, right) / np.bincount(fold)),
-        "certified": None,
-        "curve": None,
-        "classes": {
-            str(label): {"accuracy": float(right[y == label].mean()), "certified": None}
-            for label in np.unique(y).tolist()
+    progress.show("tuning C of the ordinary SVM")
+    tuned = tuned_Cs(plain, ignored, rows, contest)
+    contest.hold("measured", own, ordinary, tuned["Cs"], progress)
+    right, certain = contest.labels["measured"] == contest.y, certain[contest.rows]
+    return contest.described(None, tuned) | {
+        "verdicts": {
+            "certain": _accuracy_of(right[certain]),
+            "doubtful": _accuracy_of(right[~certain]),
         },
     }
+
+
+def _check_values(X: np.ndarray, rows: Rows) -> None:
+    """Refuse a fold in which a column has no value."""
+    empty = np.isnan(X).all(axis=0)
+    if empty.any():
+        name = rows.columns.features[int(empty.argmax())]
+        raise UserError(
+            f"column {quoted(name)} has so few values that a fold of the "
+            f"cross-validation has none; leave it out with --drop {quoted(name)}, "
+            "or do without the folds, --folds 0."
+        )
 
 
 def _accuracy_of(right: np.ndarray) -> dict:
     """How many rows, and the share of them that is right; None of none."""
     share = float(right.mean()) if right.size else None
     return {"rows": len(right), "accuracy": share}
-
-
-def paired_gain(differences: np.ndarray, confidence: float) -> dict:
-    """Mean difference over the folds, its standard error, and an interval for it."""
-    K, mean = len(differences), float(differences.mean())
-    error = float(np.sqrt(differences.var(ddof=1) * (1 / K + 1 / (K - 1))))
-    half = error * float(stats.t.isf((1 - confidence) / 2, K - 1))
-    return {
-        "mean": mean,
-        "error": error,
-        "low": mean - half,
-        "high": mean + half,
-        "confidence": confidence,
-        "folds": differences.tolist(),
-    }

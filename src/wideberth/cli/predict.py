@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,36 +12,31 @@ import scipy.sparse as sp
 from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.errors import UserError, blamed_on_data, located
-from wideberth.cli.measured import errors_to_apply
+from wideberth.cli.measured import ErrorColumns, errors_to_apply
 from wideberth.cli.model import Model, load_model
 from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
-from wideberth.data import Request, Table, open_reader, read_table
+from wideberth.data import Reader, Request, Table, open_reader, read_table
+from wideberth.data.errors import listed, quoted
+from wideberth.data.memory import chunk_bytes, parse_bytes, room
+from wideberth.data.streams import explained
+from wideberth.data.table import AT_ONCE
 from wideberth.problem.error_bars import ErrorBars
 
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions, and verdicts where the model gives them."""
-    output.check_free([options.out], options.force)
     model = load_model(options.model)
     classes = model.classes.tolist()
-    with output.Progress(options.json) as progress:
-        applied = apply_model(model, options, progress)
-    if options.scores:
-        scored = classes[1:] if len(classes) == 2 else classes
-        none = [None] * len(scored)
-        scores = applied.answers(model.pipeline.decision_function)
-        rows = (none if row is None else np.atleast_1d(row).tolist() for row in scores)
-        applied.headings += [f"score {label}" for label in scored]
-        applied.columns += zip(*rows, strict=True)
-    summary = {
-        "rows": applied.table.n,
-        "predicted": int(applied.usable.sum()),
-        "classes": classes,
-        "certain": applied.certain,
-    }
-    lines = list(zip(*applied.columns, strict=True))
-    output.deliver(options, applied.headings, lines, summary)
+    scored = classes[1:] if len(classes) == 2 else classes
+    summary = {"rows": 0, "predicted": 0, "classes": classes, "certain": None}
+    with output.Lines(options) as lines:
+        for applied in apply_model(model, options):
+            if options.scores:
+                applied.add_scores(model, scored)
+            lines.add(applied.headings, applied.columns)
+            applied.count(summary, "predicted")
+        output.deliver(options, lines, summary)
     return 0
 
 
@@ -50,7 +46,7 @@ class Applied:
 
     table: Table
     X: np.ndarray | sp.csr_array
-    usable: np.ndarray  # the others lack a value, or have a category unknown to it
+    usable: np.ndarray  # the others lack a value
     headings: list[str]
     columns: list
     bars: ErrorBars | None = None  # sets of the rows, where those have been read
@@ -81,6 +77,14 @@ class Applied:
                 found[row] = own
         return found
 
+    def add_scores(self, model: Model, classes: list) -> None:
+        """Add the scores of these classes."""
+        none = [None] * len(classes)
+        scores = self.answers(model.pipeline.decision_function)
+        rows = (none if row is None else np.atleast_1d(row).tolist() for row in scores)
+        self.headings += [f"score {label}" for label in classes]
+        self.columns += zip(*rows, strict=True)
+
     def judge(self, model: Model, confidence: float | None) -> None:
         """Add the verdicts of a model that gives them; empty of rows not usable."""
         found = model.pipeline.verdict(self.X, X_err=self.cells, confidence=confidence)
@@ -90,62 +94,129 @@ class Applied:
             self.headings.append(name)
             self.columns.append([own if usable else None for own, usable in told])
 
+    def count(self, summary: dict, answered: str) -> None:
+        """Count these rows in a summary."""
+        summary["rows"] += self.table.n
+        summary[answered] += int(self.usable.sum())
+        if self.certain is not None:
+            summary["certain"] = (summary["certain"] or 0) + self.certain
+
 
 def apply_model(
     model: Model,
     options: ApplyOptions,
-    progress: output.Progress,
     target: str | None = None,
     radius_column: str | None = None,
     judged: bool = False,
-) -> Applied:
+) -> Iterator[Applied]:
     """Read the columns that a model needs by name, and predict the usable rows.
 
-    Target and radii may be absent where they have the names they had in training.
-    Errors are read where predictions depend on them, and where rows are `judged`.
+    Some rows at a time, in one read. Target and radii may be absent where they have the
+    names they had in training. Errors are read where predictions depend on them, and
+    where rows are `judged`.
     """
-    progress.show(f"reading {options.data}")
-    source = open_reader(options.data, options.reading())
-    if options.confidence is not None and not model.gives_verdicts:
-        raise UserError(
-            f"--confidence is for verdicts, and {options.model} gives none; train with "
-            "--missing model, or leave it out."
-        )
-    judged = judged or model.gives_verdicts
-    errors = errors_to_apply(model.errors, options, source.names, judged)
+    with output.Progress(options.json) as progress:
+        progress.show(f"reading {options.data}")
+        source, size = _opened(options)
+        if options.confidence is not None and not model.gives_verdicts:
+            raise UserError(
+                f"--confidence is for verdicts, and {options.model} gives none; train "
+                "with --missing model, or leave it out."
+            )
+        judged = judged or model.gives_verdicts
+        errors = errors_to_apply(model.errors, options, source.names, judged)
+        request = _request(model, options, target, radius_column, errors)
+        unanswered, n = _Unanswered(), 0
+        for table in _tables(source, request, size, errors):
+            yield _applied(model, options, table, errors, judged, unanswered)
+            n += table.n
+            progress.show(f"reading {options.data}, {output.whole(n)} rows done")
+        unanswered.tell(n, source.name)
+
+
+def _opened(options: ApplyOptions) -> tuple[Reader, int]:
+    """What reads the data, and how many bytes of rows are held at a time."""
+    limit = None
+    if options.memory is not None:
+        with blamed_on_data():
+            room(options.memory)
+            limit = parse_bytes(options.memory)
+    size = AT_ONCE if limit is None else chunk_bytes(limit)
+    return open_reader(options.data, options.reading(), limit), size
+
+
+def _request(
+    model: Model,
+    options: ApplyOptions,
+    target: str | None,
+    radius_column: str | None,
+    errors: ErrorColumns | None,
+) -> Request:
     aside = [name for name in (options.id, target) if name is not None]
-    request = Request(
+    return Request(
         texts=(*aside, *model.columns.categories),
         numbers=(
             *(() if radius_column is None else (radius_column,)),
             *(() if errors is None else errors.names),
         ),
         features=model.columns.numeric,
+        dates=model.columns.dates,
         optional=frozenset([model.target, model.radius_column or model.target]),
     )
-    table = read_table(source, request)
-    X, unknown = model.columns.encode(table, gaps=model.gives_verdicts)
-    usable = ~unknown
+
+
+def _tables(
+    source: Reader, request: Request, size: int, errors: ErrorColumns | None
+) -> Iterator[Table]:
+    """Some rows at a time; all where their errors are in a table of their own."""
+    if errors is not None and errors.file is not None:
+        yield read_table(source, request)
+        return
+    with explained(source.name):
+        parts = source.parts(source.plan(request), size)
+    while True:
+        with explained(source.name):
+            part = next(parts, None)
+        if part is None:
+            return
+        yield part
+
+
+def _applied(
+    model: Model,
+    options: ApplyOptions,
+    table: Table,
+    errors: ErrorColumns | None,
+    judged: bool,
+    unanswered: _Unanswered,
+) -> Applied:
+    """Rows of a table with their classes, and verdicts of models that give them."""
+    measured = model.errors is not None
+    X = model.columns.encode(table, gaps=model.gives_verdicts, dense=measured)
+    usable = np.ones(table.n, dtype=bool)
     if not model.fills_gaps:
         for hole in feature_holes(table, model.columns).values():
             usable &= ~hole
-    _tell(~usable & ~unknown, "lack a value", source.name)
+    unanswered.note(table, ~usable, "lack a value")
     bars = standard = None
     if errors is not None:
         with located(options.data):
             cells = errors.cells(table, model.columns, options.reading())
         cells = errors.filled(cells, X, model.columns)
         lacking = errors.holes(cells)
-        _tell(lacking & usable, "lack an error", source.name)
+        unanswered.note(table, lacking & usable, "lack an error")
         usable &= ~lacking
         cells = tuple(map(np.nan_to_num, cells))
         if model.gives_verdicts:
             standard = errors.standard(cells)
         else:
             X, bars = errors.sets(cells, X)
-    _tell(unknown, "are of a category unknown to the model", source.name)
-    ids = range(1, table.n + 1) if options.id is None else table.texts[options.id]
-    applied = Applied(table, X, usable, [options.id or "row", "prediction"], [ids])
+    for name, counts in model.columns.unseen(table).items():
+        unanswered.unseen.setdefault(name, Counter()).update(counts)
+    first = table.start + 1
+    ids = range(first, first + table.n)
+    applied = Applied(table, X, usable, [options.id or "row", "prediction"], [])
+    applied.columns = [ids if options.id is None else table.texts[options.id]]
     applied.bars, applied.cells = bars if judged else None, standard
     applied.columns.append(applied.answers(model.pipeline.predict))
     if model.gives_verdicts:
@@ -154,13 +225,37 @@ def apply_model(
     return applied
 
 
-def _tell(rows: np.ndarray, why: str, where: str) -> None:
-    """Say which rows get no answer."""
-    numbers = np.flatnonzero(rows)
-    if numbers.size:
-        first = ", ".join(str(k + 1) for k in numbers[:5])
-        more = ", …" if numbers.size > 5 else ""
-        output.warn(
-            f"{where}: {numbers.size} of {len(rows)} rows {why} and get no answer "
-            f"(rows {first}{more})."
-        )
+@dataclass
+class _Unanswered:
+    """Rows that get no answer: by reason how many, and the first of them.
+
+    Also categories that the model has not met, `unseen`, by column.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    first: dict[str, list[int]] = field(default_factory=dict)
+    unseen: dict[str, Counter] = field(default_factory=dict)
+
+    def note(self, table: Table, rows: np.ndarray, why: str) -> None:
+        numbers = np.flatnonzero(rows)
+        self.counts[why] = self.counts.get(why, 0) + numbers.size
+        shown = self.first.setdefault(why, [])
+        shown += (table.start + numbers[: 5 - len(shown)] + 1).tolist()
+
+    def tell(self, n: int, where: str) -> None:
+        """Say which rows get no answer, and which categories are new."""
+        for why, count in self.counts.items():
+            if count:
+                first = ", ".join(map(str, self.first[why]))
+                more = ", …" if count > 5 else ""
+                output.warn(
+                    f"{where}: {count} of {n} rows {why} and get no answer (rows "
+                    f"{first}{more})."
+                )
+        for name, counts in self.unseen.items():
+            values = [value for value, _ in counts.most_common()]
+            output.warn(
+                f"{where}: column {quoted(name)} of {counts.total()} rows holds "
+                f"{listed(values, 3)}, which the model has not met in training; they "
+                "count as none of its categories."
+            )

@@ -6,6 +6,7 @@ Nothing is left out in silence: every row and value that is not used is counted.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,17 +33,23 @@ _TRUTH = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class Columns:
-    """How features are made from columns: numbers first, then one 0/1 per category."""
+    """How features are made from columns: numbers first, then one 0/1 per category.
+
+    `dates` are those of the numbers that are days.
+    """
 
     numeric: tuple[str, ...]
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    dates: tuple[str, ...] = ()
 
     @classmethod
-    def found_in(cls, table: Table, one_hot: Iterable[str]) -> Columns:
+    def found_in(
+        cls, table: Table, one_hot: Iterable[str], dates: tuple[str, ...] = ()
+    ) -> Columns:
         """Take the categories that occur in a table."""
         categories = {}
         for name in one_hot:
-            levels = sorted({text for text in table.texts[name] if text is not None})
+            levels = sorted(set(table.texts[name].tolist()) - {None})
             if not levels:
                 raise _without_values(name)
             if _names_rows(len(levels), table.n):
@@ -51,8 +58,9 @@ class Columns:
                     f"{table.n} rows; it names rows rather than categories. Leave it "
                     f"out with --drop {name}."
                 )
+            _refuse_numbers(name, levels)
             categories[name] = tuple(levels)
-        columns = cls(table.names, categories)
+        columns = cls(table.names, categories, dates)
         check_names(columns.features, "with --one-hot it", ())
         return columns
 
@@ -67,27 +75,82 @@ class Columns:
         """Features that are 0 or 1 for a category; they carry no noise."""
         return sum(map(len, self.categories.values()))
 
-    def encode(
-        self, table: Table, gaps: bool = False
-    ) -> tuple[np.ndarray | sp.csr_array, np.ndarray]:
-        """Features of every row, and which rows have a category unknown to the model.
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are smaller as CSR: 12 bytes per entry, 8 per cell if dense."""
+        entries = len(self.numeric) + len(self.categories)
+        return 12 * entries < 8 * (len(self.numeric) + self.n_indicators)
 
-        A missing category is all zeros, or missing features where models know `gaps`.
+    def encode(
+        self, table: Table, gaps: bool = False, dense: bool = False
+    ) -> np.ndarray | sp.csr_array:
+        """Features of every row, as CSR where that is smaller unless it must be dense.
+
+        A missing category is all zeros, or missing features where models know `gaps`;
+        one that the model has not seen is all zeros, too.
         """
-        unknown = np.zeros(table.n, dtype=bool)
-        blocks = [table.X]
+        if not self.categories:
+            return table.X
+        codes, start = [], len(self.numeric)
         for name, levels in self.categories.items():
-            at = {level: k for k, level in enumerate(levels)}
-            numbers = np.array([at.get(text, -1) for text in table.texts[name]])
-            lacking = _lacking(table, name)
-            unknown |= (numbers < 0) & ~lacking
-            blocks.append((numbers[:, None] == np.arange(len(levels))).astype(float))
-            blocks[-1][lacking & gaps] = np.nan
-        if len(blocks) == 1:
-            return table.X, unknown
+            at = {level: start + k for k, level in enumerate(levels)}
+            texts = table.texts[name].tolist()
+            codes.append(np.fromiter((at.get(t, -1) for t in texts), np.int32, table.n))
+            start += len(levels)
         if sp.issparse(table.X):
-            return sp.csr_array(sp.hstack(blocks)), unknown
-        return np.hstack(blocks), unknown
+            return sp.csr_array(sp.hstack([table.X, _indicators(codes, start)]))
+        if self.sparse and not (dense or gaps):
+            return _indicators(codes, start, table.X)
+        X = np.zeros((table.n, start))
+        X[:, : len(self.numeric)] = table.X
+        for own in codes:
+            known = np.flatnonzero(own >= 0)
+            X[known, own[known]] = 1.0
+        if gaps:
+            for name, place in self._places().items():
+                X[_lacking(table, name), place] = np.nan
+        return X
+
+    def _places(self) -> dict[str, slice]:
+        """Where the features of each column of categories are."""
+        ends = np.cumsum([len(self.numeric), *map(len, self.categories.values())])
+        return {n: slice(*ends[k : k + 2]) for k, n in enumerate(self.categories)}
+
+    def unseen(self, table: Table) -> dict[str, Counter]:
+        """Categories that a model does not know, by column, and in how many rows."""
+        found = {}
+        for name, levels in self.categories.items():
+            counts = Counter(table.texts[name].tolist())
+            strange = {text: counts[text] for text in counts.keys() - {None, *levels}}
+            found[name] = Counter(strange)
+        return {name: counts for name, counts in found.items() if counts}
+
+
+def _indicators(codes: list[np.ndarray], d: int, numbers=None) -> sp.csr_array:
+    """Rows with a 1 at each code that is not negative, behind numbers if given."""
+    n, k = len(codes[0]), 0 if numbers is None else numbers.shape[1]
+    indices = np.empty((n, k + len(codes)), dtype=np.int32)
+    data = np.ones(indices.shape)
+    indices[:, :k] = np.arange(k)
+    if numbers is not None:
+        data[:, :k] = numbers
+    indices[:, k:] = np.column_stack(codes)
+    there = indices >= 0
+    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    if not there.all():
+        data, indices = data[there], indices[there]
+    return sp.csr_array((data.ravel(), indices.ravel(), ends), shape=(n, d))
+
+
+def _refuse_numbers(name: str, levels: list[str]) -> None:
+    """Refuse categories most of which are different numbers, with some text."""
+    texts = [level for level in levels if not looks_like_number(level)]
+    if texts and len(levels) > _FEW and 2 * len(texts) < len(levels):
+        raise UserError(
+            f"column {quoted(name)} holds {len(levels) - len(texts)} different numbers "
+            f"beside the text {listed(texts, 3)}; if that means a missing value add "
+            f"--na {quoted(texts[0])}, or leave the column out with --drop {name}."
+        )
 
 
 @dataclass
@@ -103,6 +166,11 @@ class Rows:
     facts: dict
     kept: Any = None  # their numbers in the table
     names: Any = None  # what a column calls them
+    weights: Any = None  # by which they count in training, where a column says so
+
+    def weights_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """The weights of some of them; None where all count the same."""
+        return None if self.weights is None else self.weights[rows]
 
     def pieces(self, radius, bars, shape: str) -> Iterator[tuple]:
         """Features, labels, radii and sets of as many rows as are held at a time."""
@@ -138,7 +206,7 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
     """
     target, missing = str(options.target), options.missing
     aside = [c for c in (options.replicates, options.radius_column) if c is not None]
-    columns = Columns.found_in(table, options.one_hot)
+    columns = Columns.found_in(table, options.one_hot, options.dates)
     labelled = ~_lacking(table, target)
     if not labelled.any():
         raise UserError(f"the target column {quoted(target)} is empty in every row.")
@@ -162,8 +230,10 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
             "them in with --missing median, or leave such columns out with --drop."
         )
     kept = np.flatnonzero(keep)
-    X, _ = columns.encode(table, gaps=missing == "model")
-    filled = sum(int(hole[keep].sum()) for hole in holes.values())
+    measured = options.errors is not None or missing == "model"
+    X = columns.encode(table, gaps=missing == "model", dense=measured)
+    numbers = (hole for name, hole in holes.items() if name not in columns.categories)
+    filled = sum(int(hole[keep].sum()) for hole in numbers)
     facts = row_counts(
         table.n,
         unlabelled=int((~labelled).sum()),
@@ -174,7 +244,24 @@ def training_rows(table: Table, options: TrainingOptions) -> Rows:
     texts = table.texts[target][kept].tolist()
     values = label_values(set(texts), len(texts), target)
     y = np.array([values[text] for text in texts])
-    return Rows(X if keep.all() else X[kept], y, columns, facts, kept)
+    weights = _weights(table, options.weight_column, kept)
+    return Rows(X if keep.all() else X[kept], y, columns, facts, kept, None, weights)
+
+
+def _weights(table: Table, column: str | None, kept: np.ndarray) -> np.ndarray | None:
+    """The weights of the rows that are kept, all of which must have one."""
+    if column is None:
+        return None
+    weights = table.numbers[column]
+    bad = kept[~(weights[kept] >= 0)]
+    if bad.size:
+        row, weight = int(bad[0]), weights[bad[0]]
+        what = "has no value" if np.isnan(weight) else f"is {weight:g}"
+        raise UserError(
+            f"{table.where(row)}, column {quoted(column)} {what}; a weight must be a "
+            "number ≥ 0, and 0 leaves a row out of the training."
+        )
+    return weights[kept]
 
 
 def _lacking(table: Table, name: str) -> np.ndarray:
@@ -212,10 +299,21 @@ def moments(X) -> tuple[np.ndarray, ...]:
         return tuple(
             f(X, axis=0) for f in (np.nanmean, np.nanvar, np.nanmin, np.nanmax)
         )
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    square = np.asarray((X * X).mean(axis=0)).ravel()
-    ends = (find(axis=0).toarray().ravel() for find in (X.min, X.max))
-    return mean, np.maximum(square - mean**2, 0), *ends
+    columns, n = sp.csc_array(X), X.shape[0]
+    parts = np.split(columns.data, columns.indptr[1:-1])
+    return tuple(np.array([_moments(part, n) for part in parts]).T)
+
+
+def _moments(entries: np.ndarray, n: int) -> tuple[float, ...]:
+    """The same of one feature of n rows, zero where it has no entry."""
+    there = entries[~np.isnan(entries)]
+    zeros = n - len(entries)
+    count = len(there) + zeros
+    mean = there.sum() / count
+    square = np.sum((there - mean) ** 2) + zeros * mean**2
+    ends = [0.0] if zeros else []
+    ends += [there.min(), there.max()] if there.size else []
+    return mean, square / count, min(ends), max(ends)
 
 
 # -- labels ----------------------------------------------------------------------------

@@ -1,17 +1,14 @@
-"""From DATA to rows with radii.
+"""From a table to rows with radii.
 
 With --memory the rows stay in their file and are read in pieces; see `Rows`.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
-from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data, located
-from wideberth.cli.measured import ErrorColumns, find_error_columns
-from wideberth.cli.output import Progress
+from wideberth.cli.measured import ErrorColumns
 from wideberth.cli.population import of_population
 from wideberth.cli.prepare import (
     Columns,
@@ -20,7 +17,7 @@ from wideberth.cli.prepare import (
     row_counts,
     training_rows,
 )
-from wideberth.cli.training_options import TrainingOptions
+from wideberth.cli.tables import Opened
 from wideberth.cli.uncertainty import (
     Uncertainty,
     averaged,
@@ -29,29 +26,20 @@ from wideberth.cli.uncertainty import (
     of_columns,
     of_rows,
 )
-from wideberth.data import Reader, Request, TableSource, open_reader, read_table
+from wideberth.data import Request, TableSource
 from wideberth.data.beside import Layout, named_errors
 from wideberth.data.errors import listed
-from wideberth.data.memory import parse_bytes, room
 
 #: Most different labels that are kept in mind while a column is read; no classifier has
 #: as many classes, and a column of measurements would fill the memory (a choice).
 _TOO_MANY = 100_000
 
 
-def read_training_data(
-    options: TrainingOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
-    """Read DATA as the options ask: rows to train on, and how far they may be off."""
-    progress.show(f"reading {options.data}")
-    reader = open_reader(options.data, options.reading())
-    errors: ErrorColumns | None = None
-    beside: tuple = ()
-    if options.errors is not None:
-        errors, unused = find_error_columns(options, reader.names)
-        beside = (errors.names, unused)
-    table = read_table(reader, _request(options, *beside))
-    with located(reader.name):
+def training_data(opened: Opened) -> tuple[Rows, Uncertainty]:
+    """Rows of a table to train on, and how far they may be off."""
+    options, errors, table = opened.options, opened.errors, opened.table
+    assert table is not None
+    with located(opened.reader.name):
         rows = training_rows(table, options)
         if options.missing == "model":
             rows, given = of_population(options, errors, table, rows)
@@ -62,28 +50,23 @@ def read_training_data(
             rows, given = find(options, table, rows)
     if (named := options.id or options.replicates) is not None:
         rows = replace(rows, names=table.texts[named][rows.kept])
-    return rows, given, reader
+    opened.table = None  # rows are held once
+    return rows, given
 
 
-def open_in_pieces(
-    options: FitOptions, progress: Progress
-) -> tuple[Rows, Uncertainty, Reader]:
+def data_in_pieces(opened: Opened, memory: str) -> tuple[Rows, Uncertainty]:
     """The same of a file that is never held whole; only its labels are read here."""
-    if not os.path.exists(options.data):
-        raise UserError(f"{options.data}: there is no such file.")
-    progress.show(f"reading {options.data}")
+    options, reader, errors = opened.options, opened.reader, opened.errors
     distinct: set[str] = set()
     n = 0
     with blamed_on_data():
-        room(options.memory)  # some readers read all of a file
-        limit = parse_bytes(options.memory)
-        reader = open_reader(options.data, options.reading(), limit)
-        request, layout, target = _request(options), None, str(options.target)
-        if options.errors is not None:
-            errors, layout, request = _measured_in_pieces(options, reader.names)
+        request, layout, target = opened.request, None, str(options.target)
+        if errors is not None:
+            layout, request = _measured_in_pieces(opened, errors)
         plan = reader.plan(request)
         beside = {"y": target, "radius": options.radius_column}
-        source = TableSource(reader, plan, beside, options.memory, texts=True)
+        beside["weight"] = options.weight_column
+        source = TableSource(reader, plan, beside, memory, texts=True)
         source.measured(layout)
         for texts, _ in source.labels():
             distinct.update(texts.tolist())
@@ -96,44 +79,27 @@ def open_in_pieces(
     with located(reader.name):
         source.values = label_values(distinct, n, target)
     names = plan.features[: source.d]
-    given = of_columns(options, Columns(names))
-    if layout is not None:
+    columns = Columns(names, dates=plan.dates)
+    given = of_columns(options, columns)
+    if errors is not None:
         exact = [name for name in names if name not in errors.columns]
         facts = {"errors": None, "exact": exact, "errors_filled_in": 0}
         given = in_errors(options, errors, facts)
     given.radius = None if source.brings_radii else given.radius
-    return Rows(source, None, Columns(names), row_counts(n)), given, reader
+    return Rows(source, None, columns, row_counts(n)), given
 
 
-def _measured_in_pieces(
-    options: TrainingOptions, names: list[str]
-) -> tuple[ErrorColumns, Layout, Request]:
-    """Where errors are, and what to read of a table with these columns for them."""
-    errors, unused = find_error_columns(options, names)
+def _measured_in_pieces(opened: Opened, errors: ErrorColumns) -> tuple[Layout, Request]:
+    """Where errors are, and what to read of a table for them."""
+    options, names = opened.options, opened.reader.names
     if errors.file is not None:
         raise UserError(
             "--errors with a file of its own needs the whole table; put the errors "
             "into the table, or leave out --memory."
         )
-    aside = {options.target, options.radius_column, *options.drop, *unused}
-    aside |= set(errors.names)
+    aside = {*options.beside(), *opened.unused, *errors.names}
     own: dict = {name: None for name in names if name not in aside}
     own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
     features, layout = named_errors(own, options.data)
-    return errors, layout, replace(_request(options), features=tuple(features))
-
-
-def _request(
-    options: TrainingOptions,
-    errors: tuple[str, ...] = (),
-    unused: tuple[str, ...] = (),
-) -> Request:
-    """Which columns to read; `errors` of the features, and not `unused` ones."""
-    radii = () if options.radius_column is None else (options.radius_column,)
-    groups = () if options.replicates is None else (options.replicates,)
-    names = () if options.id is None else (options.id,)
-    return Request(
-        texts=(str(options.target), *groups, *names, *options.one_hot),
-        numbers=(*radii, *errors),
-        dropped=(*options.drop, *unused),
-    )
+    request = replace(opened, errors=None).request
+    return layout, replace(request, features=tuple(features))

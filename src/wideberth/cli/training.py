@@ -1,8 +1,10 @@
-"""From rows with radii to a model, and how right it is on rows it has not seen."""
+"""From rows with radii to a model, and what is certain of its predictions."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
-from wideberth.cli.output import Progress
-from wideberth.cli.prepare import (
-    Rows,
-)
+from wideberth.cli.scaling import PreparedNumbers
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import (
     Uncertainty,
@@ -35,20 +34,23 @@ FOLDS = 5
 _RADII = 61
 
 
-def _steps(options: TrainingOptions, X) -> list:
+def _steps(options: TrainingOptions, given: Uncertainty, X) -> list:
     """What is done to the rows before they reach the classifier."""
-    sparse = sp.issparse(X)
+    fill, scale = options.missing == "median", options.standardize
+    if beside := given.n_indicators:
+        return [PreparedNumbers(beside, fill, scale)] if fill or scale else []
     steps: list = []
-    if options.missing == "median" and not sparse:
+    if fill and not sp.issparse(X):
         steps.append(SimpleImputer(strategy="median"))
-    if options.standardize:
-        steps.append(StandardScaler(with_mean=not sparse))
+    if scale:
+        steps.append(StandardScaler(with_mean=not sp.issparse(X)))
     return steps
 
 
-def preparation(options: TrainingOptions, X) -> Pipeline:
+def preparation(options: TrainingOptions, given: Uncertainty, X) -> Pipeline:
     """Return the steps before the classifier as one transformer, fitted to the rows."""
-    return make_pipeline(*(_steps(options, X) or [FunctionTransformer()])).fit(X)
+    steps = _steps(options, given, X) or [FunctionTransformer()]
+    return make_pipeline(*steps).fit(X)
 
 
 def fit_model(
@@ -58,11 +60,13 @@ def fit_model(
     y,
     radius,
     bars: ErrorBars | None = None,
+    weights=None,
     verbose: bool = False,
+    told: Callable[[Any, dict], None] | None = None,
 ) -> tuple[RobustPipeline, dict | None, list[str]]:
-    """Fit to rows with one radius, or one each, and error bars if they have any.
+    """Fit to rows with one radius, or one each, and error bars and weights if any.
 
-    Data in pieces brings y and radii.
+    Data in pieces brings y, radii and weights. Certified points are `told` on the way.
 
     Returns the model, how it was chosen, and what the solver had to say.
     """
@@ -71,7 +75,7 @@ def fit_model(
         choice, C, penalty = None, options.C, options.norm_penalty
         ramp = options.ramp
         if options.cv:
-            choice = _choose(options, given, X, y, radius, bars)
+            choice = _choose(options, given, X, y, radius, bars, weights)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
             penalty = choice["norm_penalty"]
@@ -91,13 +95,17 @@ def fit_model(
             random_state=options.seed,
             verbose=int(verbose),
         )
+        classifier._told = told
         if y is None:
-            model = RobustPipeline.around(classifier.fit(X))
+            classifier.set_params(checkpoint=options.checkpoint).fit(X)
+            model = RobustPipeline.around(classifier.set_params(checkpoint=None))
         else:
-            model = make_robust_pipeline(*_steps(options, X), classifier)
+            model = make_robust_pipeline(*_steps(options, given, X), classifier)
             own = {"radius": radius if each else None, "X_err": bars}
+            own["sample_weight"] = weights
             own = {name: value for name, value in own.items() if value is not None}
             model.fit(X, y, **{f"robustlinearsvc__{n}": v for n, v in own.items()})
+        del classifier._told
     notes = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     return model, choice, notes
 
@@ -109,29 +117,14 @@ def _choose(
     y,
     radius,
     bars: ErrorBars | None,
+    weights,
 ) -> dict:
     """C, norm penalty, ramp and a factor on the radii, by cross-validation."""
-    prepare, folds = preparation(options, X), fold_count(y, options.folds or FOLDS)
+    folds = fold_count(y, options.folds or FOLDS)
     if not folds:
         raise UserError("--cv needs at least two rows of every class.")
-    search = RobustLinearSVCCV(
-        Cs=_POINTS,
-        radii=options.radii if options.radii and np.any(radius) else [1.0],
-        norm_penalties=options.norm_penalties or [options.norm_penalty],
-        loss=options.loss,
-        ramps=(options.ramps or [options.ramp]) if options.label_noise else None,
-        starts=options.starts,
-        noise=given.noise if bars else carry_noise(given.noise, prepare, X),
-        error_shape=options.error_shape,
-        class_weight=options.class_weight,
-        cv=StratifiedKFold(folds, shuffle=True, random_state=options.seed),
-        scoring_radius=options.score_radius,
-        tol=options.tol,
-        random_state=options.seed,
-        refit=False,
-    )
-    carried = None if bars is None else bars.carried(linear_map(prepare, X))
-    search.fit(prepare.transform(X), y, radius=radius, X_err=carried)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
+    search = search_grid(options, given, X, y, radius, bars, weights, splitter)
     scores = search.scores_
     if options.label_noise:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
@@ -152,16 +145,46 @@ def _choose(
     }
 
 
+def search_grid(
+    options: FitOptions,
+    given: Uncertainty,
+    X,
+    y,
+    radius,
+    bars: ErrorBars | None,
+    weights,
+    cv,
+    Cs=_POINTS,
+) -> RobustLinearSVCCV:
+    """Score models over C, and over what else the options leave open, in folds."""
+    prepare = preparation(options, given, X)
+    search = RobustLinearSVCCV(
+        Cs=Cs,
+        radii=options.radii if options.radii and np.any(radius) else [1.0],
+        norm_penalties=options.norm_penalties or [options.norm_penalty],
+        loss=options.loss,
+        ramps=(options.ramps or [options.ramp]) if options.label_noise else None,
+        starts=options.starts,
+        noise=given.noise if bars else carry_noise(given.noise, prepare, X),
+        error_shape=options.error_shape,
+        class_weight=options.class_weight,
+        cv=cv,
+        scoring_radius=options.score_radius,
+        tol=options.tol,
+        random_state=options.seed,
+        refit=False,
+    )
+    carried = None if bars is None else bars.carried(linear_map(prepare, X))
+    return search.fit(prepare.transform(X), y, weights, radius, carried)
+
+
 def fold_count(y: np.ndarray, wanted: int) -> int:
     """As many folds as every class has samples for; 0 where it cannot be done."""
     folds = min(wanted, int(np.unique(y, return_counts=True)[1].min()))
     return folds if folds >= 2 else 0
 
 
-# -- accuracy on rows a model has not seen ---------------------------------------------
-#
-# A prediction counts as certified at radius r if it is right and no move of that size
-# in the shape of the noise could change it (`wideberth.certify`).
+# -- what is certain of predictions ----------------------------------------------------
 
 
 def certain(right: np.ndarray, certified_radius: np.ndarray, radius) -> np.ndarray:
@@ -178,102 +201,9 @@ def curve_radii(certified_radius: np.ndarray, radius) -> np.ndarray:
     But not so far that this radius, which is marked, could no longer be made out.
     """
     finite = certified_radius[np.isfinite(certified_radius)]
-    end = float(np.quantile(finite, 0.98)) if finite.size else 0.0
+    end = 0.0
+    if finite.size:
+        end = float(np.quantile(finite, 0.98, overwrite_input=True))
     if radius > 0:
         end = float(np.clip(end, 1.5 * radius, 10 * radius))
     return np.linspace(0, end if end > 0 else 1.0, _RADII)
-
-
-def evaluate(
-    options: FitOptions,
-    rows: Rows,
-    given: Uncertainty,
-    trained: Uncertainty,
-    progress: Progress,
-) -> dict | None:
-    """Cross-validated accuracy of a procedure and of the ordinary SVM beside it.
-
-    The procedure starts from the radii `given`, and chooses anew in every fold what it
-    chooses; noise is that which the model was `trained` for. None where no folds are
-    wanted, or some class has too few rows.
-    """
-    folds = fold_count(rows.y, options.folds) if options.folds else 0
-    if not folds:
-        return None
-    X, y = rows.X, rows.y
-    plain = options.ordinary()
-    robust = np.any(np.asarray(trained.radius) > 0) or plain != options
-    trials = {"robust" if robust else "ordinary": (options, given.radius)}
-    trials.setdefault("ordinary", (plain, 0.0))
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
-    splits = list(splitter.split(np.zeros(len(y)), y))
-    fold = np.zeros(len(y), dtype=int)
-    scores = {name: (np.zeros(len(y), bool), np.zeros(len(y))) for name in trials}
-    for t, (name, (asked, radius)) in enumerate(trials.items()):
-        right, certified_radius = scores[name]
-        for k, (train, test) in enumerate(splits):
-            step = f"{t * folds + k + 1} of {folds * len(trials)}"
-            progress.show(f"cross-validating, {step}")
-            own = radius[train] if np.ndim(radius) else radius
-            learnt, seen = _taken(given.bars, train), _taken(given.bars, test)
-            learnt = learnt if np.any(np.asarray(own) > 0) else None
-            model, *_ = fit_model(asked, given, X[train], y[train], own, learnt)
-            fold[test] = k
-            right[test] = model.predict(X[test]) == y[test]
-            certified_radius[test] = model.certified_radius(X[test], seen)
-    radii = curve_radii(
-        np.concatenate([found[1] for found in scores.values()]), trained.median
-    )
-    counts = np.unique(y, return_counts=True)[1]
-    return {
-        "folds": folds,
-        "majority": float(counts.max() / counts.sum()),
-        "radii": radii.tolist(),
-        "models": {
-            name: _described(*found, fold, radii, trained.radius, y)
-            for name, found in scores.items()
-        },
-        "gain": None,
-        "verdicts": None,
-    }
-
-
-def spread_over_folds(values: np.ndarray) -> dict:
-    """What each fold gives, their mean and standard deviation."""
-    mean, std = float(values.mean()), float(values.std(ddof=1))
-    return {"mean": mean, "std": std, "folds": values.tolist()}
-
-
-def _taken(bars: ErrorBars | None, rows: np.ndarray) -> ErrorBars | None:
-    return None if bars is None else bars.take(rows)
-
-
-def _described(
-    right, certified_radius, fold, radii: np.ndarray, radius, y: np.ndarray
-) -> dict:
-    """Accuracies with their spread over the folds, and within each class."""
-
-    def shares(radius) -> np.ndarray:
-        """Of each fold."""
-        return np.bincount(
-            fold, certain(right, certified_radius, radius)
-        ) / np.bincount(fold)
-
-    curve = np.array([shares(r) for r in radii])
-    sure = certain(right, certified_radius, radius)
-    return {
-        "accuracy": spread_over_folds(shares(0.0)),
-        "certified": spread_over_folds(shares(radius)),
-        "curve": {
-            "mean": curve.mean(axis=1).tolist(),
-            "low": curve.min(axis=1).tolist(),
-            "high": curve.max(axis=1).tolist(),
-        },
-        "classes": {
-            str(label): {
-                "accuracy": float(right[y == label].mean()),
-                "certified": float(sure[y == label].mean()),
-            }
-            for label in np.unique(y).tolist()
-        },
-    }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import (
@@ -21,11 +22,19 @@ from wideberth.cli.options import (
     Text,
     UsageError,
 )
-from wideberth.data import FORMATS, Format, kind_of
-from wideberth.data.libsvm import LABEL
+from wideberth.data import FORMATS, kind_of
+from wideberth.data.errors import meant
+from wideberth.data.streams import LABEL
+
+if TYPE_CHECKING:
+    from wideberth.data import Format, Reader
 
 #: Targets of formats that have a usual place for one.
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
+
+
+#: What --one-hot calls all columns that hold text.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +81,28 @@ class TableOptions:
             if getattr(self, name) != self.__dataclass_fields__[name].default:
                 yield f"--{name.replace('_', '-')}"
 
+    def _inputs(self) -> Iterator[str]:
+        """Files that are read."""
+        yield from ()
+
+    def outputs(self) -> list[str | None]:
+        """Files that are written, where they are asked for."""
+        return []
+
+    def check_inputs(self) -> None:
+        """Refuse files that are not there, before anything is loaded to read them."""
+        for path in self._inputs():
+            if path == "-" or os.path.exists(path):
+                continue
+            folder, name = os.path.split(path)
+            beside = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+            like = meant([name], beside)
+            raise UserError(f"{path}: there is no such file{like or '.'}")
+
     def reading(self) -> Format:
         """How the file is to be read."""
+        from wideberth.data import Format
+
         known = (self.format, self.delimiter, self.decimal, self.encoding)
         return Format(*known, not self.no_header, frozenset(self.na))
 
@@ -132,7 +161,10 @@ class TrainingOptions(TableOptions):
     standardize: scale features to mean 0 and variance 1 for training; noise and model
         stay in the units of the data
     drop: columns to leave out
-    one_hot: columns to turn into one column of 0 and 1 per category, without noise
+    one_hot: columns to turn into one column of 0 and 1 per category, without noise;
+        auto: all that hold text
+    dates: columns of dates to turn into days since 1970-01-01
+    weight_column: column with the weight of each row in training, a factor on C
     missing: rows with missing values: leave them out and say how many (default), fill
         in the median, stop, or (model) learn which true values --errors and gaps leave
         likely, and give every row a verdict
@@ -175,6 +207,8 @@ class TrainingOptions(TableOptions):
     standardize: bool = False
     drop: tuple[Column, ...] = ()
     one_hot: tuple[Column, ...] = ()
+    dates: tuple[Column, ...] = ()
+    weight_column: Column | None = None
     missing: Literal["drop", "median", "error", "model"] = "drop"
     norm_penalty: Price = 0.0
     norm_penalties: tuple[Price, ...] = ()
@@ -191,12 +225,14 @@ class TrainingOptions(TableOptions):
                 f"{option} is about labels that may be wrong, and --label-noise says "
                 "that some are; give both."
             )
-        named = {
+        named: dict[str, Iterable[str | None]] = {
             "--target": [self.target],
             "--radius-column": [self.radius_column],
             "--replicates": [self.replicates],
             "--id": [self.id],
-            "--one-hot": self.one_hot,
+            "--weight-column": [self.weight_column],
+            "--one-hot": [name for name in self.one_hot if name != AUTO],
+            "--dates": self.dates,
             "--drop": self.drop,
         }
         roles: dict[str, str] = {}
@@ -234,10 +270,41 @@ class TrainingOptions(TableOptions):
                 "all rows share; leave it out, or say that errors are tolerances."
             )
 
+    def _inputs(self) -> Iterator[str]:
+        yield self.data
+        if self.noise_scales is not None:
+            yield self.noise_scales
+
+    def beside(self) -> tuple[str, ...]:
+        """Columns that are no features, all that options name."""
+        names = (self.target, self.radius_column, self.replicates, self.id)
+        given = [n for n in (*names, self.weight_column) if n is not None]
+        return (*given, *self.drop)
+
     @property
     def loss(self) -> str:
         """What estimators call it."""
         return "ramp" if self.label_noise else "hinge"
+
+    def with_columns(self, reader: Reader) -> Self:
+        """Return these options with the columns of a table that they mean.
+
+        Text columns for "auto", and the parts of names with commas that are no columns.
+        """
+        known = set(reader.names)
+
+        def split(given: tuple[str, ...]) -> list[str]:
+            parts = ([n] if n in known else n.split(",") for n in given)
+            return [name for part in parts for name in part]
+
+        one_hot, dates, drop = map(split, (self.one_hot, self.dates, self.drop))
+        if AUTO in one_hot:
+            aside = {*self.beside(), *drop, *dates, *one_hot}
+            found = reader.text_columns([n for n in reader.names if n not in aside])
+            one_hot = [*(name for name in one_hot if name != AUTO), *found]
+        return replace(
+            self, one_hot=tuple(one_hot), dates=tuple(dates), drop=tuple(drop)
+        )
 
     def with_target(self) -> Self:
         """Return these options with the usual target of the format if none is given."""

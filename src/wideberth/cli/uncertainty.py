@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import stats
 
-from wideberth.cli.errors import UserError
+from wideberth.cli.errors import FileError, UserError
 from wideberth.cli.measured import ErrorColumns, training_cells
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.cli.training_options import TrainingOptions
@@ -64,6 +64,7 @@ class Uncertainty:
     bars: ErrorBars | None = None  # sets that the radii are multiples of
     errors: ErrorColumns | None = None  # where they are from
     cells: np.ndarray | None = None  # standard errors, where a population is learned
+    n_indicators: int = 0  # features at the end that are categories, and exact
 
     @property
     def per_row(self) -> bool:
@@ -117,7 +118,8 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
         radius, story, unit = 1.0, about, True
     elif scaled:  # tolerances, which are the most there is
         radius, story = 1.0, f"1 for every row, {about}"
-    return Uncertainty(radius, noise, story, unit_radius=unit)
+    made = Uncertainty(radius, noise, story, unit_radius=unit)
+    return replace(made, n_indicators=columns.n_indicators)
 
 
 def measured(
@@ -126,6 +128,7 @@ def measured(
     """Rows whose values have errors of their own, which radii are multiples of."""
     errors, cells, facts = training_cells(errors, table, rows, options.reading())
     given = in_errors(options, errors, facts)
+    given.n_indicators = rows.columns.n_indicators
     X, given.bars = errors.sets(cells, rows.X)
     if options.radius_column is not None:
         given.radius = row_radii(table, options.radius_column)[rows.kept]
@@ -220,24 +223,24 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
     bad = np.flatnonzero(~(scales >= 0))
     if bad.size:
         row = table.where(int(bad[0]) + first)
-        raise UserError(
+        raise FileError(
             f"{source.name}, {row}: {quoted(cells[bad[0]])} is not a noise scale; it "
             "must be a number ≥ 0."
         )
     names = list(map(str, table.texts["1"][first:])) if named else columns.numeric
     if len(scales) != len(names):
-        raise UserError(
+        raise FileError(
             f"{source.name} holds {len(scales)} scales for {len(names)} features; give "
             "one for each, or a table of name and scale."
         )
     given = dict(zip(names, scales, strict=True))
     if strange := given.keys() - {*columns.features, *columns.categories}:
-        raise UserError(
+        raise FileError(
             f"{source.name} names {listed(n for n in given if n in strange)}, which is "
             f"no feature; the features are {listed(columns.features, 12)}."
         )
     if absent := [name for name in columns.numeric if name not in given]:
-        raise UserError(
+        raise FileError(
             f"{source.name} has no scale for {listed(absent)}; write 0 for a feature "
             "without noise."
         )
@@ -289,7 +292,10 @@ def averaged(
     first = np.array([members[0] for members in groups])
     means = np.array([group.mean(axis=0) for group in readings])
     samples = replace(rows, X=means, y=rows.y[first], kept=rows.kept[first])
-    return samples, Uncertainty(radius, scales, story, facts)
+    if rows.weights is not None:
+        samples.weights = np.array([rows.weights[m].mean() for m in groups])
+    given = Uncertainty(radius, scales, story, facts)
+    return samples, replace(given, n_indicators=rows.columns.n_indicators)
 
 
 def _replicate_radii(

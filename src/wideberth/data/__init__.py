@@ -7,13 +7,35 @@ are read again and again: of a file, of a cluster (`dask.py`), of an array on a 
 of whatever else yields them (`sources.py`).
 """
 
-from wideberth.data.chunks import Chunk
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from wideberth.data.errors import DataError
-from wideberth.data.opening import open_data, open_reader, open_table, read_table
-from wideberth.data.sources import Source, TableSource
 from wideberth.data.streams import KINDS as FORMATS
 from wideberth.data.streams import kind_of
-from wideberth.data.table import Format, Reader, Request, Table
+
+if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
+    from wideberth.data.chunks import Chunk
+    from wideberth.data.file_source import TableSource
+    from wideberth.data.opening import open_data, open_reader, open_table, read_table
+    from wideberth.data.sources import Source
+    from wideberth.data.table import Format, Reader, Request, Table
+
+#: Where the other names of this package are; they bring NumPy along, and are loaded
+#: where they are first used.
+_HOMES = {
+    "Chunk": "chunks",
+    "Format": "table",
+    "Reader": "table",
+    "Request": "table",
+    "Source": "sources",
+    "Table": "table",
+    "TableSource": "file_source",
+    "open_data": "opening",
+    "open_reader": "opening",
+    "open_table": "opening",
+    "read_table": "opening",
+}
 
 __all__ = [
     "FORMATS",
@@ -31,3 +53,9 @@ __all__ = [
     "open_table",
     "read_table",
 ]
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'wideberth.data' has no attribute {name!r}")

@@ -51,6 +51,11 @@ class MatrixReader(Reader):
 
     def plan(self, request: Request) -> Plan:
         """Columns beside the matrix are no features; further arrays are left out."""
+        if request.dates:
+            raise DataError(
+                f"{self.name} holds numbers alone; dates are read of CSV, Parquet and "
+                "Arrow tables."
+            )
         asked = {*request.texts, *request.numbers, *request.dropped}
         others = () if self.sparse else tuple(n for n in self.columns if n not in asked)
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))

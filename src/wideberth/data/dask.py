@@ -23,6 +23,8 @@ _ORIGIN = "X, a Dask collection"
 class DaskSource(Source):
     """Rows of a Dask collection; partitions must be split by rows alone."""
 
+    _wanted = "give a Dask array or series of labels"
+
     def __init__(self, X, y, weight=None, radius=None, memory=None):
         super().__init__(memory)
         self.d = len(X.columns) if hasattr(X, "columns") else X.shape[1]
@@ -32,6 +34,9 @@ class DaskSource(Source):
         self.n = None if math.isnan(n) else int(n)
         self.brings_radii = radius is not None
         self.blocks = _partitions(X, "X")
+        self.labelled = y is not None
+        #: Rows of each partition, NaN where that is not known.
+        self.lengths = X.chunks[0] if hasattr(X, "chunks") else ()
         self.vectors: list[list | None] = []
         for name, value in zip(ROLES.values(), (y, weight, radius), strict=True):
             parts = None if value is None else _partitions(value, name)
@@ -56,6 +61,7 @@ class DaskSource(Source):
                 yield answer
             if self.watch is not None:
                 self.watch(number + 1)
+        self._log_read(len(tasks))
 
     def chunks(self):
         yield from self.map(lambda chunk: chunk)
@@ -68,6 +74,27 @@ class DaskSource(Source):
             y = _plain(part.compute())
             if y.shape[0]:
                 yield y
+
+
+def answered(source: DaskSource, question, name: str, dtype, width: tuple):
+    """A Dask array of one answer per row, computed when it is asked for.
+
+    `question` answers with a dict of arrays, of which that of this name is taken.
+    """
+    import dask
+    import dask.array as da
+
+    ask = dask.delayed(_named_answer, pure=False)
+    lengths = source.lengths or (math.nan,) * len(source.blocks)
+    parts = [
+        da.from_delayed(ask(question, name, k, X), (n, *width), dtype)
+        for k, (X, n) in enumerate(zip(source.blocks, lengths, strict=True))
+    ]
+    return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _named_answer(question, name: str, number: int, X):
+    return question(Chunk.of(_plain(X), (None,), number, _ORIGIN))[name]
 
 
 def _as_they_come(tasks: list):

@@ -12,6 +12,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,8 +20,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
+from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, quoted
-from wideberth.data.numbers import NULLS, Numbers, looks_like_number
+from wideberth.data.numbers import NULLS, Numbers, is_word, looks_like_number
 from wideberth.data.streams import HEAD, File, explained, lines_of
 from wideberth.data.table import Format, Plan, Reader, Request, Table
 
@@ -73,8 +75,24 @@ class DelimitedReader(Reader):
             found = [name for k, name in named if name == f"{_UNNAMED}{k}"]
             self._unnamed = [name for name in found if name in plan.features]
             features = tuple(n for n in plan.features if n not in self._unnamed)
-            plan = Plan(plan.texts, plan.numbers, features)
+            plan = replace(plan, features=features)
         return plan
+
+    def text_columns(self, names):
+        """By the first value of each; read until all have one."""
+        at = {name: k for k, name in enumerate(self.names)}
+        left, found = {name: at[name] for name in names}, []
+        for file in self.files:
+            for _, row in self._rows(file) if left else ():
+                cells = {n: row[k].strip() for n, k in left.items() if k < len(row)}
+                told = [
+                    n for n, cell in cells.items() if not self.form.is_missing(cell)
+                ]
+                found += [name for name in told if is_word(cells[name])]
+                left = {name: k for name, k in left.items() if name not in told}
+                if not left:
+                    break
+        return [name for name in names if name in found]
 
     def tables(self, plan, size, native=False):
         import pyarrow as pa
@@ -148,7 +166,14 @@ class DelimitedReader(Reader):
         """Columns of a batch that starts in this row."""
 
         def floats(name: str, column) -> np.ndarray:
-            return numbers.read(name, column, row)
+            if name not in plan.dates:
+                return numbers.read(name, column, row)
+            days, bad = day_numbers(texts(name, column))
+            if bad is not None:
+                line, cell = self._lines(file)[row + bad], _decoded(column[bad].as_py())
+                place = f"row {row + bad + 1} (line {line}), column {quoted(name)}: "
+                raise DataError(f"{file.name}, {place}{not_a_date(quoted(cell))}")
+            return days
 
         def text(cell: bytes) -> str | None:
             stripped = cell.decode().strip()

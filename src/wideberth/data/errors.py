@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 #: Longest piece of the data, in characters, that a message repeats.
 _LONGEST = 60
@@ -26,3 +27,47 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def no_numbers(columns: list[str], dates: Sequence[str] = (), example: str = "") -> str:
+    """Say that columns hold no numbers, and what to do about it; name all of them.
+
+    `dates` are those that hold dates; the `example` is of the first column.
+    """
+    several = len(columns) > 1
+    them, what = ("them", "hold text") if several else ("it", "holds text")
+    what = what.replace("text", "dates") if len(dates) == len(columns) else what
+    ways = [
+        f"leave {them} out with --drop {_as_words(columns)} (`columns` in Python)",
+        f"turn {them} into columns of 0 and 1 with --one-hot auto",
+    ]
+    if dates:
+        days = f"read {_as_words(dates)} as days with --dates {_as_words(dates)}"
+        ways = [days, *ways] if len(dates) < len(columns) else [days, ways[0]]
+    return (
+        f"column{'s' if several else ''} {listed(columns, len(columns))} {what}"
+        f"{example and f' ({example})'}, and features must be numbers; "
+        f"{', '.join(ways[:-1])}, or {ways[-1]}."
+    )
+
+
+def _as_words(names: Iterable[str]) -> str:
+    """Names as the words of a command."""
+    plain = re.compile(r"[\w.-]+")  # what needs no quotes in a shell
+    return " ".join(n if plain.fullmatch(n) else quoted(n) for n in names)
+
+
+def meant(given: Iterable[str], known: Iterable[str]) -> str:
+    """Ask whether names like the ones given were meant: "; did you mean 'a'?".
+
+    Empty where no known name is like any of them.
+    """
+    from difflib import get_close_matches
+
+    lower = {name.lower(): name for name in known}
+    found = [
+        lower[like]
+        for name in given
+        for like in get_close_matches(name.lower(), lower, n=1)
+    ]
+    return f"; did you mean {listed(dict.fromkeys(found))}?" if found else ""

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -37,12 +38,15 @@ class Staged:
         self.path = path
         self.temporary = path.with_name(f".wideberth-{secrets.token_hex(8)}")
 
-    def write(self, content: str | bytes) -> None:
-        """Bring the content to disk."""
+    def write(self, content: str | bytes | IO[bytes]) -> None:
+        """Bring the content to disk, what is left of it where it is a stream."""
         data = content.encode() if isinstance(content, str) else content
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(self.temporary, flags, 0o666), "wb") as stream:
-            stream.write(data)
+            if isinstance(data, bytes):
+                stream.write(data)
+            else:
+                shutil.copyfileobj(data, stream)
             stream.flush()
             os.fsync(stream.fileno())
         with suppress(FileNotFoundError):

@@ -20,11 +20,9 @@ from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.files import ScratchFolder
 from wideberth.data.memory import chunk_bytes
-from wideberth.data.streams import check_room, lines_of
+from wideberth.data.streams import LABEL, check_room, lines_of
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
-#: The column of the labels, which has no name in such a file.
-LABEL = "label"
 #: Highest index of a feature; scikit-learn counts in 32 bits.
 _LARGEST = int(np.iinfo(np.int32).max)
 #: Features of a table in memory up to which those that no row has get a name, too; a

@@ -46,17 +46,75 @@ def parse_bytes(value) -> int:
 def physical_memory() -> int:
     """Bytes of memory that the machine has, or a guess."""
     try:
+        if sys.platform == "win32":
+            return _windows_memory()
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return _SOME
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds now, or a guess."""
-    if sys.platform == "linux":
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return _INTERPRETER
+    """Bytes of memory that this process holds now, or a guess.
+
+    On macOS and other systems without /proc it is the most that it ever held: a cap
+    that counts on it is kept, with less room than there is.
+    """
+    try:
+        if sys.platform == "win32":
+            return _windows_resident()
+        if sys.platform == "linux":
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else 1024 * most
+    except (ImportError, AttributeError, ValueError, OSError):
+        return _INTERPRETER
+
+
+def _windows_resident() -> int:
+    """The working set, as GetProcessMemoryInfo has it."""
+    import ctypes
+    from ctypes import wintypes
+
+    sizes = ("PeakWorkingSetSize", "WorkingSetSize", *"abcdef")
+
+    class Counters(ctypes.Structure):
+        _fields_ = (
+            ("cb", wintypes.DWORD),
+            ("PageFaultCount", wintypes.DWORD),
+            *((name, ctypes.c_size_t) for name in sizes),
+        )
+
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]
+    kernel.GetCurrentProcess.restype = wintypes.HANDLE
+    ask = kernel.K32GetProcessMemoryInfo
+    ask.argtypes = (wintypes.HANDLE, ctypes.POINTER(Counters), wintypes.DWORD)
+    found = Counters(cb=ctypes.sizeof(Counters))
+    if not ask(kernel.GetCurrentProcess(), ctypes.byref(found), found.cb):
+        raise OSError("GetProcessMemoryInfo failed")
+    return int(found.WorkingSetSize)
+
+
+def _windows_memory() -> int:
+    """The memory of the machine, as GlobalMemoryStatusEx has it."""
+    import ctypes
+    from ctypes import wintypes
+
+    class Status(ctypes.Structure):
+        _fields_ = (
+            ("dwLength", wintypes.DWORD),
+            ("dwMemoryLoad", wintypes.DWORD),
+            ("ullTotalPhys", ctypes.c_uint64),
+            *((name, ctypes.c_uint64) for name in "abcdef"),
+        )
+
+    found = Status(dwLength=ctypes.sizeof(Status))
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]
+    if not kernel.GlobalMemoryStatusEx(ctypes.byref(found)):
+        raise OSError("GlobalMemoryStatusEx failed")
+    return int(found.ullTotalPhys)
 
 
 def chunk_bytes(memory: int) -> int:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.dates import day_number
+from wideberth.data.errors import DataError, listed, no_numbers, quoted
 from wideberth.data.table import MISSING, Format
 
 #: Missing values as Arrow compares them; `Numbers` knows other cases of letters.
@@ -57,13 +58,14 @@ class Numbers:
         values = self._at_once(column, cells, row)
         if values is not None:
             return values
-        texts = (cell.decode("utf-8", "surrogateescape") for cell in cells.to_pylist())
-        return np.array(
-            [
-                self._one(_Cell(column, text.strip(), number))
-                for number, text in enumerate(texts, row + 1)
-            ]
-        )
+        values = np.full(len(cells), np.nan)
+        for k, cell in enumerate(cells.to_pylist()):
+            text = cell.decode("utf-8", "surrogateescape").strip()
+            values[k] = self._one(_Cell(column, text, row + k + 1))
+            trouble = self.troubles.get(column)
+            if trouble is not None and row + k - trouble.row > _PROBE:
+                break  # it will be refused; the cells below told if it is a unit
+        return values
 
     def _at_once(self, column: str, cells, row: int) -> np.ndarray | None:
         """All cells if they are finite numbers or missing; None where it takes more.
@@ -166,17 +168,14 @@ class Numbers:
                 f"{where}: line {line} holds text ({quoted(cell.text)}) above the "
                 f"numbers of {listed(columns)}; if these are units, delete that line."
             )
-        several = len(columns) > 1
-        them = "them" if several else "it"
-        plain = re.compile(r"[\w.-]+")  # what needs no quotes in a shell
-        names = " ".join(n if plain.fullmatch(n) else quoted(n) for n in columns[:5])
-        raise DataError(
-            f"{where}: column{'s' if several else ''} {listed(columns)} "
-            f"{'hold' if several else 'holds'} text (row {cell.row}, line {line}: "
-            f"{quoted(cell.text)}), and features must be numbers; leave {them} out "
-            f"with --drop {names} (`columns` in Python), or turn {them} into columns "
-            f"of 0 and 1 with --one-hot {names}."
-        )
+        dates = [n for n in columns if day_number(self.troubles[n].text) is not None]
+        example = f"row {cell.row}, line {line}: {quoted(cell.text)}"
+        raise DataError(f"{where}: {no_numbers(columns, dates, example)}")
+
+
+def is_word(text: str) -> bool:
+    """Whether a cell is text for certain: it has letters, and is no number."""
+    return any(map(str.isalpha, text)) and not looks_like_number(text)
 
 
 def looks_like_number(text: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -18,13 +20,16 @@ from wideberth.data.beside import (
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
 from wideberth.data.errors import DataError, listed
-from wideberth.data.libsvm import LABEL, LibsvmReader
+from wideberth.data.file_source import TableSource, no_labels
+from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
-from wideberth.data.sources import ArraySource, ChunkSource, Source, TableSource
-from wideberth.data.streams import File, explained, kind_of
+from wideberth.data.sources import ArraySource, ChunkSource, Source
+from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
+
+_log = logging.getLogger(__name__)
 
 
 def is_scaled(X, y=None, memory=None) -> bool:
@@ -74,9 +79,10 @@ def open_data(
         radius) or (X, y, weight, radius, X_err) from the start each time it is iterated
         or called; weight and radius may be None.
     y, sample_weight, radius : optional
-        One value per row of X: an array or another .npy file beside a .npy file; the
-        name of a column of a table; an array or frame like X beside an array. LIBSVM
-        files and iterables bring their own labels.
+        One value per row of X, which rows to predict need not have: an array or
+        another .npy file beside a .npy file; the name of a column of a table; an array
+        or frame like X beside an array. LIBSVM files and iterables bring their own
+        labels.
     X_err : optional
         Error bars: of a table, or a Dask frame, a dict of feature to error column, to a
         pair (down, up) of them or to None, whose features are all that is read; beside
@@ -88,7 +94,8 @@ def open_data(
         by default a quarter of the memory that it leaves of the machine's is used
         besides. Data on disk may be any size.
     columns : list of str, optional
-        Columns of a table to use as features; by default all others.
+        Columns of a table to use as features; by default all others, which the `repr`
+        of what is returned, its `names` and a message of the logger "wideberth" list.
 
     Returns
     -------
@@ -96,6 +103,24 @@ def open_data(
     """
     beside = {"y": y, "weight": sample_weight, "radius": radius}
     return _open(X, beside, X_err, memory, columns)
+
+
+def open_rows(
+    X, beside: dict, X_err=None, *, memory=None, columns=None, d: int, gaps: bool
+) -> Source:
+    """Open rows that a model is asked about, which knows d features, maybe by name.
+
+    `beside` may have "y", "weight" and "radius", as `open_data` takes them; `gaps` says
+    whether cells may be missing.
+    """
+    beside = {"y": None, "weight": None, "radius": None} | beside
+    if isinstance(X_err, dict) and columns is not None:
+        _there(list(X_err), columns, "The model")
+        X_err, columns = {name: X_err.get(name) for name in columns}, None
+    source = _open(X, beside, X_err, memory, columns, d)
+    if isinstance(source, TableSource) and source is not X:
+        source.gaps = gaps
+    return source
 
 
 def in_chunks(X) -> bool:
@@ -109,13 +134,32 @@ def in_chunks(X) -> bool:
 def open_measurements(X, y=None, X_err=None) -> Source:
     """Open data whose cells may be missing (NaN), and its labels too."""
     beside = {"y": y, "weight": None, "radius": None}
-    source = _open(X, beside, X_err, None, None, labelled=False)
+    source = _open(X, beside, X_err, None, None)
     source.gaps = True
     return source
 
 
-def _open(X, beside: dict, X_err, memory, columns, labelled: bool = True) -> Source:
-    """What `open_data` returns; labels may be missing unless it must be `labelled`."""
+def open_labelled(X, y, *, memory=None, X_err=None, **beside) -> Source:
+    """Open data to train on, as `open_data` takes it, which must have labels."""
+    given = {"y": y, "weight": beside["sample_weight"], "radius": beside["radius"]}
+    source = _open(X, given, X_err, memory, None, labelled=True)
+    source.require_labels()
+    return source
+
+
+def _open(
+    X,
+    beside: dict,
+    X_err,
+    memory,
+    columns,
+    d: int | None = None,
+    labelled: bool = False,
+) -> Source:
+    """What `open_data` returns; there must be d features, where that is known.
+
+    Tables that must be `labelled` are not looked into further if they are not.
+    """
     y = beside["y"]
     given = [name for name, value in beside.items() if value is not None]
     given += [] if X_err is None else ["X_err"]
@@ -134,15 +178,15 @@ def _open(X, beside: dict, X_err, memory, columns, labelled: bool = True) -> Sou
         source = TableSource(reader, reader.plan(Request()), beside, memory)
         return source.measured(getattr(rows, "layout", None))
     if isinstance(X, str | PathLike):
-        return _open_path(Path(X), beside, memory, columns, X_err, labelled)
+        return _open_path(Path(X), beside, memory, columns, X_err, d, labelled)
     if is_dask(X):
         from wideberth.data.dask import DaskSource
 
         layout = None
         if X_err is not None:
             X, layout = _dask_errors(X, X_err)
-        if y is None and labelled:
-            raise DataError("y is missing; give a Dask array or series of labels.")
+        elif columns is not None and hasattr(X, "columns"):
+            X = X[_there(columns, list(X.columns), "X, a Dask frame,")]
         return DaskSource(X, **beside, memory=memory).measured(layout)
     if is_foreign(X):
         return ArraySource(X, **beside, X_err=X_err)
@@ -185,12 +229,7 @@ def _dask_errors(X, X_err):
     tables = error_tables(X_err)
     if hasattr(X, "columns") and isinstance(X_err, dict):
         columns, layout = named_errors(X_err, "a Dask frame")
-        if absent := [name for name in columns if name not in X.columns]:
-            raise DataError(
-                f"X, a Dask frame, has no column {listed(absent)}; its columns are "
-                f"{listed(X.columns, 12)}."
-            )
-        return X[columns], layout
+        return X[_there(columns, list(X.columns), "X, a Dask frame,")], layout
     if hasattr(X, "columns") or not all(is_dask(table) for table in tables):
         raise DataError(
             "X_err goes with a Dask frame by the names of its columns, {'mass': "
@@ -199,8 +238,18 @@ def _dask_errors(X, X_err):
     return joined_blocks(X, X_err)
 
 
+def _there(wanted: list, names: list, who: str) -> list:
+    """The columns wanted, all of which must be there."""
+    if absent := [name for name in wanted if name not in names]:
+        raise DataError(
+            f"{who} has no column {listed(absent)}; its columns are "
+            f"{listed(names, 12)}."
+        )
+    return wanted
+
+
 def _open_path(
-    path: Path, beside: dict, memory, columns, X_err, labelled: bool
+    path: Path, beside: dict, memory, columns, X_err, d: int | None, labelled: bool
 ) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}.")
@@ -216,8 +265,6 @@ def _open_path(
         if X_err is not None and isinstance(reader, ArrayReader):
             rows = _with_errors(reader.rows, X_err)
             reader, layout = ArrayReader(path, "npy", rows), rows.layout
-        if y is None and labelled:
-            raise DataError(f"y is missing; give the labels that go with {path}.")
     elif reader.kind == "libsvm":
         if y not in (None, LABEL):
             raise DataError(
@@ -225,12 +272,11 @@ def _open_path(
                 "Leave y out."
             )
         request, beside["y"] = Request(texts=(LABEL,)), LABEL
+        if d is not None:
+            request = replace(request, features=_numbered(reader, d))
     else:
         if not isinstance(y, str) and (labelled or y is not None):
-            raise DataError(
-                f"y={y!r} must be the name of the column of {path} that holds the "
-                f"labels; there are {listed(reader.names, 8)}."
-            )
+            raise no_labels(reader, y)
         if X_err is not None:
             if columns is not None:
                 raise DataError(
@@ -244,7 +290,34 @@ def _open_path(
             numbers=tuple(name for name in numbers if name is not None),
             features=None if columns is None else tuple(columns),
         )
-    return TableSource(reader, reader.plan(request), beside, memory).measured(layout)
+    guessed = columns is None and reader.kind not in ("npy", "libsvm")
+    if guessed and d is not None:
+        aside = {*request.texts, *request.numbers}
+        names = [name for name in reader.names if name not in aside]
+        if len(names) != d:
+            raise DataError(
+                f"The model has {d} features and no names for them, and {path} has "
+                f"{len(names)} columns, {listed(names, 12)}; say which are features: "
+                "open_data(path, columns=[...])."
+            )
+    plan = reader.plan(request)
+    if guessed:
+        _log.info("%s: the features are %s", path, listed(plan.features, 12))
+    source = TableSource(reader, plan, beside, memory).measured(layout)
+    source.guessed = guessed
+    return source
+
+
+def _numbered(reader: Reader, d: int) -> tuple[str, ...]:
+    """The names of d features of a LIBSVM file; what no row has is zero."""
+    assert isinstance(reader, LibsvmReader)
+    start, stop = reader.indices[0], reader.indices[-1] + 1
+    if stop - start > d:
+        raise DataError(
+            f"{reader.name} has features up to number {stop - 1}, and the model knows "
+            f"{d}; leave the others out."
+        )
+    return tuple(f"x{k}" for k in range(start, start + d))
 
 
 def open_reader(path, form: Format, memory: int | None = None) -> Reader:

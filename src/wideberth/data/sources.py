@@ -1,10 +1,10 @@
-"""Where chunks come from: files, arrays, and whatever else yields them."""
+"""Where chunks come from: arrays, and whatever yields them; files: `file_source.py`."""
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from os import PathLike
 from typing import Any, Self, TypeVar
 
@@ -16,14 +16,19 @@ from wideberth.data.beside import Layout, errors_beside, joined_chunk
 from wideberth.data.chunks import Checksum, Chunk, checksum
 from wideberth.data.errors import DataError, listed
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
-from wideberth.data.table import Plan, Reader
+from wideberth.data.sampling import Draw, Drawn
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
-from wideberth.problem.validation import refuse_masked
+from wideberth.problem.validation import check_number, refuse_masked
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 #: What vectors beside the rows are called in a chunk, and by users.
 ROLES = {"y": "y", "weight": "sample_weight", "radius": "radius"}
+#: What a chunk is given as.
+_CHUNK = (
+    "(X, y), (X, y, weight), (X, y, weight, radius) or (X, y, weight, radius, X_err)"
+)
 #: Copies of the rows in memory at a time: those handed over, a working set of them, and
 #: one under way (with 2, 150 000 × 200 float32 in a room of 60 MB take 78 MB).
 _COPIES = 3.0
@@ -56,6 +61,10 @@ class Source(ABC):
     layout: Layout | None = None
     #: Whether cells may be missing; who reads them must know what to do about it.
     gaps = False
+    #: Whether rows have labels.
+    labelled = True
+    #: How to give labels, for who forgot them.
+    _wanted = "give one label per row of X"
     #: Whether the rows are in memory all the time.
     stays = False
     #: Told how many chunks of a read are done.
@@ -65,6 +74,7 @@ class Source(ABC):
 
     def __init__(self, memory=None):
         self.memory, self.room = parse_bytes(memory), room(memory)
+        self.reads = 0  # of all rows
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
 
@@ -74,6 +84,11 @@ class Source(ABC):
             self.layout, self.d = layout, layout.d
             self.names = None if self.names is None else self.names[: layout.d]
         return self
+
+    def require_labels(self) -> None:
+        """Say what to give where rows have no labels, and those are needed."""
+        if not self.labelled:
+            raise DataError(f"y is missing; {self._wanted}.")
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
@@ -86,6 +101,7 @@ class Source(ABC):
             yield question(chunk)
             if self.watch is not None:
                 self.watch(count)
+        self._log_read(count)
         if self._chunks is None:
             self._chunks = count
         if count != self._chunks:
@@ -93,6 +109,11 @@ class Source(ABC):
                 f"The data changed while it was read: it came in {count} chunks, and "
                 f"in {self._chunks} at the first read."
             )
+
+    def _log_read(self, chunks: int) -> None:
+        """Tell whoever listens that the data was read once more."""
+        self.reads += 1
+        _log.info("read %d of %r: %d chunks", self.reads, self, chunks)
 
     def labels(self) -> Iterator[tuple[Any, Any]]:
         """Labels and weights of all chunks, read without the features if possible."""
@@ -122,6 +143,36 @@ class Source(ABC):
                 "the same values in the same order each time: no shuffling, no random "
                 "augmentation, no file that is being written."
             )
+
+    def sample(self, size: int, random_state: int = 0) -> dict[str, Any]:
+        """Draw rows evenly, in one read, for what needs data in memory.
+
+        Parameters
+        ----------
+        size : int
+            How many rows; all of them where there are fewer.
+        random_state : int, default=0
+            Which ones; the same number draws the same rows.
+
+        Returns
+        -------
+        dict
+            "X", and "y", "sample_weight", "radius" and "X_err" where the data has
+            them: what `fit` takes, `search.fit(**data.sample(100_000))`. Losses are
+            summed over rows, so a C chosen on m of n rows is C·m/n for all of them.
+        """
+        check_number(size, "size", whole=True)
+        found: Drawn | None = None
+        for part in self.map(Draw(int(size), int(random_state))):
+            found = part if found is None else found.joined(part)
+            if len(found.keys) > 2 * size:
+                found = found.smallest(size)
+        if found is None:
+            raise DataError("The data holds no rows; there is nothing to draw from.")
+        self.n, drawn = found.n, dict(found.smallest(size).parts)
+        if self.layout is not None:
+            drawn["X"], drawn["X_err"] = self.layout.split(drawn["X"])
+        return drawn
 
     def capacity(self, copies: float = _COPIES, item: float | None = None) -> int:
         """How many rows may be held in memory, with what solving on them takes.
@@ -183,7 +234,7 @@ class ArraySource(Source):
         self.measured(None if X_err is None else Layout.of(self.d))
         self.row_bytes = 8 * self.d * len(self.tables)
         given = zip(ROLES.values(), (y, weight, radius), strict=True)
-        self.vectors = [_per_row(part, self.n, name) for name, part in given]
+        self.vectors = [per_row(part, self.n, name) for name, part in given]
 
     def chunks(self):
         for number, start in enumerate(range(0, self.n, self.chunk_rows)):
@@ -213,8 +264,11 @@ class ArraySource(Source):
 class ChunkSource(Source):
     """Any object that yields (X, y[, weight, radius, X_err]) anew when iterated.
 
-    A function that returns such an iterator will do as well.
+    A function that returns such an iterator will do as well. Chunks of rows without
+    labels may be X alone.
     """
+
+    _wanted = f"X must yield {_CHUNK}, not rows alone"
 
     def __init__(self, data: Iterable | Callable[[], Iterable], memory=None):
         super().__init__(memory)
@@ -234,7 +288,7 @@ class ChunkSource(Source):
         first = next(self.chunks(), None)
         if first is None:
             raise DataError("X yields no chunk; at least one is needed.")
-        self.d = first.X.shape[1]
+        self.d, self.labelled = first.X.shape[1], first.y is not None
         self.row_bytes = 8 * self.d
         if not is_foreign(first.X):
             held = first.X.data if sp.issparse(first.X) else first.X
@@ -243,10 +297,11 @@ class ChunkSource(Source):
 
     def chunks(self):
         for number, parts in enumerate(self._start()):
+            if sp.issparse(parts) or getattr(parts, "ndim", 0) == 2:
+                parts = (parts, None)
             if not isinstance(parts, tuple | list) or not 2 <= len(parts) <= 5:
                 raise DataError(
-                    f"X, chunk {number}: each must be a tuple (X, y), (X, y, weight), "
-                    "(X, y, weight, radius) or (X, y, weight, radius, X_err); received "
+                    f"X, chunk {number}: each must be a tuple {_CHUNK}; received "
                     f"{type(parts).__name__}."
                 )
             (X, *vectors), errors = parts[:4], (*parts, None, None, None)[4]
@@ -278,91 +333,7 @@ class ChunkSource(Source):
                 yield chunk
 
 
-class TableSource(Source):
-    """Rows of a file, or of a memory map: features in columns, the rest beside them.
-
-    Labels, weights and radii are names of columns, or vectors of one value per row.
-    Labels of columns have the type that the file gives them; with `texts` they are
-    text, which `values`, once it is filled, says the values of.
-    """
-
-    def __init__(
-        self, reader: Reader, plan: Plan, beside: dict, memory=None, *, texts=False
-    ):
-        super().__init__(memory)
-        self.reader, self.plan, self.texts = reader, plan, texts
-        self._what = f"{reader.kind}, {reader.name}"
-        self.values: dict[str, Any] = {}
-        self.n, self.d = reader.n, len(plan.features)
-        self.row_bytes = reader.row_bytes(plan)
-        named = reader.kind not in ("npy", "libsvm")
-        self.names = list(plan.features) if named and not texts else None
-        aside = (*plan.texts, *plan.numbers)
-        self.beside = {}
-        for role, name in ROLES.items():
-            value = beside.get(role)
-            if not (isinstance(value, str) and value in aside):  # a column
-                value = _per_row(value, self.n, name)
-            self.beside[role] = value
-        self.brings_radii = self.beside["radius"] is not None
-
-    def labels(self):
-        y, weight = self.beside["y"], self.beside["weight"]
-        if not any(isinstance(part, str) for part in (y, weight)):
-            yield y, weight
-            return
-        numbers = tuple(n for n in self.plan.numbers if n == weight)
-        for chunk in self.chunks(Plan(self.plan.texts, numbers, ())):
-            yield chunk.y, chunk.weight
-
-    def chunks(self, plan: Plan | None = None) -> Iterator[Chunk]:
-        """All chunks, with the features of this plan if not of all."""
-        start, number, plan = 0, 0, plan or self.plan
-        for table in self.reader.tables(plan, self.chunk_bytes, not self.texts):
-            if not table.n:
-                continue
-            rows = slice(start, start + table.n)
-            columns = table.texts | table.numbers
-            vectors = []
-            for part in self.beside.values():
-                if isinstance(part, str):
-                    vectors.append(columns.get(part))
-                else:
-                    vectors.append(None if part is None else np.array(part[rows]))
-            chunk = Chunk.of(table.X, vectors, number, table.origin)
-            self._check_complete(chunk, plan)
-            yield self._with_values(chunk) if self.texts else chunk
-            start, number = rows.stop, number + 1
-
-    def _check_complete(self, chunk: Chunk, plan: Plan) -> None:
-        """Name the place of the first value that is missing or infinite."""
-        if self.gaps or sp.issparse(chunk.X) or np.isfinite(chunk.X.sum()):
-            return
-        wrong = np.argwhere(~np.isfinite(chunk.X))
-        if wrong.size:
-            row, column = wrong[0]
-            what = "no value" if np.isnan(chunk.X[row, column]) else "no finite number"
-            raise chunk.error(
-                f"row {row} has {what} in column {plan.features[column]!r}; impute or "
-                "drop such rows first."
-            )
-
-    def _with_values(self, chunk: Chunk) -> Chunk:
-        """The chunk with values for labels of text, where these are known."""
-        texts = chunk.y.tolist()
-        if None in texts:
-            raise chunk.error(
-                f"row {texts.index(None)} has no label; leave such rows out of the "
-                "file, or leave out --memory."
-            )
-        if not self.values:
-            return chunk
-        if not self.values.keys() >= set(texts):
-            raise chunk.error("its labels changed since they were first read.")
-        return replace(chunk, y=np.array([self.values[text] for text in texts]))
-
-
-def _per_row(value, n: int | None, name: str):
+def per_row(value, n: int | None, name: str):
     """One value per row, from an array or a .npy file; None if there is none."""
     if value is None:
         return None

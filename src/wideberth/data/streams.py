@@ -45,6 +45,8 @@ _NAMED = {
 _ENDINGS = {ending: kind for kind, endings in _NAMED.items() for ending in endings}
 #: The kinds of files that hold tables.
 KINDS = tuple(kind for kind in _NAMED if kind != "text")
+#: The column of the labels of a LIBSVM file, where it has no name.
+LABEL = "label"
 #: Kinds of which a folder of files is one table.
 _IN_FOLDERS = ("parquet", "arrow", "csv", "tsv")
 _COMPRESSED = (".gz", ".bz2", ".xz")

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.errors import DataError, listed, meant, quoted
 from wideberth.data.streams import File, check_room
 
 #: Cells that mean "no value", in any case of letters.
@@ -46,13 +46,15 @@ class Request:
 
     `texts` and `numbers` come apart from the features. `features` of None are all the
     columns that are left once those and `dropped` are taken out; a list of names leaves
-    out whatever it does not name. Names in `optional` may be absent.
+    out whatever it does not name. Those of them in `dates` hold dates, which are read
+    as days. Names in `optional` may be absent.
     """
 
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
+    dates: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
 
 
@@ -63,6 +65,7 @@ class Plan:
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
     features: tuple[str, ...]
+    dates: tuple[str, ...] = ()
 
 
 @dataclass
@@ -79,6 +82,7 @@ class Table:
     numbers: dict[str, np.ndarray] = field(default_factory=dict)
     find_lines: Callable[[], np.ndarray] | None = None
     origin: str = "the data"
+    start: int = 0  # the place of the first row among all rows
 
     @property
     def n(self) -> int:
@@ -95,12 +99,13 @@ class Table:
     def lines(self) -> np.ndarray | None:
         """The line of the file that each row ends in, where it is text."""
         lines = None if self.find_lines is None else self.find_lines()
-        return lines if lines is not None and len(lines) == self.n else None
+        stop = self.start + self.n
+        return None if lines is None or len(lines) < stop else lines[self.start : stop]
 
     def where(self, row: int) -> str:
         """Name a row (counted from 0 here, from 1 for people)."""
         line = "" if self.lines is None else f" (line {self.lines[row]})"
-        return f"row {row + 1}{line}"
+        return f"row {self.start + row + 1}{line}"
 
 
 class Reader(File, ABC):
@@ -123,6 +128,8 @@ class Reader(File, ABC):
     n: int | None = None
     #: Whether features without a column are zero, rather than an error.
     sparse = False
+    #: Told how many rows are read, of how many if that is known, where all are.
+    watch: Callable[[int, int | None], None] | None = None
 
     def __init__(self, path, kind: str):
         super().__init__(path)
@@ -133,12 +140,14 @@ class Reader(File, ABC):
         names, given = self.names, request.features
         check_names(names, self.name, request.dropped)
         aside = (*request.texts, *request.numbers, *request.dropped)
-        wanted = [*aside, *(() if self.sparse else given or ())]
+        wanted = [*aside, *request.dates, *(() if self.sparse else given or ())]
         known, optional = set(names), request.optional.difference(given or ())
         absent = [n for n in wanted if n not in known and n not in optional]
         if absent:
+            like = meant(absent, names)
+            told = f"{like} Its" if like else "; its"
             raise DataError(
-                f"{self.name} has no column {listed(dict.fromkeys(absent))}; its "
+                f"{self.name} has no column {listed(dict.fromkeys(absent))}{told} "
                 f"columns are {listed(names, 12)}."
             )
         if given is None:
@@ -149,7 +158,12 @@ class Reader(File, ABC):
             tuple(n for n in dict.fromkeys(request.texts) if n in known),
             tuple(n for n in dict.fromkeys(request.numbers) if n in known),
             tuple(given),
+            tuple(name for name in request.dates if name in given),
         )
+
+    def text_columns(self, names: Iterable[str]) -> list[str]:
+        """Those of some columns that hold words: text that starts unlike a number."""
+        return []
 
     def row_bytes(self, plan: Plan) -> float:
         """Bytes that the features of a row take in memory."""
@@ -168,15 +182,25 @@ class Reader(File, ABC):
         if self.n is not None and not self.sparse:
             check_room(8 * self.n * columns, self.name)
         parts, size = [], 0
-        for part in self.tables(plan, AT_ONCE):
+        for part in self.parts(plan, AT_ONCE):
             size += part.nbytes
             check_room(size, self.name)
             parts.append(part)
-        if not sum(part.n for part in parts):
+            if self.watch is not None:
+                self.watch(sum(own.n for own in parts), self.n)
+        return _joined(parts)
+
+    def parts(self, plan: Plan, size: int) -> Iterator[Table]:
+        """All rows in order, about `size` bytes at a time; there must be some."""
+        n = 0
+        for table in self.tables(plan, size):
+            table.start = n
+            _refuse_infinite(table, self.name)
+            if table.n:
+                yield table
+            n += table.n
+        if not n:
             raise DataError(f"{self.name} holds no rows; there is nothing to work on.")
-        table = _joined(parts)
-        _refuse_infinite(table, self.name)
-        return table
 
 
 def _joined(parts: list[Table]) -> Table:

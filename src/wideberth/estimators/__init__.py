@@ -4,7 +4,7 @@ from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
-from wideberth.estimators.scoring import measured_scorer
+from wideberth.estimators.scoring import measured_scorer, robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.verdict import Verdict
 
@@ -17,4 +17,5 @@ __all__ = [
     "carry_noise",
     "make_robust_pipeline",
     "measured_scorer",
+    "robust_scorer",
 ]

@@ -8,9 +8,10 @@ by itself, within the rounding of its own terms,
 
     |T(x)_k − (Ax + c)_k| ≤ ε (Σ_j |A_kj|(|x_j| + m_j) + |c_k|) ,   m_j = max |x_j| ,
 
-where the m_j stand for offsets that the step may subtract. A missing cell stays missing
-when noise moves the others. There the step must do to the cells that are left what A
-does: T(x + δ) − T(x) = Aδ for moves δ of them.
+in the columns that noise moves, the others being whatever they are in the data, on
+which c may depend (`categories.py`). The m_j stand for offsets that the step may
+subtract. A missing cell stays missing when noise moves the others. There the step must
+do to the cells that are left what A does: T(x + δ) − T(x) = Aδ for moves δ of them.
 
 What probing cannot see: a bump narrower than the distance of the points, about a
 fiftieth of the range where features are few, and a bend more than a million ranges
@@ -29,8 +30,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from wideberth.estimators.categories import exact_columns
 from wideberth.estimators.probes import Sample
 from wideberth.problem.quiet import quietly
+from wideberth.problem.validation import refuse_text
 
 #: Length of the moves that A is read from, in largest values of the feature: so far
 #: away the rounding of offsets does not count, and the points go no farther.
@@ -70,9 +73,11 @@ def step_maps(steps, X, bends=lambda step: False) -> list:
     `steps` are pairs of a name and a fitted transformer, as from `steps_of`. Where
     there are none, the one map is the identity.
     """
-    sample, lost = _sample_of(X, steps), False
+    exact = exact_columns(steps, X)
+    sample, lost = _sample_of(X, exact, steps), False
     maps: list[sp.csr_array | None] = []
     for name, step in steps:
+        behind = None  # the columns behind the step that stay exact
         if bends(step):
             maps.append(None)
         else:
@@ -80,15 +85,19 @@ def step_maps(steps, X, bends=lambda step: False) -> list:
             if lost and affine.fills_missing:
                 affine.refuse("it fills in sums of missing values and others")
             lost |= affine.loses_present
-            maps.append(affine.linear)
-        sample = Sample(transformed(step, sample.given(sample.rows)))
-    return maps or [sp.eye_array(sample.n_features, format="csr")]
+            maps.append(sample.embedded(affine.linear))
+            if sample.whole is not None:
+                behind = affine.linear.count_nonzero(axis=1) == 0
+        sample = Sample(transformed(step, sample.given(sample.rows)), behind)
+    return maps or [sp.diags_array((~exact).astype(np.float64), format="csr")]
 
 
-def _sample_of(X, steps) -> Sample:
-    """Rows of X, the data of the first step, which must be numbers."""
+def _sample_of(X, exact: np.ndarray, steps) -> Sample:
+    """Rows of X, the data of the first step, numbers but for exact columns."""
+    if not steps and exact.any():
+        refuse_text(X)
     try:
-        return Sample(X)
+        return Sample(X, exact)
     except (TypeError, ValueError) as error:
         first = f"'{steps[0][0]}'" if steps else "the classifier"
         raise ValueError(
@@ -123,11 +132,13 @@ class _AffineStep:
         self.name, self.transformer, self.sample = name, transformer, sample
         self.linear, self.offset = self._read()
         self.absolute = abs(self.linear)
-        #: Σ_j |A_kj| m_j + |c_k|
-        self.level = self.absolute @ sample.size + np.abs(self.offset)
+        #: Σ_j |A_kj| m_j + |c_k|, the largest where c depends on exact columns
+        self.level = self.absolute @ sample.size + self._largest_offset()
         #: Whether outputs that missing cells belong to are numbers; and whether there
         #: are outputs that are missing although cells that are there belong to them.
         self.fills_missing, self.loses_present = False, False
+        if not sample.n_features:  # nothing moves
+            return
         for points in sample.points(_special_values(transformer)):
             self._require_affine_at(points)
         for points in sample.with_missing():
@@ -136,24 +147,43 @@ class _AffineStep:
     def _read(self) -> tuple[sp.csr_array, np.ndarray]:
         """A and c from the transforms of 0 and of multiples of unit vectors."""
         size, changes = self.sample.size, []
+        if not size.size:
+            offset = _dense(self._outputs(self.sample.rows[:1]))[0]
+            return sp.csr_array((offset.size, 0)), offset
         # Powers of two: dividing by them is exact.
         steps = _READING * 2.0 ** np.ceil(np.log2(np.where(size > 0, size, 1.0)))
         for points in self.sample.units(steps):
-            out = self._outputs(points)
+            out = self._outputs(points, alike=True)
             offset = _dense(out[:1])[0]
             changes.append(sp.csr_array(_less(out[1:], offset)))
         linear = sp.diags_array(1 / steps) @ sp.vstack(changes)
         return linear.T.tocsr(), offset
 
+    def _offsets(self, n: int):
+        """c of n points: a row for all, or one for each where columns are exact."""
+        if self.sample.whole is None:
+            return self.offset
+        none = np.zeros((n, self.sample.n_features))
+        return self._outputs(sp.csr_array(none) if self.sample.sparse else none)
+
+    def _largest_offset(self) -> np.ndarray:
+        if self.sample.whole is None:
+            return np.abs(self.offset)
+        offsets = abs(self._offsets(self.sample.rows.shape[0]))
+        return np.ravel(_dense(offsets.max(axis=0)))
+
     def _require_affine_at(self, points) -> None:
         """Hold T(x) against Ax + c."""
-        out = self._outputs(points)
-        off = abs(_less(out, self.offset) - points @ self.linear.T)
+        out, offsets = self._outputs(points), self._offsets(points.shape[0])
+        if sp.issparse(out):
+            points = sp.csr_array(points)
+        off = abs(_less(out, offsets) - points @ self.linear.T)
         terms = abs(points) @ self.absolute.T
         found = _beyond(off, terms, self.level, _rounding(out))
         if found is not None:
             row, column = found
-            expected = _dense(points[[row]] @ self.linear.T)[0] + self.offset
+            own = offsets if offsets.ndim == 1 else _dense(offsets[[row]])[0]
+            expected = _dense(points[[row]] @ self.linear.T)[0] + own
             self.refuse(
                 f"output {column} is {_dense(out[[row]])[0, column]:.6g} at a point "
                 "where its values elsewhere, if it were affine, would make it "
@@ -163,7 +193,7 @@ class _AffineStep:
     def _require_affine_beside_missing(self, points) -> None:
         """Hold T(x + δ) − T(x) against Aδ, where the same cells of x are missing."""
         try:
-            out = _dense(self.transform(points))
+            out = _dense(self.transform(points, alike=True))
         except Exception:  # rows that it does not take get no prediction either
             return
         points = _dense(points)
@@ -184,22 +214,22 @@ class _AffineStep:
         self.fills_missing |= bool(np.any(uses_missing & ~np.isnan(out)))
         self.loses_present |= bool(np.any(uses_present & handed_on))
 
-    def _outputs(self, points):
-        """T(points), dense or sparse as the points are; every value a number."""
+    def _outputs(self, points, alike: bool = False):
+        """T(points), sparse if it or the points are; every value a number."""
         try:
-            out = self.transform(points)
+            out = self.transform(points, alike)
         except Exception as error:
             said = textwrap.shorten(f"{type(error).__name__}: {error}", 150)
             self.refuse(f"it does not take rows that moves lead to ({said})")
         if out.ndim != 2 or out.shape[0] != points.shape[0]:
             self.refuse(f"it makes an array of shape {out.shape} of {points.shape}")
-        out = sp.csr_array(out) if sp.issparse(points) else _dense(out)
+        out = sp.csr_array(out) if sp.issparse(points) else out
         if not np.all(np.isfinite(out.data if sp.issparse(out) else out)):
             self.refuse("it gives nan or infinity for rows of finite numbers")
         return out
 
-    def transform(self, points):
-        return transformed(self.transformer, self.sample.given(points))
+    def transform(self, points, alike: bool = False):
+        return transformed(self.transformer, self.sample.given(points, alike))
 
     def refuse(self, why: str):
         step = textwrap.shorten(repr(self.transformer), 150)
@@ -250,9 +280,9 @@ def _special_values(transformer) -> list[float]:
     return sorted({number for number in numbers if np.isfinite(number)})
 
 
-def _less(out, row: np.ndarray):
-    """Each row of `out` less the same row."""
-    if not sp.issparse(out):
+def _less(out, row):
+    """Each row of `out` less the same row, or less a row of its own."""
+    if not sp.issparse(out) or sp.issparse(row):
         return out - row
     column = sp.csr_array(np.ones((out.shape[0], 1)))
     return sp.csr_array(out - column @ sp.csr_array(row[None, :]))

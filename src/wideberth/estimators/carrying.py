@@ -8,12 +8,18 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
 
-from wideberth.estimators.affine import linear_map
+from wideberth.estimators.affine import linear_map, steps_of
+from wideberth.estimators.categories import (
+    exact_columns,
+    raw_noise,
+    text_columns,
+    with_exact,
+)
 from wideberth.problem.error_bars import Covariances, ErrorBars
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import align_noise, as_shape, is_covariance
+from wideberth.problem.noise import as_shape, is_covariance
 from wideberth.problem.read_errors import read_bars
-from wideberth.problem.validation import float_array
+from wideberth.problem.validation import float_array, refuse_text
 
 
 def check_asked_for(pipeline: Pipeline, params: dict) -> None:
@@ -48,7 +54,8 @@ def carry_noise(noise, transformer, X):
     str, array of shape (n_transformed,), Box, CrossPolytope or Correlated
         For the `noise` of a classifier behind the transformer. Radii stay as they are.
     """
-    return carried(align_noise(noise, feature_names(X)), linear_map(transformer, X))
+    exact = exact_columns(list(steps_of(transformer)), X)
+    return carried(raw_noise(noise, X, exact), linear_map(transformer, X))
 
 
 def carried(noise, linear: sp.csr_array):
@@ -64,11 +71,13 @@ def measured(X, X_err, error_shape):
     Besides, the sets; and how far the middles are off, or None.
     """
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    X_err = with_exact(X_err, X)
     off, bars = read_bars(X_err, error_shape, shape, feature_names(X))
     if off is None:
         return X, bars, None
     if sp.issparse(X):
         return sp.csr_array(X + off), bars, off
+    refuse_text(X)
     moved = float_array(X, "X") + off
     if hasattr(X, "iloc"):
         moved = type(X)(moved, columns=X.columns, index=X.index)
@@ -85,8 +94,13 @@ def check_missing(X, noise) -> None:
         given = "noise is a covariance", "one noise scale per feature"
     else:
         return
-    values = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    if not np.any(np.isnan(values)):
+    if sp.issparse(X):
+        missing = np.isnan(X.data)
+    else:
+        moving = np.flatnonzero(~text_columns(X))
+        chosen = X.iloc[:, moving] if hasattr(X, "iloc") else np.asarray(X)[:, moving]
+        missing = np.isnan(np.asarray(chosen, dtype=np.float64))
+    if not np.any(missing):
         return
     raise ValueError(
         f"X has missing values and {given[0]}. What is certified for complete rows "

@@ -7,7 +7,6 @@ accuracy, ties go to the first candidate.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -24,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.parallel import Parallel, delayed
 
-from wideberth.estimators.folds import robust_accuracy, run_fold
+from wideberth.estimators.folds import run_fold
 from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
@@ -33,6 +32,7 @@ from wideberth.estimators.one_vs_rest import (
     stated_ramp,
     unknown_classes,
 )
+from wideberth.estimators.scoring import robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.problem.presolve import build_problem
@@ -262,7 +262,7 @@ class RobustLinearSVCCV(LinearClassifier):
                 "exclude each other; scoring_radius scores by accuracy under noise."
             )
         check_number(self.scoring_radius, "scoring_radius")
-        return partial(robust_accuracy, self.scoring_radius)
+        return robust_scorer(self.scoring_radius)
 
     def _ramps(self) -> np.ndarray:
         one = stated_ramp(RobustLinearSVC(loss=self.loss))

@@ -28,11 +28,6 @@ from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
 
 
-def robust_accuracy(radius, model, X, y, X_err=None) -> float:
-    """Accuracy under the worst perturbation of this radius."""
-    return model.robust_score(X, y, radius, X_err=X_err)
-
-
 def run_fold(
     search, data: InMemory, number: int, train, test, params: dict, seed: int
 ) -> dict[str, np.ndarray]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from typing import ClassVar
 
@@ -17,21 +16,28 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
-from wideberth.data.opening import refuse_errors_elsewhere
+from wideberth.data.opening import in_chunks, refuse_errors_elsewhere
 from wideberth.estimators.images import Images
+from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedImages
 from wideberth.estimators.one_vs_rest import radii_of
+from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.training_data import dispatched, read_rows
-from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace, pick
+from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
 from wideberth.problem.read_errors import read_bars, read_errors
-from wideberth.problem.validation import check_per_sample, radius_or_default
+from wideberth.problem.validation import (
+    check_per_sample,
+    radius_or_default,
+    refuse_chunks,
+)
 
 
-class CertifiedMixin:
+class CertifiedMixin(StreamedMixin):
     """What a fitted model promises about samples that are off; see `certify`."""
 
+    @per_row
     def certified_radius(self, X, X_err=None) -> np.ndarray:
         """Return how far each sample may move before its prediction can change.
 
@@ -42,6 +48,7 @@ class CertifiedMixin:
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks; see `decision_function`.
         X_err : error bars of these samples, optional
             As for `fit`; lopsided boxes grow about their middle. A model that was
             trained with error bars asks for them.
@@ -53,12 +60,16 @@ class CertifiedMixin:
         """
         return self._judge(X, X_err).certified_radius()
 
-    def robust_score(self, X, y, radius=None, sample_weight=None, X_err=None) -> float:
+    def robust_score(
+        self, X, y=None, radius=None, sample_weight=None, X_err=None
+    ) -> float:
         """Return the accuracy under the worst perturbation of every sample.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once, with what is beside it as
+            `wideberth.open_data` takes it.
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
         radius : float, dict or array of shape (n_samples,), optional
@@ -74,17 +85,22 @@ class CertifiedMixin:
         float
             The share of samples that every move within the radius leaves right.
         """
-        judged = self._judge(X, X_err)
-        classifier, n = judged.classifier, _num_samples(X)
-        labels = class_numbers(y, classifier.classes_, n)
-        radii = judged.radii(y, radius, X_err)
-        right = judged.correct(np.maximum(labels, 0), radii)
-        weights = None
+        if in_chunks(X):
+            given = X, y, sample_weight, X_err
+            return self._share_right("_robustly_right", *given, radius=radius)
+        right, weights = self._robustly_right(X, y, radius, X_err), None
         if sample_weight is not None:
-            weights = check_per_sample(sample_weight, n, "sample_weight")
+            weights = check_per_sample(sample_weight, len(right), "sample_weight")
             if not weights.any():
                 raise ValueError("sample_weight is 0 for every sample; give some > 0.")
-        return float(np.average(right & (labels >= 0), weights=weights))
+        return float(np.average(right, weights=weights))
+
+    def _robustly_right(self, X, y, radius=None, X_err=None) -> np.ndarray:
+        """Which samples every move within the radius leaves right."""
+        judged = self._judge(X, X_err)
+        labels = class_numbers(y, judged.classifier.classes_, _num_samples(X))
+        radii = judged.radii(y, radius, X_err)
+        return judged.correct(np.maximum(labels, 0), radii) & (labels >= 0)
 
     def worst_case(self, X, y, radius=None, X_err=None) -> np.ndarray:
         """Return the perturbation of each sample that hurts most.
@@ -107,6 +123,7 @@ class CertifiedMixin:
             To be added to X. It leads to the middle of a lopsided box and on from
             there.
         """
+        refuse_chunks(X, "worst_case")
         judged = self._judge(X, X_err)
         classifier = judged.classifier
         labels = class_numbers(y, classifier.classes_, _num_samples(X))
@@ -158,12 +175,16 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
     __metadata_request__predict: ClassVar = {"X_err": True}
     __metadata_request__score: ClassVar = {"X_err": True}
 
+    @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:
         """Return the score of each class, or of the second class where there are two.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once: a path, chunks, or what
+            `wideberth.open_data` returns, labels or not. For a Dask collection the
+            answer is a Dask array. `stream` hands answers over chunk by chunk.
         X_err : error bars of these samples, optional
             As for `fit`. Only lopsided boxes matter, for the scores are those of the
             middle of a box.
@@ -179,19 +200,21 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:
-            X = X if is_dask(X) else read_rows(X, "prediction")
+            X = read_rows(X, "prediction")
             dtypes = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
             X, _ = self._measured(X, X_err)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
+    @per_row
     def predict(self, X, X_err=None) -> np.ndarray:
         """Return the label with the highest score for each sample.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks; see `decision_function`.
         X_err : error bars of these samples, optional
             As for `decision_function`.
 
@@ -212,12 +235,14 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
             return classes[host(numbers)]
         return pick(like(classes, values), numbers)
 
-    def score(self, X, y, sample_weight=None, X_err=None):
+    def score(self, X, y=None, sample_weight=None, X_err=None):
         """Return the accuracy on samples with labels.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once, with what is beside it as
+            `wideberth.open_data` takes it.
         y : array of shape (n_samples,)
             True labels; those that are not in `classes_` count as wrong.
         sample_weight : array of shape (n_samples,), optional
@@ -229,6 +254,8 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         float
         """
         check_is_fitted(self, "coef_")
+        if in_chunks(X):
+            return self._share_right("_right", X, y, sample_weight, X_err)
         if not is_foreign(y):
             y = class_labels(y, self.classes_, _num_samples(X))
         predicted = self.predict(X, X_err)
@@ -309,8 +336,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
     def _fit_or_stay(self, *data):
         """Fit; a fit that fails or is interrupted leaves what was fitted before."""
         fitted = copy(self)
-        for note in fitted._fit(*data):
-            warnings.warn(note, stacklevel=3)
+        issue(fitted._fit(*data), stacklevel=3)
         self.__dict__ = fitted.__dict__
         return self
 

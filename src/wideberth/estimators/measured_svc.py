@@ -14,11 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from wideberth.data.opening import in_chunks
 from wideberth.estimators.cv import RobustLinearSVCCV
 from wideberth.estimators.denoised import Denoised, Scores
+from wideberth.estimators.issuing import told_once
 from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
 from wideberth.estimators.spread_calibration import SpreadCalibration
+from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
@@ -36,7 +39,7 @@ def _calibrates(model) -> bool:
     return True
 
 
-class MeasuredSVC(ClassifierMixin, BaseEstimator):
+class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     """Classify objects whose features are measurements with errors and gaps.
 
     The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
@@ -147,6 +150,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _takes_gaps = True
+
     def fit(self, X, y, X_err=None, sample_weight=None) -> MeasuredSVC:
         """Learn the population and the classifier.
 
@@ -186,25 +191,29 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
 
     def _fit(self, data: Rows) -> None:
         wanted = self.cv is not None or self.probability
-        folds = self._folds(data) if wanted else []
         self.C_, self.radius_ = self.C, self.radius
-        if self.cv is not None:
-            self.C_, self.radius_ = self._chosen(folds)
+        with told_once() as told:
+            folds = self._folds(data) if wanted else []
+            if self.cv is not None:
+                self.C_, self.radius_ = self._chosen(folds)
         self.pipeline_ = self._trained(data.heavy, self.C_, self.radius_)
         last = self.pipeline_[-1]
         self.classes_, self.coef_ = last.classes_, last.coef_
         self.intercept_, self.n_iter_ = last.intercept_, last.n_iter_
         self.calibration_ = None
         if self.probability and folds:
-            self.calibration_ = self._calibrated(folds)
+            with told_once(told):
+                self.calibration_ = self._calibrated(folds)
 
+    @per_row
     def decision_function(self, X, X_err=None) -> np.ndarray:
         """Return the scores of posterior means.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
-            Measurements, NaN where there is none.
+            Measurements, NaN where there is none. Or data that is read in chunks, as
+            for `RobustLinearSVC.decision_function`.
         X_err : error bars of these objects, optional
             As for `fit`. A model that was trained with errors asks for them, for it
             cannot know those of new objects; `X_err=0` says that all values are exact.
@@ -216,6 +225,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         X, X_err = self._asked(X, X_err)
         return self.pipeline_.decision_function(X, X_err)
 
+    @per_row
     def predict(self, X, X_err=None) -> np.ndarray:
         """Return the class of each object.
 
@@ -232,6 +242,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         return self.pipeline_.predict(X, X_err)
 
     @available_if(_calibrates)
+    @per_row
     def predict_proba(self, X, X_err=None) -> np.ndarray:
         """Return the probability of each class, which knows how uncertain an object is.
 
@@ -264,7 +275,7 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         even = np.full_like(found, 1 / found.shape[1])
         return np.divide(found, total, out=even, where=total > 0)
 
-    def score(self, X, y, sample_weight=None, X_err=None) -> float:
+    def score(self, X, y=None, sample_weight=None, X_err=None) -> float:
         """Return the accuracy on objects with labels.
 
         Parameters
@@ -278,6 +289,8 @@ class MeasuredSVC(ClassifierMixin, BaseEstimator):
         -------
         float
         """
+        if in_chunks(X):
+            return self._share_right("_right", X, y, sample_weight, X_err)
         predicted = self.predict(X, X_err)
         y = class_labels(y, self.classes_, len(predicted))
         return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -42,9 +42,14 @@ _BENDING = (Binarizer, PowerTransformer, QuantileTransformer)
 
 
 def bends(step) -> bool:
-    """Whether a fitted step is known to be monotone, and is not affine."""
+    """Whether a step is known to be monotone, and is not affine.
+
+    What a ColumnTransformer leaves of its columns is known once it is fitted.
+    """
     if type(step) is ColumnTransformer:
-        parts = [part for part, _, _ in _blocks(step)]
+        parts = [part for _, part, _ in step.transformers]
+        if hasattr(step, "transformers_"):
+            parts = [part for part, _, _ in _blocks(step)]
         known = all(map(_sign, parts)) and not step.transformer_weights
         return known and any(map(bends, parts))
     affine = type(step) in _SCALERS and not getattr(step, "clip", False)

@@ -141,7 +141,12 @@ def _solve_one(solve, options: dict, deadline: float | None, watch) -> Solution:
 
 
 def _printer(model, data, k: int):
-    """What prints the certified points of a problem; of chunks `solve_source` does."""
+    """What prints the certified points of a problem; of chunks `solve_source` does.
+
+    The command line has them told to `_told`, with the label.
+    """
+    if data.in_memory and getattr(model, "_told", None) is not None:
+        return partial(model._told, data.labels[k])
     if not model.verbose or not data.in_memory:
         return None
     return partial(_print_point, type(model).__name__, data.labels[k])

@@ -16,6 +16,8 @@ stay such where A keeps features apart, and become covariances otherwise; boxes 
 such an A. The raw data is first moved to the middle of lopsided boxes.
 
 A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
+Columns of categories do not move, and steps may do with them what they like:
+`categories.py`.
 Boxes go through steps that are known to be monotone as well, such as logarithms, one
 image for every radius: `images.py`.
 
@@ -35,7 +37,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.data.opening import in_chunks, is_scaled, refuse_errors_elsewhere
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.carrying import (
     carried,
@@ -43,14 +45,21 @@ from wideberth.estimators.carrying import (
     check_missing,
     measured,
 )
+from wideberth.estimators.categories import (
+    exact_columns,
+    naming_text,
+    raw_noise,
+    refuse_categories,
+    refuse_errors,
+    with_exact,
+)
 from wideberth.estimators.denoised import Denoised, place_of_features
 from wideberth.estimators.images import Course
 from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
+from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
 from wideberth.problem.arrays import host, is_foreign
-from wideberth.problem.feature_names import feature_names
-from wideberth.problem.noise import align_noise
 
 
 def make_robust_pipeline(
@@ -61,7 +70,8 @@ def make_robust_pipeline(
     Parameters
     ----------
     *steps : estimators
-        Affine transformers (scalers, PCA, feature selection, …), and for error bars
+        Affine transformers (scalers, PCA, feature selection, a `ColumnTransformer` of
+        such and of encoders of categories, …), and for error bars
         with error_shape="box" monotone ones (`FunctionTransformer(np.log)`,
         `PowerTransformer`, `QuantileTransformer`, …); then a `RobustLinearSVC` or
         `RobustLinearSVCCV`.
@@ -104,6 +114,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     of the weights that the classifier sees. `certified_radius`, `robust_score`,
     `worst_case` and `support_features_` speak of the raw data. So do error bars,
     given to `fit` as `robustlinearsvc__X_err`, or as `X_err` where metadata is routed.
+    Text, and what a `ColumnTransformer` encodes as categories, does not move.
 
     With error_shape="box" steps may also be monotone in every feature: logarithms and
     other functions of NumPy in a `FunctionTransformer`, `PowerTransformer`,
@@ -160,7 +171,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
                 "RobustLinearSVC alone."
             )
         steps = self.steps
-        classifier, courses = steps[-1][1], list[Course]()
+        classifier, courses, noises = steps[-1][1], list[Course](), [None]
         if not isinstance(classifier, LinearClassifier):
             raise TypeError(
                 f"The last step is {type(classifier).__name__}; it must be a "
@@ -171,7 +182,6 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         place = place_of_features(steps)
         if place is not None:
             return self._fit_denoised(place, X, y, params)
-        raw_noise = align_noise(classifier.noise, feature_names(X))
         names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
@@ -184,11 +194,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return courses[0]
 
         def carried_noise():
-            check_missing(X, raw_noise)
-            return carried(raw_noise, read_course().linear)
+            noises[0] = raw_noise(classifier.noise, X, self._exact(X))
+            check_missing(X, noises[0])
+            return carried(noises[0], read_course().linear)
 
         def carried_errors(bars):
             check_missing(X, bars)
+            refuse_errors(bars, X, self._exact(X))
             course = read_course()
             if course.bent is None:
                 return bars.carried(course.linear)
@@ -197,17 +209,25 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         with self._or_as_before():
             classifier._carried_noise = carried_noise
             classifier._carried_errors = carried_errors
-            super().fit(X, y, **params)
+            try:
+                super().fit(X, y, **params)
+            except ValueError as error:
+                raise naming_text(X, error) from error.__cause__
         del classifier._carried_noise, classifier._carried_errors
         bent = courses[0].bent is not None
         self.linear_map_ = None if bent else courses[0].linear
         self.step_maps_ = courses[0].maps if bent else None
-        self.noise_ = None if errors else raw_noise
+        self.noise_ = noises[0]
         self.denoised_ = None
         return self
 
+    def _exact(self, X):
+        """Columns of the raw data that noise does not move; see `categories.py`."""
+        return exact_columns(self._steps_ahead(), X)
+
     def _fit_denoised(self, k: int, X, y, params: dict):
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
+        refuse_categories(X)
         names = {"X_err"} | {f"{self.steps[j][0]}__X_err" for j in (k, -1)}
         errors = [params[name] for name in names & params.keys()]
         X_err = next((given for given in errors if given is not None), None)
@@ -239,12 +259,19 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _steps_ahead(self) -> list:
         return list(steps_of(self[:-1])) if len(self.steps) > 1 else []
 
+    #: Steps may fill them in; if none does they complain.
+    _takes_gaps = True
+
+    @per_row
     def decision_function(self, X, X_err=None, **params):
         """Return the scores of the classifier.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            Or data that is read in chunks, once: a path, chunks, or what
+            `wideberth.open_data` returns, labels or not. For a Dask collection the
+            answer is a Dask array. `stream` hands answers over chunk by chunk.
         X_err : error bars of these samples, in the units of X, optional
             Only lopsided boxes matter, for the scores are those of the middle of a box.
         **params
@@ -257,6 +284,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         decides, rows = self._asked(X, X_err)
         return Pipeline.decision_function(decides, rows, **params)
 
+    @per_row
     def predict(self, X, X_err=None, **params):
         """Return the label with the highest score for each sample.
 
@@ -286,6 +314,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         -------
         float
         """
+        if in_chunks(X):
+            return self._share_right("_right", X, y, sample_weight, X_err)
         decides, rows = self._asked(X, X_err)
         return Pipeline.score(decides, rows, y, sample_weight, **params)
 
@@ -354,6 +384,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         check_is_fitted(self[-1], "coef_")
         if self._denoised is not None:
             return self._denoised.judge(X, X_err)
+        X_err = with_exact(X_err, X)
         if self.linear_map_ is not None:
             judged: Any = super()._judge(X, X_err)
             check_missing(X, judged.noise)

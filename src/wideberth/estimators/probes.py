@@ -5,6 +5,9 @@ fixed seed: rows of the data, places between them, far beyond them and close to 
 one feature moved alone, all of them at once, and lines through pairs of rows. Sizes
 run from a thousandth to a million times the range of a feature. The number of points
 does not grow with the data: with many features each is probed less often.
+
+Columns that noise does not move (`categories.py`) keep the values they have in rows of
+the data, whatever the others are moved to.
 """
 
 from __future__ import annotations
@@ -35,23 +38,49 @@ class Sample:
     """Rows at the entry of a transformer, and points around them.
 
     `rows` are a few rows of X, an array, a sparse matrix or a frame, with NaN where a
-    cell is missing; `size` is the largest absolute value of each feature in them.
+    cell is missing, in the columns that move; `whole` are the same rows with all
+    columns, where some are `exact`. `size` is the largest absolute value of each
+    feature in them.
     """
 
-    def __init__(self, X):
+    def __init__(self, X, exact: np.ndarray | None = None):
         if not sp.issparse(X) and not hasattr(X, "shape"):
             X = np.asarray(X)
+        if len(X.shape) != 2:
+            raise ValueError("it is no table")
         self.frame = X if hasattr(X, "columns") else None
-        self.rows = _some_rows(X)
+        self.moved, self.whole, moving = np.arange(X.shape[1]), None, X
+        if exact is not None and exact.any():
+            self.moved = np.flatnonzero(~exact)
+            moving = X.iloc[:, self.moved] if hasattr(X, "iloc") else X[:, self.moved]
+        places = _some_places(moving)
+        if moving is not X:
+            self.whole = _picked(X, places)
+        self.rows = _numbers(_picked(moving, places))
         self.sparse, self.n_features = sp.issparse(self.rows), self.rows.shape[1]
         self.low, self.high = _extremes(self.rows)
         self.size = np.maximum(np.abs(self.low), np.abs(self.high))
         width = self.high - self.low
         self.width = np.where(width > 0, width, np.where(self.size > 0, self.size, 1.0))
 
-    def given(self, points):
-        """Points in the kind of container that X is."""
-        return in_the_form_of(self.frame, points)
+    def given(self, points, alike: bool = False):
+        """Points in the kind of container that X is.
+
+        Exact columns are those of the rows in turn, or of the first one for all.
+        """
+        if self.whole is None:
+            return in_the_form_of(self.frame, points)
+        n, places = points.shape[0], np.zeros(points.shape[0], dtype=int)
+        if not alike:
+            places = np.arange(n) % self.whole.shape[0]
+        return _replaced(self.whole, places, self.moved, points)
+
+    def embedded(self, linear: sp.csr_array) -> sp.csr_array:
+        """A map of the columns that move as one of all columns."""
+        if self.whole is None:
+            return linear
+        d = self.whole.shape[1]
+        return sp.csr_array(linear @ sp.eye_array(d, format="csr")[self.moved])
 
     def units(self, steps: np.ndarray) -> Iterator:
         """The rows step_j·e_j for all j in batches, each below a row of zeros."""
@@ -172,15 +201,49 @@ def in_the_form_of(frame, points):
     return type(frame)(points, **{names: list(frame.columns)})
 
 
-def _some_rows(X):
-    """Rows spread over the data and those of extremes; NaN where a cell is missing."""
+def _replaced(whole, places: np.ndarray, moved: np.ndarray, points):
+    """Rows of an array, a sparse matrix or a frame, with points in some columns."""
+    if sp.issparse(whole):
+        d = whole.shape[1]
+        kept = np.setdiff1d(np.arange(d), moved)
+        eye = sp.eye_array(d, format="csr")
+        exact = whole[places][:, kept] @ eye[kept]
+        return sp.csr_array(exact + sp.csr_array(points) @ eye[moved])
+    if hasattr(whole, "iloc"):
+        columns = {j: points[:, k] for k, j in enumerate(moved.tolist())}
+        rows = whole.iloc[places].reset_index(drop=True)
+        parts = [columns.get(j, rows.iloc[:, j]) for j in range(rows.shape[1])]
+        return type(whole)(dict(zip(whole.columns, parts, strict=True)))
+    if hasattr(whole, "columns"):
+        names = [whole.columns[j] for j in moved]
+        moves = type(whole)(points, schema=names)
+        return whole[places].with_columns(moves)
+    rows = whole[places]
+    rows = rows if rows.dtype.kind == "O" else rows.astype(np.float64)
+    rows[:, moved] = points
+    return rows
+
+
+def _some_places(X) -> np.ndarray:
+    """Places of rows spread over the data and of those of extremes."""
     n, d = X.shape
     if sp.issparse(X):
-        return sp.csr_array(X.tocsr()[_spread(n, _BATCH)], dtype=np.float64)
-    most = int(np.clip(CACHED_ENTRIES // d, _FEWEST, _BATCH))
-    rows = np.unique([*_rows_of_extremes(X), *_spread(n, most)])
-    chosen = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-    return np.array(chosen, dtype=np.float64)
+        return _spread(n, _BATCH)
+    most = int(np.clip(CACHED_ENTRIES // max(d, 1), _FEWEST, _BATCH))
+    return np.unique([*_rows_of_extremes(X), *_spread(n, most)])
+
+
+def _picked(X, places: np.ndarray):
+    if sp.issparse(X):
+        return X.tocsr()[places]
+    return X.iloc[places] if hasattr(X, "iloc") else X[places]
+
+
+def _numbers(rows):
+    """float64, with NaN where a cell is missing."""
+    if sp.issparse(rows):
+        return sp.csr_array(rows, dtype=np.float64)
+    return np.array(rows, dtype=np.float64)
 
 
 def _spread(n_rows: int, most: int) -> np.ndarray:

@@ -1,6 +1,7 @@
-"""Scorers that hand the errors of left-out objects to the model they judge.
+"""Scorers: by accuracy under noise, and with the errors of left-out objects.
 
-Those of scikit-learn do not: they call `predict(X)`, and metadata goes to the metric.
+Those of scikit-learn do not hand errors to the model they judge: they call
+`predict(X)`, and metadata goes to the metric.
 """
 
 from __future__ import annotations
@@ -49,6 +50,93 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
     True
     """
     return MeasuredScorer(metric)
+
+
+def robust_scorer(radius=None) -> RobustScorer:
+    """Return a scorer by the accuracy under the worst perturbation of every sample.
+
+    For `scoring` of `GridSearchCV`, `cross_val_score` and the like: it calls
+    `robust_score` of the models it judges. scikit-learn keeps no list of scorers that
+    others could add a name to, so it is an object in place of a name.
+
+    Parameters
+    ----------
+    radius : float or dict, optional
+        How far samples may be off, the same for all models that are compared: a number
+        or a dict of class label to number. By default each model is judged under the
+        radius that it was trained with, which favours those trained with none.
+
+    Returns
+    -------
+    callable
+        Called as `scorer(model, X, y)`, and with `X_err=...` where metadata is routed.
+
+    See Also
+    --------
+    RobustLinearSVCCV : has `scoring_radius`, and is quicker than a search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from wideberth import RobustLinearSVC, robust_scorer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = GridSearchCV(
+    ...     RobustLinearSVC(), {"radius": [0, 0.1]}, scoring=robust_scorer(radius=0.1)
+    ... )
+    >>> search.fit(X, y).best_params_
+    {'radius': 0.1}
+    """
+    return RobustScorer(radius)
+
+
+class RobustScorer(BaseEstimator):
+    """A scorer by accuracy under noise; see `robust_scorer`.
+
+    Parameters
+    ----------
+    radius : float, dict or None
+    """
+
+    __metadata_request__score: ClassVar = {"X_err": True}
+
+    def __init__(self, radius=None):
+        self.radius = radius
+
+    def __call__(self, model, X, y, X_err=None) -> float:
+        """Score a model on samples with labels.
+
+        Parameters
+        ----------
+        model : fitted classifier with `robust_score`
+        X, y : samples and their labels
+        X_err : error bars of these samples, optional
+
+        Returns
+        -------
+        float
+        """
+        if not hasattr(model, "robust_score"):
+            raise TypeError(
+                f"{type(model).__name__} has no robust_score, by which robust_scorer "
+                "judges; give a RobustLinearSVC, alone or last in what "
+                "make_robust_pipeline returns."
+            )
+        return model.robust_score(X, y, self.radius, X_err=X_err)
+
+    def score(self, model, X, y, X_err=None) -> float:
+        """Score a model, as a call does.
+
+        Parameters
+        ----------
+        model, X, y, X_err
+            As in a call.
+
+        Returns
+        -------
+        float
+        """
+        return self(model, X, y, X_err)
 
 
 class MeasuredScorer(BaseEstimator):

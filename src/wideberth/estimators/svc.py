@@ -29,8 +29,9 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
 
     the hinge loss under the worst perturbation of every sample within radius ρ_i. Error
     bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
-    of its own. With `radius=0` it is the linear SVM: `SVC(kernel="linear")` as it
-    stands, and `LinearSVC(loss="hinge")` with `intercept_penalty=1`.
+    of its own. With `radius=0`, and so with no argument at all, it is the ordinary
+    linear SVM: `SVC(kernel="linear")` as it stands, and `LinearSVC(loss="hinge")` with
+    `intercept_penalty=1`. Its `repr` says so: a radius is what makes it robust.
 
     Parameters
     ----------
@@ -91,7 +92,12 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     max_seconds : float, default=None
         Stop after about this long, all binary problems together.
     warm_start : bool, default=False
-        Start from the previous fit where classes and features are the same.
+        Start from the previous fit where classes and features are the same; rows may
+        have been added at the end. Data that is read in chunks starts anew.
+    checkpoint : path, default=None
+        Data that is read in chunks: a file, or one for each binary problem, that keeps
+        where the fit stands. A fit that was interrupted goes on from it, and it goes
+        when the fit is done. See `wideberth.solve`.
     n_jobs : int, default=None
         Binary problems solved at a time. In threads, which share X and for which the
         products over the rows release the interpreter lock;
@@ -197,6 +203,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         max_iter=10_000,
         max_seconds=None,
         warm_start=False,
+        checkpoint=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -218,6 +225,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.max_iter = max_iter
         self.max_seconds = max_seconds
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -255,10 +263,29 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         """
         return self._fit_or_stay(X, y, sample_weight, radius, X_err)
 
+    def __repr__(self, N_CHAR_MAX=700):
+        """As in scikit-learn, with a remark where no noise is expected."""
+        return super().__repr__(N_CHAR_MAX) + self._remark
+
+    @property
+    def _remark(self) -> str:
+        """A comment, so that what is printed stays a line of Python."""
+        if np.any(self.norm_penalty) or self.loss != "hinge":
+            return ""
+        radius = getattr(self, "radius_", self.radius)
+        if radius is None:  # of a fitted model: every sample had its own
+            unfitted = not hasattr(self, "radius_")
+            said = "  # an ordinary SVM, unless fit is given a radius or X_err"
+            return said if unfitted else ""
+        sizes = list(radius.values()) if isinstance(radius, dict) else radius
+        return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
+
     @with_callbacks
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)
         notes = fit_one_vs_rest(self, data)
+        if self.converged_.all():
+            data.forget()
         for name, value in vars(self).items() if dispatched(X) else ():
             fitted = name.endswith("_") and isinstance(value, np.ndarray)
             if fitted and value.dtype.kind in "biuf":

@@ -7,6 +7,7 @@ there on a fit is the same (`one_vs_rest.py`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -20,7 +21,7 @@ from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
     is_scaled,
     names_values,
-    open_data,
+    open_labelled,
     refuse_errors_elsewhere,
 )
 from wideberth.estimators.images import Images
@@ -43,9 +44,11 @@ from wideberth.problem.validation import (
     radius_or_default,
     refuse_chunks,
     refuse_text,
+    short,
 )
 from wideberth.solution import Solution
 from wideberth.solve import solve
+from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked import solve_source
 
 
@@ -53,6 +56,11 @@ def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChu
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
     if not is_foreign(X) and is_scaled(X, y):
         return InChunks(model, X, y, sample_weight, radius, X_err)
+    if model.checkpoint is not None:
+        raise ValueError(
+            f"checkpoint={short(model.checkpoint)} is for data that is read in chunks; "
+            "X is in memory. Leave it out; warm_start=True starts from an earlier fit."
+        )
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
     radius = _radius_to_train_with(model, radius, bars is not None)
     return InMemory(X, y, sample_weight, radius, bars)
@@ -116,10 +124,14 @@ class InMemory:
             data.radius = 1.0
         return data
 
-    @cached_property
+    @property
     def settled(self) -> InMemory:
         """What is trained on under the radius at hand."""
-        return self.at(1.0) if isinstance(self.bars, Images) else self
+        return self._images if isinstance(self.bars, Images) else self
+
+    @cached_property
+    def _images(self) -> InMemory:
+        return self.at(1.0)
 
     @property
     def radii(self) -> np.ndarray | None:
@@ -131,6 +143,9 @@ class InMemory:
     def remembered_radius(self):
         """What a model keeps of the radius."""
         return remembered_radius(self.radius)
+
+    def forget(self) -> None:
+        """Nothing is kept for a fit that is interrupted."""
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
@@ -166,11 +181,13 @@ class InChunks:
     def __init__(self, model, X, y, sample_weight, radius, X_err=None):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
         self.radius = _radius_to_train_with(model, radius, X_err is not None)
-        self.verbose = bool(model.verbose)
+        self.verbose, self.checkpoint = bool(model.verbose), model.checkpoint
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
-        source = open_data(X, y, sample_weight=sample_weight, radius=each, X_err=X_err)
+        source = open_labelled(
+            X, y, sample_weight=sample_weight, radius=each, X_err=X_err
+        )
         measured = source.layout is not None
         self.radius = _radius_to_train_with(model, radius, measured)
         self.error_shape = model.error_shape
@@ -197,7 +214,19 @@ class InChunks:
         classes = Classes(self.labels, positive, problems.factors, radii)
         options |= {"radius": radius, "classes": classes, "verbose": self.verbose}
         options["error_shape"] = self.error_shape
+        if self.checkpoint is not None:
+            options["checkpoint"] = self._checkpoint(positive)
         return solve_source(self.X, **options)
+
+    def _checkpoint(self, positive: int) -> str:
+        """The file for the label at this place against the rest."""
+        path = os.fspath(self.checkpoint)
+        return path if len(self.labels) == 2 else f"{path}.{positive}"
+
+    def forget(self) -> None:
+        """Remove what was kept for a fit that is interrupted."""
+        for positive in range(len(self.labels)) if self.checkpoint is not None else ():
+            Checkpoint(self._checkpoint(positive)).remove()
 
 
 def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:

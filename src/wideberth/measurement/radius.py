@@ -186,24 +186,40 @@ def scales_from_replicates(replicates, *, confidence=None) -> np.ndarray:
 
 
 def radius_from_imputations(
-    imputations, *, quantile=0.9, noise="l2", center=None
+    imputations, *, confidence=0.95, noise="l2", covers="margin", center=None
 ) -> np.ndarray:
     """Radius of each sample from how far its imputations spread.
 
-    With m imputations at distances D_1 … D_m from the row the model is trained on, the
-    radius is the k-th smallest, k = ⌈quantile·(m+1)⌉. No distribution is assumed: if
-    the truth and the imputations are draws from the same law, independent of `center`,
-    the truth lies within the radius with probability k/(m+1) ≥ quantile. For the
-    default `center`, their mean, the draws are not independent of it and this holds as
-    m grows. Distances are in units of the noise shape.
+    covers="margin": along a direction w the m imputations have a mean and a variance
+    s_w², and for Gaussian draws of one law the truth is off their mean by s_w√(1 + 1/m)
+    times Student's t(m−1), exactly. With λ² the largest variance of a row's imputations
+    along any direction, in units of the noise shape (for "linf" of any one feature),
+    s_w is at most λΩ(w), so::
+
+        ρ = λ √(1 + 1/m) t_κ(m−1)  (+ the distance from their mean to `center`)
+
+    keeps its promise with at least the confidence κ; "l1" has the smaller of λ√d and
+    the sum of the standard deviations, over the d features that were filled in.
+
+    covers="sample": with the imputations at distances D_1 … D_m from the row the model
+    is trained on, the radius is the k-th smallest, k = ⌈κ(m+1)⌉. No distribution is
+    assumed: if the truth and the imputations are draws from the same law, independent
+    of `center`, the truth lies within the radius with probability k/(m+1) ≥ κ. For the
+    default `center`, their mean, this holds as m grows.
+
+    One number per row lets all directions be as uncertain as the worst one. Where some
+    features are known and others guessed, `errors_from_imputations` says it cell by
+    cell, for `X_err`, and asks for far less.
 
     Parameters
     ----------
     imputations : array of shape (m, n_samples, n_features) or list of m tables
-        Completed versions of the same data, from multiple imputation.
-    quantile : float, default=0.9
-        At most m/(m+1).
+        Completed versions of the same data, from multiple imputation; at least two.
+    confidence : float, default=0.95
+        With covers="sample" at most m/(m+1).
     noise : {"l2", "linf", "l1"} or array, default="l2"
+    covers : {"margin", "sample"}, default="margin"
+        As in `radius_from_std`.
     center : array of shape (n_samples, n_features), optional
         The rows the model is trained on; by default the mean of the imputations.
 
@@ -214,15 +230,9 @@ def radius_from_imputations(
     """
     tables, names = read_imputations(imputations)
     m, n, d = tables.shape
-    quantile = _check_confidence(quantile, "quantile")
-    k = ceil(Fraction(repr(quantile)) * (m + 1))  # of 0.9, not of its nearest double
-    if k > m:
-        raise ValueError(
-            f"quantile={quantile!r} needs more than the {m} imputations given; take "
-            f"{ceil(quantile / (1 - quantile))} or more of them, or a quantile "
-            f"of at most {m / (m + 1):.3f}."
-        )
-    shape, middle = as_shape(noise, d, names), tables.mean(axis=0)
+    confidence, covers = _check_confidence(confidence), _check_covers(covers)
+    shape, mean = as_shape(noise, d, names), tables.mean(axis=0)
+    middle = mean
     if center is not None:
         middle = _check_table(center, names, "center")
         if middle.shape != (n, d):
@@ -230,8 +240,50 @@ def radius_from_imputations(
                 f"center has shape {middle.shape}; give the rows trained on, one per "
                 f"sample: shape {(n, d)}, like each imputation."
             )
-    distances = np.linalg.norm(shape.standardised(tables - middle), shape.order, axis=2)
-    return np.partition(distances, k - 1, axis=0)[k - 1]
+    if covers == "sample":
+        k = _rank(confidence, m)
+        off = shape.standardised(tables - middle)
+        distances = np.linalg.norm(off, shape.order, axis=2)
+        return np.partition(distances, k - 1, axis=0)[k - 1]
+    if m < 2:
+        raise ValueError(
+            "imputations holds one table; at least two are needed to see how far they "
+            "differ."
+        )
+    spread = _largest_spread(shape.standardised(tables - mean), shape.order)
+    quantile = max(_student(confidence, m - 1), 0.0) * np.sqrt(1 + 1 / m)
+    moved = np.linalg.norm(shape.standardised(mean - middle), shape.order, axis=1)
+    return spread * quantile + moved
+
+
+def _rank(confidence: float, m: int) -> int:
+    """Which of m distances covers a further one so surely."""
+    k = ceil(Fraction(repr(confidence)) * (m + 1))  # of 0.9, not of its nearest double
+    if k > m:
+        raise ValueError(
+            f"confidence={confidence!r} needs more than the {m} imputations given to "
+            f"cover samples; take {ceil(confidence / (1 - confidence))} or more of "
+            f"them, or a confidence of at most {m / (m + 1):.3f}."
+        )
+    return k
+
+
+def _largest_spread(off: np.ndarray, order: float) -> np.ndarray:
+    """The largest s_w/Ω(w) over all w, of each row, or a bound on it.
+
+    `off` are deviations from the mean, of shape (m, n, d), in units of the noise.
+    """
+    freedom = len(off) - 1
+    single = np.sqrt(np.sum(off**2, axis=0) / freedom)
+    if order == np.inf:
+        return single.max(axis=1, initial=0.0)
+    rows = off.transpose(1, 0, 2)
+    few = rows if rows.shape[1] <= rows.shape[2] else rows.transpose(0, 2, 1)
+    variances = np.linalg.eigvalsh(few @ few.transpose(0, 2, 1) / freedom)[:, -1]
+    spread = np.sqrt(np.maximum(variances, 0.0))
+    if order != 1:
+        return spread
+    return np.minimum(spread * np.sqrt((single > 0).sum(axis=1)), single.sum(axis=1))
 
 
 def _euclidean_factor(shape: Noise, n_features: int) -> float:

@@ -38,10 +38,10 @@ def namespace(array) -> Any:
 
 def host(array) -> np.ndarray:
     """A dense NumPy copy of a (small) array, or the array itself."""
-    if sp.issparse(array):
-        return array.toarray()
     if isinstance(array, np.ndarray | np.generic):
         return np.asarray(array)
+    if sp.issparse(array):
+        return array.toarray()
     if array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
         array = array_api_compat.to_device(array, "cpu")
     elif is_foreign(array) and hasattr(namespace(array), "Device"):  # array-api-strict

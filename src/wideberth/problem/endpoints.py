@@ -25,7 +25,7 @@ import numpy as np
 from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.problem import Problem
-from wideberth.problem.rounding import accurate_sum, sum_rounding
+from wideberth.problem.rounding import accurate_sum, sum_rounding, totals_rounding
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class _FaceDescent:
     def _gain_rounding(self, w, alpha) -> float:
         """Error of Σα_i⟨w,z_i⟩; where t* = 0 all of the computed sum may be error."""
         rows = self.problem.rows
-        relative = rows.margin_rounding + sum_rounding(self.problem.n)
+        relative = rows.margin_rounding + totals_rounding(self.problem)
         relative += self.problem.noise.rotation_error
         size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
         return relative * size

@@ -54,8 +54,8 @@ def labelled_covariance(values) -> tuple[list | None, np.ndarray]:
         return names or rows, matrix
     if sorted(map(str, rows)) != sorted(map(str, names)):
         raise ValueError(
-            f"noise is a frame whose rows ({_listed(rows)}) and columns "
-            f"({_listed(names)}) have other names; a covariance has the same for both."
+            f"noise is a frame whose rows ({listed(rows)}) and columns "
+            f"({listed(names)}) have other names; a covariance has the same for both."
         )
     return names, matrix[matched(rows, names)]
 
@@ -78,7 +78,7 @@ def matched(
     """Places at which `labels`, those of `what`, hold each of the feature `names`."""
     if names is None:
         raise ValueError(
-            f"{what} is labelled by feature names ({_listed(labels)}), but X has no "
+            f"{what} is labelled by feature names ({listed(labels)}), but X has no "
             "column names to compare them with. Give X as a frame with these columns, "
             f"or {what} as an array in the order of the features."
         )
@@ -87,17 +87,15 @@ def matched(
     known = set(names)
     unknown = [label for label in labels if label not in known]
     if missing or unknown:
-        parts = [f"has none for {_listed(missing)}"] if missing else []
-        parts += [f"names {_listed(unknown)}, not in X"] if unknown else []
+        parts = [f"has none for {listed(missing)}"] if missing else []
+        parts += [f"names {listed(unknown)}, not in X"] if unknown else []
         raise ValueError(
             f"{what} {' and '.join(parts)}; give one for every feature of X, "
-            f"{_listed(names)}, and no other (0 for a feature without noise)."
+            f"{listed(names)}, and no other (0 for a feature without noise)."
         )
     if len(places) < len(labels):
         twice = [label for place, label in enumerate(labels) if places[label] != place]
-        raise ValueError(
-            f"{what} names {_listed(twice)} more than once; give one each."
-        )
+        raise ValueError(f"{what} names {listed(twice)} more than once; give one each.")
     return np.array([places[name] for name in names], dtype=np.intp)
 
 
@@ -123,7 +121,8 @@ def _labels(index) -> list | None:
     return None if labels == list(range(len(labels))) else labels
 
 
-def _listed(names: Sequence) -> str:
+def listed(names: Sequence) -> str:
+    """The first names, and how many more there are."""
     shown = ", ".join(map(repr, names[:_SHOWN]))
     left = len(names) - _SHOWN
     return f"{shown} and {left} more" if left > 0 else shown

@@ -70,6 +70,10 @@ class MeasuredProblem(Problem):
         """How far each sample may move."""
         return OwnNoise(self.noise, self.radii)
 
+    def tables(self):
+        """The rows, and those of their sets."""
+        return [self.rows, *self.noise.tables()]
+
     def take(self, J, **changes):
         """The problem of the samples J."""
         return super().take(J, **{"noise": self.noise.take(J), **changes})
@@ -147,7 +151,8 @@ class MeasuredProblem(Problem):
             largest_support=self.largest_reach * size,
             largest_reach=self.largest_reach,
             axes=0.0,
-            rounding=max(
+            rounding=gamma(self.chain)
+            + max(
                 totals_rounding(self), *(bars.pull_rounding for bars, _ in pushes.parts)
             ),
         )

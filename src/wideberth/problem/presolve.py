@@ -15,12 +15,12 @@ points of the one problem are points of the other:
   nothing is rounded on the way there or back, so a certificate of the one is a
   certificate of the other.
   Noise scales τ may be divided by a power of two that the radii take on.
+* *Equal rows* are one row (`equal_rows.py`), once the units are chosen.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
 The changes below serve solvers and attempts at hard problems; what they give is
-evaluated on the original: `merge_duplicates`, `span_of_rows`, `cap_weights`,
-`centre_columns`.
+evaluated on the original: `span_of_rows`, `cap_weights`, `centre_columns`.
 
 Data of usual size is left as it is, uncopied.
 """
@@ -37,6 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem.certificate import Certificate
+from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.limits import (
@@ -56,6 +57,7 @@ from wideberth.problem.validation import (
 )
 
 if TYPE_CHECKING:
+    from wideberth.screening.partition import Partition
     from wideberth.screening.regions import Region
     from wideberth.solution import Solution
 
@@ -71,13 +73,6 @@ EXTREME = 2.0**200
 _LARGEST = float(np.finfo(np.float64).max) / 100
 
 
-#: Least number of samples for which it pays to merge equal ones: a choice; fewer are
-#: solved in milliseconds.
-MANY_SAMPLES = 4000
-#: Number of samples that are looked at for duplicates: a choice that costs little.
-_PROBED = 1000
-
-
 def unchanged(w: np.ndarray) -> np.ndarray:
     """w, in the features' own axes."""
     return w
@@ -90,7 +85,7 @@ class Presolved:
     Rows were divided by σ and noise scales by `stretch`, both powers of two; before
     that, `turned` and `turned_back` are weights in the basis that the rows were turned
     to, and again in that of the features. `cut` is the largest radius given, where it
-    was cut down.
+    was cut down. Where samples were merged, `equal` says which.
     """
 
     problem: Problem
@@ -99,25 +94,57 @@ class Presolved:
     turned: Callable[[np.ndarray], np.ndarray] = unchanged
     turned_back: Callable[[np.ndarray], np.ndarray] = unchanged
     cut: float | None = None
+    equal: EqualRows | None = None
 
     @property
     def same(self) -> bool:
         """Whether points and values are those of the problem as given."""
-        return self.turned_back is unchanged and self.sigma == self.stretch == 1.0
+        units = self.turned_back is unchanged and self.sigma == self.stretch == 1.0
+        return units and self.equal is None
+
+    @property
+    def n(self) -> int:
+        """Samples of the problem as given."""
+        return self.problem.n if self.equal is None else self.equal.n
 
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""
         scale = self.sigma
         alpha = None if alpha is None else alpha * scale * scale
+        if alpha is not None and self.equal is not None:
+            alpha = self.equal.gathered(alpha)
         return self.turned(w) * scale, b, alpha
 
     def outward(self, w, b, alpha):
         """A point of the problem solved, as the user's."""
-        return self.weights(w), b, None if alpha is None else self.value(alpha)
+        return self.weights(w), b, None if alpha is None else self.dual_weights(alpha)
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Weights of the features, as the user's."""
         return self.turned_back(w / self.sigma)
+
+    def dual_weights(self, alpha: np.ndarray, C: float = 1.0) -> np.ndarray:
+        """α of all samples, in the user's units; under weights C times those here."""
+        alpha = alpha if self.equal is None else self.equal.dealt(alpha, C)
+        return self.value(alpha)
+
+    def decided(self, removed, saturated) -> tuple[np.ndarray, np.ndarray]:
+        """Masks of the samples proven to be at 0 and at their weight."""
+        if self.equal is None:
+            return removed, saturated
+        return self.equal.decided(removed, saturated)
+
+    def counts(self, partition: Partition) -> tuple[int, int, int]:
+        """How many samples are free, saturated and removed."""
+        if self.equal is None:
+            return partition.counts
+        masks = self.equal.decided(partition.removed, partition.saturated)
+        removed, saturated = (int(mask.sum()) for mask in masks)
+        return self.n - removed - saturated, saturated, removed
+
+    def left_out(self, left_out: np.ndarray) -> np.ndarray:
+        """A mask of the samples that a ramp leaves out."""
+        return left_out if self.equal is None else self.equal.marked(left_out)
 
     def value(self, value):
         """Dual weights or an objective, in the user's units."""
@@ -342,6 +369,14 @@ def to_csr(X):
     return sp.vstack(blocks, format="csr")
 
 
+def merge_rows(presolved: Presolved) -> Presolved:
+    """With equal samples merged, where there are many."""
+    equal = merge_equal_rows(presolved.problem)
+    if equal is None:
+        return presolved
+    return replace(presolved, problem=equal.problem, equal=equal)
+
+
 def cut_radii(presolved: Presolved) -> Presolved:
     """The problem with radii that float64 can square; `restore` checks the answer."""
     problem, widest = presolved.problem, float(presolved.problem.radii.max())
@@ -381,28 +416,6 @@ def span_of_rows(problem: Problem) -> Presolved:
     rows = DenseRows(coordinates, problem.y, problem.rows.passes)
     fold = None if fold is None else Folded.penalty(fold.s, rows.d)
     return Presolved(replace(problem, rows=rows, folded=fold), turned_back=expand)
-
-
-def merge_duplicates(problem: Problem) -> tuple[Problem, np.ndarray] | None:
-    """The problem with equal samples merged, and the one that stands for each.
-
-    Samples of the same x_i, y_i and ρ_i have the same loss: one of them with all their
-    weight does. Any α of it, shared out by weight, is one of the problem given. None
-    where a look at some samples finds less than half of them twice, or rows are sparse.
-    """
-    X, probe = problem.rows.X, np.linspace(0, problem.n - 1, _PROBED).astype(int)
-    if not isinstance(X, np.ndarray):
-        return None
-
-    def distinct(J):
-        table = np.column_stack((X[J], problem.y[J], problem.radii[J]))
-        return np.unique(table, axis=0, return_index=True, return_inverse=True)
-
-    if 2 * len(distinct(probe)[0]) > _PROBED:
-        return None
-    _, first, label = distinct(slice(None))
-    weights = np.bincount(label.ravel(), problem.weights)
-    return replace(problem.take(first), weights=weights), label.ravel()
 
 
 def cap_weights(problem: Problem, most: float) -> Problem:

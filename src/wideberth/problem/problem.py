@@ -131,6 +131,9 @@ class Problem:
     intercept: float | None = None
     folded: Folded | None = None
     classes: np.ndarray | None = None
+    #: Most roundings that a weight which is the sum of those of equal samples went
+    #: through, and α dealt out to them (`equal_rows.py`).
+    chain: float = 0.0
 
     #: Whether all samples share one shape of noise.
     shared: ClassVar[bool] = True
@@ -218,6 +221,10 @@ class Problem:
     def y(self) -> np.ndarray:
         """Labels, ±1."""
         return self.rows.y
+
+    def tables(self) -> list[Rows]:
+        """What makes two samples differ beside label, weight and radius, in rows."""
+        return [self.rows]
 
     def with_weights(self, weights: np.ndarray) -> Problem:
         """Return the same samples under other weights c."""
@@ -334,7 +341,8 @@ class Problem:
         if combined is None or feasible is not alpha:
             combined = self.rows.combine(feasible)
         mass = accurate_sum(feasible * self.rows.norms())
-        d_error = (self.rows.combine_rounding + self.noise.rotation_error) * mass
+        relative = self.rows.combine_rounding + gamma(self.chain)
+        d_error = (relative + self.noise.rotation_error) * mass
         d, total = combined, accurate_sum(feasible)
         if self.folded is not None:
             fold = self.folded
@@ -352,7 +360,7 @@ class Problem:
         sizes = None
         if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
-            along = self.rows.combine_rounding * accurate_sum(feasible * each)
+            along = relative * accurate_sum(feasible * each)
             along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
         error, center = dual_rounding(self, w, b, total, d_error, noise, sizes)

@@ -22,7 +22,8 @@ import numpy as np
 from wideberth.problem.arrays import namespace
 from wideberth.problem.certificate import Certificate, PrimalPoint
 from wideberth.problem.problem import Problem
-from wideberth.problem.rounding import accurate_sum, sum_rounding
+from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.problem.rows import gamma
 from wideberth.problem.validation import short
 
 
@@ -77,7 +78,8 @@ class Ramp:
 
     def certificate(self, rest: Certificate, left_out: np.ndarray) -> Certificate:
         """That of M_K, from the one of the robust SVM without K."""
-        return with_cost(rest, self.cost(left_out), self.problem.n)
+        cost = self.cost(left_out)
+        return with_cost(rest, cost, chain(self.problem.n) + self.problem.chain)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Beyond:
         return ramp.rest(ramp.left_out(self.slack(problem)))
 
 
-def with_cost(rest: Certificate, cost: float, n: int) -> Certificate:
-    """The certificate with what some of n samples cost, a sum with its rounding."""
-    rounding = rest.rounding + sum_rounding(n) * cost
+def with_cost(rest: Certificate, cost: float, roundings: float) -> Certificate:
+    """The certificate with what some samples cost, a sum of so many roundings."""
+    rounding = rest.rounding + gamma(roundings) * cost
     return Certificate(rest.primal + cost, rest.dual + cost, rounding)

@@ -6,6 +6,7 @@ for any order of summation; those of the products over rows are in `rows.py`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,13 +53,18 @@ def sum_rounding(n: int) -> float:
 
 def totals_rounding(problem: Problem) -> float:
     """Relative error bound of sums over all samples of a problem, folded ones too."""
-    free, fold = chain(problem.n), problem.folded
+    free, fold = chain(problem.n) + problem.chain, problem.folded
     return gamma(free if fold is None else max(free, fold.chain) + 1)
+
+
+def _length(w: np.ndarray) -> float:
+    """‖w‖."""
+    return math.sqrt(w @ w)
 
 
 def slack_rounding(problem: Problem, w, b, supports, sizes=None) -> np.ndarray:
     """Error of each slack; `supports` are κ_i(w)."""
-    norm_w = float(np.linalg.norm(w))
+    norm_w = _length(w)
     if sizes is None:
         sizes = norm_w * problem.rows.norms()
     per_slack = sizes + supports
@@ -75,13 +81,13 @@ def primal_rounding(
 
     `supports` are κ_i(w); `noise` is that of the folded samples, Σ c_iκ_i(w).
     """
-    norm_w = float(np.linalg.norm(w))
+    norm_w = _length(w)
     per_slack = slack_rounding(problem, w, b, supports, sizes)
     # Inactive ones, whatever the rounding, add nothing.
     per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
     per_slack *= problem.weights
-    error = accurate_sum(per_slack) * (1 + gamma(64))
-    error += sum_rounding(problem.n) * hinge
+    error = accurate_sum(per_slack) * (1 + gamma(64 + problem.chain))
+    error += gamma(chain(problem.n) + problem.chain) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares
     error += problem.noise.rotation_error * norm_w * norm_w
@@ -144,7 +150,7 @@ def dual_rounding(
     problem: Problem, w, b, total, d_error, noise: NoiseSums, sizes=None
 ) -> tuple[float, float]:
     """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = 1 − ψ_i, and −κ_i(w) by noise."""
-    g, norm_w = totals_rounding(problem), float(np.linalg.norm(w))
+    g, norm_w = totals_rounding(problem), _length(w)
     prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + noise.reach)
     # L_α of the user's axes differs by at most sH‖w‖: its minimum by what moving the
     # centre by sH would change.

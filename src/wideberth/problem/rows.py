@@ -35,6 +35,7 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
+from wideberth.problem.common_values import CommonValues
 from wideberth.problem.limits import (
     BLOCK_ROWS,
     CACHED_ENTRIES,
@@ -47,7 +48,7 @@ from wideberth.problem.limits import (
 _DENSE_SPEEDUP = 8.0
 #: Time of a multiplication in a product with a vector, which waits for memory, ÷ that
 #: in a dense product of matrices.
-_BLAS_SPEEDUP = 10.0
+BLAS_SPEEDUP = 10.0
 
 
 def gamma(k: float) -> float:
@@ -97,6 +98,14 @@ class Rows(ABC):
         self.passes.add(self.n)
         if "_norms" not in self.__dict__:
             return self._margins_and_norms(w)
+        return self._products(w)
+
+    def projections(self, w: np.ndarray) -> np.ndarray:
+        """Zw, as `margins` has it, in a read that leaves norms to others."""
+        self.passes.add(self.n)
+        return self._products(w)
+
+    def _products(self, w: np.ndarray) -> np.ndarray:
         w = like(w, self.y)
         if self._whole is not None:
             return (self._whole @ w) * self.y
@@ -119,11 +128,15 @@ class Rows(ABC):
         if self._gathers and np.count_nonzero(a) < self._few * self.n:
             return self._combine_few(np.flatnonzero(a), a)
         self.passes.add(self.n)
+        return self._combine_all(a * self.y)
+
+    def _combine_all(self, a: np.ndarray) -> np.ndarray:
+        """Xᵀa over all rows, block by block."""
         if self._whole is not None:
-            return host(self._whole.T @ (a * self.y))
+            return host(self._whole.T @ a)
         out = np.zeros(self.d)
         for rows, block in self._blocks():
-            out += host(block.T @ (a[rows] * self.y[rows]))
+            out += host(block.T @ a[rows])
         return out
 
     @property
@@ -168,7 +181,7 @@ class Rows(ABC):
         elif self.n * self.d > CACHED_ENTRIES:
             return None
         else:
-            X = self.X.toarray() if sp.issparse(self.X) else self.X
+            X = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()
             out = np.empty((self.n, self.d + extras.shape[1]))
             labelled = np.multiply(X, self.y[:, None], out=out[:, : self.d])
             out[:, self.d :] = extras
@@ -229,6 +242,10 @@ class Rows(ABC):
     @abstractmethod
     def entries(self, J: np.ndarray | None = None) -> int:
         """Stored numbers in the rows J, or in all: what a product costs."""
+
+    @abstractmethod
+    def gram_products(self) -> float:
+        """Multiplications of a dense product in the time of one row of a curvature."""
 
     @abstractmethod
     def gram_passes(self) -> float:
@@ -351,8 +368,11 @@ class DenseRows(Rows):
     def entries(self, J=None):
         return self.d * (self.n if J is None else len(J))
 
+    def gram_products(self):
+        return float(self.d**2)
+
     def gram_passes(self):
-        return self.d / _BLAS_SPEEDUP
+        return self.d / BLAS_SPEEDUP
 
     def _block(self, rows):
         return float64(self.X[rows, :])
@@ -409,6 +429,31 @@ class SparseRows(Rows):
         block.indptr = self.X.indptr[rows.start : rows.stop + 1] - start
         return block
 
+    @cached_property
+    def _whole(self):
+        return self.X if self.X.dtype == np.float64 else None
+
+    @cached_property
+    def _transposed(self) -> list[tuple[slice, sp.csc_array]]:
+        """Every block, turned, without a copy; made once, which takes SciPy a while."""
+        blocks = []
+        for start in range(0, self.n, self._block_rows):
+            rows = slice(start, min(start + self._block_rows, self.n))
+            ends = self.X.indptr[rows.start : rows.stop + 1]
+            block = sp.csc_array((self.d, rows.stop - start))
+            # Set one by one: the constructor would copy what is part of a larger array.
+            block.data = self.X.data[ends[0] : ends[-1]]
+            block.indices = self.X.indices[ends[0] : ends[-1]]
+            block.indptr = ends - ends[0]
+            blocks.append((rows, block))
+        return blocks
+
+    def _combine_all(self, a):
+        out = np.zeros(self.d)
+        for rows, block in self._transposed:
+            out += block @ a[rows]
+        return out
+
     def _squared(self, block):
         return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
 
@@ -420,8 +465,20 @@ class SparseRows(Rows):
         return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
 
     @cached_property
+    def _common(self) -> CommonValues | None:
+        """Values that Gram matrices are computed without."""
+        return CommonValues.of(self.X)
+
+    @cached_property
+    def _sparser(self) -> sp.csr_array:
+        """The rows less those values."""
+        return self.X if self._common is None else self._common.taken_out(self.X)
+
+    @cached_property
     def _pairs(self) -> float:
-        """Mean number of pairs of entries of a row."""
+        """About how many pairs of entries a row has, less common values."""
+        if self._common is not None:
+            return 0.5 * self._common.entries**2
         lengths = np.diff(self.X.indptr).astype(np.float64)
         return 0.5 * float(lengths @ lengths) / max(self.n, 1)
 
@@ -431,8 +488,11 @@ class SparseRows(Rows):
         dense = self.d**2 <= 2 * _DENSE_SPEEDUP * self._pairs
         return dense or self.n * self.d**2 <= QUICK_GRAM
 
+    def gram_products(self):
+        return min(self.d**2, 2 * _DENSE_SPEEDUP * self._pairs)
+
     def gram_passes(self):
-        products = self.d**2 / _BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs
+        products = self.d**2 / BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs
         return products * self.n / max(self.entries(), 1)
 
     def _gram(self, a, E, gram, cross):
@@ -441,7 +501,9 @@ class SparseRows(Rows):
             return
         from wideberth.problem.jit import add_gram  # loads numba
 
-        add_gram(self.X, a, gram)
+        add_gram(self._sparser, a, gram)
+        if self._common is not None:
+            self._common.complete(gram, self._sparser.T @ a, float(a.sum()))
         if E is not None:
             cross += self.X.T @ E
 
@@ -468,7 +530,8 @@ def as_rows(X, y) -> Rows:
     But for numbers that are not aligned, as those of a message or of a part of a file
     may be: BLAS for old processors ends the process on such.
     """
-    values = X.data if sp.issparse(X) else X
+    sparse = not isinstance(X, np.ndarray) and sp.issparse(X)
+    values = X.data if sparse else X
     if isinstance(values, np.ndarray) and not values.flags.aligned:
         X = X.copy()
-    return SparseRows(X, y) if sp.issparse(X) else DenseRows(X, y)
+    return SparseRows(X, y) if sparse else DenseRows(X, y)

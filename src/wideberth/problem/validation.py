@@ -133,20 +133,55 @@ def refuse_text(X) -> None:
         named = zip(X.columns, getattr(X, "dtypes", X.columns), strict=True)
         odd = [column for column, dtype in named if not _plain(dtype)]
         parts = [(f" in column {column!r}", X[column]) for column in odd]
+    texts = []
     for where, part in parts:
         array = part if isinstance(part, np.ndarray) else as_array(part, "X")
         if array.dtype.kind != "O":
             _refuse_kind(array.dtype, "X", where)
             continue
-        for value in array.flat:
-            if isinstance(value, str | bytes) or hasattr(value, "toordinal"):
-                raise _not_real("X", f"holds {value!r}{where}", _kind(value))
+        found = (value for value in array.flat if _is_text(value))
+        value = next(found, None)
+        if value is not None and _kind(value) != "U":
+            raise _not_real("X", f"holds {value!r}{where}", _kind(value))
+        if value is not None:
+            texts.append((where, value))
+    if texts:
+        raise _not_real("X", _said(texts), "U")
+
+
+def _is_text(value) -> bool:
+    return isinstance(value, str | bytes) or hasattr(value, "toordinal")
+
+
+def _said(texts: list) -> str:
+    """Where text is: all columns of it, and an example."""
+    where, value = texts[0]
+    if len(texts) == 1:
+        return f"holds {value!r}{where}"
+    names = ", ".join(where.removeprefix(" in column ") for where, _ in texts)
+    return f"holds text, such as {value!r}, in the columns {names}"
+
+
+def holds_numbers(column) -> bool:
+    """Whether a column of a frame, or an array of objects, holds real numbers alone.
+
+    Cells may be missing. Categories are no numbers, even if they look like some.
+    """
+    dtype = getattr(column, "dtype", None)
+    if _plain(dtype) or getattr(dtype, "kind", "O") != "O":
+        return _plain(dtype)
+    if not isinstance(dtype, np.dtype):  # of pandas: text or categories
+        return False
+    return all(
+        isinstance(value, numbers.Real | Decimal) or is_missing(value)
+        for value in np.asarray(column).flat
+    )
 
 
 def _plain(dtype) -> bool:
     """Whether a column of this dtype, of pandas or polars, holds numbers."""
     if hasattr(dtype, "is_numeric"):
-        return bool(dtype.is_numeric())
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
     return getattr(dtype, "kind", "?") in "biuf"
 
 
@@ -165,8 +200,8 @@ def refuse_chunks(X, who: str) -> None:
         return
     raise ValueError(
         f"X is {kind}; {who} needs the data in memory, as one array, sparse matrix or "
-        f"frame. {remedy}, or take a sample of its rows; solve and RobustLinearSVC "
-        "read such data in chunks."
+        f"frame. {remedy}, or take a sample of its rows, open_data(...).sample(100_000)"
+        "; solve and RobustLinearSVC read such data in chunks."
     )
 
 
@@ -197,7 +232,7 @@ def measured_data(X):
         raise ValueError(
             f"X has shape {X.shape}; it needs at least one row and one column."
         )
-    values = X.data if sp.issparse(X) else X
+    values = X if isinstance(X, np.ndarray) else X.data
     # A sum of squares is finite unless an entry is not (or it overflows), and takes
     # no n×d temporary.
     with np.errstate(all="ignore"):
@@ -223,6 +258,8 @@ def _as_matrix(X):
         _refuse_kind(X.dtype, "X")
     else:
         refuse_chunks(X, "this function")
+        if hasattr(X, "columns"):
+            refuse_text(X)  # which names all columns of it
         X = real_array(X, "X")
     if X.dtype in (np.float32, np.float64):
         return X
@@ -313,8 +350,10 @@ def check_number(
     """
     if getattr(value, "ndim", None) == 0:
         value = as_array(value, name)[()]
-    real = isinstance(value, numbers.Integral if whole else numbers.Real)
-    number, least = real and not isinstance(value, bool | np.bool_), int(whole)
+    kind, least = numbers.Integral if whole else numbers.Real, int(whole)
+    number = type(value) is int or (type(value) is float and not whole)
+    if not number:  # slower to tell
+        number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
     if not number or not least <= value <= _LARGEST or (positive and value == 0):
         words = "a finite number > 0" if positive else "one finite number ≥ 0"
         wanted = wanted or ("a whole number ≥ 1" if whole else words)

@@ -82,8 +82,8 @@ def bar(value: float, largest: float) -> str:
     width = 100 * abs(value) / largest if largest > 0 else 0
     sign = "up" if value >= 0 else "down"
     return (
-        f'<td class="text" data-value="{value!r}"><span class="bar {sign}" '
-        f'style="width: {width / 10:.2f}em"></span></td>'
+        f'<td class="drawn" data-value="{value!r}"><span class="bar {sign}" '
+        f'style="width: {width:.1f}%"></span></td>'
     )
 
 

@@ -85,7 +85,8 @@ class FreeDuals:
             d, t = fold.d, small.sample_noise.folded_box(fold)
             fold_error = fold.rounding
             for bars, a in fold.pushes.parts:
-                fold_error += bars.pull_rounding * float(a @ bars.lipschitz())
+                relative = bars.pull_rounding + gamma(small.chain)
+                fold_error += relative * float(a @ bars.lipschitz())
         # Of ½‖w*−w_α‖², which is part of β, w_α is known but for its rounding.
         off = dual.center_rounding
         budget = radius**2 + 2 * off * (np.sqrt(2 * pair.certificate.bound) + off)

@@ -17,8 +17,15 @@ import numpy as np
 from wideberth.problem import Certificate, Folded, Pair, Problem
 from wideberth.problem.arrays import namespace
 from wideberth.problem.rounding import accurate_sum, chain
-from wideberth.screening.bounds import quick_test
-from wideberth.screening.partition import Partition, screen_points
+from wideberth.problem.rows import gamma
+from wideberth.screening.at_hand import screen_at_hand
+from wideberth.screening.partition import Partition
+
+#: Number of reads of all rows that a smaller copy of them costs: its rows and their
+#: norms, what is folded, and the certificate of the whole problem in the end (with 4
+#: a9a takes up to a twelfth more passes with screening than without, with 6 and 8 no
+#: problem of `make bench-screening` does).
+COPY_READS = 6
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
     weights, norms = xp.where(chosen, problem.weights, 0.0), problem.rows.norms()
     mass = accurate_sum(weights * norms)
+    relative = problem.rows.combine_rounding + gamma(problem.chain)
+    relative += problem.noise.rotation_error
     return Folded(
         problem.rows.combine(weights),
         problem.sample_noise.total(weights),
@@ -75,8 +84,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         accurate_sum(weights * problem.y),
         count,
         mass,
-        (problem.rows.combine_rounding + problem.noise.rotation_error) * mass,
-        chain(problem.n, count),
+        relative * mass,
+        chain(problem.n, count) + problem.chain,
         float(xp.max(xp.where(chosen, norms, 0.0))),
         float(xp.max(xp.where(chosen, problem.sample_noise.largest, 0.0))),
         problem.sample_noise.pushes(weights, chosen),
@@ -102,6 +111,7 @@ class Screener:
         decided: Partition | None = None,
     ):
         self.region = region
+        self.looks = 0  # iterates handed in since the problem shrank
         self.reduction = Reduction.of(problem)
         unused = problem.weights == 0
         if decided is None and unused.any():
@@ -115,19 +125,26 @@ class Screener:
         """The problem as reduced so far."""
         return self.reduction.problem
 
-    def update(self, pair: Pair, least: float = 0.0) -> np.ndarray | None:
+    def update(
+        self, pair: Pair, least: float = 0.0, ahead: float = np.inf
+    ) -> np.ndarray | None:
         """Screen from points of the current problem; shrink it if worth while.
 
         Returns which of its samples are kept, as a mask, or None if it stays as it is:
-        when no more than the share `least` of them was decided.
+        when no more than the share `least` of them was decided, or when these do not
+        repay a copy. They do if they would have, had they been known from the start,
+        and in the reads that are `ahead`, where a solver can tell.
         """
-        if self.region is None or self.problem.n == 0 or pair.dual.value == -np.inf:
+        self.looks += 1
+        if self.region is None or self.looks < COPY_READS:
             return None
-        test = quick_test(self.problem, self.region)
-        partition = screen_points(self.problem, pair, region=self.region, test=test)
-        if partition.share <= least:
+        if self.problem.n == 0 or pair.dual.value == -np.inf:
             return None
-        self.reduction = self.reduction.shrink(partition)
+        partition = screen_at_hand(self.problem, pair, self.region)
+        spared = partition.share * min(self.looks, ahead)
+        if partition.share <= least or spared < COPY_READS:
+            return None
+        self.reduction, self.looks = self.reduction.shrink(partition), 0
         return partition.free
 
     @property

@@ -30,8 +30,7 @@ from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
 from wideberth.problem.noise import L2
 from wideberth.problem.presolve import cap_weights, centre_columns, span_of_rows
-from wideberth.screening import Partition, Screener, null_point, screen_points
-from wideberth.screening.bounds import quick_test
+from wideberth.screening import Screener, null_point
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import EvenBarrier
@@ -104,12 +103,6 @@ def prove(
         zero = np.zeros(problem.rows.d), np.zeros(problem.n)
         found = Outcome(problem.at(zero[0]), problem.dual_at(zero[1]))
     return sparse(problem, found, control.tol)
-
-
-def proven(problem: Problem, found: Outcome, region: str) -> Partition:
-    """Samples decided by a pair of points; one test does, the gap being small."""
-    test = quick_test(problem, region)
-    return screen_points(problem, found, region=region, test=test)
 
 
 def affordable(problem: Problem) -> bool:

@@ -13,14 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.presolve import MANY_SAMPLES, cap_weights, merge_duplicates
+from wideberth.problem.presolve import cap_weights
 from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 
@@ -39,11 +40,26 @@ class Outcome(Pair):
 
 
 @dataclass
+class Random:
+    """A source of random numbers, made when it is first asked for one.
+
+    To make one takes longer than to solve some problems that need none.
+    """
+
+    random_state: Any = None
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """The one that was given, that of a number, or one by chance."""
+        return np.random.default_rng(self.random_state)
+
+
+@dataclass
 class Control:
     """When to stop, whom to tell, what may be used, and what was spent.
 
     `tol` is the relative gap asked for; `aim` one to go on to where that is cheap.
-    `screening` names the safe region that decides about samples, or is None; `rng`
+    `screening` names the safe region that decides about samples, or is None; `random`
     is the only source of random numbers. `features` is how many are left, where some
     were proven to have no weight.
     """
@@ -59,7 +75,12 @@ class Control:
     aim: float = np.inf
     screening: str | None = "ellipsoid"
     features: int | None = None
-    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    random: Random = field(default_factory=Random)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The generator of its random numbers."""
+        return self.random.generator
 
     @property
     def target(self) -> float:
@@ -69,7 +90,8 @@ class Control:
     def rougher(self, tol: float) -> Control:
         """The same limits for a helper problem, which is silent and not screened."""
         helper = Control(tol, self.max_iter, self.deadline, steps=self.steps)
-        helper.screening, helper.rng, helper.stopped = None, self.rng, self.stopped
+        helper.screening, helper.random = None, self.random
+        helper.stopped = self.stopped
         return helper
 
     def exhausted(self) -> bool:
@@ -149,8 +171,12 @@ def make_control(
     if problem is not None and problem.shared:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
-    rng = np.random.default_rng(random_state)
-    return Control(tol, max_iter, deadline, callback, started=started, aim=aim, rng=rng)
+    random = Random(random_state)
+    if random_state is not None:
+        _ = random.generator  # or a refusal, before anything is done
+    control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
+    control.random = random
+    return control
 
 
 class Solver(ABC):
@@ -200,12 +226,6 @@ class Solver(ABC):
         """Solve a problem as far as `control` allows; the outcome has its status."""
         if (reason := self.supports(problem)) is not None:
             raise ValueError(reason)
-        merged = None
-        whole = start is None and decided is None and problem.shared
-        if whole and problem.n > MANY_SAMPLES:
-            merged = merge_duplicates(problem)
-        if merged is not None:
-            return self._solve_merged(problem, control, *merged)
         easier = cap_weights(problem, self.weight_limit)
         if easier is problem:
             return control.judge(self.run(problem, control, start, decided))
@@ -218,19 +238,6 @@ class Solver(ABC):
         dual = problem.dual_at(found.dual.alpha, near=point.w)
         return control.judge(Outcome(point, dual))
 
-    def _solve_merged(
-        self, problem: Problem, control: Control, merged: Problem, label: np.ndarray
-    ) -> Outcome:
-        """Solve with equal samples merged; the way back takes half of the tolerance."""
-        asked, control.tol = control.tol, 0.5 * control.tol
-        found = self.solve(merged, control)
-        control.tol = asked
-        used = np.where(merged.weights > 0, merged.weights, 1.0)
-        share = np.minimum(found.dual.alpha / used, 1.0)
-        alpha = share[label] * problem.weights
-        whole = problem.at(found.point.w, found.point.b), problem.dual_at(alpha)
-        return control.judge(Outcome(*whole))
-
     def along(self, problem: Problem, control: Control) -> PathSolver:
         """The solver for problems on the same rows that follow one another."""
         return PathSolver(self)
@@ -242,6 +249,12 @@ class PathSolver:
     By default every point is solved by itself, from the solution before and without
     the samples that it decides. Subclasses may remember more.
     """
+
+    #: Whether it wants solutions carried on to the next point, as starts; they are
+    #: evaluated afresh for that.
+    carries: ClassVar[bool] = True
+    #: Whether samples that the solution before decides are worth leaving out.
+    uses_decisions: ClassVar[bool] = True
 
     def __init__(self, solver: Solver):
         self.solver = solver

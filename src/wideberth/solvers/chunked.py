@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from copy import copy
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wideberth.data.chunks import Chunk, Classes, DataError, Terms
-from wideberth.data.opening import names_values, open_data
+from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
 from wideberth.problem.diagnosis import BLURRED, blur
 from wideberth.problem.labels import distinct, two_classes
@@ -25,15 +26,20 @@ from wideberth.problem.validation import (
     check_number,
     radius_or_default,
     read_intercept,
+    short,
 )
 from wideberth.solution import Solution, not_converged, null_model
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
+from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.descent import check_starts
+from wideberth.solvers.distinct import TABLE_SHARE, Collapsed, DistinctRows
 from wideberth.solvers.passes import Batches, Sample
 from wideberth.solvers.tall import Search
+from wideberth.solvers.work import Work
 
+_log = logging.getLogger(__name__)
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
@@ -44,7 +50,7 @@ def solve_data(
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
         check_number(radius_or_default(radius, measured=False), "radius")
-    source = open_data(
+    source = open_labelled(
         X,
         y,
         sample_weight=sample_weight,
@@ -102,24 +108,40 @@ def solve_source(
     norm_penalty: float = 0.0,
     ramp: float | None = None,
     starts: int = 1,
+    checkpoint=None,
 ) -> Solution:
     """Train on an open source; `error_shape` is that of the errors it may bring."""
     started = time.perf_counter()
     _check_possible(solver, init)
     intercept = read_intercept(fit_intercept, intercept_penalty)
     terms = _terms(source, C, radius, noise, intercept, classes, error_shape)
-    watch = _Display(source, callback) if verbose else callback
+    watch = _logged(_Display(source, callback) if verbose else callback)
     control = make_control(
         None, tol, max_iter, max_seconds, watch, started, random_state
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
+    starts = check_starts(starts)
+    kept = None if checkpoint is None else Checkpoint(checkpoint)
+    if kept is not None and level > -np.inf:
+        raise ValueError(
+            f"checkpoint={short(checkpoint)} is for the hinge loss, of one search; "
+            "leave it out, or ramp."
+        )
+    search = Search(chunks, control, checkpoint=kept)
+    begun = search.begin()
+    few = chunks.collapsed(begun[1])
     if level > -np.inf:
-        descent = DescentInChunks(chunks, level, control)
-        found = descent.run(check_starts(starts))
-        return _solution(found.search, screening, terms, control, found)
-    search = Search(chunks, control)
-    search.run()
-    return _solution(search, screening, terms, control)
+        if few is not None:
+            descended = few.descend(control, level, starts)
+        else:
+            descent = DescentInChunks(chunks, level, control)
+            descended = descent.run(starts, begun[1])
+        return _solution(descended.search, screening, terms, control, descended)
+    if few is not None:
+        few.run(control)
+    else:
+        search.run(begun)
+    return _solution(few or search, screening, terms, control)
 
 
 class Chunks(Batches):
@@ -137,6 +159,10 @@ class Chunks(Batches):
             boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
         self.penalty = Folded.penalty(s, self.d, boxes)
         self.beyond: Beyond | None = None
+        # Labels and weights per row are kept beside them.
+        kept = source.spares(12 * (source.n or 0))
+        self.distinct = DistinctRows(TABLE_SHARE * self.capacity, kept)
+        self.checked = False  # whether all rows were, by a first read
 
     def without(self, beyond: Beyond | None) -> Chunks:
         """The same without the rows that the ramp leaves out."""
@@ -146,7 +172,22 @@ class Chunks(Batches):
 
     def map(self, question):
         """Put a question to the problem on the rows of each chunk."""
-        return self.source.map(_Asked(self.terms, question, self.beyond))
+        asked = _Asked(self.terms, question, self.beyond, not self.checked)
+        for answer in self.source.map(asked):
+            if self.distinct is not None and isinstance(question, Sample):
+                self.distinct.add(answer.number, answer.equal)
+                answer = replace(answer, equal=None)
+            yield answer
+        self.checked = True
+
+    def collapsed(self, first: Work) -> Collapsed | None:
+        """The problem on few distinct rows, where the first pass found no others."""
+        distinct, self.distinct = self.distinct, None  # asked for once
+        problem = distinct.problem()
+        if problem is None:
+            return None
+        first.check_classes()
+        return Collapsed(self, distinct, problem)
 
     def grouping(self, n):
         """Half of the room for single rows, a quarter for groups.
@@ -169,11 +210,11 @@ class _Asked:
     terms: Terms
     question: Any
     beyond: Beyond | None = None
+    check: bool = False  # whether the data is read for the first time
 
     def __call__(self, chunk: Chunk):
-        """What the chunk answers; its data is checked the first time."""
-        first = isinstance(self.question, Sample)
-        problem = self.terms.problem(chunk, check=first)
+        """What the chunk answers."""
+        problem = self.terms.problem(chunk, check=self.check)
         if self.beyond is not None:
             problem = self.beyond.rest(problem)
         return self.question(chunk.number, problem)
@@ -222,7 +263,7 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
 
 
 def _solution(
-    search: Search,
+    search: Search | Collapsed,
     screening,
     terms: Terms,
     control: Control,
@@ -264,6 +305,19 @@ def _solution(
         classes,
         None if descended is None else descended.report,
     )
+
+
+def _logged(callback):
+    """Tell the logger of every certified point; then the callback, if there is one."""
+
+    def certified(entry: dict) -> bool | None:
+        _log.info(
+            "after %d reads: objective %.6g, gap %.2e, %d rows not settled, %.1f s",
+            *(entry[name] for name in ("passes", "primal", "gap", "free", "seconds")),
+        )
+        return None if callback is None else callback(entry)
+
+    return certified if callback is None or callable(callback) else callback
 
 
 class _Display:

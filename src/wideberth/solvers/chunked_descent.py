@@ -15,7 +15,7 @@ from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.ramp import Beyond, Ramp, with_cost
-from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solution import RampDescent
 from wideberth.solvers.base import Control
 from wideberth.solvers.descent import Descent, ending_of, told, with_costs
@@ -24,6 +24,8 @@ from wideberth.solvers.tall import Search
 
 if TYPE_CHECKING:
     from wideberth.solvers.chunked import Chunks
+    from wideberth.solvers.distinct import Collapsed
+    from wideberth.solvers.work import Work
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,12 @@ class DescendedInChunks:
     `passes` were made before that search.
     """
 
-    search: Search
+    search: Search | Collapsed
     cost: float
     report: RampDescent
     passes: int
-
-    @property
-    def certificate(self) -> Certificate:
-        """That of the objective with what rows left out cost."""
-        return with_cost(self.search.certificate, self.cost, self.search.n)
+    #: That of the objective with what rows left out cost.
+    certificate: Certificate
 
 
 class DescentInChunks:
@@ -102,11 +101,14 @@ class DescentInChunks:
 
     def __init__(self, chunks: Chunks, level: float, control: Control):
         self.chunks, self.level, self.control = chunks, level, control
-        self.passes = 0
+        self.passes = 1
 
-    def run(self, starts: int) -> DescendedInChunks:
-        """Rounds until the rows left out repeat, or hardly anything is gained."""
-        control, (start, point) = self.control, self._sampled(starts)
+    def run(self, starts: int, sampled: Work) -> DescendedInChunks:
+        """Rounds until the rows left out repeat, or hardly anything is gained.
+
+        The first pass handed over a sample of the rows.
+        """
+        control, (start, point) = self.control, self._begin(starts, sampled)
         here = Beyond(self.level, point.w, point.b)
         seen = self._look(here, None)
         value = _beside(point) + seen.loss
@@ -121,20 +123,18 @@ class DescentInChunks:
             gain = (value - lower) / max(lower, TINY)
             stalls = not LITTLE * gain > control.tol
             if not after.changed or stalls or control.exhausted():
-                solved = with_cost(search.certificate, seen.cost, search.n)
+                solved = with_cost(search.certificate, seen.cost, chain(search.n))
                 ending = ending_of(
                     not after.changed, stalls, solved.proves(control.tol)
                 )
                 report = RampDescent(
                     self.level, seen.left_out, tuple(objectives), start, ending
                 )
-                return DescendedInChunks(search, seen.cost, report, before)
+                return DescendedInChunks(search, seen.cost, report, before, solved)
             here, seen, value = there, after, lower
 
-    def _sampled(self, starts: int) -> tuple[str, PrimalPoint]:
+    def _begin(self, starts: int, work: Work) -> tuple[str, PrimalPoint]:
         """Where a descent on a sample of the rows ends, and from where it began."""
-        _, work = Search(self.chunks, self.control).sample()
-        self.passes += 1
         problem = work.problem().on_host()
         tol = max(self.control.tol, problem.rows.d / max(problem.n, 1))
         quiet = self.control.rougher(tol)

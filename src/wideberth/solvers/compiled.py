@@ -1,7 +1,8 @@
-"""Newton's method in compiled code, for programs that solve many small problems.
+"""Compiled code for programs that solve many small problems.
 
-Small problems cost NumPy's calls, not arithmetic. `mehrotra.py` takes the same steps in
-a fifth of the time or less, once numba is loaded and has its code: some tenths of a
+Small problems cost NumPy's calls, not arithmetic. `mehrotra.py` takes Newton's steps in
+a fifth of the time or less, and where weights are small the sweeps of `ascent.py` take
+a fraction of that, once numba is loaded and has its code: some tenths of a
 second in every process, ten the first time on a machine. Whether that pays depends on
 how many problems there are. It must not depend on what a process did before, such as
 the number of its solves or whether numba is loaded: the same call gives the same bits
@@ -11,16 +12,23 @@ cross-validation over many small problems takes the compiled engine; any other c
 where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
-it falls short the other engine goes on.
+it falls short the next engine goes on, in the end that of `newton.py`.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS, QUICK_GRAM
+from wideberth.problem.limits import (
+    CACHED_ENTRIES,
+    FEW_FEATURES,
+    LITTLE,
+    MOST_STEPS,
+    QUICK_GRAM,
+)
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
@@ -29,6 +37,15 @@ from wideberth.solvers.newton_settings import SETTINGS
 #: Number of problems in one call from which on it pays to load compiled code: that
 #: takes 0.4 s from a disk, and spares 3 to 6 ms a problem (wine and breast cancer).
 MANY_PROBLEMS = 100
+#: Number of passes after which sweeps are given up: Newton's steps take about as long
+#: (as 14 on wine, 21 on breast cancer, 28 on digits).
+_MOST_PASSES = 25
+#: Share of Σc_i‖z_i‖² ≤ d² up to which sweeps are quicker with a free intercept, which
+#: costs them ten more passes (even at 0.5 on digits, at 0.1 on breast cancer).
+_FREE = 0.25
+#: Number of sweeps between two looks at all rows, at least: that of the coordinate
+#: solver (`CoordinateSettings.least_epochs`).
+_LEAST_SWEEPS = 2
 #: Products over the rows in a step of the engine: a Gram matrix and five more.
 _PRODUCTS = 6
 
@@ -39,34 +56,109 @@ def is_small(problem: Problem) -> bool:
     if not problem.shared or d > FEW_FEATURES or n > SETTINGS.direct_rows:
         return False
     known = problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
-    return known and n * d * d <= LITTLE * QUICK_GRAM and not is_foreign(problem.y)
+    little = n * d <= CACHED_ENTRIES and n * d * d <= QUICK_GRAM
+    return known and little and not is_foreign(problem.y)
 
 
 def solve_small(
-    problem: Problem, control: Control, decided: Partition | None = None
+    problem: Problem,
+    control: Control,
+    start: Outcome | None = None,
+    decided: Partition | None = None,
 ) -> Outcome | None:
-    """Solve by the compiled engine; None where it does not get to the aim.
+    """Solve by compiled code; None where it does not get to the tolerance.
 
     Nor is it tried under a limit of so few steps that it might have to stop at it.
     """
-    if control.exhausted() or control.max_iter - control.steps < MOST_STEPS:
+    found = None
+    if _room(control) >= MOST_STEPS and _sweeps_are_quicker(problem):
+        found = _by_sweeps(problem, control, start)
+    if found is None and _room(control) >= MOST_STEPS:
+        found = _by_steps(problem, control, decided)
+    return found
+
+
+def _room(control: Control) -> int:
+    """How many steps are still allowed."""
+    return 0 if control.exhausted() else control.max_iter - control.steps
+
+
+def _proven(problem: Problem, control: Control, found: Outcome, counts):
+    """What was found, where it proves the tolerance."""
+    control.record(problem.rows.passes.count, found.certificate, counts)
+    return found if found.proves(control.tol) else None
+
+
+def _sweeps_are_quicker(problem: Problem) -> bool:
+    """Whether sweeps over the samples beat steps that take a Gram matrix each.
+
+    The passes that sweeps take grow with Σc_i‖z_i‖²/d, the time of a step with d.
+    """
+    if not problem.noise.isotropic or problem.folded is not None:
+        return False
+    norms = problem.rows.norms()
+    most = _FREE if problem.intercept == 0 else 1.0
+    return float(problem.weights @ (norms * norms)) <= most * problem.rows.d**2
+
+
+def _by_sweeps(problem: Problem, control: Control, start: Outcome | None):
+    """The optimum by coordinate ascent, from the dual weights of `start` or from 0."""
+    from wideberth.solvers import ascent  # loads numba
+
+    X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
+    weights = np.array(problem.weights)
+    alpha = np.zeros(problem.n)
+    if start is not None:
+        np.minimum(start.dual.alpha, weights, out=alpha)
+    sweeps, read, met = ascent.ascend(
+        np.array(X, dtype=np.float64, order="C").reshape(-1),
+        problem.y,
+        weights,
+        np.array(problem.radii),
+        problem.rows.norms(),
+        _penalties(problem),
+        alpha,
+        0.5 * control.tol,
+        _LEAST_SWEEPS,
+        _MOST_PASSES,
+        _room(control),
+    )
+    control.steps += sweeps
+    problem.rows.passes.add(read)
+    if not met:
         return None
+    dual = problem.dual_at(alpha)
+    found = Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
+    return _proven(problem, control, found, (problem.n, 0, 0))
+
+
+def _penalties(problem: Problem) -> tuple[float, float]:
+    """λ_b and λ of `ascent.py`: b is to curve D no more than a usual row does."""
+    if problem.intercept is None:
+        return -1.0, 0.0
+    norms = problem.rows.norms()
+    used = norms[norms > 0]
+    usual = float(np.mean(1.0 / (used * used))) if used.size else 1.0
+    usual = min(usual, LITTLE * float(problem.weights.sum()))
+    return problem.intercept, max(usual - problem.intercept, 0.0)
+
+
+def _by_steps(problem: Problem, control: Control, decided: Partition | None):
+    """The optimum by interior-point steps."""
     screener, small, counts = None, problem, (problem.n, 0, 0)
     if decided is not None or not problem.weights.all():
         screener = Screener(problem, None, decided)
         small, counts = screener.problem, screener.counts
     if small.n == 0:
         return None
-    x, alpha, steps, reached = _minimised(small, 0.5 * control.target)
+    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol)
     control.steps += steps
     if not reached:
         return None
     b = float(x[-1]) if problem.intercept is not None else None
     alpha = alpha if screener is None else screener.reduction.unfold(alpha)
     found = Outcome(problem.at(x[: problem.rows.d], b), problem.dual_at(alpha))
-    control.record(problem.rows.passes.count, found.certificate, counts)
-    met = found.meets(control.target) and found.proves(control.tol)
-    return found if met else None
+    return _proven(problem, control, found, counts)
 
 
 def _minimised(

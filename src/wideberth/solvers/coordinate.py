@@ -36,7 +36,7 @@ import numpy as np
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
-from wideberth.screening import Screener
+from wideberth.screening import COPY_READS, Screener
 from wideberth.solvers.base import Best, Control, Outcome, Solver
 from wideberth.solvers.face import (
     DualIterate,
@@ -61,9 +61,6 @@ class CoordinateSettings:
         more passes and 4 takes 8 % fewer on average, either up to 1.5 times as many.
     call_entries : int
         Entries of X swept in one compiled call, which nothing can interrupt: a choice.
-    repaying_epochs : int
-        Sweeps that must be left for screening to repay its copy of the rows; flat
-        from 0 to 20 on average, but up to 1.3 times the passes at 0.
     least_screened : float
         Least share of rows that screening must decide to make a smaller copy worth
         while; flat from 0.1 to 0.5.
@@ -78,7 +75,6 @@ class CoordinateSettings:
 
     least_epochs: int = 2
     call_entries: int = 4_000_000
-    repaying_epochs: int = 20
     least_screened: float = 0.5
     block_rows: int = 150
     newton_size: int = 1500
@@ -114,10 +110,11 @@ class Coordinate(Solver):
 
 
 class _Pace:
-    """How many more epochs the gap needs at the pace of the last round."""
+    """How many more epochs and rounds the gap needs at the pace of the last round."""
 
     def __init__(self):
         self.gap, self.epochs, self.left, self.known = math.inf, 0, math.inf, False
+        self.rounds = math.inf
 
     def note(self, gap: float, goal: float) -> None:
         """Take in the gap after the epochs of a round."""
@@ -126,6 +123,7 @@ class _Pace:
         self.left = self.epochs * math.log(gap / goal) / fall if fall else math.inf
         if gap <= goal:
             self.left = 0.0
+        self.rounds = self.left / max(self.epochs, 1)
         self.gap, self.epochs = gap, 0
 
 
@@ -271,12 +269,18 @@ class _Ascent:
     # -- one round -----------------------------------------------------------------
 
     def _may_screen(self) -> bool:
-        """Whether enough work is left for screening to repay its copy."""
-        repays = self.pace.known and self.pace.left >= self.settings.repaying_epochs
+        """Whether enough rounds are left for screening to repay its copy."""
+        repays = self.pace.known and self._reads_ahead() >= COPY_READS
         return repays and self.screener.region is not None
 
+    def _reads_ahead(self) -> float:
+        """Products with all rows in the rounds to come, two in each."""
+        return 2 * self.pace.rounds
+
     def _screen(self, found: Outcome) -> None:
-        kept = self.screener.update(found, self.settings.least_screened)
+        kept = self.screener.update(
+            found, self.settings.least_screened, self._reads_ahead()
+        )
         if kept is not None:
             self.slack = self.slack[kept]
             self._enter(self.at.alpha[kept])
@@ -294,7 +298,7 @@ class _Ascent:
         entries = max(inner.rows.entries(active), 1)
         # Looking and certifying, two products with all rows, stay a third of sweeping.
         least = self.settings.least_epochs
-        epochs = max(2 * inner.rows.entries() / entries, 2 * least)
+        epochs = max(2 * self.full.rows.entries() / entries, 2 * least)
         epochs = max(min(epochs, self.pace.left), least)
         moves = self._sweep(active, int(epochs))
         # In entries of a product: sweeping one takes 3, a step on the face about 100

@@ -83,7 +83,7 @@ class Descended:
         """What is told of it, in the user's units."""
         return RampDescent(
             self.ramp.level,
-            self.left_out,
+            presolved.left_out(self.left_out),
             tuple(presolved.value(value) for value in self.objectives),
             self.start,
             self.ending,

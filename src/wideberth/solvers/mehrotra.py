@@ -4,7 +4,9 @@ Mathematics and names are those of `InteriorPoint`: Mehrotra's steps on the rows
 (z_i, −ρ_i, y_i), all but x eliminated. There small problems cost NumPy's calls; here a
 step is a Gram matrix, a Cholesky factor, five products and a few fused loops. Rows that
 bend the objective little, all together less than ½‖w‖² does and less than a tenth of
-what the others do, are left out of the Gram matrix: the next step makes up for it.
+what the others do, are left out of the Gram matrix: the next step makes up for it. The
+matrix is summed in float32, in a third of the time, while its rounding stays far below
+the curvature of ½‖w‖²; the gap and all that is stepped to are float64.
 
 Nothing is mended: where rounding spoils a factor or a step the run ends, and the caller
 goes on with the other engine. Numbers that steer come as arguments, because code that
@@ -21,6 +23,8 @@ from wideberth.problem.jit import jit
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers import mehrotra_cones as cones
 
+# Rounding of float32, relative.
+_COARSE = float(np.finfo(np.float32).eps)
 # Kinds of noise; spheres are round with one scale for all features.
 NONE, BOX, ROUND, SPHERE = range(len(("none", "Στ_j|w_j|", "‖τ∘w‖₂", "τ‖w‖₂")))
 # Rows of a table of what belongs to samples, beside a itself.
@@ -44,11 +48,17 @@ def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
     """
     n, m = E.shape
     R, S, matrix = np.zeros((_WORK + 1, n)), np.empty((n, m)), np.empty((m, m))
+    coarse = np.empty((n, m), np.float32), np.empty((m, m), np.float32)
     x, share, combined = np.empty(m), np.empty(n), np.empty(m)
     right, dx = np.empty(m), np.empty(m)
     cone = np.zeros((_SCALARS + 1, scales.size + 1))
     inside, least, to_boundary = steer
-    if not _least_squares(E, c, penalty, fold, scales, kind, x, share, R, S, matrix):
+    for i in range(n):
+        for j in range(m):
+            R[_SQUARE, i] += E[i, j] * E[i, j]
+    if not _least_squares(
+        E, c, penalty, fold, scales, kind, x, share, R, S, matrix, coarse
+    ):
         return x, share, 0, np.inf
     room = _enter(E, c, fold, scales, kind, x, share, R, inside, least)
     for step in range(most + 1):
@@ -61,7 +71,7 @@ def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
         )
         if not gap > goal or step == most:
             return x, share, step, gap
-        if not _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
+        if not _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, coarse, cone):
             return x, share, step, np.inf
         target, length = 0.0, 0.0
         for turn in range(2):  # the predictor, which aims at μ = 0, and the step
@@ -124,16 +134,14 @@ def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
 
 
 @jit
-def _least_squares(E, c, penalty, fold, scales, kind, x, share, R, S, matrix):
+def _least_squares(E, c, penalty, fold, scales, kind, x, share, R, S, matrix, coarse):
     """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise; t stays 0."""
     n, m = E.shape
     d, right = scales.size, np.empty(m)
     for i in range(n):
         share[i] = 0.5
-        root = math.sqrt(0.5 * c[i])
-        for j in range(m):
-            S[i, j] = root * E[i, j]
-    np.dot(S.T, S, matrix)
+        R[_WORK, i] = 0.5 * c[i]
+    _gram(E, R, S, matrix, coarse)
     _lift(E, c, share, fold, R, right)
     for j in range(m):
         matrix[j, j] += penalty[j]
@@ -158,8 +166,6 @@ def _enter(E, c, fold, scales, kind, x, share, R, inside, least):
     for i in range(n):
         R[_U, i] = 1.0 - R[_U, i]
         share[i] = 0.5 * R[_U, i]
-        for j in range(E.shape[1]):
-            R[_SQUARE, i] += E[i, j] * E[i, j]
     if kind != NONE:
         omega, size, reach, noisy = 0.0, 0.0, 0.0, 0
         for j in range(d):
@@ -236,10 +242,9 @@ def _mu(share, R):
 
 
 @jit
-def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
+def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, coarse, cone):
     """Weights θ/c, the cone's scaling, and the factor of Newton's matrix."""
-    n, m = E.shape
-    used, whole = 0, 0.0
+    n, whole = c.size, 0.0
     for i in range(n):
         R[_RATIO_P, i] = R[_P, i] / R[_REST, i]
         R[_RATIO_Q, i] = R[_Q, i] / share[i]
@@ -247,13 +252,10 @@ def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
         whole += c[i] * R[_WEIGHT, i]
     for i in range(n):
         theta = c[i] * R[_WEIGHT, i]
-        if theta * R[_SQUARE, i] * n > 1.0 or theta * n > LITTLE * whole:
-            root = math.sqrt(theta)
-            for j in range(m):
-                S[used, j] = root * E[i, j]
-            used += 1
-    np.dot(S[:used].T, S[:used], matrix)
-    for j in range(m):
+        bends = theta * R[_SQUARE, i] * n > 1.0 or theta * n > LITTLE * whole
+        R[_WORK, i] = theta if bends else 0.0
+    _gram(E, R, S, matrix, coarse)
+    for j in range(penalty.size):
         matrix[j, j] += penalty[j]
     if kind == BOX:
         cones.box_scale(cone, scales)
@@ -262,6 +264,35 @@ def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, cone):
         cones.round_scale(cone, scales, x)
         cones.round_bend(cone, scales, matrix)
     return _factorise(matrix)
+
+
+@jit
+def _gram(E, R, S, matrix, coarse):
+    """Σθ_i e_i e_iᵀ, of weights θ that lie in the table to work in."""
+    size = 0.0
+    for i in range(E.shape[0]):
+        size += R[_WORK, i] * R[_SQUARE, i]
+    if not _COARSE * size <= LITTLE:
+        used = _scaled(E, R, S)
+        np.dot(S[:used].T, S[:used], matrix)
+        return
+    rows, total = coarse
+    used = _scaled(E, R, rows)
+    np.dot(rows[:used].T, rows[:used], total)
+    matrix[:] = total
+
+
+@jit
+def _scaled(E, R, out):
+    """Write √θ_i e_i of the rows with θ_i > 0; return how many there are."""
+    used = 0
+    for i in range(E.shape[0]):
+        if R[_WORK, i] > 0.0:
+            root = math.sqrt(R[_WORK, i])
+            for j in range(E.shape[1]):
+                out[used, j] = root * E[i, j]
+            used += 1
+    return used
 
 
 @jit

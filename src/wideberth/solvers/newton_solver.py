@@ -71,14 +71,22 @@ class Compiled(Newton):
 
     def run(self, problem, control, start=None, decided=None):
         """By the compiled engine, and if need be from the start by the other one."""
-        found = solve_small(problem, control, decided) if is_small(problem) else None
-        return super().run(problem, control, start, decided) if found is None else found
+        known, found = (start, decided), None
+        if is_small(problem):
+            found = solve_small(problem, control, *known)
+        return super().run(problem, control, *known) if found is None else found
 
     def along(self, problem, control):
-        """Every point by itself: a prediction costs more than the steps it saves."""
+        """Small problems by themselves: a prediction costs more than it saves."""
         if is_small(problem):
-            return PathSolver(self)
+            return _CompiledPath(self)
         return super().along(problem, control)
+
+
+class _CompiledPath(PathSolver):
+    """Every point by itself."""
+
+    carries = False
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
@@ -89,6 +97,9 @@ def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
 
 class _NewtonPath(PathSolver):
     """Predictions from the walk along C and from that under the radius before."""
+
+    #: Its working sets hold the same few rows, and need no copy of the data first.
+    uses_decisions = False
 
     def __init__(self, solver: Newton, problem: Problem, control: Control):
         super().__init__(solver)
@@ -118,7 +129,6 @@ class _NewtonPath(PathSolver):
             replace(problem, rows=self.rows),
             control,
             np.log(C),
-            decided=decided,
             beside=self._neighbours(),
         )
         control.tol = asked

@@ -24,20 +24,17 @@ from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import (
     fill,
     host,
-    is_foreign,
     like,
     namespace,
     pick,
     scatter,
 )
+from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes, as_rows
-from wideberth.screening import Partition, fold_samples, screen_points
-from wideberth.screening.bounds import quick_test, separable
-from wideberth.screening.partition import decide
-from wideberth.screening.regions import build_region
+from wideberth.screening import Partition, fold_samples, screen_at_hand
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
@@ -61,6 +58,10 @@ class Batches(ABC):
     counter: Passes | None = None
     #: A norm penalty, which every problem made of the rows has.
     penalty: Folded | None = None
+    #: Most roundings in weights that are those of equal samples (`Problem.chain`).
+    chain = 0.0
+    #: Whether the first pass asks for distinct rows.
+    distinct: Any = None
 
     @abstractmethod
     def map(self, question) -> Iterator:
@@ -87,7 +88,7 @@ class InMemory(Batches):
         self.d, self.noise = problem.rows.d, problem.noise
         self.shared = problem.shared
         self.intercept, self.counter = problem.intercept, problem.rows.passes
-        self.penalty = problem.folded
+        self.penalty, self.chain = problem.folded, problem.chain
 
     def map(self, question):
         """Ask the one batch."""
@@ -169,6 +170,8 @@ class Answer:
     #: there are; the first pass over many batches only.
     sides: tuple[Folded, ...] = ()
     classes: tuple[int, int] = (0, 0)
+    #: The distinct rows of a batch, where those are asked for and few.
+    equal: EqualRows | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,8 @@ class Sample:
     sides: bool
     #: Whether there is one batch of all rows, whose point is kept.
     whole: bool
+    #: Whether to hand over the distinct rows.
+    distinct: bool = False
 
     b = 0.0
 
@@ -205,6 +210,7 @@ class Sample:
             piece=piece.sampled(self.share, seed, problem.rows),
             sides=tuple(fold_samples(problem, c) for c in classes if self.sides),
             classes=(above, problem.n - above),
+            equal=merge_chunk(problem) if self.distinct else None,
         )
 
 
@@ -442,17 +448,12 @@ class Decide:
         return Decided(counts, alpha, undecided=parts)
 
     def _screened(self, problem: Problem, region: str) -> Partition:
-        point = self.pair.point
-        point = replace(point, margins=problem.rows.margins(point.w))
-        pair = Pair(point, self.pair.dual)
         if problem.intercept == 0:
             problem = replace(problem, intercept=None)
-        if is_foreign(problem.y):  # one test is for arrays of all libraries
-            where = build_region("midpoint", problem, pair)
-            return decide(problem, *separable(problem, where)(slice(None)))
-        test = quick_test(problem, region)
-        found = screen_points(problem, pair, region=region, test=test)
-        return replace(found, region=None)  # which is as large as the batch
+        point = self.pair.point
+        here = problem.at(point.w, point.b)
+        point = replace(point, margins=here.margins, slack=here.slack)
+        return screen_at_hand(problem, Pair(point, self.pair.dual), region)
 
     def part(self, number: int) -> Decide:
         """What of this question concerns one batch."""

@@ -26,13 +26,13 @@ from wideberth.problem.rows import gamma
 from wideberth.screening.bounds import separable
 from wideberth.screening.regions import Region
 from wideberth.solvers.attempts import NUMERICAL
-from wideberth.solvers.base import Control, Solver
+from wideberth.solvers.base import Control, Random, Solver
 
 
 def lower_bound(ramp: Ramp, value: float, solver: Solver) -> float:
     """What R is at least at every model; `value` is R at one, with its rounding."""
     problem, control = ramp.problem, Control(LITTLE * LITTLE, screening=None)
-    control.rng = np.random.default_rng(0)
+    control.random = Random(0)
     least, bound = np.full(problem.n, -np.inf), 0.0
     dual = problem.dual_at(np.zeros(problem.n))
     for _ in range(MOST_STEPS):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from wideberth.problem import Problem
 from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
+from wideberth.problem.rows import BLAS_SPEEDUP
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import Columns
@@ -16,6 +17,7 @@ from wideberth.solvers.compiled import MANY_PROBLEMS, is_small
 from wideberth.solvers.conic import Conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.newton_solver import Compiled, Newton
+from wideberth.solvers.subsample import sample_size
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
@@ -104,7 +106,7 @@ def choose_solver(
     columns = _BUILT_IN["columns"]
     many = problem.rows.d > FEW_FEATURES
     if many and _is_wide(problem) and columns.supports(problem) is None:
-        return columns
+        return columns if _leaves_out_many(problem) else _BUILT_IN["newton"]
     if problem.n * problem.rows.d > CACHED_ENTRIES and problem.n > FEW_FEATURES:
         coordinate = _BUILT_IN["coordinate"]
         fits = coordinate.supports(problem) is None
@@ -125,6 +127,16 @@ def _is_wide(problem: Problem) -> bool:
     return d > n or rows.entries() <= MOSTLY_ZERO * n * d
 
 
+def _leaves_out_many(problem: Problem) -> bool:
+    """Whether boxes may leave out many features, or all of them are too many.
+
+    One-hot columns beside a few measurements have no noise, and keep their weights.
+    """
+    d = problem.rows.d
+    noisy = not problem.shared or problem.noise.degrees(d) > FEW_FEATURES
+    return noisy or not _algebra_is_quick(problem)
+
+
 def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     """Whether sweeps over the samples beat Newton's method.
 
@@ -134,9 +146,16 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     coordinate solver hands over to it. Along a path Newton's method needs but a few
     steps from point to point.
     """
-    rows, n, d = problem.rows, problem.n, problem.rows.d
-    dense = rows.entries() > MOSTLY_ZERO * n * d and d <= n
-    algebra_is_quick = d <= FEW_FEATURES or (dense and n * d**2 <= _SECOND)
+    rows, d = problem.rows, problem.rows.d
+    algebra_is_quick = d <= FEW_FEATURES or _algebra_is_quick(problem)
     if along_path or not algebra_is_quick:
         return not algebra_is_quick
     return float(problem.weights @ rows.norms() ** 2) <= _EASY * d
+
+
+def _algebra_is_quick(problem: Problem) -> bool:
+    """Whether the Gram matrix of a sample is, and its factor beside what is summed."""
+    rows, n, d = problem.rows, problem.n, problem.rows.d
+    gram = min(n, sample_size(n, d)) * rows.gram_products()
+    factor, product = d**3 / 3, BLAS_SPEEDUP * rows.entries()
+    return d <= n and gram <= _SECOND and factor <= max(gram, product)

@@ -7,9 +7,10 @@ read of the data, nor do the margins of w at the new C. At an optimum of C their
 
     G = ½(C'/C − 1)² (‖w‖² + λ_b b²)
 
-so samples may be decided before anything is solved; they are not read again until the
-final certificate. What is left starts from the carried points, or from what a solver
-remembers of the path (`Solver.along`).
+so samples may be decided before anything is solved. Where that is of use to a solver
+(`PathSolver.uses_decisions`) they are not read again until the final certificate. What
+is left starts from the carried points, or from what a solver remembers of the path
+(`Solver.along`).
 
 With a ramp each point descends (`descent.py`) from the lower one of two: the point of
 the C before, and that of a path with the hinge loss, followed roughly beside it.
@@ -28,8 +29,8 @@ from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.presolve import Presolved, cap_weights
 from wideberth.problem.ramp import Ramp
-from wideberth.screening import Partition
-from wideberth.solvers.attempts import Attempt, prove, proven
+from wideberth.screening import Partition, screen_at_hand
+from wideberth.solvers.attempts import Attempt, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.descent import ROUGH, Descended, Descent
 from wideberth.solvers.newton_settings import SETTINGS
@@ -145,7 +146,9 @@ class Sequence:
         descended = descent.go_on(known[name], starts[name].dual.alpha, name)
         partition = None
         if control.screening is not None and self.proofs:
-            partition = proven(descended.problem, descended.outcome, control.screening)
+            partition = screen_at_hand(
+                descended.problem, descended.outcome, control.screening
+            )
         spent = problem.rows.passes.count - passes + convex.passes
         seconds = time.perf_counter() - control.started
         outcome = control.judge(descended.outcome, descended.certificate)
@@ -156,7 +159,9 @@ class Sequence:
         problem = base.with_weights(C * base.weights)
         passes = problem.rows.passes.count
         start, decided, ratio = None, None, np.inf
-        if last is not None:
+        if not self.solver.carries:
+            last = None
+        elif last is not None:
             ratio = C / last[0]
             start = carry(problem, last[1], ratio)
         elif problem.intercept != 0:  # else b is not unique; a solver centres it
@@ -177,7 +182,7 @@ class Sequence:
         spent = problem.rows.passes.count - passes
         partition = None
         if control.screening is not None and self.proofs:
-            partition = proven(problem, outcome, control.screening)
+            partition = screen_at_hand(problem, outcome, control.screening)
         seconds = time.perf_counter() - control.started
         return Found(outcome, decided, partition, control, spent, seconds)
 
@@ -204,6 +209,8 @@ class Sequence:
             if easier is not problem:  # what is known is about other weights
                 known = None, None
             found = self.solver.solve(easier, control, C, *known)
+            if not self.solver.carries:
+                return found
             # Afresh: what was folded on the way has left its rounding in d.
             dual = easier.dual_at(found.dual.alpha, near=found.point.w)
             return replace(found, dual=dual)
@@ -211,10 +218,11 @@ class Sequence:
         return Attempt(partial(cap_weights, most=self.weight_limit), solve)
 
     def _decide(self, problem: Problem, start: Outcome) -> Partition | None:
-        """Samples that the solution before decides, if they are many."""
-        if self.control.screening is None:
+        """Samples that the solution before decides, if they are many and of use."""
+        region = self.control.screening
+        if region is None or not self.solver.uses_decisions:
             return None
-        partition = proven(problem, start, self.control.screening)
+        partition = screen_at_hand(problem, start, region)
         return partition if partition.share > 1 - SETTINGS.copy_share else None
 
 

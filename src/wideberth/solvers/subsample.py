@@ -82,9 +82,9 @@ class SamplingError:
     about H⁻¹VH⁻¹, V = Σ_{u>0} (1−π_i)c_i² z_i z_iᵀ with π_i the chance that row i was
     drawn, H the Hessian with the hinge smoothed; and a row unlike any in the sample
     moves its own margin by c_i z_iᵀH⁻¹z_i, if it is below it: beyond the margin rows
-    do not pull. Both quadratic forms are estimated for all
-    rows by a few random projections. Features that the noise leaves out stay out, but
-    for a few at their threshold. The constant takes part as a feature even without
+    do not pull. Both quadratic forms are estimated for all rows by a few random
+    projections. Features that the noise leaves out stay out, but for a few at their
+    threshold. The constant takes part as a feature even without
     an intercept: on one-hot columns that widens the bands where they need it.
     """
 
@@ -121,6 +121,14 @@ class SamplingError:
         if problem.intercept is None:
             self.own[d], self.scatter[d] = 0.0, 0.0
         self.own[out], self.scatter[out] = 0.0, 0.0
+
+    @classmethod
+    def of(cls, own: np.ndarray, scatter: np.ndarray) -> SamplingError:
+        """One that was computed before, of rows that are read."""
+        made = cls.__new__(cls)
+        made.errors, made.known = SETTINGS.reading_errors, True
+        made.own, made.scatter = own, scatter
+        return made
 
     def __call__(self, problem: Problem, slack) -> np.ndarray:
         """How far the margins of these rows may move, given their slacks."""

@@ -8,8 +8,9 @@ maximiser costs one read of the row, a few scalar Newton steps, and, if α_i mov
 update of d. Without noise the first step is exact (Hsieh et al., ICML 2008).
 
 Indices come as unsigned integers: numba then skips the test for negative ones, which
-halves the time of a sparse dot product. Reassociating sums (fastmath) would make it use
-gather instructions, which are slower than plain loads on current processors.
+halves the time of a sparse dot product. Reassociating its sum (fastmath) would make it
+use gather instructions, which are slower than plain loads on current processors; that
+of a dense row, which lies in one piece, takes a sixth of the time so.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import math
 import numpy as np
 
 from wideberth.problem import Problem
-from wideberth.problem.jit import jit
+from wideberth.problem.jit import jit, jit_reordered
 from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.rows import Rows, SparseRows
 from wideberth.solvers.face import inverse_penalty
 
 #: Consecutive rows that are visited together; longer runs cost epochs.
-_RUN = 4
+RUN = 4
 #: Share of its slope at the start at which a coordinate counts as maximised.
 _FLAT = 1e-9
 
@@ -78,12 +79,13 @@ def _layout(rows: Rows) -> tuple:
 @jit
 def _sweep(seeds, chosen, alpha, *others):
     for seed in seeds:
-        order = _shuffled(alpha.size, _RUN, seed)
-        _epoch(order, chosen[order], alpha, *others)
+        draw_from(seed)
+        order = shuffled(alpha.size, RUN)
+        epoch(order, chosen[order], alpha, *others)
 
 
 @jit
-def _epoch(
+def epoch(
     order,
     positions,
     alpha,
@@ -100,13 +102,14 @@ def _epoch(
     next_row,
     next_column,
 ):
-    norm2 = _dot_dense(d, 0, 1, d)
+    """Maximise D over each α_i in this `order`; rows are at these `positions`."""
+    norm2 = dot_dense(d, 0, 1, d)
     s, balance = state[0], state[1]
     for k in range(order.size):
         i, row = order[k], positions[k]
         label, low, high = y[row], -alpha[i], weights[i] - alpha[i]
         if next_row:
-            along = label * _dot_dense(data, row * next_row, next_column, d)
+            along = label * dot_dense(data, row * next_row, next_column, d)
         else:
             start, stop = indptr[row], indptr[row + 1]
             along = label * _dot_sparse(data, indices, start, stop, d)
@@ -127,14 +130,19 @@ def _epoch(
 
 
 @jit
-def _shuffled(n, run, seed):
+def draw_from(seed):
+    """Let the next orders be those of a seed; it takes as long as a hundred rows."""
+    np.random.seed(seed)  # noqa: NPY002  (numba's own generator, not NumPy's)
+
+
+@jit
+def shuffled(n, run):
     """A random order of range(n) that keeps neighbours together.
 
     Short runs of consecutive rows, cut at a random place, come in random order: about
     as good as a full permutation for the ascent, and quicker where rows come from
     memory.
     """
-    np.random.seed(seed)  # noqa: NPY002  (numba's own generator, not NumPy's)
     start = np.random.randint(run)  # noqa: NPY002
     runs = np.random.permutation((n + start + run - 1) // run)  # noqa: NPY002
     order, k = np.empty(n, np.int64), 0
@@ -153,9 +161,15 @@ def _dot_sparse(data, indices, start, stop, d):
     return total
 
 
-@jit
-def _dot_dense(data, start, stride, d):
+@jit_reordered
+def dot_dense(data, start, stride, d):
+    """⟨d, x⟩ of a dense row x."""
     total = 0.0
+    if stride == 1:
+        row = data[start : start + d.size]
+        for j in range(d.size):
+            total += d[j] * row[j]
+        return total
     for j in range(d.size):
         total += d[j] * data[start + j * stride]
     return total

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.data.errors import DataError
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import as_rows, gamma
 from wideberth.screening import Partition, null_point
@@ -35,6 +35,7 @@ from wideberth.screening.partition import decide
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
     dual_with_others,
@@ -80,8 +81,11 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
 class Search:
     """The run: passes over the batches, and solutions of what they hand over."""
 
-    def __init__(self, batches: Batches, control: Control):
-        self.batches, self.control = batches, control
+    def __init__(
+        self, batches: Batches, control: Control, checkpoint: Checkpoint | None = None
+    ):
+        self.batches, self.control, self.checkpoint = batches, control, checkpoint
+        self.first = True  # whether the rows at hand are those of a first sample
         self.passes, self.n = 0, batches.n or 0
         self.point: PrimalPoint = None  # type: ignore[assignment]  # the lowest so far
         self.null: PrimalPoint | None = None  # w = 0 and the best b
@@ -92,18 +96,22 @@ class Search:
 
     # -- rounds --------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Rounds until the gap of the whole problem meets the tolerance."""
-        sample, work = self.sample()
+    def run(self, begun: tuple[Sample | Gather, Work] | None = None) -> None:
+        """Rounds until the gap of the whole problem meets the tolerance.
+
+        They go on from the first pass, where that was made.
+        """
+        asked, work = begun or self.begin()
         if work.sides and self._is_null(work):
             return
-        here = self._note(work, sample)
+        here = self._note(work, asked)
         smallest, idle, question = np.inf, 0, None
         while True:
             solved, before = work.exact, question
             question = self._round(work, here, 3.0**idle)
             if question is None:
                 return
+            self._save(question)
             work, question = self._gather(question, before)
             here = self._note(work, question)
             certificate = self.certificate
@@ -126,10 +134,41 @@ class Search:
         seed = int(self.control.rng.integers(2**31))
         whole = self.batches.counter is not None
         sides = self.batches.shared and not whole
-        sample = Sample(np.zeros(d), share, seed, sides, whole)
+        distinct = self.batches.distinct is not None
+        sample = Sample(np.zeros(d), share, seed, sides, whole, distinct)
         work = self._pass(sample)
         self.n = work.n
         return sample, work
+
+    def begin(self) -> tuple[Sample | Gather, Work]:
+        """The first pass: from where an earlier run stood, or a sample."""
+        return self._resumed() or self.sample()
+
+    def _resumed(self) -> tuple[Gather, Work] | None:
+        """In place of a sample: what is near where an earlier run stood, if one did."""
+        held = None
+        if self.checkpoint is not None:
+            held = self.checkpoint.load(self.batches.d)
+        if held is None:
+            return None
+        self.n, self.expected = held.n, held.expected
+        if held.grouped:
+            self.grouping = self.batches.grouping(self.n)
+        question = replace(held.question, grouping=self.grouping)
+        work, question = self._gather(question, None)
+        self.n = work.n
+        return question, work
+
+    def _save(self, question: Gather) -> None:
+        """Keep what a run that is started again needs.
+
+        Not where the first read handed over all rows: without the proof that came of
+        them, a run does better to start from nothing.
+        """
+        whole = self.first and question.band is None
+        if self.checkpoint is not None and not whole:
+            known = self.n, self.expected, self.grouping is not None
+            self.checkpoint.save(Standing(question, *known))
 
     @property
     def certificate(self) -> Certificate:
@@ -163,6 +202,7 @@ class Search:
         that too few were gathered `before`, one that is better that rows moved far, but
         need not go on. Where rows do not fit all come in groups, now and from now on.
         """
+        self.first = False
         work = self._pass(question)
         point = self._point(work, question)
         if self._good(point):
@@ -211,14 +251,14 @@ class Search:
 
     def _round(self, work: Work, here: PrimalPoint, widening: float) -> Gather | None:
         """Solve what was handed over at a point; say what to gather next, if any."""
-        problem, first = work.problem(), self.passes == 1
+        problem, first = work.problem(), self.first
         if work.exact and work.alpha is not None:
             dual = dual_with_others(problem, work.model, work.alpha, here.w)
             if self.proof is None or dual.value > self.proof.dual.value:
                 self.proof = Proof(dual, here, work.split(dual.alpha))
             if self.certificate.meets(self.control.target):
                 return None
-        found = self._solve(work, problem, None if first else here)
+        found = self._solve_distinct(work, problem, None if first else here)
         most: float = self.batches.capacity
         if work.exact and not first:
             many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
@@ -280,6 +320,22 @@ class Search:
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
 
+    def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
+        """Solve the distinct ones of the rows that batches handed over.
+
+        Rows in memory were looked through before, and groups are no rows.
+        """
+        equal, apart = None, self.batches.counter is None and self.grouping is None
+        if apart and not is_foreign(problem.y):
+            equal = merge_equal_rows(problem)
+        if equal is None:
+            return self._solve(work, problem, here)
+        found = self._solve(work, equal.problem, here)
+        margins = found.point.margins[equal.label]
+        point = problem.at(found.point.w, found.point.b, margins)
+        alpha = equal.dealt(found.dual.alpha)
+        return Outcome(point, replace(found.dual, alpha=alpha))
+
     def _solve(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
         tol = 0.5 * self.control.target
@@ -334,12 +390,7 @@ class Search:
 
     def _is_null(self, work: Work) -> bool:
         """Take the null model, if the closed form proves it (see `endpoints`)."""
-        for count, label in zip(work.classes, ("+1", "−1"), strict=True):
-            if count == 0:
-                raise DataError(
-                    f"No row of the data has the label {label}; a classifier needs "
-                    "both −1 and +1."
-                )
+        work.check_classes()
         problem, none = work.classes_as_rows(), np.empty(0)
         point = null_point(problem)
         assert problem.folded is not None

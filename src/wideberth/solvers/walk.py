@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.screening import Partition
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share, rms
@@ -67,7 +66,6 @@ class Walk:
         control: Control,
         at: float,
         *,
-        decided: Partition | None = None,
         beside: tuple[PrimalPoint | None, PrimalPoint] | None = None,
     ) -> Outcome:
         """Solve `problem`, which lies `at` on a scale where solutions move evenly.
@@ -82,7 +80,7 @@ class Walk:
             kind = min(predicted, key=lambda kind: predicted[kind].value)
             start = predicted[kind], self._band(problem, predicted[kind].slack, kind)
         rounds = Rounds if problem.shared else MeasuredRounds
-        outcome = rounds(problem, control, decided).solve(*start)
+        outcome = rounds(problem, control).solve(*start)
         for kind, point in predicted.items():
             self._learn(kind, np.abs(outcome.point.slack - point.slack))
         self.accept(outcome.point, at)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
@@ -141,6 +142,17 @@ class Work:
             for name, part in self._groups.items():
                 self._groups[name] = part.coarser(self._last, self.grouping.share)
 
+    def check_classes(self) -> None:
+        """Refuse data of one class, once all rows are counted."""
+        if not self.sides:
+            return
+        for count, label in zip(self.classes, ("+1", "−1"), strict=True):
+            if count == 0:
+                raise DataError(
+                    f"No row of the data has the label {label}; a classifier needs "
+                    "both −1 and +1."
+                )
+
     def balances(self) -> bool:
         """Whether the rows held can balance the folded ones, as a free b demands."""
         if self.batches.intercept != 0 or self.fold is None:
@@ -194,6 +206,7 @@ class Work:
                     lambda one, other: one.joined(other), (p.bars for p in pieces)
                 )
                 problem = MeasuredProblem(*stated, bars, intercept, fold)
+            problem = replace(problem, chain=self.batches.chain)
         problem.rows.passes = self.batches.counter or Passes(self.n)
         return problem
 

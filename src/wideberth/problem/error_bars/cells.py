@@ -64,6 +64,9 @@ class _PerCell(ErrorBars):
     def on_host(self):
         return type(self)(_as_table(host(self.table.X), self.table.passes))
 
+    def tables(self):
+        return [self.table]
+
     def take(self, J):
         part = type(self)(self.table.take(J))
         if "_maxima" in self.__dict__:

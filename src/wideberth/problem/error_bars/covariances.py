@@ -15,7 +15,7 @@ from wideberth.problem.error_bars.sets import (
 )
 from wideberth.problem.error_bars.sums import ratio
 from wideberth.problem.limits import EPS
-from wideberth.problem.rows import Passes, gamma
+from wideberth.problem.rows import Passes, as_rows, gamma
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,10 @@ class Covariances(SmoothBars):
     def visited(self):
         if self.passes is not None:
             self.passes.add(self.n)
+
+    def tables(self):
+        flat = (part.reshape(self.n, -1) for part in (self.matrices, self.roots))
+        return [as_rows(part, np.ones(self.n)) for part in flat]
 
     def take(self, J):
         return Covariances(self.matrices[J], self.roots[J], self.passes)

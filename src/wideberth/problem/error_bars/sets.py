@@ -32,7 +32,7 @@ from wideberth.problem.error_bars.sums import (
     ratio,
 )
 from wideberth.problem.limits import CACHED_ENTRIES, DEVICE_ENTRIES, power_of_two
-from wideberth.problem.rows import Passes, gamma
+from wideberth.problem.rows import Passes, Rows, gamma
 from wideberth.problem.shape import normals
 
 #: Size that r_i(w) is rounded off by, relative to that of the set times ‖w‖: a choice
@@ -186,6 +186,10 @@ class ErrorBars(ABC):
         least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz()
         above = namespace(least).hypot(self.supports(w), least)
         return (1 + gamma(2 * self.d + 16)) * above + self.support_errors(w)
+
+    @abstractmethod
+    def tables(self) -> list[Rows]:
+        """All numbers that make two sets differ, in rows."""
 
     @abstractmethod
     def take(self, J) -> Self:

@@ -1,0 +1,65 @@
+"""From DATA to a table, before the libraries that train are loaded.
+
+What is wrong with a file, its columns or its cells is said without waiting for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wideberth.cli.errors import blamed_on_data
+from wideberth.cli.output import Progress
+from wideberth.cli.training_options import TrainingOptions
+from wideberth.data import Reader, Request, Table, open_reader, read_table
+from wideberth.data.memory import parse_bytes, room
+
+if TYPE_CHECKING:
+    from wideberth.cli.measured import ErrorColumns
+
+
+@dataclass
+class Opened:
+    """A file, what the options mean by its columns, and its rows if they are read."""
+
+    options: TrainingOptions
+    reader: Reader
+    errors: ErrorColumns | None = None  # where the errors of features are
+    unused: tuple[str, ...] = ()  # columns with errors of what is no feature
+    table: Table | None = None
+
+    @property
+    def request(self) -> Request:
+        """Which columns to read."""
+        options, errors = self.options, self.errors
+        texts = (options.target, options.replicates, options.id, *options.one_hot)
+        numbers = (options.radius_column, options.weight_column)
+        known = () if errors is None else errors.names
+        return Request(
+            texts=tuple(name for name in texts if name is not None),
+            numbers=(*(name for name in numbers if name is not None), *known),
+            dropped=(*options.drop, *self.unused),
+            dates=options.dates,
+        )
+
+
+def open_training_data(options: TrainingOptions) -> Opened:
+    """Open DATA, and read it unless it is to be read in pieces."""
+    options = options.with_target()
+    memory = getattr(options, "memory", None)
+    with blamed_on_data():
+        if memory is not None:
+            room(memory)  # some readers read all of a file
+        limit = None if memory is None else parse_bytes(memory)
+        reader = open_reader(options.data, options.reading(), limit)
+        opened = Opened(options.with_columns(reader), reader)
+    if options.errors is not None:
+        from wideberth.cli.measured import find_error_columns
+
+        found = find_error_columns(opened.options, reader.names)
+        opened.errors, opened.unused = found
+    if memory is None:
+        with Progress(options.json) as progress:
+            reader.watch = progress.reading(options.data)
+            opened.table = read_table(reader, opened.request)
+    return opened

@@ -1,0 +1,247 @@
+"""Answers of a fitted model about rows that are read in chunks: one read for all.
+
+Methods that answer row by row take files, open data and chunks too once they are
+`per_row`: their answers come as one array, or as a Dask array for a Dask collection.
+`StreamedMixin.stream` hands them over chunk by chunk, where they are many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from wideberth.data.chunks import Chunk
+from wideberth.data.errors import DataError, listed
+from wideberth.data.opening import in_chunks, names_values, open_rows
+from wideberth.data.sources import Source
+from wideberth.problem.arrays import host, is_dask
+from wideberth.problem.labels import class_labels
+from wideberth.problem.validation import check_per_sample
+
+
+def per_row(method: Callable) -> Callable:
+    """Let a method of (X, X_err) with one answer per row take data in chunks too."""
+
+    @wraps(method)
+    def answer(self, X, X_err=None, **params):
+        if not in_chunks(X):
+            return method(self, X, X_err, **params)
+        if params:
+            raise ValueError(
+                f"{listed(params)} goes with rows in memory; X is a "
+                f"{type(X).__name__}, read in chunks."
+            )
+        name = method.__name__
+        if not is_dask(X):
+            parts = [part[name] for part in self.stream(X, name, X_err=X_err)]
+            return np.concatenate(parts)
+        from wideberth.data.dask import answered
+
+        source: Any = _opened(self, X, X_err=X_err)
+        question = Ask.of(self, source, (name,))
+        return answered(source, question, name, *question.kinds[name])
+
+    answer.answers_rows = True  # type: ignore[attr-defined]
+    return answer
+
+
+class StreamedMixin:
+    """Classifiers that answer about files, chunks and Dask collections."""
+
+    #: Whether cells may be missing in rows that the model is asked about.
+    _takes_gaps = False
+
+    def stream(
+        self, X, *methods: str, X_err=None, memory=None
+    ) -> Iterator[dict[str, np.ndarray]]:
+        """Answer chunk by chunk about rows that need not fit in memory, in one read.
+
+        Parameters
+        ----------
+        X : path, Dask collection, iterable of chunks, or what `open_data` returns
+            As for `wideberth.open_data`; labels are not needed. Columns of a table are
+            found by the names of the features.
+        *methods : str
+            Which methods to ask: "predict", "decision_function", "certified_radius".
+            "predict" alone if none is named.
+        X_err : optional
+            Error bars, as `wideberth.open_data` takes them.
+        memory : int or str, optional
+            Bytes that the process may hold, such as "500MB".
+
+        Yields
+        ------
+        dict of str to array
+            For each chunk, in order, what each of the methods says of its rows.
+        """
+        asked = methods or ("predict",)
+        for name in asked:
+            if not getattr(getattr(type(self), name, None), "answers_rows", False):
+                known = [n for n in dir(type(self)) if n in _KINDS]
+                raise ValueError(
+                    f"{name!r} is no method with one answer per row; choose from "
+                    f"{listed(known)}."
+                )
+        source = _opened(self, X, X_err=X_err, memory=memory)
+        return source.map(Ask.of(self, source, asked))
+
+    def _share_right(self, method: str, X, y, sample_weight, X_err, **options) -> float:
+        """The share of labelled rows in chunks that a method says are right."""
+        radius: Any = options.get("radius")
+        own = is_dask(radius) or names_values(X, radius) or np.ndim(radius) > 0
+        beside = {"y": y, "weight": sample_weight, "radius": radius if own else None}
+        source = _opened(self, X, beside, X_err)
+        source.require_labels()
+        ask = Ask.of(self, source, ())
+        options = dict.fromkeys(options) if own else options
+        counts = list(source.map(_Right(ask, method, options)))
+        total = math.fsum(weight for _, weight in counts)
+        if not total > 0:
+            raise ValueError(
+                "sample_weight is 0 for every sample, or there is none; give some > 0."
+            )
+        return math.fsum(right for right, _ in counts) / total
+
+    def _right(self, X, y, X_err) -> np.ndarray:
+        """Which samples are predicted as their label says."""
+        predicted = host(self.predict(X, X_err))  # type: ignore[attr-defined]
+        return predicted == class_labels(y, self.classes_, len(predicted))  # type: ignore[attr-defined]
+
+
+def _opened(model, X, beside: dict | None = None, X_err=None, memory=None) -> Source:
+    """Rows that a fitted model is asked about, with the features that it knows."""
+    names = getattr(model, "feature_names_in_", None)
+    return open_rows(
+        X,
+        beside or {},
+        X_err,
+        memory=memory,
+        columns=None if names is None else [str(name) for name in names],
+        d=model.n_features_in_,
+        gaps=model._takes_gaps,
+    )
+
+
+#: Type and shape of one answer of a model, by method.
+_KINDS: dict[str, Callable[[Any], tuple]] = {
+    "predict": lambda model: (model.classes_.dtype, ()),
+    "certified_radius": lambda model: (np.dtype(float), ()),
+    "decision_function": lambda model: (
+        np.dtype(float),
+        () if len(model.classes_) == 2 else (len(model.classes_),),
+    ),
+    "predict_proba": lambda model: (np.dtype(float), (len(model.classes_),)),
+}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question to chunks: what methods of a model say of their rows."""
+
+    model: Any
+    methods: tuple[str, ...]
+    kinds: dict[str, tuple]
+    layout: Any = None
+    #: Names of the columns, for models that know theirs by name.
+    names: list[str] | None = None
+    #: Places of the features among the columns of a chunk, if they are in other order.
+    order: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, model, source: Source, methods: tuple[str, ...]) -> Ask:
+        """Ask this model about the rows of a source."""
+        kinds = {name: _KINDS[name](model) for name in methods}
+        names = getattr(model, "feature_names_in_", None)
+        order = None if names is None else _order(source, list(names))
+        if "feature_names_in_" in vars(
+            model
+        ):  # of a pipeline they are its first step's
+            model, names = copy(model), None
+            del model.feature_names_in_
+        known = None if names is None else list(names)
+        return cls(model, methods, kinds, source.layout, known, order)
+
+    def __call__(self, chunk: Chunk) -> dict[str, np.ndarray]:
+        """What each method says."""
+        if not chunk.n:
+            return {name: np.empty((0, *w), t) for name, (t, w) in self.kinds.items()}
+        return self.about(
+            chunk,
+            lambda model, X, X_err: {
+                name: host(getattr(model, name)(X, X_err)) for name in self.methods
+            },
+        )
+
+    def about(self, chunk: Chunk, answer: Callable) -> Any:
+        """What a function of the model, the rows and their errors says of a chunk."""
+        X, errors = chunk.X, None
+        try:
+            if self.layout is not None:
+                X, errors = self.layout.split(X)
+            if self.order is not None:
+                X = X[:, self.order]
+            if self.names is not None and not sp.issparse(X):
+                X = _frame(X, self.names)
+            return answer(self.model, X, errors)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise chunk.error(str(error)) from None
+
+
+@dataclass(frozen=True)
+class _Right:
+    """The weight of the rows of a chunk that are right, and that of all of them."""
+
+    ask: Ask
+    method: str
+    options: dict
+
+    def __call__(self, chunk: Chunk) -> tuple[float, float]:
+        if not chunk.n:
+            return 0.0, 0.0
+        options = dict(self.options)
+        if "radius" in options and options["radius"] is None:
+            options["radius"] = None if chunk.radius is None else host(chunk.radius)
+        right = self.ask.about(
+            chunk,
+            lambda model, X, X_err: getattr(model, self.method)(
+                X, host(chunk.y), X_err=X_err, **options
+            ),
+        )
+        if chunk.weight is None:
+            return float(right.sum()), float(chunk.n)
+        weight = check_per_sample(host(chunk.weight), chunk.n, "sample_weight")
+        return math.fsum(weight[right]), math.fsum(weight)
+
+
+def _order(source: Source, names: list) -> np.ndarray | None:
+    """Where the features of a model are among those of a source."""
+    if source.names is None or source.names == names:
+        return None
+    places = {name: k for k, name in enumerate(source.names)}
+    absent = [name for name in names if name not in places]
+    if absent or source.layout is not None or len(names) != len(places):
+        raise DataError(
+            f"The data has the features {listed(source.names, 12)}, and the model was "
+            f"trained on {listed(names, 12)}; open it with columns={names!r}."
+        )
+    return np.array([places[name] for name in names])
+
+
+def _frame(X: np.ndarray, names: list[str]):
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError(
+            "The steps of this pipeline know columns by name, and rows that are read "
+            "in chunks come to them as frames, which needs pandas: pip install pandas."
+        ) from None
+    return pd.DataFrame(X, columns=names)

@@ -1,0 +1,354 @@
+"""Tables of a laboratory: text, dates, weights, and mistakes people make with them."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+import skops.io
+
+import wideberth
+from commands import read_csv, run
+from wideberth import RobustLinearSVC
+from wideberth.cli import evaluation, output
+from wideberth.cli.model import load_model
+from wideberth.cli.prepare import moments
+from wideberth.data.dates import day_number
+
+N = 150
+SITES = ["Rome", "Paris", "Oslo", "Bonn", "Brno", "Cork", "Graz"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with lab.csv, and in it what the columns of that are."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(7)
+    sick = rng.integers(0, 2, N)
+    day = np.datetime64("2024-01-01") + rng.integers(0, 300, N)
+    table = {
+        "mass": (rng.normal(size=N) + sick).round(3),
+        "temp": (20 * rng.normal(size=N) + 300 - 5 * sick).round(3),
+        "site": np.array(SITES)[rng.integers(0, 7, N)],
+        "kit": np.array(list("abcdef"))[(rng.integers(0, 5, N) + sick) % 6],
+        "day": day.astype(str),
+        "w": rng.integers(1, 4, N),
+        "state": np.where(sick, "sick", "well"),
+    }
+    write("lab.csv", table)
+    return table
+
+
+def write(name, table):
+    made = pyarrow.table({key: list(values) for key, values in table.items()})
+    if name.endswith(".csv"):
+        pyarrow.csv.write_csv(made, name)
+    else:
+        pyarrow.parquet.write_table(made, name)
+
+
+def fit(command, code=0):
+    """What `fit --json` prints."""
+    done = run(f"fit {command} --target state --json --folds 0", code=code)
+    return json.loads(done.stdout) if code in (0, 130) else done.stderr
+
+
+def weights(result):
+    return {k: v[0] for k, v in result["model"]["coefficients"].items()}
+
+
+# -- text --------------------------------------------------------------------------------
+
+
+def oracle(table, scale):
+    """Names and weights that `solve` finds with one column for each category."""
+    names, columns = ["mass", "temp"], [table["mass"], table["temp"]]
+    deviation = [column.std() if scale else 1.0 for column in columns]
+    columns = [x / s for x, s in zip(columns, deviation, strict=True)]
+    for name in ("site", "kit"):
+        for level in sorted(set(table[name])):
+            names.append(f"{name}={level}")
+            columns.append(np.where(table[name] == level, 1.0, 0.0))
+            deviation.append(1.0)
+    noise = np.array([1.0, 1.0, *[0.0] * (len(names) - 2)]) / deviation
+    found = wideberth.solve(
+        np.column_stack(columns), np.where(table["state"] == "well", 1, -1), C=1.0,
+        radius=0.1, noise=noise, sample_weight=table["w"], tol=1e-9,
+    )  # fmt: skip
+    return dict(zip(names, found.w / deviation, strict=True))
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("name", ["lab.csv", "lab.parquet"])
+def test_text_becomes_categories_without_noise(folder, name, scale):
+    """Weights are those of a column of 0 and 1 for each, in raw units."""
+    write(name, folder)
+    how = "--one-hot auto --weight-column w --drop day --radius 0.1 --tol 1e-8"
+    result = fit(f"{name} {how}{' --standardize' * scale}")
+    expected = oracle(folder, scale)
+    assert list(weights(result)) == list(expected)
+    assert weights(result) == pytest.approx(expected, abs=1e-4)
+    assert result["request"]["one_hot"] == ["site", "kit"]
+    told = {advice["code"] for advice in result["warnings"]}
+    assert "isotropic" not in told  # categories are exact, and mass and temp alike
+
+
+def test_categories_stay_sparse_in_every_fit(folder, monkeypatch):
+    seen, real = [], RobustLinearSVC._fit
+
+    def spy(model, X, *more):
+        seen.append((sp.issparse(X), X.shape[1]))
+        return real(model, X, *more)
+
+    monkeypatch.setattr(RobustLinearSVC, "_fit", spy)
+    folder["mass"] = [None if k % 9 == 0 else m for k, m in enumerate(folder["mass"])]
+    write("lab.csv", folder)
+    command = "fit lab.csv --target state --one-hot auto --dates day --standardize"
+    run(f"{command} --missing median --radius 0.1 --folds 2 --json")
+    assert len(seen) >= 3
+    assert set(seen) == {(True, 3 + 1 + 7 + 6)}
+
+
+def test_moments_of_sparse_rows_are_those_of_dense_ones():
+    X = np.random.default_rng(0).integers(-1, 3, (40, 6)).astype(float)
+    X[:3, 1], X[:, 4], X[:, 5] = np.nan, 0.0, 2.0
+    for found, expected in zip(moments(sp.csr_array(X)), moments(X), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
+def test_new_categories_are_named_and_count_as_none(folder):
+    command = "lab.csv --one-hot site,kit --drop day w --radius 0.1 --out m.skops"
+    fit(command)
+    folder["site"] = np.where(folder["site"] == "Oslo", "Bergen", folder["site"])
+    write("new.csv", folder)
+    done = run("predict m.skops new.csv --scores")
+    count = int((folder["site"] == "Bergen").sum())
+    assert f"new.csv: column 'site' of {count} rows holds 'Bergen'" in done.stderr
+    model = load_model("m.skops")
+    encoded = np.array(
+        [*weights(fit("lab.csv --one-hot site kit --drop day w --radius 0.1")).values()]
+    )
+    row = next(k for k, site in enumerate(folder["site"]) if site == "Bergen")
+    features = np.zeros(len(model.columns.features))
+    features[:2] = folder["mass"][row], folder["temp"][row]
+    features[model.columns.features.index(f"kit={folder['kit'][row]}")] = 1
+    score = float(read_csv(done.stdout)[row]["score well"])
+    origin = model.pipeline.decision_function(np.zeros((1, len(features))))[0]
+    assert score == pytest.approx(features @ encoded + origin, abs=1e-3)
+
+
+def test_all_columns_of_text_are_named_at_once(folder):
+    for name in ("lab.csv", "lab.parquet"):
+        write(name, folder)
+        told = fit(name, code=1)
+        assert "columns 'site', 'kit' and 'day' hold text" in told
+        assert "--drop site kit day" in told
+        assert "--one-hot auto" in told
+    assert "--dates day" in fit("lab.csv", code=1)
+
+
+def test_a_column_of_numbers_with_a_word_on_top_is_no_category(folder):
+    folder["mass"] = ["unknown", *map(str, folder["mass"][1:])]
+    write("lab.csv", folder)
+    told = fit("lab.csv --one-hot auto --drop day", code=1)
+    assert "column 'mass'" in told
+    assert re.search("names rows rather than|beside the text 'unknown'", told)
+
+
+def test_pieces_take_weights_and_dates_and_refuse_categories(folder):
+    command = "lab.csv --drop site kit --dates day --weight-column w --radius 0.1"
+    whole, pieces = fit(command), fit(f"{command} --memory 8GB")
+    assert weights(pieces) == pytest.approx(weights(whole), abs=1e-3)
+    told = run("fit lab.csv --target state --one-hot auto --memory 8GB", code=2).stderr
+    assert "--one-hot needs the whole table" in told
+
+
+# -- dates -------------------------------------------------------------------------------
+
+
+def test_dates_are_days(folder):
+    assert day_number("1970-01-02") == 1
+    assert day_number("31.01.1970") == 30
+    assert day_number("1970/01/02 12:00") == 1.5
+    assert day_number("1970-01-02T00:00+01:00") == pytest.approx(1 - 1 / 24)
+    assert day_number("01/02/2024") is None
+    days = folder["day"].astype("datetime64[D]").astype(int)
+    write("days.csv", folder | {"day": days})
+    for name in ("lab.csv", "lab.parquet"):
+        write(name, folder | {"day": days.astype("datetime64[D]").tolist()})
+        how = "--drop site kit w --standardize --radius 0.1 --out m.skops --force"
+        dated = fit(f"{name} --dates day {how}")
+        assert weights(dated) == pytest.approx(weights(fit(f"days.csv {how}")))
+        fit(f"{name} --dates day {how}")
+        assert run(f"predict m.skops {name}").stdout.count("\n") == N + 1
+
+
+def test_what_is_no_date_is_shown(folder):
+    told = fit("lab.csv --one-hot kit --dates site day --drop w", code=1)
+    first = folder["site"][0]
+    assert f"lab.csv, row 1 (line 2), column 'site': '{first}' is not a date" in told
+
+
+def test_models_without_dates_are_read(folder):
+    fit("lab.csv --one-hot auto --drop day w --out m.skops")
+    trusted = skops.io.get_untrusted_types(file="m.skops")
+    content = skops.io.load("m.skops", trusted=trusted)
+    assert content["wideberth model"] == 7
+    del content["dates"]
+    skops.io.dump(content | {"wideberth model": 6}, "old.skops")
+    assert load_model("old.skops").columns == load_model("m.skops").columns
+
+
+# -- weights -----------------------------------------------------------------------------
+
+
+def test_a_weight_counts_a_row_as_often(folder):
+    rows = np.repeat(np.arange(N), folder["w"])
+    write("often.csv", {name: np.asarray(v)[rows] for name, v in folder.items()})
+    how = "--drop site kit day --radius 0.1 --tol 1e-8"
+    once = fit(f"lab.csv {how} --weight-column w")
+    often = fit(f"often.csv {how.replace('day', 'day w')}")
+    assert weights(once) == pytest.approx(weights(often), abs=1e-5)
+    path = "--Cs 1 --points 1"
+    tables = [
+        run(f"path {name} --target state {how} {path} {more}").stdout
+        for name, more in (("lab.csv", "--weight-column w"), ("often.csv", "--drop w"))
+    ]
+    one, other = (float(read_csv(t)[0]["objective"]) for t in tables)
+    assert one == pytest.approx(other, rel=1e-6)
+
+
+@pytest.mark.parametrize(("weight", "what"), [("-1", "is -1"), ("", "has no value")])
+def test_weights_are_checked(folder, weight, what):
+    write("lab.csv", folder | {"w": [*map(str, folder["w"][:-1]), weight]})
+    told = fit("lab.csv --drop site kit day --weight-column w", code=1)
+    assert f"row {N} (line {N + 1}), column 'w' {what}; a weight must be" in told
+
+
+# -- mistakes people make ----------------------------------------------------------------
+
+MISTAKES = {
+    "fit lab.csv --target stat --one-hot auto": "did you mean 'state'? Its columns are",
+    "fit lab.csv --target state --drop Day w": "did you mean 'day'?",
+    "fit lab.cvs --target state": "lab.cvs: there is no such file; did you mean 'lab.csv'?",
+    "fit lab.csv --target state --standardise": "did you mean --standardize?",
+    "fit lab.csv --target state --radus 0.1": "there is no option --radus; did you mean",
+    "fit lab.csv --target state --radius 0,1": "write 0.1, with a point",
+    "fit lab.csv --target state --noise lin": "did you mean 'linf'? Choose l2, linf or l1.",
+    "fti lab.csv --target state": "did you mean 'fit'?",
+    "fit lab.csv --target state --noise-scales few.csv --one-hot auto --dates day":
+        "wideberth: few.csv has no scale for",
+    "fit lab.csv --target state --one-hot auto --drop day w --errors bad.csv":
+        "wideberth: bad.csv: row 1 (line 2), column 'mass' is -1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", MISTAKES)
+def test_mistakes_are_answered_with_what_was_meant(folder, command):
+    with open("few.csv", "w") as file:
+        file.write("name,scale\nmass,1\n")
+    write("bad.csv", {"mass": [-1.0, 1.0] * (N // 2), "temp": [1.0] * N})
+    code = 2 if re.search("fti|noise lin|radus|radius 0|standardise", command) else 1
+    assert MISTAKES[command] in run(command, code=code).stderr
+
+
+def test_certify_names_classes_that_it_does_not_know(folder):
+    fit("lab.csv --drop site kit day w --out m.skops")
+    write("new.csv", folder | {"state": np.char.replace(folder["state"], "ll", "l")})
+    told = run("certify m.skops new.csv --out rows.csv").stderr
+    assert "a class that the model does not know, 'wel'; did you mean 'well'?" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "absent"),
+    [
+        ("--help", "numpy"),
+        ("fit none.csv --target y", "numpy"),
+        ("fit lab.csv --radus 1", "numpy"),
+        ("predict none.skops lab.csv", "numpy"),
+        ("fit lab.csv --target stat", "sklearn"),
+        ("fit lab.csv --target state", "sklearn"),
+    ],
+)
+def test_mistakes_do_not_wait_for_libraries(folder, words, absent):
+    script = (
+        "import sys\nfrom wideberth.cli import main\n"
+        f"try: main({shlex.split(words)!r})\nexcept SystemExit: pass\n"
+        f"assert {absent!r} not in sys.modules, {absent!r}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+# -- choosing, waiting, giving up --------------------------------------------------------
+
+
+def test_what_cross_validation_chose_is_said(folder):
+    command = "fit lab.csv --target state --drop site kit day w --standardize --folds 2"
+    said = run(f"{command} --cv --radii 0 0.1 0.2").stdout
+    score = r"0\.\d{3}"
+    assert re.search(
+        rf"chosen     C \S+ and radius \S+: {score} on rows left out", said
+    )
+    assert re.search(rf"beside it  .*{score} at C .*{score} at radius ", said)
+
+
+@pytest.mark.parametrize(("calls", "folds"), [(2, None), (9, 3)])
+def test_an_interrupt_keeps_the_model_and_the_folds_done(
+    folder, monkeypatch, calls, folds
+):
+    left, real = [calls], evaluation.fit_model
+
+    def interrupted(*arguments):
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return real(*arguments)
+
+    monkeypatch.setattr(evaluation, "fit_model", interrupted)
+    command = "fit lab.csv --target state --drop site kit day w --radius 0.1 --json"
+    done = run(f"{command} --out m.skops --report r.html", code=130)
+    assert "interrupted. The model is kept" in done.stderr
+    found = json.loads(done.stdout)["evaluation"]
+    assert (found and len(found["models"]["robust"]["accuracy"]["folds"])) == folds
+    assert run("predict m.skops lab.csv").stdout.count("\n") == N + 1
+    assert "<html" in Path("r.html").read_text()
+
+
+def test_progress_has_a_bar_and_an_estimate(monkeypatch, capsys):
+    now = iter([0.0, 0.0, 0.0, 30.0, 60.0])
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(now))
+    progress = output.Progress()
+    progress.on = True
+    progress.begin(4)
+    for k in range(3):
+        with progress.step(f"fold {k + 1}"):
+            pass
+    lines = capsys.readouterr().err.split("\r\x1b[K")[1:]
+    assert lines[0] == "[....................] fold 1 …"
+    assert lines[1] == "[#####...............] fold 2, 90 s left …".replace(
+        "90 s", "2 min"
+    )
+    assert lines[2] == "[##########..........] fold 3, 60 s left …"
+
+
+def test_reading_shows_rows(folder, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        output.Progress, "show", lambda self, text, end="": shown.append(text)
+    )
+    write("lab.parquet", folder)
+    for name in ("lab.csv", "lab.parquet"):
+        fit(f"{name} --drop site kit day w")
+    rows = [text for text in shown if re.search(r"reading lab\.\w+, 150", text)]
+    assert rows[0] == "reading lab.csv, 150 rows"
+    assert "lab.parquet, 150 of 150 rows" in rows[1]

@@ -1,0 +1,351 @@
+"""Did it pay? Paired gains, the sentence that sums them up, leaks, and rows that flip."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy import stats
+from sklearn.metrics import confusion_matrix, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from commands import as_csv, run, two_classes
+from wideberth import RobustLinearSVC
+from wideberth.cli import evaluation
+from wideberth.cli.commands import FitOptions
+from wideberth.cli.gain import paired_gain, tell_points
+from wideberth.cli.leaks import find_leaks, separation
+from wideberth.cli.model import load_model
+from wideberth.cli.page import fit_page
+from wideberth.cli.prepare import Columns, Rows
+from wideberth.cli.uncertainty import Uncertainty
+from wideberth.cli.worth import judge_worth
+
+RNG = np.random.default_rng(3)
+SPLITTER = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
+def fit(tmp_path, table, *arguments, code=0):
+    """Result of a fit as plain data, and what the screen shows."""
+    (tmp_path / "data.csv").write_text(table)
+    words = ["fit", "data.csv", "--target", "state", *map(str, arguments)]
+    told = json.loads(run("", *words, "--json", folder=tmp_path, code=code).stdout)
+    return told, {one["code"]: one["text"] for one in told["warnings"]}
+
+
+# -- gains -----------------------------------------------------------------------------
+
+
+def test_a_gain_has_the_error_of_a_paired_t_test_over_rows():
+    """The intervals of two models that are often wrong together are narrow."""
+    own = RNG.random(60) < 0.5
+    other = own ^ (RNG.random(60) < 0.15)
+    fold = np.arange(60) % 4
+    gain = paired_gain(own, other, fold)
+    test = stats.ttest_rel(own.astype(float), other.astype(float))
+    interval = test.confidence_interval(0.95)
+    assert (gain["low"], gain["high"]) == pytest.approx((interval.low, interval.high))
+    assert gain["mean"] == pytest.approx(own.mean() - other.mean())
+    assert gain["error"] == pytest.approx(gain["mean"] / test.statistic)
+    each = [own[fold == k].mean() - other[fold == k].mean() for k in range(4)]
+    np.testing.assert_allclose(gain["folds"], each)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """Without any difference, one interval in twenty misses 0."""
+    missed = 0
+    for _ in range(400):
+        own, other = RNG.random((2, 100)) < 0.8
+        gain = paired_gain(own, other, np.arange(100) % 5)
+        missed += not gain["low"] <= 0 <= gain["high"]
+    assert 5 <= missed <= 40
+
+
+def test_gains_are_those_of_scikit_learn_on_the_same_folds(tmp_path):
+    X, y = two_classes(120)
+    X[:, 2] /= 10
+    found = fit(tmp_path, as_csv(X, y), "--radius", 0.6, "--C", 0.5)[0]["evaluation"]
+    models = {
+        "robust": RobustLinearSVC(C=0.5, radius=0.6),
+        "ordinary": RobustLinearSVC(C=0.5),
+    }
+    labels = {k: cross_val_predict(m, X, y, cv=SPLITTER) for k, m in models.items()}
+    difference = (labels["robust"] == y).astype(int) - (labels["ordinary"] == y)
+    each = [difference[test].mean() for _, test in SPLITTER.split(X, y)]
+    np.testing.assert_allclose(
+        found["gains"]["ordinary"]["accuracy"]["folds"], each, atol=1e-12
+    )
+    assert found["confusion"]["classes"] == ["sick", "well"]
+    assert (
+        found["confusion"]["counts"] == confusion_matrix(y, labels["robust"]).tolist()
+    )
+    assert list(found["models"]) == ["robust", "ordinary", "tuned"]
+
+
+def test_c_is_tuned_on_the_other_folds_and_never_on_the_own():
+    X, y = two_classes(90, seed=4)
+    options = FitOptions(data="", target="")
+    contest = evaluation.Contest.announced(options, y)
+    given = Uncertainty(1.0, "l2", "")
+    before = evaluation.tuned_Cs(options, given, X, y, contest)["Cs"]
+    scores = {}
+    for C in before:
+        right = cross_val_predict(RobustLinearSVC(C=C), X, y, cv=SPLITTER) == y
+        scores[C] = np.array([right[contest.fold == k].mean() for k in range(5)])
+    for k, C in enumerate(before):
+        elsewhere = {one: own.sum() - own[k] for one, own in scores.items()}
+        assert elsewhere[C] == max(elsewhere.values())
+
+
+def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
+    monkeypatch.setattr(evaluation, "_SAMPLED", 60)
+    X, y = two_classes(400)
+    y[:6] = "rare"
+    options = FitOptions(data="", target="", C=3.0)
+    contest = evaluation.Contest.announced(options, y)
+    rows = evaluation._sampled(y, contest.fold, 0)
+    assert 60 <= len(rows) <= 60 + 15
+    cells = {(label, k) for label, k in zip(y[rows], contest.fold[rows], strict=True)}
+    assert len(cells) == 15
+    tuned = evaluation.tuned_Cs(options, Uncertainty(0.0, "l2", ""), X, y, contest)
+    assert tuned["rows"] == len(rows)
+    seen = []
+    real = evaluation.search_grid
+    monkeypatch.setattr(
+        evaluation,
+        "search_grid",
+        lambda *words, **more: seen.append(real(*words, **more)) or seen[-1],
+    )
+    again = evaluation.tuned_Cs(options, Uncertainty(0.0, "l2", ""), X, y, contest)
+    tried = np.concatenate([search.Cs_ for search in seen]) * len(rows) / 400
+    assert np.isclose(tried[-1], 3.0)
+    assert all(np.isclose(tried, C).any() for C in again["Cs"])
+
+
+# -- the sentence ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def robust(tmp_path_factory):
+    X, y = two_classes(100)
+    folder = tmp_path_factory.mktemp("robust")
+    return fit(folder, as_csv(X, y), "--radius", 0.3)[0]
+
+
+def stated(result, measured, noisy, own=0.9):
+    """The result with these gains of both ordinary SVMs, in points and their errors."""
+    found = result["evaluation"]
+
+    def gain(mean, error):
+        ends = {"low": mean - 2.8 * error, "high": mean + 2.8 * error}
+        return {"mean": mean, "error": error, **ends}
+
+    gains = {
+        name: {"accuracy": gain(*m), "certified": gain(*c)}
+        for name, m, c in zip(("ordinary", "tuned"), measured, noisy, strict=True)
+    }
+    models = {name: dict(model) for name, model in found["models"].items()}
+    models["robust"] |= {"accuracy": {"mean": own}, "certified": {"mean": own}}
+    return result | {"evaluation": found | {"gains": gains, "models": models}}
+
+
+UP, DOWN, EVEN = (0.05, 0.01), (-0.05, 0.01), (0.01, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("measured", "noisy", "told"),
+    [
+        ((UP, UP), (UP, UP), "Robustness paid here: accuracy"),
+        (
+            (EVEN, EVEN),
+            (UP, UP),
+            "paid here under noise, with no difference that shows",
+        ),
+        ((EVEN, DOWN), (UP, UP), "paid here under noise, and cost accuracy without"),
+        ((UP, UP), (EVEN, UP), "paid here without noise, with no difference"),
+        ((UP, EVEN), (EVEN, UP), "did not pay here, as far as these rows can tell:"),
+        ((EVEN, DOWN), (EVEN, UP), "did not pay here, it cost accuracy: "),
+        ((EVEN, EVEN), (UP, DOWN), "did not pay here, it cost accuracy under noise: "),
+    ],
+)
+def test_it_pays_only_if_it_is_ahead_of_both(robust, measured, noisy, told):
+    sentence = judge_worth(stated(robust, measured, noisy))["sentence"]
+    assert told in sentence
+    assert tell_points(dict(zip(("mean", "error"), measured[0], strict=True))) in (
+        sentence
+    )
+    assert sentence.count(" ± ") == 4
+
+
+def test_what_is_no_better_than_guessing_does_not_pay(robust):
+    said = judge_worth(stated(robust, (UP, UP), (UP, UP), own=0.5))
+    assert said["as_measured"] == said["under_noise"] == "even"
+
+
+def test_the_sentence_is_one_and_the_same_everywhere(tmp_path):
+    X, y = two_classes(80)
+    result, _ = fit(tmp_path, as_csv(X, y), "--radius", 0.3)
+    command = "fit data.csv --target state --radius 0.3 --report r.html"
+    shown = run(command, folder=tmp_path).stdout
+    sentence = result["worth"]["sentence"]
+    assert " ".join(shown.split()).startswith(f"verdict {sentence}")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    told = re.search(r'<p class="verdict">(.*?)</p>', page)[1].replace("&nbsp;", " ")
+    assert re.sub("<.*?>", "", told) == sentence
+    assert "of radius 0.3 in the units of the data" in sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "This is an ordinary SVM"),
+        (("--cv",), "This is an ordinary SVM"),
+        (("--radius", 0.2, "--folds", 0), "Whether robustness paid is not known"),
+        (("--label-noise",), "Doubting labels"),
+        (("--norm-penalty", 1, "--radius", 0.1), "Robustness and the norm penalty"),
+    ],
+)
+def test_it_speaks_of_what_was_asked_for(tmp_path, arguments, told):
+    X, y = two_classes(60)
+    result, _ = fit(tmp_path, as_csv(X, y), *arguments)
+    assert result["worth"]["sentence"].startswith(told)
+    page = fit_page(result)
+    assert told in page
+    assert "Critical radius" in page
+
+
+def test_noise_is_that_which_was_asked_for_whatever_was_chosen(tmp_path):
+    X, y = two_classes(80)
+    words = ("--radius", 0.5, "--cv", "--radii", 0, "--folds", 3)
+    result, _ = fit(tmp_path, as_csv(X, y), *words)
+    assert result["worth"]["sentence"].startswith("This is an ordinary SVM")
+    assert result["evaluation"]["gains"] == {}
+    words = ("--radius", 0.5, "--cv", "--radii", 0, 1, "--folds", 3)
+    result, _ = fit(tmp_path, as_csv(X, y), *words)
+    assert result["uncertainty"]["asked"] == 0.5
+    chosen = result["choice"]["factor"] == 0
+    assert ("chose radius 0" in result["worth"]["sentence"]) == chosen
+    assert "under the worst noise, radius 0.5" in fit_page(result)
+    asked = evaluation.asked_radius
+    options = FitOptions(data="", target="", cv=True, radii=(0.0, 2.0))
+    unit = Uncertainty(1.0, "l2", "", unit_radius=True)
+    assert asked(options, unit, Uncertainty(0.0, "l2", "")) == 2
+    assert asked(options, unit, Uncertainty(0.7, "l2", "")) == 0.7
+
+
+# -- leaks -----------------------------------------------------------------------------
+
+
+def test_separation_is_the_auc_of_the_pair_that_is_hardest():
+    y = RNG.integers(0, 2, 300)
+    x = np.round(y * 4 + RNG.normal(size=300), 1)
+    assert separation(-x, y, 1e-3) == pytest.approx(roc_auc_score(y, x))
+    three = RNG.integers(0, 3, 300)
+    x = 8.0 * np.array([2, 0, 1])[three] + RNG.normal(size=300)
+    assert separation(x, three, 1e-3) > 0.99
+    one_apart = np.where(three == 0, 30.0, 0.0) + RNG.normal(size=300)
+    assert separation(one_apart, three, 1e-3) == 0
+
+
+def test_chance_is_no_leak():
+    """The p value is that of Mann and Whitney, ties included."""
+    y = np.repeat([0, 1], 6)
+    assert separation(y + 0.1 * np.arange(12), y, 1e-3) == 0
+    x = y + 0.0  # a copy
+    test = stats.mannwhitneyu(
+        x[y == 1], x[y == 0], method="asymptotic", use_continuity=False
+    )
+    assert separation(x, y, 1.001 * test.pvalue) == 1
+    assert separation(x, y, 0.999 * test.pvalue) == 0
+
+
+def test_leaking_columns_are_named_and_others_are_not(tmp_path):
+    X, y = two_classes(200)
+    code = (y == "sick").astype(int)
+    later = np.where(code == 1, "", RNG.normal(size=200).round(2))
+    table = as_csv(
+        X, y, outcome=1 - code, seen=code * 9 + RNG.normal(size=200).round(2)
+    )
+    _, said = fit(tmp_path, table, "--radius", 0.1, "--folds", 0)
+    assert "'outcome' and 'seen' each alone tell the classes apart" in said["leak"]
+    assert "mass" not in said["leak"]
+    assert "separable" not in said  # the leak says why
+    words = ("--missing", "median", "--folds", 0)
+    _, said = fit(tmp_path, as_csv(X, y, later=later), *words)
+    assert said["leak"].startswith("Whether a value is missing in 'later' tells")
+    assert "leak" not in fit(tmp_path, as_csv(X, y), "--folds", 0)[1]
+
+
+def test_sparse_and_large_tables_have_the_same_leaks(monkeypatch):
+    y = RNG.integers(0, 2, 400)
+    X = np.c_[y * 1.0, RNG.random((400, 3)) < 0.1, 1.0 - y]
+    columns = Columns(tuple("abcde"))
+    dense = find_leaks(Rows(X, y, columns, {}), 0)
+    assert [one["feature"] for one in dense] == ["a", "e"]
+    assert find_leaks(Rows(sp.csr_array(X), y, columns, {}), 0) == dense
+    monkeypatch.setattr("wideberth.cli.leaks._ROWS", 100)
+    assert find_leaks(Rows(X, y, columns, {}), 0) == dense
+
+
+# -- rows that flip --------------------------------------------------------------------
+
+
+def test_rows_flip_where_the_worst_noise_says_so(tmp_path):
+    """Moved a little further than the least noise, a row changes class, not before."""
+    X, y = two_classes(90)
+    y[X[:, 0] > 2.5] = "gone"
+    scales = [0.5, 1.0, 4.0]
+    (tmp_path / "s.csv").write_text("\n".join(map(str, scales)))
+    words = ("--standardize", "--noise-scales", "s.csv", "--radius", 0.3)
+    result, _ = fit(tmp_path, as_csv(X, y), *words, "--folds", 0, "--out", "m.skops")
+    model = load_model(str(tmp_path / "m.skops")).pipeline
+    flips, names = result["flips"], ["mass", "temp", "size"]
+    right = model.predict(X) == y
+    reach = model.certified_radius(X)
+    assert flips["right"] == right.sum()
+    assert flips["flippable"] == np.sum(right & (reach <= 0.3))
+    radii = [one["radius"] for one in flips["rows"]]
+    np.testing.assert_allclose(radii, np.sort(reach[right])[: len(radii)])
+    shares = []
+    for one in flips["rows"]:
+        k = one["row"] - 1
+        assert y[k] == one["class"]
+        assert one["noises"] == pytest.approx(one["radius"] / 0.3)
+        move = model.worst_case(X[[k]], y[[k]], one["radius"])[0]
+        assert model.predict(X[[k]] + 1.001 * move)[0] == one["rival"]
+        assert model.predict(X[[k]] + 0.999 * move)[0] == one["class"]
+        # Noise squared adds up over features: that is the share of each.
+        share = (move / scales) ** 2 / np.sum((move / scales) ** 2)
+        assert share.argmax() == names.index(one["feature"])
+        assert one["share"] == pytest.approx(share.max())
+        shares.append(share)
+    many = min(flips["flippable"], len(shares))
+    if many == flips["flippable"]:
+        mean = dict(zip(names, np.mean(shares[:many], axis=0), strict=True))
+        for one in flips["features"]:
+            assert one["share"] == pytest.approx(mean[one["feature"]])
+
+
+# -- advice ----------------------------------------------------------------------------
+
+
+def test_the_same_is_not_said_three_times(tmp_path):
+    X, y = two_classes(90)
+    y[X[:, 1] > 2] = "gone"
+    result, said = fit(tmp_path, as_csv(X, y), "--radius", 300, "--folds", 0, code=3)
+    assert [one["code"] for one in result["warnings"]].count("null-model") == 1
+    assert "for the class" not in said["null-model"]
+
+
+def test_no_advice_that_does_not_apply(tmp_path):
+    X, y = two_classes(90)
+    y = np.where(np.arange(90) % 6, y, "")
+    _, said = fit(tmp_path, as_csv(X, y), "--folds", 0)
+    assert "--missing" not in said["rows-without-label"]
+    assert "rows-dropped" not in said
+    few = np.where(np.arange(90) < 4, "sick", "well")
+    far = X + np.outer(few == "sick", [50, 0, 0])
+    _, said = fit(tmp_path, as_csv(far, few), "--folds", 0)
+    assert "within each class" not in said["imbalance"]
+    assert "cross-validated" not in " ".join(said.values())

@@ -1,0 +1,324 @@
+"""Equal rows are one row: the same answer for all samples, through few of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from wideberth import Problem, path, solve
+from wideberth.problem import equal_rows
+from wideberth.problem.equal_rows import merge_equal_rows
+from wideberth.problem.rows import gamma
+from wideberth.screening import fold_samples
+from wideberth.solvers.passes import InMemory, Sample
+from wideberth.solvers.work import PerRow, Work
+
+INTERCEPTS = [None, 0.0, 2.0]
+CSR = sp.csr_array
+
+
+def repeated(seed, n=6_000, distinct=150, d=4):
+    """Samples drawn from few, with weights of their own, some 0, and two radii."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(distinct, d)) * (rng.random((distinct, d)) < 0.7)
+    J = rng.integers(distinct, size=n)
+    y = np.where(X[J, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    radius = rng.choice([0.0, 0.2], distinct)[J]
+    weights = rng.exponential(size=n) * (rng.random(n) < 0.9)
+    return X[J], y, {"sample_weight": weights, "radius": radius}, J
+
+
+def errors(kind, J, d=4):
+    """Error bars of the samples J, equal where J is."""
+    rng = np.random.default_rng(1)
+    if kind == "covariance":
+        F = 0.2 * rng.normal(size=(J.max() + 1, d, d))
+        return (F @ F.transpose(0, 2, 1))[J]
+    return 0.2 * rng.exponential(size=(J.max() + 1, d))[J]
+
+
+FORMS = {
+    "dense": {},
+    "float32": {},
+    "columns together": {},
+    "CSR": {},
+    "ellipsoids": {"error_shape": "ellipsoid"},
+    "boxes": {"error_shape": "box"},
+    "covariances": {"error_shape": "ellipsoid"},
+}
+
+
+def stated(form, seed):
+    X, y, options, J = repeated(seed)
+    options |= FORMS[form]
+    if form == "float32":
+        X = X.astype(np.float32)
+    elif form == "columns together":
+        X = np.asfortranarray(X)
+    elif form == "CSR":
+        X = CSR(X)
+    elif form != "dense":
+        options["X_err"] = errors(form.removesuffix("s"), J)
+    return X, y, options
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("form", FORMS)
+def test_merged_samples_have_the_same_objective_and_feasible_weights(form, intercept):
+    X, y, options = stated(form, 3)
+    problem = Problem.from_data(X, y, **options, intercept=intercept)
+    found = merge_equal_rows(problem)
+    merged = found.problem
+    assert merged.n <= 310  # a few more where a product ends in another kernel
+    rng = np.random.default_rng(3)
+    w, b = rng.normal(size=4), rng.normal()
+    for point, whole in [
+        (merged.at(w, b), problem.at(w, b)),
+        (merged.dual_at(a := rng.random(merged.n) * merged.weights, near=w),
+         problem.dual_at(found.dealt(a), near=w)),
+    ]:  # fmt: skip
+        rounding = point.rounding + whole.rounding
+        # w(α) of sets per sample is a limit, of which both are as near as they are.
+        limit = 0.0 if merged.shared or form == "boxes" else 1e-6 * abs(whole.value)
+        assert abs(point.value - whole.value) <= rounding + limit
+    alpha = found.dealt(merged.weights)
+    np.testing.assert_allclose(alpha, problem.weights, rtol=1e-12)
+    np.testing.assert_allclose(found.gathered(alpha), merged.weights, rtol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("form", FORMS)
+def test_data_of_equal_samples_is_solved_through_few(form, intercept, monkeypatch):
+    X, y, options = stated(form, 7)
+    weights = options["sample_weight"]
+    options |= {"fit_intercept": intercept is not None, "C": 0.01, "tol": 1e-7}
+    options |= {"intercept_penalty": intercept or 0.0, "random_state": 0}
+    found = solve(X, y, **options)
+    assert found.converged
+    problem = on_all(X, y, options)
+    point, dual = (
+        problem.at(found.w, found.b),
+        problem.dual_at(found.alpha, near=found.w),
+    )
+    assert point.value == pytest.approx(found.primal, rel=1e-10)
+    assert problem.certificate(point, dual).proves(1e-7)
+    assert (
+        np.array_equal(dual.alpha, found.alpha) or intercept == 0
+    )  # feasible as it is
+    alpha = np.divide(found.alpha, weights, where=weights > 0, out=np.zeros(len(y)))
+    label = merge_equal_rows(problem).label
+    for group in range(5):
+        assert np.ptp(alpha[(label == group) & (weights > 0)]) <= 1e-14
+    assert not found.alpha[weights == 0].any()
+    assert found.removed[weights == 0].all()
+    monkeypatch.setattr(equal_rows, "MANY_SAMPLES", 10**9)
+    plain = solve(X, y, **options)
+    assert abs(plain.primal - found.primal) <= 2e-7 * found.primal
+    assert found.passes < plain.passes
+    # Both prove what they decide, so they never contradict each other.
+    assert not (plain.removed & found.saturated).any()
+    assert not (found.removed & plain.saturated & (weights > 0)).any()
+    assert found.removed.sum() > 0.9 * plain.removed.sum()
+    assert found.saturated.sum() > 0.9 * plain.saturated.sum()
+
+
+def on_all(X, y, options):
+    """The problem on all samples, none merged."""
+    keys = "radius", "X_err", "error_shape", "sample_weight", "C"
+    stated = {key: options[key] for key in keys if key in options}
+    free = options.get("fit_intercept", True)
+    intercept = options.get("intercept_penalty", 0.0) if free else None
+    return Problem.from_data(X, y, **stated, intercept=intercept)
+
+
+# -- what counts as equal --------------------------------------------------------------
+
+
+def test_a_collision_of_hashes_merges_nothing_that_differs(monkeypatch):
+    X, y, options, J = repeated(0, distinct=40)
+    options["radius"] = np.random.default_rng(1).choice([0.1, 0.2], len(y))
+    monkeypatch.setattr(equal_rows, "hashes", lambda problem: np.zeros(problem.n))
+    for rows in (X, CSR(X)):
+        problem = Problem.from_data(rows, y, **options, intercept=0.0)
+        assert merge_equal_rows(problem) is None  # all but one group stay single
+        stands = np.zeros(problem.n, dtype=np.int64)  # all are said to equal the first
+        wrong = equal_rows.differing(problem, np.array([0]), stands)
+        equal = (J[0] == J) & (y == y[0]) & (options["radius"] == options["radius"][0])
+        assert np.array_equal(
+            np.setdiff1d(np.arange(problem.n), wrong), np.flatnonzero(equal)
+        )
+
+
+@pytest.mark.parametrize("what", ["row", "label", "radius", "error"])
+def test_samples_that_differ_in_one_thing_are_kept_apart(what):
+    rng = np.random.default_rng(0)
+    n, few = 5_000, rng.normal(size=(20, 3))
+    X, y, radius, bars = (
+        few[rng.integers(20, size=n)],
+        np.ones(n),
+        np.full(n, 0.1),
+        None,
+    )
+    y[few[0, 0] == X[:, 0]] = -1.0
+    if what == "error":
+        bars = np.full((n, 3), 0.1)
+    odd = 4_321
+    same = np.flatnonzero((X[odd] == X).all(axis=1))
+    if what == "row":
+        X[odd, 2] = np.nextafter(X[odd, 2], 9.0)
+    elif what == "label":
+        y[odd] *= -1
+    elif what == "radius":
+        radius[odd] = 0.2
+    else:
+        bars[odd, 1] = 0.2
+    problem = Problem.from_data(X, y, radius=radius, X_err=bars, intercept=0.0)
+    found = merge_equal_rows(problem)
+    assert np.count_nonzero(found.label == found.label[odd]) == 1
+    others = np.setdiff1d(same, [odd])
+    assert np.unique(found.label[others]).size == 1
+    assert found.problem.n == 21
+
+
+def test_zeros_of_any_kind_are_equal():
+    rng = np.random.default_rng(0)
+    few = rng.integers(2, size=(30, 6)).astype(float)
+    J = rng.integers(30, size=8_000)
+    X, y = few[J], np.where(few[J, 0] > 0, 1.0, -1.0)
+    X[(X == 0) & (rng.random(X.shape) < 0.5)] = -0.0
+    dense = merge_equal_rows(Problem.from_data(X, y))
+    at = np.argwhere(np.ones_like(X)), rng.permutation(X.size)
+    r, c = at[0][at[1]].T  # entries in any order, zeros too, and ones in two parts
+    parts = np.concatenate([0.25 * X[r, c], 0.75 * X[r, c]])
+    coo = sp.coo_array((parts, (np.tile(r, 2), np.tile(c, 2))), X.shape)
+    sparse = merge_equal_rows(Problem.from_data(sp.csr_matrix(coo), y))
+    for found in (dense, sparse):
+        assert found.problem.n == np.unique(few[np.unique(J)], axis=0).shape[0]
+
+
+def test_without_an_intercept_the_mirror_image_of_the_other_class_is_equal():
+    X, y, options, _ = repeated(5)
+    flip = np.random.default_rng(5).choice([-1.0, 1.0], len(y))
+    for rows, mirrored in ((X, flip[:, None] * X), (CSR(X), CSR(flip[:, None] * X))):
+        plain = merge_equal_rows(Problem.from_data(rows, y, **options))
+        found = merge_equal_rows(Problem.from_data(mirrored, flip * y, **options))
+        assert found.problem.n == plain.problem.n
+        w = np.random.default_rng(6).normal(size=4)
+        value = found.problem.at(w).value
+        assert value == pytest.approx(plain.problem.at(w).value, rel=1e-12)
+        bound = Problem.from_data(mirrored, flip * y, **options, intercept=0.0)
+        assert merge_equal_rows(bound).problem.n > plain.problem.n
+
+
+# -- when it is tried ------------------------------------------------------------------
+
+
+def test_rows_that_differ_cost_a_look_at_some(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    X[rng.random(20_000) < 0.4] = 0.0  # one frequent row is not worth while
+    monkeypatch.setattr(equal_rows, "merged", lambda problem: pytest.fail("looked"))
+    problem = Problem.from_data(X, np.where(rng.random(20_000) < 0.5, 1, -1))
+    assert merge_equal_rows(problem) is None
+    assert problem.rows.passes.count < 0.1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_that_are_there_twice_are_seen_wherever_they_are(seed):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(20_000, 2)), 2, axis=0)
+    X = X if seed % 2 else X[rng.permutation(40_000)]
+    y = np.where(X[:, 0] > 0, 1, -1)
+    assert merge_equal_rows(Problem.from_data(X, y)).problem.n == 20_000
+
+
+# -- rounding --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bounds_on_rounding_count_that_of_merged_weights(weighted):
+    rng = np.random.default_rng(0)
+    X, y = np.repeat([[1.0, 0.5], [-0.3, 1.0]], 30_000, axis=0), np.ones(60_000)
+    y[::3] = -1.0
+    weights = rng.exponential(size=60_000) if weighted else None
+    problem = Problem.from_data(X, y, sample_weight=weights, intercept=0.0)
+    merged = merge_equal_rows(problem).problem
+    assert merged.n == 4
+    exact = replace(merged, chain=0.0)
+    w = np.array([0.3, 0.1])
+    point = merged.at(w, 0.0)
+    assert point.rounding - exact.at(w, 0.0).rounding >= 0.99 * gamma(5) * point.hinge
+    each = [replace(problem, intercept=None) for problem in (merged, exact)]
+    one, other = (problem.dual_at(merged.weights) for problem in each)
+    mass = one.alpha @ merged.rows.norms()
+    assert one.center_rounding - other.center_rounding >= 0.99 * gamma(5) * mass
+    folded = [fold_samples(each, merged.y > 0) for each in (merged, exact)]
+    assert folded[0].rounding > folded[1].rounding
+    assert folded[0].chain == folded[1].chain + merged.chain
+    # Sums in two levels: no weight went through as many roundings as it has samples.
+    assert (merged.chain < 2_000) if weighted else (merged.chain == 5)
+
+
+def test_a_search_carries_the_roundings_of_weights_along():
+    X, y, _, _ = repeated(0)
+    batches = InMemory(replace(Problem.from_data(X, y), chain=7.0))
+    question = Sample(np.zeros(4), 1.0, seed=0, sides=False, whole=True)
+    work = Work(batches, question, PerRow(True))
+    for answer in batches.map(question):
+        work.add(answer)
+    assert work.problem().chain == 7.0
+
+
+# -- roads -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalised", [False, True])
+def test_a_path_gives_back_what_single_fits_do(penalised):
+    X, y, options, _ = repeated(2)
+    options["intercept_penalty"] = 1.0 if penalised else 0.0
+    Cs = [0.001, 0.01, 0.1]
+    found = path(X, y, Cs=Cs, keep_alphas=True, radii=[0.5, 1.0], **options)
+    assert found.alphas.shape == (2, 3, len(y))
+    assert sum(point.passes for point in found) < 6
+    for point in found:
+        radius, weights = point.radius * options["radius"], options["sample_weight"]
+        problem = on_all(X, y, options | {"radius": radius, "C": point.C})
+        alpha = point.alpha
+        assert np.all((alpha >= 0) & (alpha <= point.C * weights))
+        proof = problem.certificate(
+            problem.at(point.w, point.b), problem.dual_at(alpha)
+        )
+        assert proof.proves(1e-6)
+        assert proof.primal == pytest.approx(point.objective, rel=1e-10)
+        alone = solve(X, y, C=point.C, **options | {"radius": radius})
+        counts = point.removed + point.saturated, len(y) - alone.counts[0]
+        assert counts[0] == pytest.approx(counts[1], abs=0.1 * len(y))
+        assert point.removed >= np.count_nonzero(weights == 0)
+
+
+def test_a_warm_start_is_gathered():
+    X, y, options, _ = repeated(4)
+    cold = solve(X, y, **options)
+    warm = solve(X, y, **options, init=cold)
+    assert warm.converged
+    assert warm.n_iter == 0
+
+
+@pytest.mark.parametrize("intercept_penalty", [0.0, 1.0])
+def test_the_ramp_leaves_equal_samples_out_together(intercept_penalty, monkeypatch):
+    X, y, options, J = repeated(8)
+    y[J % 10 == 0] *= -1
+    options |= {"C": 0.01, "ramp": -0.5, "intercept_penalty": intercept_penalty}
+    found = solve(X, y, **options)
+    left_out = found.descent.left_out
+    assert left_out.any()
+    assert left_out.shape == y.shape
+    assert not left_out[options["sample_weight"] == 0].any()
+    slack = on_all(X, y, options).at(found.w, found.b).slack
+    decided = np.abs(slack - 1.5) > 1e-3
+    below = (slack > 1.5) & (options["sample_weight"] > 0)
+    assert np.array_equal(left_out[decided], below[decided])
+    monkeypatch.setattr(equal_rows, "MANY_SAMPLES", 10**9)
+    plain = solve(X, y, **options)
+    assert found.primal == pytest.approx(plain.primal, rel=1e-4)
