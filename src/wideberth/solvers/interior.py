@@ -438,14 +438,14 @@ def _by_class(problem: Problem) -> tuple[Any, Any]:
     That mean is over both classes alike. With one class it is over all rows alike.
     """
     c, xp = problem.weights, namespace(problem.weights)
-    upper = problem.y > 0
-    light = float(xp.sum(xp.where(upper, c, 0.0)))
-    heavy = float(xp.sum(c)) - light
-    if not min(light, heavy) > 0:
-        return 0.0 * c + 1.0, 0.0 * c + 1.0 / max(problem.n, 1)
-    least = min(light, heavy)
-    scarcity = xp.where(upper, (light / least) ** 0.5, (heavy / least) ** 0.5)
-    return scarcity, 0.5 * c * xp.where(upper, 1.0 / light, 1.0 / heavy)
+    upper, ones = problem.y > 0, 0.0 * c + 1.0
+    above = float(xp.sum(xp.where(upper, c, 0.0)))
+    below = float(xp.sum(c)) - above
+    least = min(above, below)
+    if not least > 0:
+        return ones, ones / max(problem.n, 1)
+    total = xp.where(upper, above * ones, below)  # of a row's class
+    return xp.sqrt(total / least), 0.5 * c / total
 
 
 def _inner(a, b):

@@ -26,17 +26,9 @@ class NewtonSettings:
     #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
     #: makes more a waste (flat from 0.001 to 0.1).
     sample_accuracy: float = 0.01
-    #: Half width of the bands that a sample leaves, in standard errors (2 leaves out up
-    #: to a fiftieth of the rows that cross the margin, which is another round, 5 takes
-    #: up to a third more passes on tall data, tables with rare classes included) ...
+    #: Half width of the bands that a sample leaves, in standard errors (3 takes from a
+    #: tenth fewer to twice as many passes on covtype's classes, against the rest).
     sampling_errors: float = 5.0
-    #: The same where rows are read again for another round (a choice: rows that were
-    #: left out cost a reading).
-    reading_errors: float = 5.0
-    #: Number of samples that may be drawn for a start, where rows tie at the margin of
-    #: the others (of covtype under boxes half of the samples tie, and cost ten times as
-    #: much as others; with 3 two starts of eight still do).
-    most_samples: int = 3
     #: Largest share of the rows that a smaller copy may hold: a sample, the rows that
     #: the engine goes on with, or those that screening leaves (at 0.3 up to a tenth
     #: more passes, at 0.7 up to 1.8 times as many, at 1 up to 5 times); and largest

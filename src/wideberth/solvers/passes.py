@@ -322,7 +322,8 @@ class Gather:
         point = problem.at(point.w, point.b) if point.value < best.value else best
         crossed = (best.slack > 0) != (asked.slack > 0)
         xp = namespace(crossed)
-        way = xp.where(crossed, best.slack / (best.slack - asked.slack), math.inf)
+        move = xp.where(crossed, best.slack - asked.slack, 1.0)
+        way = xp.where(crossed, best.slack / move, math.inf)
         held = 0 if self.pinned is None else sum(map(len, self.pinned.values()))
         least = min(int(LITTLE * held), problem.n - 1)
         return point, crossed & (way <= max(2 * t, float(xp.sort(way)[least])))

@@ -86,19 +86,11 @@ class SamplingError:
     projections. Features that the noise leaves out stay out, but for a few at their
     threshold. The constant takes part as a feature even without
     an intercept: on one-hot columns that widens the bands where they need it.
-    Margins may move by so many standard `errors`.
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        point: PrimalPoint,
-        doubt,
-        rng,
-        projections: int = 6,
-        errors: float = SETTINGS.sampling_errors,
+        self, problem: Problem, point: PrimalPoint, doubt, rng, projections: int = 6
     ):
-        self.errors = errors
         slack = point.slack
         xp = namespace(slack)
         typical = LITTLE * float(xp.mean(xp.abs(slack)))  # where most are tied at 0
@@ -145,7 +137,7 @@ class SamplingError:
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
         xp = namespace(scatter)
         own = xp.where(slack > 0, 2.0 * own * problem.weights, 0.0)
-        return self.errors * xp.sqrt(scatter) + own
+        return SETTINGS.sampling_errors * xp.sqrt(scatter) + own
 
 
 def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:

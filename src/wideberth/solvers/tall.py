@@ -301,9 +301,7 @@ class Search:
         """
         projections = 16 if is_foreign(problem.y) else 6
         doubt, rng = 1 - work.chance, self.control.rng
-        again = self.batches.counter is None  # rows left out are read again
-        width = SETTINGS.reading_errors if again else SETTINGS.sampling_errors
-        error = SamplingError(problem, found.point, doubt, rng, projections, width)
+        error = SamplingError(problem, found.point, doubt, rng, projections)
         question = replace(question, before=None, band=error)
         if self.batches.counter is not None:
             return question
