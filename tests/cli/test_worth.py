@@ -34,6 +34,11 @@ def fit(tmp_path, table, *arguments, code=0):
     return told, {one["code"]: one["text"] for one in told["warnings"]}
 
 
+def rows_of(X, y):
+    """Rows to train on, whose columns have the names a, b, c, …"""
+    return Rows(X, y, Columns(tuple("abcdefgh"[: X.shape[1]])), {})
+
+
 # -- gains -----------------------------------------------------------------------------
 
 
@@ -88,7 +93,7 @@ def test_c_is_tuned_on_the_other_folds_and_never_on_the_own():
     options = FitOptions(data="", target="")
     contest = evaluation.Contest.announced(options, y)
     given = Uncertainty(1.0, "l2", "")
-    before = evaluation.tuned_Cs(options, given, X, y, contest)["Cs"]
+    before = evaluation.tuned_Cs(options, given, rows_of(X, y), contest)["Cs"]
     scores = {}
     for C in before:
         right = cross_val_predict(RobustLinearSVC(C=C), X, y, cv=SPLITTER) == y
@@ -108,7 +113,8 @@ def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
     assert 60 <= len(rows) <= 60 + 15
     cells = {(label, k) for label, k in zip(y[rows], contest.fold[rows], strict=True)}
     assert len(cells) == 15
-    tuned = evaluation.tuned_Cs(options, Uncertainty(0.0, "l2", ""), X, y, contest)
+    asked = options, Uncertainty(0.0, "l2", ""), rows_of(X, y), contest
+    tuned = evaluation.tuned_Cs(*asked)
     assert tuned["rows"] == len(rows)
     seen = []
     real = evaluation.search_grid
@@ -117,7 +123,7 @@ def test_a_sample_has_every_class_in_every_fold_and_scales_c(monkeypatch):
         "search_grid",
         lambda *words, **more: seen.append(real(*words, **more)) or seen[-1],
     )
-    again = evaluation.tuned_Cs(options, Uncertainty(0.0, "l2", ""), X, y, contest)
+    again = evaluation.tuned_Cs(*asked)
     tried = np.concatenate([search.Cs_ for search in seen]) * len(rows) / 400
     assert np.isclose(tried[-1], 3.0)
     assert all(np.isclose(tried, C).any() for C in again["Cs"])
@@ -280,12 +286,11 @@ def test_leaking_columns_are_named_and_others_are_not(tmp_path):
 def test_sparse_and_large_tables_have_the_same_leaks(monkeypatch):
     y = RNG.integers(0, 2, 400)
     X = np.c_[y * 1.0, RNG.random((400, 3)) < 0.1, 1.0 - y]
-    columns = Columns(tuple("abcde"))
-    dense = find_leaks(Rows(X, y, columns, {}), 0)
+    dense = find_leaks(rows_of(X, y), 0)
     assert [one["feature"] for one in dense] == ["a", "e"]
-    assert find_leaks(Rows(sp.csr_array(X), y, columns, {}), 0) == dense
+    assert find_leaks(rows_of(sp.csr_array(X), y), 0) == dense
     monkeypatch.setattr("wideberth.cli.leaks._ROWS", 100)
-    assert find_leaks(Rows(X, y, columns, {}), 0) == dense
+    assert find_leaks(rows_of(X, y), 0) == dense
 
 
 # -- rows that flip --------------------------------------------------------------------

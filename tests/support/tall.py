@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from wideberth.problem import Certificate
+from wideberth.solvers.base import Random
 from wideberth.solvers.chunked import Chunks
 from wideberth.solvers.tall import Search
 
@@ -43,7 +44,7 @@ def searched(
     source, terms, control, random_state=0, screening="ellipsoid", norm_penalty=0.0
 ) -> Found:
     """Search as `solve` does, over a source and terms made by hand."""
-    control.rng = np.random.default_rng(random_state)
+    control.random = Random(random_state)
     search = Search(Chunks(source, terms, norm_penalty), control)
     search.run()
     alpha, removed, saturated = search.dual_weights(screening)

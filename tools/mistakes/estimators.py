@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         "True and False taken for numbers",
         "problem/validation.py",
-        "real and not isinstance(value, bool | np.bool_), int(whole)",
-        "real, int(whole)",
+        "isinstance(value, kind) and not isinstance(value, bool | np.bool_)",
+        "isinstance(value, kind)",
         "test_arguments.py::test_numbers_that_are_none_are_refused_by_name",
     ),
     Mutant(

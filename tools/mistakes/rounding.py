@@ -153,8 +153,8 @@ MUTANTS = [
     Mutant(
         "slopes of the intercept's bracket taken to be exact",
         "screening/partition.py",
-        "    slack = 4 * (totals_rounding(problem) + gamma(problem.n)) * mass\n",
-        "    slack = 0.0 * mass\n",
+        "4 * (totals_rounding(problem) + gamma(problem.n)) * mass\n",
+        "0.0\n",
         "problem/test_rounding.py::test_the_bracket_of_the_intercept_holds_whatever_rounding_does_to_slopes",
     ),
     Mutant(

@@ -69,8 +69,8 @@ MUTANTS = [
     Mutant(
         "margins of a chunk taken at the dual point",
         "solvers/passes.py",
-        "margins=problem.rows.margins(point.w)",
-        "margins=problem.rows.margins(self.pair.dual.w)",
+        "here = problem.at(point.w, point.b)",
+        "here = problem.at(self.pair.dual.w, point.b)",
         "solvers/test_scale.py::test_chunks_decide_what_memory_decides_of_the_same_points",
     ),
     Mutant(

@@ -74,7 +74,7 @@ class Source(ABC):
 
     def __init__(self, memory=None):
         self.memory, self.room = parse_bytes(memory), room(memory)
-        self.reads = 0  # of all rows
+        self._reads = 0  # of all rows
         self._first: dict[int, Checksum] = {}
         self._chunks: int | None = None
 
@@ -112,8 +112,8 @@ class Source(ABC):
 
     def _log_read(self, chunks: int) -> None:
         """Tell whoever listens that the data was read once more."""
-        self.reads += 1
-        _log.info("read %d of %r: %d chunks", self.reads, self, chunks)
+        self._reads += 1
+        _log.info("read %d of %r: %d chunks", self._reads, self, chunks)
 
     def labels(self) -> Iterator[tuple[Any, Any]]:
         """Labels and weights of all chunks, read without the features if possible."""

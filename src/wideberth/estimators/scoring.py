@@ -18,6 +18,26 @@ from wideberth.problem.validation import short
 _RESPONSES = ("predict", "decision_function", "predict_proba")
 
 
+class _Scorer(BaseEstimator):
+    """A scorer of models that take `X_err`, which it asks for where it is routed."""
+
+    __metadata_request__score: ClassVar = {"X_err": True}
+
+    def score(self, model, X, y, X_err=None) -> float:
+        """Score a model, as a call does.
+
+        Parameters
+        ----------
+        model, X, y, X_err
+            As in a call.
+
+        Returns
+        -------
+        float
+        """
+        return self(model, X, y, X_err)
+
+
 def measured_scorer(metric="accuracy") -> MeasuredScorer:
     """Return a scorer for models whose predictions depend on errors `X_err`.
 
@@ -90,15 +110,13 @@ def robust_scorer(radius=None) -> RobustScorer:
     return RobustScorer(radius)
 
 
-class RobustScorer(BaseEstimator):
+class RobustScorer(_Scorer):
     """A scorer by accuracy under noise; see `robust_scorer`.
 
     Parameters
     ----------
     radius : float, dict or None
     """
-
-    __metadata_request__score: ClassVar = {"X_err": True}
 
     def __init__(self, radius=None):
         self.radius = radius
@@ -124,30 +142,14 @@ class RobustScorer(BaseEstimator):
             )
         return model.robust_score(X, y, self.radius, X_err=X_err)
 
-    def score(self, model, X, y, X_err=None) -> float:
-        """Score a model, as a call does.
 
-        Parameters
-        ----------
-        model, X, y, X_err
-            As in a call.
-
-        Returns
-        -------
-        float
-        """
-        return self(model, X, y, X_err)
-
-
-class MeasuredScorer(BaseEstimator):
+class MeasuredScorer(_Scorer):
     """A scorer of scikit-learn for models that take `X_err`; see `measured_scorer`.
 
     Parameters
     ----------
     metric : str or callable
     """
-
-    __metadata_request__score: ClassVar = {"X_err": True}
 
     def __init__(self, metric="accuracy"):
         self.metric = metric
@@ -172,20 +174,6 @@ class MeasuredScorer(BaseEstimator):
             )
         scorer = get_scorer(self.metric)
         return scorer(_WithErrors(model, X_err), X, y)
-
-    def score(self, model, X, y, X_err=None) -> float:
-        """Score a model, as a call does.
-
-        Parameters
-        ----------
-        model, X, y, X_err
-            As in a call.
-
-        Returns
-        -------
-        float
-        """
-        return self(model, X, y, X_err)
 
 
 class _WithErrors(ClassifierMixin, BaseEstimator):

@@ -84,8 +84,8 @@ class SamplingError:
     moves its own margin by c_i z_iᵀH⁻¹z_i, if it is below it: beyond the margin rows
     do not pull. Both quadratic forms are estimated for all rows by a few random
     projections. Features that the noise leaves out stay out, but for a few at their
-    threshold. The constant takes part as a feature even without
-    an intercept: on one-hot columns that widens the bands where they need it.
+    threshold. The constant takes part as a feature even without an intercept: on
+    one-hot columns that widens the bands where they need it.
     """
 
     def __init__(
@@ -124,10 +124,9 @@ class SamplingError:
 
     @classmethod
     def of(cls, own: np.ndarray, scatter: np.ndarray) -> SamplingError:
-        """One that was computed before, of rows that are read."""
+        """One that was computed before."""
         made = cls.__new__(cls)
-        made.errors, made.known = SETTINGS.reading_errors, True
-        made.own, made.scatter = own, scatter
+        made.known, made.own, made.scatter = True, own, scatter
         return made
 
     def __call__(self, problem: Problem, slack) -> np.ndarray:
