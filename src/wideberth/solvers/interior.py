@@ -212,7 +212,7 @@ class InteriorPoint(Columns):
         """
         distance = self.xp.abs(self.slack)
         typical = float(self.balanced @ distance)
-        steep = 1.0 / (LITTLE * max(typical, SETTINGS.least_distance))
+        steep = 1.0 / max(SETTINGS.emphasis * typical, SETTINGS.least_distance)
         return (1.0 + steep * distance) * self.scarcity
 
     @property
