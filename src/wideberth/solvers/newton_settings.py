@@ -67,11 +67,6 @@ class NewtonSettings:
     #: Least distance from the margin, and least Ω(w), that a start is made with: zero
     #: would be on the boundary (a choice).
     least_distance: float = 1e-9
-    #: Distance from the margin at which the engine lets a row's product be half of that
-    #: at the margin, in mean distances (0.1 takes from a fifth fewer steps on tall
-    #: data to 2.5 times as many, 1 up to a quarter more; without it most rare classes
-    #: take up to three times as many).
-    emphasis: float = 0.3
     #: Share of the way to the boundary that a step of the engine may go, as is usual in
     #: Mehrotra's method.
     to_boundary: float = 0.995
