@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class Columns:
         if columns:
             self.extras = self.xp.stack(columns, axis=1)
         self.table = problem.rows.table(self.extras)
-        self.scarcity, self.balanced = _by_class(problem)
+        vars(self).pop("_by_class", None)  # of the problem before
         self.penalty = np.concatenate((np.ones(d), penalties))
         self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
@@ -119,7 +120,6 @@ class InteriorPoint(Columns):
         upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
         self.recent_move = 0.0 * upper
-        self.emphasis = self._emphasis()
         self.combined = self._lift(self.alpha) + self.folded
         self.cone: Any = CONES[problem.noise.dual_order](self) if self.noisy else None
         self._measure()
@@ -202,7 +202,8 @@ class InteriorPoint(Columns):
         product = float(_inner(self.room * self.emphasis, self.force))
         return max(product, TINY) / max(2 * self.problem.n, 1)
 
-    def _emphasis(self):
+    @property
+    def emphasis(self):
         """What each row's product is multiplied by to be near μ.
 
         A row that is far from the margin has nothing to say, but the barrier of many
@@ -210,10 +211,26 @@ class InteriorPoint(Columns):
         the other outweigh it and drive w and b far away. So products fall with the
         distance, and are smaller in the class that weighs more.
         """
-        distance = self.xp.abs(self.slack)
-        typical = float(self.balanced @ distance)
+        (scarcity, balanced), distance = self._by_class, self.xp.abs(self.slack)
+        typical = float(balanced @ distance)
         steep = 1.0 / (LITTLE * max(typical, SETTINGS.least_distance))
-        return (1.0 + steep * distance) * self.scarcity
+        return (1.0 + steep * distance) * scarcity
+
+    @cached_property
+    def _by_class(self) -> tuple[Any, Any]:
+        """√(weight of a row's class ÷ that of the lighter one), and weights of a mean.
+
+        That mean is over both classes alike. With one class it is over all rows alike.
+        """
+        c, y, xp = self.c, self.problem.y, self.xp
+        upper = y > 0
+        light = float(xp.sum(xp.where(upper, c, 0.0)))
+        heavy = float(xp.sum(c)) - light
+        if not min(light, heavy) > 0:
+            return 0.0 * c + 1.0, 0.0 * c + 1.0 / max(self.problem.n, 1)
+        least = min(light, heavy)
+        scarcity = xp.where(upper, (light / least) ** 0.5, (heavy / least) ** 0.5)
+        return scarcity, 0.5 * c * xp.where(upper, 1.0 / light, 1.0 / heavy)
 
     @property
     def relative_gap(self) -> float:
@@ -284,7 +301,6 @@ class InteriorPoint(Columns):
         self.products, self.slack = self.products[keep], self.slack[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.recent_move = self.recent_move[keep]
-        self.emphasis = self._emphasis()
         self.resync()
 
     def widen(self, problem: Problem, places: np.ndarray) -> None:
@@ -316,7 +332,6 @@ class InteriorPoint(Columns):
             return self._step()
 
     def _step(self) -> bool:
-        self.emphasis = self._emphasis()
         ratio = self.force / self.room
         weights = 1.0 / (ratio[0, :] + ratio[1, :])  # θ/c
         if self.cone is not None:
@@ -324,12 +339,13 @@ class InteriorPoint(Columns):
         factor = self._factor(self.c * weights)
         if factor is None:
             return False
-        mu = self.mu
+        mu, emphasis = self.mu, self.emphasis
         ahead = self._direction(factor, weights, ratio)
-        target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
+        length = min(self._longest(ahead), 1.0)
+        target = mu * self._centering(ahead, length, mu, emphasis)
         cone = None if self.cone is None else self.cone.corrected(target)
         _, d_room, d_force, _ = ahead
-        aims = target / self.emphasis - d_room * d_force
+        aims = target / emphasis - d_room * d_force
         move = self._direction(factor, weights, ratio, aims, cone)
         length = min(1.0, SETTINGS.to_boundary * self._longest(move))
         if not (length > EPS and np.isfinite(move[0]).all()):
@@ -401,11 +417,11 @@ class InteriorPoint(Columns):
         longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
         return longest if self.cone is None else min(longest, self.cone.longest())
 
-    def _centering(self, move, length: float, mu: float) -> float:
+    def _centering(self, move, length: float, mu: float, emphasis) -> float:
         """Mehrotra's σ = (μ after the predictor / μ)³."""
         _, d_room, d_force, _ = move
-        moved = d_room * self.emphasis
-        first = _inner(self.room * self.emphasis, d_force) + _inner(moved, self.force)
+        moved = d_room * emphasis
+        first = _inner(self.room * emphasis, d_force) + _inner(moved, self.force)
         ahead = float(first + length * _inner(moved, d_force)) * length
         pairs = max(2 * self.problem.n, 1)
         return min(max(1.0 + ahead / (pairs * mu), 0.0), 1.0) ** 3
@@ -428,24 +444,10 @@ class InteriorPoint(Columns):
 class EvenBarrier(InteriorPoint):
     """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
 
-    def _emphasis(self):
+    @property
+    def emphasis(self):
+        """The weight of a row."""
         return self.c / float(self.c.mean())
-
-
-def _by_class(problem: Problem) -> tuple[Any, Any]:
-    """√(weight of a row's class / weight of the lighter one), and its weight in a mean.
-
-    That mean is over both classes alike. With one class it is over all rows alike.
-    """
-    c, xp = problem.weights, namespace(problem.weights)
-    upper = problem.y > 0
-    light = float(xp.sum(xp.where(upper, c, 0.0)))
-    heavy = float(xp.sum(c)) - light
-    if not min(light, heavy) > 0:
-        return 0.0 * c + 1.0, 0.0 * c + 1.0 / max(problem.n, 1)
-    least = min(light, heavy)
-    scarcity = xp.where(upper, (light / least) ** 0.5, (heavy / least) ** 0.5)
-    return scarcity, 0.5 * c * xp.where(upper, 1.0 / light, 1.0 / heavy)
 
 
 def _inner(a, b):
