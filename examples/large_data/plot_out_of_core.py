@@ -29,7 +29,7 @@ with tempfile.TemporaryDirectory() as folder:
             y[:n],
             C=0.01,
             radius=0.05,
-            memory="500MB",
+            memory="2GB",
             random_state=0,
             callback=steps.append,
         )

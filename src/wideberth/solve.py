@@ -25,6 +25,7 @@ from wideberth.problem.presolve import (
     build_problem,
     cut_radii,
     merge_rows,
+    share_rows,
     unchanged,
 )
 from wideberth.problem.ramp import Ramp, check_ramp
@@ -193,14 +194,16 @@ def solve(
         "intercept_penalty": intercept_penalty,
         "sample_weight": sample_weight,
     }
-    limits = {
+    how = {
+        "solver": solver,
+        "screening": screening,
+        "init": init,
         "tol": tol,
         "max_iter": max_iter,
         "max_seconds": max_seconds,
         "callback": callback,
+        "random_state": random_state,
     }
-    how = {"solver": solver, "screening": screening, "random_state": random_state}
-    how |= {"init": init} | limits
     scaled = is_scaled(X, y, memory)
     if checkpoint is not None and not scaled:
         raise ValueError(
@@ -222,29 +225,67 @@ def solve(
         solution = _moved_to(solve(host(X), y, **stated, **how), X)
     else:
         presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
-        problem = presolved.problem
-        limits["callback"] = callback and presolved.callback(callback)
-        given = {"started": started, "random_state": random_state}
-        control = make_control(problem, **limits, **given)
-        control.screening = screening
-        with np.errstate(all="ignore"):  # what overflows is certified, or not
-            start = None if init is None else _start(presolved, init)
-            chosen = choose_solver(problem, solver)
-            found: Outcome | Descended
-            if level > -np.inf:
-                descent = Descent(Ramp(problem, level), control, chosen)
-                found = descent.run(check_starts(starts), start)
-            else:
-                known = start
-                if start is None or start.gap > control.tol * start.point.value:
-                    # Radii beyond the range of float64 mean w = 0, or are refused.
-                    known = None if presolved.cut is None else by_null_model(problem)
-                first = partial(chosen.solve, start=start)
-                found = prove(problem, control, known, first)
-            solution = _solution(presolved, control, found, chosen.name)
+        how |= {"ramp": level, "starts": starts, "started": started}
+        solution = solve_presolved(presolved, **how)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
     return solution
+
+
+def solve_presolved(
+    presolved: Presolved,
+    *,
+    solver,
+    screening,
+    init,
+    ramp: float,
+    starts,
+    started: float,
+    callback,
+    problems: int = 1,
+    **limits,
+) -> Solution:
+    """`solve` from the presolved problem on, one of `problems` that a call is about."""
+    problem = presolved.problem
+    limits["callback"] = callback and presolved.callback(callback)
+    control = make_control(problem, started=started, **limits)
+    control.screening = screening
+    with np.errstate(all="ignore"):  # what overflows is certified, or not
+        start = None if init is None else _start(presolved, init)
+        chosen = choose_solver(problem, solver, problems=problems)
+        found: Outcome | Descended
+        if ramp > -np.inf:
+            descent = Descent(Ramp(problem, ramp), control, chosen)
+            found = descent.run(check_starts(starts), start)
+        else:
+            known = start
+            if start is None or start.gap > control.tol * start.point.value:
+                # Radii beyond the range of float64 mean w = 0, or are refused.
+                known = None if presolved.cut is None else by_null_model(problem)
+            first = partial(chosen.solve, start=start)
+            found = prove(problem, control, known, first)
+        return _solution(presolved, control, found, chosen.name)
+
+
+class OneLook:
+    """Problems on the same samples that differ in their labels alone.
+
+    Checks, units, layout, norms and equal rows are theirs together: the data is looked
+    at once. It takes two of the labels, and what `solve` takes beside them.
+    """
+
+    def __init__(self, X, y, problems: int, **stated):
+        with np.errstate(all="ignore"):  # norms may overflow
+            self._shared = share_rows(cut_radii(build_problem(X, y, **stated)))
+        self._problems = problems
+
+    def solve(self, y, *, ramp=None, **how) -> Solution:
+        """Train under labels y; notes are left in the solution."""
+        started = time.perf_counter()
+        check_choices(how["solver"], how["screening"])
+        level = -np.inf if ramp is None else check_ramp(ramp)
+        how |= {"started": started, "problems": self._problems}
+        return solve_presolved(self._shared.with_labels(y), ramp=level, **how)
 
 
 def _moved_to(solution: Solution, X) -> Solution:

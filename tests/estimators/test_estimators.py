@@ -23,9 +23,9 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.datasets import Missing, libsvm
-from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC
+from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC, solve
 from wideberth.estimators import training_data
-from wideberth.problem import Problem
+from wideberth.problem import Problem, equal_rows, presolve
 from wideberth.problem.noise import as_shape
 
 IRIS = load_iris(return_X_y=True)
@@ -259,6 +259,63 @@ def test_lowering_the_weight_of_one_class_gives_up_on_it():
 
 
 # -- radii and noise -----------------------------------------------------------------
+
+
+def many_equal_rows(seed=0, n=5_000, kinds=200):
+    """Three classes; every row is there often, and mostly in more than one of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(kinds, 4))[rng.integers(kinds, size=n)]
+    y = np.argmax(X[:, :3] + 0.5 * rng.normal(size=(n, 3)), axis=1)
+    return X, y, rng.exponential(size=n)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("penalty", [None, 0.0, 1.0])
+def test_classes_that_share_the_data_are_solved_as_each_by_itself(wrap, penalty):
+    X, y, weights = many_equal_rows()
+    params = {"C": 0.01, "tol": 1e-7, "fit_intercept": penalty is not None}
+    params |= {"intercept_penalty": penalty or 0.0, "random_state": 0}
+    model = RobustLinearSVC(radius={0: 0.0, 1: 0.1, 2: 0.2}, **params)
+    model.fit(wrap(X), y, sample_weight=weights)
+    assert model.converged_.all()
+    alphas = np.zeros((3, len(y)))
+    alphas[:, model.support_] = model.dual_coef_
+    radius = np.array([0.0, 0.1, 0.2])[y]
+    for k, (w, b, alpha) in enumerate(
+        zip(model.coef_, model.intercept_, alphas, strict=True)
+    ):
+        signs = np.where(y == k, 1.0, -1.0)
+        given = {"sample_weight": weights, "radius": radius}
+        alone = solve(X, signs, **given, **params)
+        np.testing.assert_allclose(w, alone.w, atol=1e-3)
+        problem = Problem.from_data(X, signs, C=0.01, **given, intercept=penalty)
+        value = problem.at(w, b).value
+        assert value == pytest.approx(model.objective_[k], rel=1e-10)
+        assert problem.gap(w, b, alpha * signs) <= 1e-6 * value
+
+
+def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
+    X, y, _ = many_equal_rows()
+    calls = []
+
+    def counted(place, name):
+        work = getattr(place, name)
+
+        def call(*args, **kwargs):
+            calls.append(name)
+            return work(*args, **kwargs)
+
+        monkeypatch.setattr(place, name, call)
+
+    counted(presolve, "measured_data")
+    counted(presolve, "to_csr")
+    counted(equal_rows, "hashes")
+    counted(equal_rows, "differing")
+    model = RobustLinearSVC(C=0.01).fit(X, y)
+    assert len(model.coef_) == 3
+    # Hashes are taken of a sample of the rows, and then of all.
+    looks = ["measured_data", "to_csr", "hashes", "hashes", "differing"]
+    assert sorted(calls) == sorted(looks)
 
 
 def test_a_radius_per_class_or_sample_is_what_it_says():
@@ -592,7 +649,7 @@ def test_an_interrupted_fit_leaves_what_was_fitted(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training_data, "solve", interrupt)
+    monkeypatch.setattr(training_data.OneLook, "solve", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert vars(model).keys() == state.keys()

@@ -163,3 +163,19 @@ def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
         path(X, y, Cs=[0.001, 0.01], radii=[0.0], fit_intercept=False).solver
         == "newton"
     )
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_rows_under_other_labels_share_what_is_known_of_them(wrap):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(30, 4)), rng.normal(size=4)
+    rows = as_rows(wrap(X), np.ones(30))
+    rows.look_ahead()
+    before, y = rows.passes.count, rng.choice([-1.0, 1.0], 30)
+    other = rows.with_labels(y)
+    assert other.norms() is rows.norms()
+    assert other.passes.count == 0
+    np.testing.assert_allclose(other.margins(w), y * (X @ w))
+    np.testing.assert_allclose(other.combine(y), X.sum(axis=0))
+    np.testing.assert_allclose(rows.margins(w), X @ w)
+    assert rows.passes.count == before + 1

@@ -131,7 +131,7 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
     n, d = 20_000, 4
     X, y, weight, radius = weighted_data(rng, n, d)
     shape = as_noise("l2" if noise == "l2" else rng.uniform(0.1, 2, d), d)
-    source = Held((X, y, weight, radius), 400, 2_500)
+    source = Held((X, y, weight, radius), 300, 2_500)
     terms, control = Terms(d, 0.05, 0.0, shape, intercept), Control(1e-5)
     found = searched(source, terms, control, random_state=seed)
     assert formed
@@ -149,7 +149,7 @@ def test_rows_near_the_margin_need_not_fit(intercept, noise, seed, monkeypatch):
         fit_intercept=intercept is not None, intercept_penalty=intercept or 0.0,
     )  # fmt: skip
     assert found.certificate.primal == pytest.approx(exact.primal, rel=2e-5)
-    assert max(entry["free"] for entry in control.trace[:-1]) <= 400
+    assert max(entry["free"] for entry in control.trace[:-1]) <= 300
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
@@ -200,7 +200,7 @@ def test_scratch_files_change_no_bit(monkeypatch):
     X, y, weight, radius = weighted_data(rng, 20_000, 4)
     found = []
     for room in (True, False):
-        source = Held((X, y, weight, radius), 400, 2_500)
+        source = Held((X, y, weight, radius), 300, 2_500)
         enough = 10 * source.n if room else 0
         monkeypatch.setattr(
             source, "spares", lambda size, most=enough: size <= 4 * most

@@ -165,7 +165,7 @@ def test_a_dual_point_that_is_renewed_is_one_of_the_whole_problem(shape, data):
         members={0: (np.arange(len(y)), exact.alpha)},
     )
     w = exact.w * 1.001
-    answer = Gather(w, 0.0, band=lambda rows: 0.1, proof=proof)(0, problem)
+    answer = Gather(w, 0.0, band=lambda rows, slack: 0.1, proof=proof)(0, problem)
     piece = answer.piece
     assert 0 < piece.n < 0.5 * len(y)
     near = problem.take(piece.indices, folded=answer.fold)

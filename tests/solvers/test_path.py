@@ -15,7 +15,7 @@ from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
-from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.base import Control, Outcome, PathSolver
 from wideberth.solvers.newton import Rounds
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.sequence import Sequence, carry
@@ -271,6 +271,7 @@ def carried_decisions(problem, Cs, factors, region):
     tally = Counter()
     control = Control(1e-6, screening=region)
     sequence = Sequence(Presolved(problem), control, get_solver("newton"))
+    sequence.solver = PathSolver(sequence.single)  # which uses what is decided
     levels = np.array([(factor, 0.0, -np.inf) for factor in factors])
     for k, j, found in sequence.points(np.array(Cs), levels):
         if found.decided is None:

@@ -129,4 +129,18 @@ MUTANTS = [
         "    if isinstance(array, np.ndarray):\n",
         "test_arguments.py::test_dask_arrays_are_read_in_chunks_by_the_estimator_too",
     ),
+    Mutant(
+        "the data looked at anew for every class",
+        "estimators/training_data.py",
+        "        if len(places) == 1 or is_foreign(data.X) or data.bars is not None:\n",
+        "        if True:\n",
+        "estimators/test_estimators.py::test_one_against_the_rest_looks_at_the_data_once",
+    ),
+    Mutant(
+        "equal rows of both labels left in one row",
+        "problem/equal_rows.py",
+        "        split, problem = 2 * self.label + (y > 0), self.problem\n",
+        "        split, problem = 2 * self.label + (y[0] > 0), self.problem\n",
+        "estimators/test_estimators.py::test_classes_that_share_the_data_are_solved_as_each_by_itself",
+    ),
 ]

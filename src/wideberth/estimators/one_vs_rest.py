@@ -26,11 +26,10 @@ from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
 
-#: Parameters that `solve` takes, and checks, as they are.
-_HANDED_ON = (
-    *("C", "norm_penalty", "starts", "fit_intercept", "intercept_penalty"),
-    *("solver", "screening", "tol", "max_iter"),
-)
+#: Parameters that `solve` takes, and checks, as they are: what the problems are, and
+#: how they are solved.
+_STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty")
+_HOW = ("starts", "solver", "screening", "tol", "max_iter")
 #: Attributes that make a fitted model predict and certify.
 _PREDICTIVE = (
     *("classes_", "coef_", "intercept_", "noise_", "radius_"),
@@ -76,16 +75,21 @@ class OneVsRest:
         places = np.flatnonzero(self.present).tolist()
         return places[1:] if len(places) == 2 else places
 
+    def signs(self, data, positive: int) -> np.ndarray:
+        """1 for the label at this place, −1 for the rest, in memory."""
+        return np.where(data.numbers == positive, 1.0, -1.0)
+
     def stated(self, data, positive: int) -> dict:
         """What `solve` takes for the label at this place against the rest, in memory.
 
-        A weight is the sample's own times the factor of its class.
+        A weight is the sample's own times the factor of its class. All but the signs
+        are the same for every problem.
         """
         weights = data.weights
         if not np.all(self.factors == 1):
             weights = weights * self.factors[data.numbers]
         return {
-            "y": np.where(data.numbers == positive, 1.0, -1.0),
+            "y": self.signs(data, positive),
             "sample_weight": weights,
             "radius": radii_of(data.radius, data.y),
             "X_err": data.bars,
@@ -103,14 +107,15 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     if model.max_seconds is not None:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
-    options = {name: getattr(model, name) for name in _HANDED_ON}
-    options |= {"noise": stated_noise(model), "max_seconds": None}
-    options["ramp"] = stated_ramp(model)
+    stated = {name: getattr(model, name) for name in _STATED}
+    train = data.trainer(problems, **stated, noise=stated_noise(model))
+    options = {name: getattr(model, name) for name in _HOW}
+    options |= {"ramp": stated_ramp(model), "max_seconds": None}
     progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     n_jobs = model.n_jobs if data.in_memory else 1
     solutions = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_solve_one)(
-            partial(data.solve, problems, k, init=start, random_state=int(seeds[k])),
+            partial(train, k, init=start, random_state=int(seeds[k])),
             options,
             deadline,
             partial(progress.watch, k, _printer(model, data, k)),

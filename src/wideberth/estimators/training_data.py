@@ -8,8 +8,8 @@ there on a fit is the same (`one_vs_rest.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
 
 import numpy as np
 from sklearn import get_config
@@ -47,7 +47,7 @@ from wideberth.problem.validation import (
     short,
 )
 from wideberth.solution import Solution
-from wideberth.solve import solve
+from wideberth.solve import OneLook, solve
 from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked import solve_source
 
@@ -147,6 +147,23 @@ class InMemory:
     def forget(self) -> None:
         """Nothing is kept for a fit that is interrupted."""
 
+    def trainer(self, problems: OneVsRest, **stated) -> Callable[..., Solution]:
+        """What trains on the label at a place against the rest.
+
+        Where there are several problems the data is looked at once for all of them; not
+        yet where it lives in another array library, nor under error bars.
+        """
+        data, places = self.settled, problems.positives
+        if len(places) == 1 or is_foreign(data.X) or data.bars is not None:
+            return partial(self.solve, problems, **stated)
+        stated |= problems.stated(data, places[0])
+        look = OneLook(data.X, problems=len(places), **stated)
+
+        def train(positive: int, **options) -> Solution:
+            return look.solve(problems.signs(data, positive), **options)
+
+        return train
+
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
         data = self.settled
@@ -205,6 +222,10 @@ class InChunks:
         by_class = isinstance(self.radius, dict)
         per_row = self.each or (self.X.brings_radii and not by_class)
         return None if per_row else remembered_radius(self.radius)
+
+    def trainer(self, problems: OneVsRest, **stated) -> Callable[..., Solution]:
+        """What trains on the label at a place against the rest."""
+        return partial(self.solve, problems, **stated)
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""

@@ -65,6 +65,22 @@ class EqualRows:
         """Samples."""
         return self.label.size
 
+    def with_labels(self, y: np.ndarray, classes: np.ndarray) -> EqualRows:
+        """Equal rows of samples under labels y, where those here were told by x alone.
+
+        A row that stands for samples of both labels becomes two.
+        """
+        split, problem = 2 * self.label + (y > 0), self.problem
+        found = np.bincount(split, minlength=2 * problem.n) > 0
+        label = (np.cumsum(found) - 1)[split]
+        places, upper = np.divmod(np.flatnonzero(found), 2)
+        if places.size > problem.n:
+            problem = problem.take(places)
+        problem = problem.with_labels(np.where(upper, 1.0, -1.0), classes)
+        weights, chain = summed(self.weights, label, places.size)
+        problem = replace(problem, weights=weights, chain=problem.chain + chain)
+        return EqualRows(problem, label, self.weights)
+
     def gathered(self, alpha: np.ndarray) -> np.ndarray:
         """Dual weights of the distinct rows from those of all samples."""
         return np.bincount(self.label, alpha, self.problem.n)
@@ -90,9 +106,7 @@ class EqualRows:
 
 def merge_equal_rows(problem: Problem) -> EqualRows | None:
     """The problem on distinct rows; None where a look at some rows sees few equal."""
-    if problem.n < MANY_SAMPLES or not _may_repeat(problem):
-        return None
-    return merged(problem)
+    return merged(problem) if _may_repeat(problem) else None
 
 
 def merge_chunk(problem: Problem) -> EqualRows | None:

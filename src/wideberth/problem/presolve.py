@@ -36,10 +36,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem import equal_rows
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
+from wideberth.problem.labels import check_labels
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
     FEW_FEATURES,
@@ -106,6 +108,14 @@ class Presolved:
     def n(self) -> int:
         """Samples of the problem as given."""
         return self.problem.n if self.equal is None else self.equal.n
+
+    def with_labels(self, y) -> Presolved:
+        """The same of the samples under labels y; made of what `share_rows` returns."""
+        labels, classes = check_labels(y, self.n)
+        if self.equal is None:
+            return replace(self, problem=self.problem.with_labels(labels, classes))
+        equal = self.equal.with_labels(labels, classes)
+        return replace(self, problem=equal.problem, equal=equal)
 
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""
@@ -371,10 +381,24 @@ def to_csr(X):
 
 def merge_rows(presolved: Presolved) -> Presolved:
     """With equal samples merged, where there are many."""
-    equal = merge_equal_rows(presolved.problem)
+    many = presolved.problem.n >= equal_rows.MANY_SAMPLES
+    equal = merge_equal_rows(presolved.problem) if many else None
     if equal is None:
         return presolved
     return replace(presolved, problem=equal.problem, equal=equal)
+
+
+def share_rows(presolved: Presolved) -> Presolved:
+    """What problems on the same samples share, whatever their labels: those of y = 1.
+
+    Equal rows are those of equal x, and what solvers ask about X is computed ahead, so
+    that no problem depends on which of them comes first.
+    """
+    problem = presolved.problem
+    shared = replace(presolved, problem=problem.with_labels(np.ones(problem.n)))
+    shared = merge_rows(shared)
+    shared.problem.rows.look_ahead()
+    return shared
 
 
 def cut_radii(presolved: Presolved) -> Presolved:

@@ -226,6 +226,10 @@ class Problem:
         """What makes two samples differ beside label, weight and radius, in rows."""
         return [self.rows]
 
+    def with_labels(self, y: np.ndarray, classes: np.ndarray | None = None) -> Problem:
+        """Return the same samples under other labels, −1 and +1 for two classes."""
+        return replace(self, rows=self.rows.with_labels(y), classes=classes)
+
     def with_weights(self, weights: np.ndarray) -> Problem:
         """Return the same samples under other weights c."""
         return replace(self, weights=weights)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -279,6 +280,19 @@ class Rows(ABC):
             part.__dict__["_norms"] = pick(self._norms, J)
         return part
 
+    def with_labels(self, y: np.ndarray) -> Rows:
+        """The same rows under other labels, counting passes of their own.
+
+        What was computed of X alone is theirs too; `look_ahead` computes it.
+        """
+        rows = copy(self)
+        rows.y, rows.passes = y, Passes(self.passes.n_rows)
+        return rows
+
+    def look_ahead(self) -> None:
+        """Compute now, once for all labels, what solvers ask about X itself."""
+        self.norms()
+
     def take_columns(self, columns: np.ndarray) -> Rows:
         """A copy of some features of all rows, counting into the same passes."""
         self.passes.add(self.n)
@@ -432,6 +446,10 @@ class SparseRows(Rows):
     @cached_property
     def _whole(self):
         return self.X if self.X.dtype == np.float64 else None
+
+    def look_ahead(self):
+        super().look_ahead()
+        _ = self._transposed, self._pairs
 
     @cached_property
     def _transposed(self) -> list[tuple[slice, sp.csc_array]]:

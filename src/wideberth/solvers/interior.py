@@ -82,7 +82,6 @@ class Columns:
         if columns:
             self.extras = self.xp.stack(columns, axis=1)
         self.table = problem.rows.table(self.extras)
-        self.scarcity, self.balanced = _by_class(problem)
         self.penalty = np.concatenate((np.ones(d), penalties))
         self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
@@ -119,7 +118,6 @@ class InteriorPoint(Columns):
         upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
         self.recent_move = 0.0 * upper
-        self.emphasis = self._emphasis()
         self.combined = self._lift(self.alpha) + self.folded
         self.cone: Any = CONES[problem.noise.dual_order](self) if self.noisy else None
         self._measure()
@@ -198,22 +196,9 @@ class InteriorPoint(Columns):
 
     @property
     def mu(self) -> float:
-        """Mean complementarity product of the rows, times their emphasis."""
-        product = float(_inner(self.room * self.emphasis, self.force))
+        """Mean complementarity product of the rows."""
+        product = float(_inner(self.room, self.force))
         return max(product, TINY) / max(2 * self.problem.n, 1)
-
-    def _emphasis(self):
-        """What each row's product is multiplied by to be near μ.
-
-        A row that is far from the margin has nothing to say, but the barrier of many
-        such rows does: it holds α_i = c_iμ/|u_i|, and where one class is rare those of
-        the other outweigh it and drive w and b far away. So products fall with the
-        distance, and are smaller in the class that weighs more.
-        """
-        distance = self.xp.abs(self.slack)
-        typical = float(self.balanced @ distance)
-        steep = 1.0 / (LITTLE * max(typical, SETTINGS.least_distance))
-        return (1.0 + steep * distance) * self.scarcity
 
     @property
     def relative_gap(self) -> float:
@@ -284,7 +269,6 @@ class InteriorPoint(Columns):
         self.products, self.slack = self.products[keep], self.slack[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
         self.recent_move = self.recent_move[keep]
-        self.emphasis = self._emphasis()
         self.resync()
 
     def widen(self, problem: Problem, places: np.ndarray) -> None:
@@ -316,7 +300,6 @@ class InteriorPoint(Columns):
             return self._step()
 
     def _step(self) -> bool:
-        self.emphasis = self._emphasis()
         ratio = self.force / self.room
         weights = 1.0 / (ratio[0, :] + ratio[1, :])  # θ/c
         if self.cone is not None:
@@ -329,13 +312,17 @@ class InteriorPoint(Columns):
         target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
         cone = None if self.cone is None else self.cone.corrected(target)
         _, d_room, d_force, _ = ahead
-        aims = target / self.emphasis - d_room * d_force
+        aims = self._aims(target) - d_room * d_force
         move = self._direction(factor, weights, ratio, aims, cone)
         length = min(1.0, SETTINGS.to_boundary * self._longest(move))
         if not (length > EPS and np.isfinite(move[0]).all()):
             return False
         self._advance(length, move)
         return True
+
+    def _aims(self, target: float):
+        """What each product of room and force is to become, before correction."""
+        return target
 
     def _factor(self, weights: np.ndarray) -> Factor | ThinFactor | None:
         """What solves with Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
@@ -404,9 +391,8 @@ class InteriorPoint(Columns):
     def _centering(self, move, length: float, mu: float) -> float:
         """Mehrotra's σ = (μ after the predictor / μ)³."""
         _, d_room, d_force, _ = move
-        moved = d_room * self.emphasis
-        first = _inner(self.room * self.emphasis, d_force) + _inner(moved, self.force)
-        ahead = float(first + length * _inner(moved, d_force)) * length
+        first = _inner(self.room, d_force) + _inner(d_room, self.force)
+        ahead = float(first + length * _inner(d_room, d_force)) * length
         pairs = max(2 * self.problem.n, 1)
         return min(max(1.0 + ahead / (pairs * mu), 0.0), 1.0) ** 3
 
@@ -428,24 +414,23 @@ class InteriorPoint(Columns):
 class EvenBarrier(InteriorPoint):
     """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
 
-    def _emphasis(self):
+    @property
+    def _relative(self) -> np.ndarray:
         return self.c / float(self.c.mean())
 
+    @property
+    def mu(self):
+        product = float(np.vdot(self.room * self._relative, self.force))
+        return max(product, TINY) / max(2 * self.problem.n, 1)
 
-def _by_class(problem: Problem) -> tuple[Any, Any]:
-    """√(weight of a row's class / weight of the lighter one), and its weight in a mean.
+    def _aims(self, target):
+        return target / self._relative
 
-    That mean is over both classes alike. With one class it is over all rows alike.
-    """
-    c, xp = problem.weights, namespace(problem.weights)
-    upper, ones = problem.y > 0, 0.0 * c + 1.0
-    above = float(xp.sum(xp.where(upper, c, 0.0)))
-    below = float(xp.sum(c)) - above
-    least = min(above, below)
-    if not least > 0:
-        return ones, ones / max(problem.n, 1)
-    total = xp.where(upper, above * ones, below)  # of a row's class
-    return xp.sqrt(total / least), 0.5 * c / total
+    def _centering(self, move, length, mu):
+        _, d_room, d_force, _ = move
+        room, force = self.room + length * d_room, self.force + length * d_force
+        ahead = float(np.vdot(room * self._relative, force))
+        return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
 
 
 def _inner(a, b):

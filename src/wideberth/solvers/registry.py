@@ -32,6 +32,10 @@ _EASY = 1500.0
 #: Largest number of products n·d² at which a dense Gram matrix is still quick: it takes
 #: 0.1 s (20 000×316 and 200 000×100, one thread), and a solution a dozen of them.
 _SECOND = 2_000_000_000
+#: How many times as large a Gram matrix may be where sweeping is hard: sweeps then take
+#: hundreds of passes and hand over to Newton's method in the end (MNIST, 6 times as
+#: large, takes 6 s by Newton's method and 15 s by sweeps; 20 000×600 1.4 s and 5 s).
+_HARD_SECONDS = 10
 
 
 def register_solver(solver: Solver | type[Solver]) -> None:
@@ -148,14 +152,19 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     """
     rows, d = problem.rows, problem.rows.d
     algebra_is_quick = d <= FEW_FEATURES or _algebra_is_quick(problem)
-    if along_path or not algebra_is_quick:
+    if along_path:
         return not algebra_is_quick
-    return float(problem.weights @ rows.norms() ** 2) <= _EASY * d
+    if float(problem.weights @ rows.norms() ** 2) <= _EASY * d:
+        return True
+    return not (algebra_is_quick or _algebra_is_quick(problem, _HARD_SECONDS))
 
 
-def _algebra_is_quick(problem: Problem) -> bool:
-    """Whether the Gram matrix of a sample is, and its factor beside what is summed."""
+def _algebra_is_quick(problem: Problem, times: float = 1.0) -> bool:
+    """Whether the Gram matrix of a sample is, and its factor beside what is summed.
+
+    It may take so many `times` as long as usual.
+    """
     rows, n, d = problem.rows, problem.n, problem.rows.d
     gram = min(n, sample_size(n, d)) * rows.gram_products()
     factor, product = d**3 / 3, BLAS_SPEEDUP * rows.entries()
-    return d <= n and gram <= _SECOND and factor <= max(gram, product)
+    return d <= n and gram <= times * _SECOND and factor <= max(gram, product)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
+from wideberth.problem import Certificate, Pair, PrimalPoint, Problem, equal_rows
 from wideberth.problem.arrays import concat, host, is_foreign, like
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equal_rows import merge_equal_rows
@@ -326,7 +326,8 @@ class Search:
         Rows in memory were looked through before, and groups are no rows.
         """
         equal, apart = None, self.batches.counter is None and self.grouping is None
-        if apart and not is_foreign(problem.y):
+        many = problem.n >= equal_rows.MANY_SAMPLES
+        if apart and many and not is_foreign(problem.y):
             equal = merge_equal_rows(problem)
         if equal is None:
             return self._solve(work, problem, here)
