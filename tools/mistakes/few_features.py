@@ -6,8 +6,8 @@ MUTANTS = [
     Mutant(
         "features: the norm penalty kept from the solver",
         "estimators/one_vs_rest.py",
-        '    *("C", "norm_penalty", "starts", "fit_intercept", "intercept_penalty"),\n',
-        '    *("C", "starts", "fit_intercept", "intercept_penalty"),\n',
+        '_STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty")\n',
+        '_STATED = ("C", "fit_intercept", "intercept_penalty")\n',
         "estimators/test_estimators.py::test_the_norm_penalty_is_that_of_the_objective",
     ),
     Mutant(

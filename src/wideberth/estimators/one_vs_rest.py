@@ -107,11 +107,11 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     if model.max_seconds is not None:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
+    progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     stated = {name: getattr(model, name) for name in _STATED}
     train = data.trainer(problems, **stated, noise=stated_noise(model))
     options = {name: getattr(model, name) for name in _HOW}
     options |= {"ramp": stated_ramp(model), "max_seconds": None}
-    progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     n_jobs = model.n_jobs if data.in_memory else 1
     solutions = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_solve_one)(
