@@ -99,6 +99,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "within_subsection_order": ExampleOrder,
     "download_all_examples": False,
+    "capture_repr": (),
     "show_signature": False,
     "remove_config_comments": True,
     "doc_module": ("wideberth",),
