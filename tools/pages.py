@@ -45,7 +45,7 @@ def run_python(page: Path) -> None:
 def main(pages: list[str]) -> None:
     """Run pages one after the other, each in a folder of its own."""
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    for page in (Path(each).resolve() for each in pages):
+    for page in [Path(each).resolve() for each in pages]:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             run_python(page)
