@@ -107,6 +107,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     chosen = [m for m in MUTANTS if all(word in m.name for word in options.words)]
+    if not chosen:
+        print(f"No mutant's name holds all of {options.words}.")
+        return 2
     survivors, suspects = 0, sorted({f"tests/{mutant.suspect}" for mutant in chosen})
     failed = _first_failure(suspects, dict(os.environ), LIMITS[1])
     if failed is not None:
