@@ -62,7 +62,7 @@ def _filled(X, y: np.ndarray) -> list[int]:
     classes but one most rows hold something else.
     """
     others = len(y) - np.bincount(y).max()
-    return np.flatnonzero(2 * X.count_nonzero(axis=0) > others).tolist()
+    return np.flatnonzero(2 * (X != 0).sum(axis=0) > others).tolist()
 
 
 def _readings(x: np.ndarray) -> Iterator[tuple[bool, np.ndarray]]:

@@ -87,7 +87,7 @@ def step_maps(steps, X, bends=lambda step: False) -> list:
             lost |= affine.loses_present
             maps.append(sample.embedded(affine.linear))
             if sample.whole is not None:
-                behind = affine.linear.count_nonzero(axis=1) == 0
+                behind = affine.absolute.sum(axis=1) == 0
         sample = Sample(transformed(step, sample.given(sample.rows)), behind)
     return maps or [sp.diags_array((~exact).astype(np.float64), format="csr")]
 
