@@ -322,8 +322,8 @@ def _sampled(y: np.ndarray, fold: np.ndarray, seed: int) -> np.ndarray:
     if share >= 1:
         return np.arange(n)
     order = np.random.default_rng(seed).permutation(n)
-    cell = np.unique(np.column_stack([np.unique(y, return_inverse=True)[1], fold]),
-                     axis=0, return_inverse=True)[1][order]  # fmt: skip
+    number = np.unique(y, return_inverse=True)[1]
+    cell = (number * (int(fold.max()) + 1) + fold)[order]
     by_cell = np.argsort(cell, kind="stable")
     counts = np.bincount(cell)
     rank = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
