@@ -13,6 +13,7 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
 from wideberth.problem.noise import L2
 from wideberth.problem.rows import as_rows
+from wideberth.solvers import passes
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -84,6 +85,32 @@ def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
     )
     own = problem.gap(found.w, found.b, host(found.alpha))
     assert own == pytest.approx(found.gap, abs=1e-10 * found.primal)
+
+
+def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
+    X, y = tall_data(40_000)
+    told, asked = [], []
+    screened = passes.Decide._screened
+    monkeypatch.setattr(
+        passes.Decide,
+        "_screened",
+        lambda self, *given: asked.append(1) or screened(self, *given),
+    )
+    found = solve(xp.asarray(X), xp.asarray(y), callback=told.append, **OPTIONS)
+    entries, reads = len(told), found.passes
+    assert not asked
+    removed, saturated = host(found.removed), host(found.saturated)
+    assert asked
+    assert removed.any()
+    assert (len(told), len(found.trace), found.passes) == (entries, entries, reads)
+    expected = solve(X, y, **OPTIONS)
+    assert not (removed & expected.saturated).any()
+    assert np.all(host(found.alpha)[removed] <= 1e-3 * OPTIONS["C"])
+    assert found.counts == (
+        len(y) - removed.sum() - saturated.sum(),
+        saturated.sum(),
+        removed.sum(),
+    )
 
 
 def test_products_are_those_of_numpy(xp):

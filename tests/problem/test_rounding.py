@@ -20,8 +20,16 @@ from torture_oracle import support
 from wideberth import solve
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
+from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
-from wideberth.problem.rounding import accurate_sum, chain, sum_rounding, well_inside
+from wideberth.problem.rounding import (
+    accurate_sum,
+    chain,
+    slack_rounding,
+    sum_rounding,
+    summed,
+    well_inside,
+)
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.screening.partition import _intercept_bracket
@@ -133,6 +141,32 @@ def test_sums_are_bounded_in_the_worst_order_of_their_blocks(n):
         assert abs(Fraction(found) - true) <= Fraction(sum_rounding(n)) * true
     error = abs(Fraction(worst_order(values)) - true) / true
     assert error > (min(n, 2048) - 2) * U  # a few roundings would not cover it
+
+
+@pytest.mark.parametrize("n", [30, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 7])
+def test_sums_in_blocks_have_the_error_of_sums(n):
+    assert summed(np.multiply, np.ones(n), np.full(n, 2.0)) == 2 * n
+    a, b = np.full(n, CRUMB), np.random.default_rng(0).uniform(0.5, 2.0, size=n)
+    a[0], b[0] = 1.0, 1.0
+    found = Fraction(summed(np.multiply, a, b))
+    true = sum(Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True))
+    assert abs(found - true) <= Fraction(sum_rounding(n)) * true
+
+
+def test_rounding_of_the_primal_in_blocks_is_that_of_all_samples():
+    rng, n = np.random.default_rng(0), BLOCK_ROWS + 500
+    X, y = rng.normal(size=(n, 3)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    for radius in (0.1, rng.random(n)):
+        problem = Problem.from_data(X, y, C=0.3, radius=radius, intercept=0.0)
+        w, b = rng.normal(size=3), 0.4
+        point = problem.at(w, b)
+        each = slack_rounding(problem, w, b, problem.sample_noise.supports(w))
+        active = point.slack > -each
+        assert 0 < active.sum() < n
+        least = float((problem.weights * each)[active].sum())
+        hinge = problem.weights @ np.maximum(0.0, point.slack)
+        assert least <= point.rounding <= 1.1 * least + 1e-12 * hinge
+        assert point.hinge == pytest.approx(hinge, rel=1e-13)
 
 
 def test_sums_of_folds_count_every_addition():

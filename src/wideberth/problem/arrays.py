@@ -69,6 +69,13 @@ def float64(array):
     return xp.astype(array, xp.float64, copy=False)
 
 
+def floats(*numbers) -> list[float]:
+    """Numbers as Python has them; those of another library in one transfer."""
+    if isinstance(numbers[0], np.generic | float):
+        return [float(number) for number in numbers]
+    return host(namespace(numbers[0]).stack(numbers)).tolist()
+
+
 def concat(parts: list):
     """Pieces of rows or of vectors, one below the other."""
     if len(parts) == 1:
@@ -110,6 +117,16 @@ def pick(array, J):
     if is_foreign(array):
         return namespace(array).take(array, J, axis=0)
     return array[J]
+
+
+def masked(mask, array):
+    """The entries of a vector that a mask chooses, 0 in place of the others.
+
+    All are finite: NumPy multiplies by a mask in a fourth of the time of a choice.
+    """
+    if isinstance(array, np.ndarray):
+        return mask * array
+    return namespace(array).where(mask, array, 0.0)
 
 
 def largest(array) -> float:

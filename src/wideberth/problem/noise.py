@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from wideberth.problem.ellipsoids import Correlated, Ellipsoid, ellipsoid_of
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import aligned, matched
 from wideberth.problem.polyhedra import L1, Linf
-from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.rounding import summed
 from wideberth.problem.shape import ROUNDING, Noise, safe_norm
 
 
@@ -59,7 +60,7 @@ class SharedNoise:
 
     def supports(self, w: np.ndarray):
         """κ_i(w) = ρ_i Ω(w) of every sample: the most that moving it changes ⟨w,x⟩."""
-        return self.radii * self.shape.support(w)
+        return _times(self.radii, self.shape.support(w))
 
     def support_errors(self, w: np.ndarray) -> float:
         """What rounding changes κ_i(w) by, beyond `gamma(d + 8)` of it."""
@@ -95,13 +96,25 @@ class SharedNoise:
 
     def total(self, alpha) -> float:
         """s = Σα_iρ_i, so that Σα_iκ_i(w) = sΩ(w)."""
-        return accurate_sum(alpha * self.radii)
+        return summed(mul, alpha, self.radii)
 
     def select(self, rows) -> SharedNoise:
         """The noise of some samples; one radius for all stays one number."""
         radii = self.radii
-        one = isinstance(radii, np.ndarray) and radii.strides == (0,) and radii.size
-        return SharedNoise(self.shape, radii[0] if one else radii[rows])
+        return SharedNoise(self.shape, radii[0] if _is_one(radii) else radii[rows])
+
+
+def _is_one(radii) -> bool:
+    """Whether all samples have one radius, which takes the memory of one."""
+    one = isinstance(radii, np.ndarray) and radii.strides == (0,)
+    return one and radii.size > 0
+
+
+def _times(radii, factor: float):
+    """All radii times a number; one of them stays one."""
+    if _is_one(radii):
+        return np.broadcast_to(radii[0] * factor, radii.shape)
+    return radii * factor
 
 
 _BY_NAME: dict[str, type[Noise]] = {"l2": L2, "linf": Linf, "l1": L1}

@@ -49,6 +49,7 @@ from wideberth.problem.rounding import (
     null_rounding,
     primal_rounding,
     sum_rounding,
+    summed,
     totals_rounding,
     well_inside,
 )
@@ -290,8 +291,8 @@ class Problem:
             b = 0.0
         else:
             b = self.best_intercept(slack) if b is None else float(b)
-            slack = slack - self.y * b
-        hinge = accurate_sum(self.weights * at_least(0.0, slack))
+            slack -= self.y * b
+        hinge = summed(_hinge, self.weights, slack)
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
         noise = self.folded_noise(w, omega)
         rounding = primal_rounding(self, w, b, supports, noise, slack, hinge, sizes)
@@ -515,3 +516,8 @@ class Problem:
     def largest_radius(self) -> float:
         """The largest ρ_i, folded samples included."""
         return max(largest(self.radii), self._fold("largest_radius"))
+
+
+def _hinge(weights, slack):
+    """c_i[u_i]_+ of every sample."""
+    return weights * at_least(0.0, slack)

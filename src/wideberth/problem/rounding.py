@@ -7,12 +7,14 @@ for any order of summation; those of the products over rows are in `rows.py`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wideberth.problem.arrays import namespace
+from wideberth.problem.arrays import is_foreign, masked, namespace
+from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
@@ -36,11 +38,26 @@ def accurate_sum(values) -> float:
     return float(xp.sum(blocks) + xp.sum(values[whole:]))
 
 
+def summed(term: Callable, *vectors) -> float:
+    """Σ term(vectors), entry by entry, with the error of `accurate_sum`.
+
+    In blocks, whose intermediate values stay in the cache: with few features memory
+    that is new costs more than a product with all rows.
+    """
+    n = vectors[0].shape[0]
+    if n <= BLOCK_ROWS or is_foreign(vectors[0]):
+        return accurate_sum(term(*vectors))
+    blocks = (slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS))
+    parts = [accurate_sum(term(*(v[rows] for v in vectors))) for rows in blocks]
+    return float(np.add.reduce(parts))
+
+
 def chain(n: int, terms: int | None = None) -> float:
     """Most roundings that a product of two numbers goes through in `accurate_sum`.
 
     It sums n of them, of which `terms` (by default all) are not zero: adding zero is
-    exact. A block adds 2048 at most, then there are n/2048 blocks.
+    exact. A block adds 2048 at most, then there are n/2048 blocks. `summed` adds eight
+    of these and then the sums of n/2¹⁴, which are not more.
     """
     terms = n if terms is None else terms
     return min(terms, _SUM_BLOCK + n / _SUM_BLOCK) + 4
@@ -64,14 +81,39 @@ def _length(w: np.ndarray) -> float:
 
 def slack_rounding(problem: Problem, w, b, supports, sizes=None) -> np.ndarray:
     """Error of each slack; `supports` are κ_i(w)."""
-    norm_w = _length(w)
-    if sizes is None:
-        sizes = norm_w * problem.rows.norms()
+    sizes = _length(w) * problem.rows.norms() if sizes is None else sizes
+    per_slack = _per_slack(problem, b, sizes, supports)
+    return per_slack + _noise_rounding(problem, w)
+
+
+def _per_slack(problem: Problem, b, sizes, supports):
+    """Error of slacks, but for what the noise adds."""
     per_slack = sizes + supports
     per_slack += 1.0 + abs(b)
     per_slack *= problem.rows.margin_rounding + gamma(8)
-    per_slack += problem.sample_noise.support_errors(w)
-    return per_slack + norm_w * problem.axes_error()
+    return per_slack
+
+
+def _noise_rounding(problem: Problem, w):
+    """What the noise adds to the error of each slack, or of all."""
+    errors = problem.sample_noise.support_errors(w)
+    return errors + _length(w) * problem.axes_error()
+
+
+def _active_rounding(problem: Problem, w, b, supports, slack, sizes) -> float:
+    """Σc_i times the error of slack i, over those that may be active."""
+    scale = _length(w) if sizes is None else 1.0
+    sizes = problem.rows.norms() if sizes is None else sizes
+    added = _noise_rounding(problem, w)
+    each = (added,) if getattr(added, "ndim", 0) else ()
+
+    def weighted(sizes, supports, slack, weights, added=added):
+        error = _per_slack(problem, b, scale * sizes, supports)
+        error += added
+        # Inactive ones, whatever the rounding, add nothing.
+        return masked(slack > -error, error) * weights
+
+    return summed(weighted, sizes, supports, slack, problem.weights, *each)
 
 
 def primal_rounding(
@@ -82,11 +124,8 @@ def primal_rounding(
     `supports` are κ_i(w); `noise` is that of the folded samples, Σ c_iκ_i(w).
     """
     norm_w = _length(w)
-    per_slack = slack_rounding(problem, w, b, supports, sizes)
-    # Inactive ones, whatever the rounding, add nothing.
-    per_slack = namespace(slack).where(slack > -per_slack, per_slack, 0.0)
-    per_slack *= problem.weights
-    error = accurate_sum(per_slack) * (1 + gamma(64 + problem.chain))
+    active = _active_rounding(problem, w, b, supports, slack, sizes)
+    error = active * (1 + gamma(64 + problem.chain))
     error += gamma(chain(problem.n) + problem.chain) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares

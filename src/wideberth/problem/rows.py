@@ -47,6 +47,10 @@ from wideberth.problem.limits import (
 
 #: Time of a multiplication in a compiled sparse Gram matrix ÷ that in a dense product.
 _DENSE_SPEEDUP = 8.0
+#: Number of entries read in order in the time that it takes to find a row somewhere in
+#: a table; it is then copied and read (0.03 of 600 000×10 rows, 0.14 of 110 000×54 and
+#: 0.4 of 20 000×300 take as long as all of them, one thread).
+_GATHERED = 300
 #: Time of a multiplication in a product with a vector, which waits for memory, ÷ that
 #: in a dense product of matrices.
 BLAS_SPEEDUP = 10.0
@@ -81,8 +85,10 @@ class Passes:
 class Rows(ABC):
     """Labelled rows in memory; subclasses say how a block of them is multiplied."""
 
-    #: Share of the rows up to which gathering them is quicker than reading all.
-    _few = 0.5
+    @property
+    @abstractmethod
+    def _few(self) -> float:
+        """Share of the rows up to which gathering them is quicker than reading all."""
 
     def __init__(self, X, y: np.ndarray, passes: Passes | None = None):
         self.X = X
@@ -227,7 +233,8 @@ class Rows(ABC):
         directions = like(np.hstack(groups), self.y)
         ends = np.cumsum([group.shape[1] for group in groups]).tolist()
         for rows, block in self._batches():
-            image = block @ directions[:-1, :] + directions[-1, :]
+            image = block @ directions[:-1, :]
+            image += directions[-1, :]
             for squares, start, end in zip(out, [0, *ends], ends, strict=False):
                 squares[rows] = _row_squares(image[:, start:end])
         return out
@@ -362,6 +369,10 @@ class DenseRows(Rows):
         if self._foreign:
             return max(DEVICE_ENTRIES // max(self.d, 1), 1)
         return super()._batch_rows
+
+    @property
+    def _few(self):
+        return self.d / (_GATHERED + 2 * self.d)
 
     @property
     def _gathers(self):

@@ -11,12 +11,13 @@ first call); `fold_samples`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
 from wideberth.problem import Certificate, Folded, Pair, Problem
-from wideberth.problem.arrays import namespace
-from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.problem.arrays import largest, masked, namespace
+from wideberth.problem.rounding import accurate_sum, chain, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening.at_hand import screen_at_hand
 from wideberth.screening.partition import Partition
@@ -70,24 +71,24 @@ class Reduction:
 
 def fold_samples(problem: Problem, chosen) -> Folded:
     """Σ over a mask of samples of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
-    xp, count = namespace(chosen), int(namespace(chosen).count_nonzero(chosen))
+    count = int(namespace(chosen).count_nonzero(chosen))
     if count == 0:
         return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-    weights, norms = xp.where(chosen, problem.weights, 0.0), problem.rows.norms()
-    mass = accurate_sum(weights * norms)
+    weights, norms = masked(chosen, problem.weights), problem.rows.norms()
+    mass = summed(mul, weights, norms)
     relative = problem.rows.combine_rounding + gamma(problem.chain)
     relative += problem.noise.rotation_error
     return Folded(
         problem.rows.combine(weights),
         problem.sample_noise.total(weights),
         accurate_sum(weights),
-        accurate_sum(weights * problem.y),
+        summed(mul, weights, problem.y),
         count,
         mass,
         relative * mass,
         chain(problem.n, count) + problem.chain,
-        float(xp.max(xp.where(chosen, norms, 0.0))),
-        float(xp.max(xp.where(chosen, problem.sample_noise.largest, 0.0))),
+        largest(masked(chosen, norms)),
+        largest(masked(chosen, problem.sample_noise.largest)),
         problem.sample_noise.pushes(weights, chosen),
     )
 

@@ -7,6 +7,7 @@ import sys
 import time
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,12 +137,13 @@ def solve_source(
         else:
             descent = DescentInChunks(chunks, level, control)
             descended = descent.run(starts, begun[1])
-        return _solution(descended.search, screening, terms, control, descended)
+        found = descended.search, screening, terms, control, descended
+        return _solution(*found, later=source.stays)
     if few is not None:
         few.run(control)
     else:
         search.run(begun)
-    return _solution(few or search, screening, terms, control)
+    return _solution(few or search, screening, terms, control, later=source.stays)
 
 
 class Chunks(Batches):
@@ -268,9 +270,16 @@ def _solution(
     terms: Terms,
     control: Control,
     descended: DescendedInChunks | None = None,
+    *,
+    later: bool,
 ) -> Solution:
+    """What was found; what is proven of the rows may be asked `later`."""
     certificate, point = (descended or search).certificate, search.point
-    alpha, removed, saturated = search.dual_weights(screening)
+    decided: Any = partial(_decided, search, screening)
+    if later:
+        alpha, _, _ = search.dual_weights(None)
+    else:
+        alpha, *decided = search.dual_weights(screening)
     seconds = time.perf_counter() - control.started
     converged = certificate.proves(control.tol)
     classes = np.array([-1, 1])
@@ -299,12 +308,18 @@ def _solution(
         control.steps,
         float(search.passes + (descended.passes if descended else 0)),
         seconds,
-        (removed, saturated),
+        decided,
         control.trace,
         tuple(notes),
         classes,
         None if descended is None else descended.report,
     )
+
+
+def _decided(search: Search | Collapsed, screening) -> tuple[Any, Any]:
+    """What is proven of the rows, asked when the run is over."""
+    _, removed, saturated = search.dual_weights(screening, recorded=False)
+    return removed, saturated
 
 
 def _logged(callback):

@@ -160,7 +160,9 @@ class Collapsed:
         """That of all rows."""
         return self.found.certificate
 
-    def dual_weights(self, region: str | None = None) -> tuple[Any, Any, Any]:
+    def dual_weights(
+        self, region: str | None = None, recorded: bool = True
+    ) -> tuple[Any, Any, Any]:
         """α of all rows, and masks of those proven to be at 0 and at their weight.
 
         They are None where there is no room.
@@ -184,7 +186,7 @@ class Collapsed:
             if arrays:
                 removed.append(masks[0])
                 saturated.append(masks[1])
-        if partition is not None:
+        if partition is not None and recorded:
             counted = tuple(counts.tolist())
             self.control.record(float(self.passes), self.certificate, counted)
         parts = (alphas, removed, saturated)

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import Problem
-from wideberth.problem.arrays import at_least, host, like, namespace
+from wideberth.problem.arrays import at_least, floats, host, like, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
 from wideberth.solvers.facets import CONES
@@ -240,8 +240,10 @@ class InteriorPoint(Columns):
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""
         problem, x, d = self.problem, self.x, self.problem.rows.d
-        hinge = float(self.c @ at_least(0.0, self.slack))
-        complementarity = hinge - float(self.alpha @ self.slack)
+        hinge, used = floats(
+            self.c @ at_least(0.0, self.slack), self.alpha @ self.slack
+        )
+        complementarity = hinge - used
         quadratic = 0.5 * float(self.penalty @ (x * x))
         self.primal = quadratic + hinge
         if problem.folded is not None:
@@ -383,16 +385,19 @@ class InteriorPoint(Columns):
         rate = 0.0
         if self.problem.n:
             least = np.ndarray.min if self.xp is np else self.xp.min
-            nearest = least(d_room / self.room), least(d_force / self.force)
-            rate = max(-float(nearest[0]), -float(nearest[1]), 0.0)
+            nearest = floats(least(d_room / self.room), least(d_force / self.force))
+            rate = max(-min(nearest), 0.0)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
         return longest if self.cone is None else min(longest, self.cone.longest())
 
     def _centering(self, move, length: float, mu: float) -> float:
         """Mehrotra's σ = (μ after the predictor / μ)³."""
         _, d_room, d_force, _ = move
-        first = _inner(self.room, d_force) + _inner(d_room, self.force)
-        ahead = float(first + length * _inner(d_room, d_force)) * length
+        first, second = floats(
+            _inner(self.room, d_force) + _inner(d_room, self.force),
+            _inner(d_room, d_force),
+        )
+        ahead = (first + length * second) * length
         pairs = max(2 * self.problem.n, 1)
         return min(max(1.0 + ahead / (pairs * mu), 0.0), 1.0) ** 3
 
@@ -437,4 +442,5 @@ def _inner(a, b):
     """Σ a_kl b_kl."""
     if isinstance(a, np.ndarray):
         return np.vdot(a, b)
-    return namespace(a).sum(a * b)
+    flat = namespace(a).reshape
+    return flat(a, (-1,)) @ flat(b, (-1,))

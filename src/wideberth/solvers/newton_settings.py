@@ -25,7 +25,7 @@ class NewtonSettings:
     sample_factor: float = 6.0
     #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
     #: makes more a waste (flat from 0.001 to 0.1).
-    sample_accuracy: float = 0.01
+    sample_accuracy: float = 0.1
     #: Half width of the bands that a sample leaves, in standard errors (3 takes from a
     #: tenth fewer to twice as many passes on covtype's classes, against the rest).
     sampling_errors: float = 5.0

@@ -25,6 +25,7 @@ from wideberth.problem.arrays import (
     fill,
     host,
     like,
+    masked,
     namespace,
     pick,
     scatter,
@@ -395,10 +396,12 @@ class Proof:
         """α of the rows of one batch."""
         if self.shares is not None:
             return like(self.shares[number], problem.weights) * problem.weights
-        xp, slack = namespace(problem.y), _slack(problem, self.rule)
-        upper, lower = (share * problem.weights for share in self.by_class)
-        alpha = xp.where(problem.y > 0, upper, lower)
-        alpha = xp.where(slack > SETTINGS.least_distance, alpha, 0.0)
+        slack, (upper, lower) = _slack(problem, self.rule), self.by_class
+        alpha = masked(slack > SETTINGS.least_distance, problem.weights)
+        if upper != lower:
+            alpha *= namespace(slack).where(problem.y > 0, upper, lower)
+        elif upper != 1:
+            alpha *= upper
         if self.members is not None:
             scatter(alpha, *self.members[number])
         return alpha

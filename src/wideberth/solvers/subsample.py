@@ -11,12 +11,15 @@ import numpy as np
 import scipy.linalg
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.arrays import counting, fill, namespace, pick, quantile
+from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
+#: Number of random projections that estimate a quadratic form for every row, to about
+#: half of it: a choice, for bands are five standard errors wide.
+_PROJECTIONS = 6
 #: The golden ratio, whose multiples modulo 1 are spread the most evenly.
 _GOLDEN = 0.5 * (1 + 5**0.5)
 
@@ -45,15 +48,19 @@ def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     often weigh less in return: a sample's objective is unbiased. The multiples of an
     irrational number, from a random start on, are spread more evenly than random ones.
     """
-    y, pull, xp = rows.y, weights * rows.norms() ** 2, namespace(rows.y)
-    relative = 0.5 * pull / max(float(xp.mean(pull)), TINY)
-    for side in (y > 0, y < 0):
-        count = max(int(xp.count_nonzero(side)), 1)
-        relative = xp.where(side, relative + 0.25 * rows.n / count, relative)
-    chance = xp.clip(relative * (k / rows.n), 0.0, 1.0)
-    luck = counting(y) * _GOLDEN + float(np.random.default_rng(seed).random())
-    places = xp.nonzero(xp.remainder(luck, 1.0) < chance)[0]
-    return places, pick(chance, places)
+    y, n, xp = rows.y, rows.n, namespace(rows.y)
+    chance = rows.norms() * rows.norms()
+    chance *= weights
+    chance *= 0.5 * k / n / max(float(xp.mean(chance)), TINY)
+    above = int(xp.count_nonzero(y > 0))
+    above_each, below_each = (0.25 * k / max(count, 1) for count in (above, n - above))
+    chance += 0.5 * (above_each + below_each) + 0.5 * (above_each - below_each) * y
+    luck = counting(y)
+    luck *= _GOLDEN
+    luck += float(np.random.default_rng(seed).random())
+    luck -= xp.floor(luck)
+    places = xp.nonzero(luck < chance)[0]
+    return places, xp.clip(pick(chance, places), 0.0, 1.0)
 
 
 class Sample:
@@ -88,9 +95,7 @@ class SamplingError:
     one-hot columns that widens the bands where they need it.
     """
 
-    def __init__(
-        self, problem: Problem, point: PrimalPoint, doubt, rng, projections: int = 6
-    ):
+    def __init__(self, problem: Problem, point: PrimalPoint, doubt, rng):
         slack = point.slack
         xp = namespace(slack)
         typical = LITTLE * float(xp.mean(xp.abs(slack)))  # where most are tied at 0
@@ -107,7 +112,7 @@ class SamplingError:
         out = np.flatnonzero(problem.noise.left_out(np.where(small, 0.0, point.w)))
         hessian[out], hessian[:, out], noise[out], noise[:, out] = 0.0, 0.0, 0.0, 0.0
         hessian[out, out] = 1.0
-        k = projections
+        k = _PROJECTIONS
         normal = rng.normal(size=(d + 1, 2 * k)) / np.sqrt(k)
         factor = cholesky(hessian)
         self.known = bool(np.isfinite(noise).all())
@@ -135,8 +140,11 @@ class SamplingError:
             return fill(problem.weights, problem.n, np.inf)
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
         xp = namespace(scatter)
-        own = xp.where(slack > 0, 2.0 * own * problem.weights, 0.0)
-        return SETTINGS.sampling_errors * xp.sqrt(scatter) + own
+        error = xp.sqrt(scatter)
+        error *= SETTINGS.sampling_errors
+        own *= 2.0 * problem.weights
+        error += masked(slack > 0, own)
+        return error
 
 
 def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:

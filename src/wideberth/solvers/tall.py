@@ -25,7 +25,14 @@ from typing import Any
 import numpy as np
 
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem, equal_rows
-from wideberth.problem.arrays import concat, host, is_foreign, like
+from wideberth.problem.arrays import (
+    concat,
+    host,
+    is_foreign,
+    like,
+    masked,
+    namespace,
+)
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
@@ -299,16 +306,14 @@ class Search:
         Where they do not fit a sample of them has the smaller error: the other rows are
         folded exactly. Once it is no longer much smaller, all rows come in groups.
         """
-        projections = 16 if is_foreign(problem.y) else 6
         doubt, rng = 1 - work.chance, self.control.rng
-        error = SamplingError(problem, found.point, doubt, rng, projections)
+        error = SamplingError(problem, found.point, doubt, rng)
         question = replace(question, before=None, band=error)
         if self.batches.counter is not None:
             return question
-        near = np.abs(host(found.point.slack)) <= host(
-            error(problem, found.point.slack)
-        )
-        count = float((near / host(work.chance)).sum())  # among all rows, expected
+        slack, xp = found.point.slack, namespace(found.point.slack)
+        near = xp.abs(slack) <= error(problem, slack)
+        count = float(xp.sum(masked(near, 1 / work.chance)))  # expected among all
         room = self._room
         if count <= room:
             return question
@@ -420,7 +425,9 @@ class Search:
 
     # -- the end ---------------------------------------------------------------------
 
-    def dual_weights(self, region: str | None = None) -> tuple[Any, Any, Any]:
+    def dual_weights(
+        self, region: str | None = None, recorded: bool = True
+    ) -> tuple[Any, Any, Any]:
         """α of all rows, and masks of those proven to be at 0 and at their weight.
 
         They are None where there is no room. With a free b decisions take bounds on all
@@ -446,7 +453,7 @@ class Search:
         elif arrays and region is not None:
             removed = concat([part.removed for part in parts])
             saturated = concat([part.saturated for part in parts])
-        if region is not None:
+        if region is not None and recorded:
             self.control.record(float(self.passes), self.certificate, counts)
         return alpha, removed, saturated
 
