@@ -151,7 +151,7 @@ class Chunks(Batches):
 
     def __init__(self, source: Source, terms: Terms, norm_penalty: float = 0.0):
         self.source, self.terms = source, terms
-        self.n, self.d = source.n, terms.d
+        self.n, self.d, self.stays = source.n, terms.d, source.stays
         self.shared = terms.error_shape is None
         self.noise, self.intercept = terms.noise, terms.intercept
         self.capacity = source.capacity()

@@ -63,6 +63,8 @@ class Batches(ABC):
     chain = 0.0
     #: Whether the first pass asks for distinct rows.
     distinct: Any = None
+    #: Whether rows stay where they are, so that a read costs a product and no more.
+    stays = False
 
     @abstractmethod
     def map(self, question) -> Iterator:
@@ -233,7 +235,7 @@ class Gather:
     #: Factor on all distances within which rows are near.
     widening: float = 1.0
     pinned: Mapping[int, Any] | None = None
-    #: Number of near rows beyond which none is handed over.
+    #: Number of near rows beyond which none is handed over; with 0 none is looked for.
     most: float = math.inf
     #: Share of the near rows that is handed over, as a sample with this seed.
     share: float = 1.0
@@ -256,6 +258,8 @@ class Gather:
             answer = replace(answer, point=point)
             if self.good(point):
                 return answer
+        if self.most == 0:
+            return answer
         if self.grouping is not None:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)

@@ -210,6 +210,10 @@ class Search:
         need not go on. Where rows do not fit all come in groups, now and from now on.
         """
         self.first = False
+        if self.batches.stays and self.proof is not None:
+            work = self._pass(replace(question, most=0))
+            if self._good(self._point(work, question)):  # which is likely
+                return work, question
         work = self._pass(question)
         point = self._point(work, question)
         if self._good(point):
