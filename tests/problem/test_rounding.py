@@ -155,14 +155,14 @@ def test_sums_in_blocks_have_the_error_of_sums(n):
 
 def test_rounding_of_the_primal_in_blocks_is_that_of_all_samples():
     rng, n = np.random.default_rng(0), BLOCK_ROWS + 500
-    X, y = rng.normal(size=(n, 3)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    for radius in (0.1, rng.random(n)):
+    X, w, b = rng.normal(size=(n, 3)), np.array([3.0, -4.0, 5.0]), 0.4
+    y = np.where(X @ w > 0, 1.0, -1.0)
+    for radius in (0.1, 0.2 * rng.random(n)):
         problem = Problem.from_data(X, y, C=0.3, radius=radius, intercept=0.0)
-        w, b = rng.normal(size=3), 0.4
         point = problem.at(w, b)
         each = slack_rounding(problem, w, b, problem.sample_noise.supports(w))
         active = point.slack > -each
-        assert 0 < active.sum() < n
+        assert 0 < active.sum() < 0.5 * n
         least = float((problem.weights * each)[active].sum())
         hinge = problem.weights @ np.maximum(0.0, point.slack)
         assert least <= point.rounding <= 1.1 * least + 1e-12 * hinge

@@ -4,6 +4,13 @@ from mistakes.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        "what is asked after a run told as part of it",
+        "solvers/chunked.py",
+        "search.dual_weights(screening, recorded=False)",
+        "search.dual_weights(screening)",
+        "problem/test_namespaces.py::test_what_is_proven_of_the_rows_is_asked_after_the_run",
+    ),
+    Mutant(
         "a chunk that changed taken for the same",
         "data/sources.py",
         "        if self._first.setdefault(number, found) != found:\n",

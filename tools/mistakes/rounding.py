@@ -4,6 +4,27 @@ from mistakes.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        "the last block of a sum forgotten",
+        "problem/rounding.py",
+        "for start in range(0, n, BLOCK_ROWS))",
+        "for start in range(0, n - BLOCK_ROWS, BLOCK_ROWS))",
+        "problem/test_rounding.py::test_sums_in_blocks_have_the_error_of_sums",
+    ),
+    Mutant(
+        "rounding of inactive slacks in blocks",
+        "problem/rounding.py",
+        "        return masked(slack > -error, error) * weights\n",
+        "        return error * weights\n",
+        "problem/test_rounding.py::test_rounding_of_the_primal_in_blocks_is_that_of_all_samples",
+    ),
+    Mutant(
+        "rounding without the size of the margins",
+        "problem/rounding.py",
+        "    scale = _length(w) if sizes is None else 1.0\n",
+        "    scale = 1.0\n",
+        "problem/test_rounding.py::test_rounding_of_the_primal_in_blocks_is_that_of_all_samples",
+    ),
+    Mutant(
         "gap and rounding within tol one by one",
         "problem/certificate.py",
         "        proven = self.bound <= max(tol, PROVABLE) * self.primal\n",

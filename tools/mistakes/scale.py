@@ -76,8 +76,8 @@ MUTANTS = [
     Mutant(
         "shares of the classes swapped",
         "solvers/passes.py",
-        "upper, lower = (share * problem.weights for share in self.by_class)",
-        "lower, upper = (share * problem.weights for share in self.by_class)",
+        "slack, (upper, lower) = _slack(problem, self.rule), self.by_class",
+        "slack, (lower, upper) = _slack(problem, self.rule), self.by_class",
         "solvers/test_scale.py::test_rows_settled_at_a_share_of_their_weight_have_that_dual_weight",
     ),
     Mutant(
