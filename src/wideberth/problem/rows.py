@@ -141,12 +141,15 @@ class Rows(ABC):
         return out
 
     def combine_along(self, w: np.ndarray, weigh: Callable) -> np.ndarray:
-        """Zᵀa with a = weigh(rows, Zw) for blocks of rows, by one read of them."""
+        """Zᵀa with a = weigh(rows, Zw) for blocks of rows, by one read of them.
+
+        Several a at a time are the rows of a matrix.
+        """
         self.passes.add(self.n)
         out = np.zeros(self.d)
         for rows, block in self._batches():
             a = weigh(rows, (block @ w) * self.y[rows])
-            out += block.T @ (a * self.y[rows])
+            out = out + (a * self.y[rows]) @ block
         return out
 
     @property

@@ -5,10 +5,10 @@ of weight c_i for each. Samples hold a rare class whole, and stand for the other
 few rows of large weight; the rare one's barriers are then so weak beside the others
 that steps end at them at once. Here each class has the same mean.
 
-*Reads.* With θ known, Newton's matrix Σθ_ie_ie_iᵀ, the predictor's right-hand side and
-what the corrector's gains for every unit of μ come of one read. The next one has the
-predictor's changes ⟨dx,e_i⟩ and, while a block of rows is at hand, what their products
-add to the corrector's right-hand side. The third has the corrector's changes.
+*Reads.* With θ known, Newton's matrix Σθ_ie_ie_iᵀ and the predictor's right-hand side
+come of one read. The next one has the predictor's changes ⟨dx,e_i⟩ and, while a block
+of rows is at hand, what the corrector's right-hand side has beyond the predictor's: it
+is linear in the μ that is not known yet. The third has the corrector's changes.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class ClassBarrier(EvenBarrier):
         weights = 1.0 / (ratio[0] + ratio[1])  # θ/c
         if self.cone is not None:
             self.cone.scale(self.x)
-        factor, right, per_mu = self._first_read(weights)
+        factor, right = self._first_read(weights)
         if factor is None:
             return False
         mu = self.mu
-        ahead, second = self._second_read(factor.solve(right), weights, ratio)
+        ahead, lifts = self._second_read(factor.solve(right), weights, ratio)
         target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
-        right = right + second + target * per_mu
+        right = right + lifts[0] + target * lifts[1]
         cone = None
         if self.cone is not None:
             cone = self.cone.corrected(target)
@@ -65,44 +65,50 @@ class ClassBarrier(EvenBarrier):
         return True
 
     def _first_read(self, weights):
-        """Newton's matrix, the predictor's right side, and the corrector's per μ."""
-        per_mu = self._aims(1.0) * (1 / self.room[1] - 1 / self.room[0])
-        extras = np.column_stack([self.extras, self.slack, per_mu])
+        """Newton's matrix, factored, and the predictor's right-hand side."""
+        extras = np.column_stack([self.extras, self.slack])
         gram = self.problem.rows.curvature(self.c * weights, extras)
-        matrix = np.ascontiguousarray(gram[:-2, :-2])
+        matrix = np.ascontiguousarray(gram[:-1, :-1])
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
         if self.cone is not None:
             self.cone.add_curvature(matrix)
-        right = self.combined - self.penalty * self.x + gram[:-2, -2]
-        return Factor.of(matrix), right, gram[:-2, -1]
+        right = self.combined - self.penalty * self.x + gram[:-1, -1]
+        return Factor.of(matrix), right
 
     def _second_read(self, dx, weights, ratio):
-        """The predictor, and what its products add to the corrector's right side."""
+        """The predictor, and what the corrector's right-hand side has beyond its own.
+
+        That is what the predictor's products add, and what every unit of μ does.
+        """
         n, scaled = self.problem.n, self.c * weights
         change, d_room, d_force = np.empty(n), np.empty((2, n)), np.empty((2, n))
+        per_mu = self._aims(1.0) * (1 / self.room[1] - 1 / self.room[0])
 
         def weigh(rows, part):
             pairs = self._pairs(rows, part, weights, ratio, None)
             change[rows], d_room[:, rows], d_force[:, rows] = part, *pairs
             more = pairs[0] * pairs[1] / self.room[:, rows]
-            return scaled[rows] * (more[0] - more[1])
+            return scaled[rows] * np.stack([more[0] - more[1], per_mu[rows]])
 
-        second = self.combine_along(dx, weigh)
+        lifts = self.combine_along(dx, weigh, 2)
         if self.cone is not None:
             self.cone.move(dx, None)
-        return (dx, d_room, d_force, change), second
+        return (dx, d_room, d_force, change), lifts
 
-    def combine_along(self, x, weigh):
-        """Σ a_i e_i with a = weigh(rows, ⟨x,e_i⟩) for blocks of rows, by one read."""
-        d, weighed = self.problem.rows.d, np.empty(self.problem.n)
+    def combine_along(self, x, weigh, k):
+        """Σ a_i e_i with a = weigh(rows, ⟨x,e_i⟩) for blocks of rows, by one read.
+
+        For k such a at a time, which are the rows of a matrix.
+        """
+        d, weighed = self.problem.rows.d, np.empty((k, self.problem.n))
         beyond = self.extras @ x[d:]
 
         def known(rows, margins):
-            weighed[rows] = weigh(rows, margins + beyond[rows])
-            return weighed[rows]
+            weighed[:, rows] = weigh(rows, margins + beyond[rows])
+            return weighed[:, rows]
 
         combined = self.problem.rows.combine_along(x[:d], known)
-        return np.concatenate((combined, weighed @ self.extras))
+        return np.concatenate((combined, weighed @ self.extras), axis=1)
 
     def _pairs(self, rows, change, weights, ratio, aims):
         """Moves of room and force that go with a change, for room·force → aims."""

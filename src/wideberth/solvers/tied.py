@@ -91,7 +91,7 @@ class Path(ClassBarrier):
             share[rows] = mu / centred_force(slack[rows], mu)[1]
             return other.c[rows] * share[rows]
 
-        other.combined = other.combine_along(other.x, weigh) + other.folded
+        other.combined = other.combine_along(other.x, weigh, 1)[0] + other.folded
         other.slack, other.products = slack, 1.0 - slack
         other.force = centred_force(slack, mu)
         other.room = np.stack([mu / other.force[0], share])
@@ -132,7 +132,7 @@ def path_to(problem: Problem, found: Outcome, control: Control) -> Path:
 def solve_tied(problem: Problem, control: Control, sample: Path) -> OnPath | None:
     """Go on from the path of a sample, on all rows; None where that leads nowhere."""
     path = sample.carried_over(problem)
-    if not path.mismatch() <= 1 / LITTLE:
+    if not path.mismatch() <= 1 / LITTLE**2:
         return None
     goal, least = 0.5 * control.target, np.inf
     while True:
