@@ -86,7 +86,7 @@ class ClassBarrier(EvenBarrier):
 
         def weigh(rows, part):
             pairs = self._pairs(rows, part, weights, ratio, None)
-            change[rows], d_room[:, rows], d_force[:, rows] = part, *pairs
+            change[rows], (d_room[:, rows], d_force[:, rows]) = part, pairs
             more = pairs[0] * pairs[1] / self.room[:, rows]
             return scaled[rows] * np.stack([more[0] - more[1], per_mu[rows]])
 

@@ -18,6 +18,7 @@ the sample, rᵀH⁻¹r is what the next step moves, in units of μ for every ro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Path(ClassBarrier):
 
     def carried_over(self, problem: Problem) -> Path:
         """The method at the same x and μ on other rows, each of which is centred."""
-        other, mu = self.copied(), self.held
+        other, mu = cast(Path, self.copied()), self.held
         other.adopt(problem)
         slack, share = np.empty(problem.n), np.empty(problem.n)
 
