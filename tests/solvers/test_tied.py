@@ -1,6 +1,7 @@
 """Rows tied at the margin, the method for many rows, and the rules of working sets."""
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -178,7 +179,26 @@ def test_a_path_of_other_data_is_not_gone_on_with():
     X, y = rare_class(3_000)
     path = on_path(Problem.from_data(X, y, C=1.0, intercept=0.0), 1e-6)
     other = make_problem(1, n=3_000, d=6, C=1.0, intercept=0.0, separation=2.0)
+    before = other.rows.passes.rows_touched
     assert solve_tied(other, Control(1e-4), path) is None
+    assert other.rows.passes.rows_touched == before + other.n  # one read tells
+
+
+def test_a_path_that_does_not_lead_to_the_tolerance_is_given_up(monkeypatch):
+    X, y = rare_class(3_000)
+    problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
+    path = on_path(problem, 1e-2)
+    monkeypatch.setattr(Path, "follow", lambda *_: None)
+    assert solve_tied(problem, Control(1e-8), path) is None
+
+
+def test_noise_takes_part_in_the_mismatch():
+    problem = large_problem(radius=0.1)
+    path = on_path(problem, 1e-5)
+    assert np.linalg.norm(path.w) > 0.1
+    other = path.carried_over(problem)
+    whole, other.cone = other.mismatch(), None
+    assert whole < 0.3 * other.mismatch()  # what noise holds back counts
 
 
 def test_search_goes_on_where_a_path_leads_nowhere(monkeypatch):
@@ -275,10 +295,27 @@ def test_the_last_fork_with_all_wrong_rows_is_gone_back_to():
         mask = np.arange(40) == wrong
         assert rounds._last_with(mask)[1] == expected
         assert len(rounds.forks) == left
+    rounds.forks = [(whole, "whole"), (some, "some"), (few, "few")]
+    assert rounds._last_with(np.isin(np.arange(40), (5, 25)))[1] == "some"
     rounds.forks = [(some, "some")]
     assert rounds._last_with(np.arange(40) == 35) is None
     rounds.forks = [(some, "some")]
     assert rounds._last_with(np.zeros(40, dtype=bool)) is None
+
+
+def test_rows_that_were_settled_wrongly_are_pinned():
+    problem = make_problem(0, n=40, d=3)
+    found = Outcome(problem.at(np.ones(3)), problem.dual_at(np.zeros(40)))
+    rounds = Rounds(problem, Control(1e-6))
+    rounds.screener = SimpleNamespace(update=lambda *_: None)
+    rounds.best = SimpleNamespace(keep=lambda _: None)
+    rounds.point, rounds.goal, rounds.band = None, 1.0, np.ones(40)
+    rounds.pinned, wrong = np.zeros(40, dtype=bool), np.arange(40) < 3
+    rounds._accept(found, wrong)
+    assert np.array_equal(rounds.pinned, wrong)
+    assert rounds.goal == 1
+    rounds._accept(found, np.zeros(40, dtype=bool))
+    assert np.array_equal(rounds.pinned, wrong)
 
 
 def test_rows_that_were_settled_wrongly_stay_in_every_working_set(monkeypatch):
