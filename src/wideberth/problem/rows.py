@@ -146,6 +146,18 @@ class Rows(ABC):
             out += host(block.T @ a[rows])
         return out
 
+    def combine_along(self, w: np.ndarray, weigh: Callable) -> np.ndarray:
+        """Zᵀa with a = weigh(rows, Zw) for blocks of rows, by one read of them.
+
+        Several a at a time are the rows of a matrix.
+        """
+        self.passes.add(self.n)
+        out = np.zeros(self.d)
+        for rows, block in self._batches():
+            a = weigh(rows, (block @ w) * self.y[rows])
+            out = out + (a * self.y[rows]) @ block
+        return out
+
     @property
     def _gathers(self) -> bool:
         """Whether picking out rows may be quicker than reading them all."""
@@ -176,6 +188,11 @@ class Rows(ABC):
         gram[d:, :d] = gram[:d, d:].T
         return gram
 
+    @property
+    def table_fits(self) -> bool:
+        """Whether they are few enough for a table of all of them."""
+        return self.n * self.d <= CACHED_ENTRIES
+
     def table(self, extras: np.ndarray) -> np.ndarray | None:
         """All rows e_i = (z_i, extras_i) as one array, where that is small; else None.
 
@@ -185,7 +202,7 @@ class Rows(ABC):
         if self._foreign:
             labelled = float64(self.X) * self.y[:, None]
             out = namespace(self.X).concat([labelled, extras], axis=1)
-        elif self.n * self.d > CACHED_ENTRIES:
+        elif not self.table_fits:
             return None
         else:
             X = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()

@@ -24,6 +24,7 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction, Screener
+from wideberth.solvers.barriers import engine_on
 from wideberth.solvers.base import Best, Control, Outcome
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
 from wideberth.solvers.newton_settings import SETTINGS
@@ -131,7 +132,7 @@ class Rounds:
         problem, point = self.screener.problem, self.point
         work = Reduction.of(problem)
         if point is None:
-            return work, InteriorPoint(problem)
+            return work, engine_on(problem)
         distance = np.abs(point.slack)
         near = (distance <= self.band) | self.pinned
         least = min(problem.n, least_rows(problem))
@@ -142,7 +143,7 @@ class Rounds:
         width = max(float(distance[near].max(initial=0.0)), SETTINGS.least_distance)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
-        return work, InteriorPoint(work.problem, start)
+        return work, engine_on(work.problem, start)
 
     def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, leaving rows behind as they settle.

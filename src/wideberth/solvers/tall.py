@@ -61,6 +61,7 @@ from wideberth.solvers.passes import (
 )
 from wideberth.solvers.polish import sparse
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
+from wideberth.solvers.tied import OnPath, is_tied, path_to, solve_tied
 from wideberth.solvers.work import PerRow, Work
 
 
@@ -73,16 +74,23 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
         alpha[used] = found.dual.alpha
         point = problem.at(found.point.w, found.point.b)
         return Outcome(point, problem.dual_at(alpha, near=point.w))
-    size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
     rounds = Rounds if problem.shared else MeasuredRounds
-    if size > SETTINGS.copy_share * problem.n:
+    if not _sampled(problem):
         return rounds(problem, control).solve()
     search = Search(InMemory(problem), control)
     search.run()
+    if search.tied is not None:
+        return search.tied
     if search.proof is None:
         return rounds(problem, control).solve(search.point)
     alpha = search.dual_weights()[0]
     return Outcome(search.point, replace(search.proof.dual, alpha=alpha))
+
+
+def _sampled(problem: Problem) -> bool:
+    """Whether a problem has so many rows that a sample of them is solved first."""
+    size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
+    return size <= SETTINGS.copy_share * problem.n
 
 
 class Search:
@@ -100,6 +108,7 @@ class Search:
         self.expected = np.inf  # rows near the margin, of which a sample is taken
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
         self.crowded = False  # they do not fit, and form no groups
+        self.tied: OnPath | None = None  # the solution, where most rows are tied
 
     # -- rounds --------------------------------------------------------------------
 
@@ -270,6 +279,9 @@ class Search:
             if self.certificate.meets(self.control.target):
                 return None
         found = self._solve_distinct(work, problem, None if first else here)
+        self.tied = self._follow(work, problem, found)
+        if self.tied is not None:
+            return None
         most: float = self.batches.capacity
         if work.exact and not first:
             many = SETTINGS.growth * problem.n, SETTINGS.copy_share * self.n
@@ -303,6 +315,27 @@ class Search:
             )
         proof = None if self.batches.shared else self.proof
         return replace(question, proof=proof, pinned=work.members)
+
+    def _follow(self, work: Work, problem: Problem, found: Outcome) -> OnPath | None:
+        """The solution by the central path of a sample with many rows on the margin.
+
+        It begins with the smallest sample, and goes on as long as there is one.
+        """
+        batches = self.batches
+        if work.exact or not isinstance(batches, InMemory) or not problem.shared:
+            return None
+        begun = isinstance(found, OnPath)
+        if not begun and (_sampled(problem) or not is_tied(problem, found)):
+            return None
+        inner = self.control.rougher(self._accuracy(problem))
+        path = path_to(problem, found, inner)
+        self.control.steps = inner.steps
+        return solve_tied(batches.problem, self.control, path)
+
+    def _accuracy(self, problem: Problem) -> float:
+        """The relative gap to which a sample is solved."""
+        accuracy = sample_accuracy(problem.n, problem.rows.d)
+        return max(accuracy, 0.5 * self.control.target)
 
     def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin.
@@ -350,7 +383,7 @@ class Search:
         """Solve what was handed over, as exactly as it deserves."""
         tol = 0.5 * self.control.target
         if not work.exact:
-            tol = sample_accuracy(problem.n, problem.rows.d)
+            tol = self._accuracy(problem)
         elif self.grouping is not None:
             tol = max(tol, LITTLE * min(self.certificate.relative_gap, 0.01))
         inner = self.control.rougher(tol)
