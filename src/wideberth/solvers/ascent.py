@@ -26,17 +26,19 @@ _EASED = 0.3
 
 
 @jit
-def ascend(X, y, c, radii, norms, penalties, alpha, goal, least, most, room):
+def ascend(
+    X, y, c, radii, norms, penalties, alpha, slack, goal, least, most, room
+):
     """Sweep α in place to the relative gap `goal`; return (sweeps, rows read, met).
 
     X is flat, n rows of d entries; `penalties` are λ_b, −1 without an intercept, and λ.
     Between two looks there are at least so many sweeps, in all at most `room`. The run
     ends where the rows read, and those that its pace promises, are more than `most`
-    times n.
+    times n. The slacks at the last look are left in `slack`.
     """
     n, size = y.size, X.size // y.size
     indices, indptr = np.empty(0, np.uint32), np.empty(0, np.int32)
-    d, state, slack = np.zeros(size), np.zeros(2), np.empty(n)
+    d, state = np.zeros(size), np.zeros(2)
     for i in range(n):
         if alpha[i] > 0.0:
             for j in range(size):

@@ -17,6 +17,8 @@ it falls short the next engine goes on, in the end that of `newton.py`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -60,22 +62,47 @@ def is_small(problem: Problem) -> bool:
     return known and little and not is_foreign(problem.y)
 
 
+class Guess(NamedTuple):
+    """What is about known of a solution: dual weights, and the slacks there."""
+
+    alpha: np.ndarray
+    slack: np.ndarray
+
+
 def solve_small(
     problem: Problem,
     control: Control,
-    start: Outcome | None = None,
+    guess: Guess | None = None,
     decided: Partition | None = None,
+    columns: Columns | None = None,
 ) -> Outcome | None:
     """Solve by compiled code; None where it does not get to the tolerance.
 
     Nor is it tried under a limit of so few steps that it might have to stop at it.
+    Where nothing is known, a few sweeps tell the slacks that steps are to begin with.
+    `columns` may carry `columns_of` the problem.
     """
     found = None
-    if _room(control) >= MOST_STEPS and _sweeps_are_quicker(problem):
-        found = _by_sweeps(problem, control, start)
+    if _room(control) >= MOST_STEPS and _can_be_swept(problem):
+        quicker = _sweeps_are_quicker(problem)
+        if quicker or guess is None:
+            most = _MOST_PASSES if quicker else 0
+            found, guess = _by_sweeps(problem, control, guess, most)
     if found is None and _room(control) >= MOST_STEPS:
-        found = _by_steps(problem, control, decided)
+        slack = None if guess is None else guess.slack
+        found = _by_steps(problem, control, slack, decided, columns)
     return found
+
+
+def columns_of(problem: Problem, last: Columns | None = None) -> Columns:
+    """The rows as steps take them; the `last` ones, where only weights differ."""
+    if last is not None:
+        names = ("rows", "radii", "folded", "intercept")
+        if all(getattr(problem, name) is getattr(last.problem, name) for name in names):
+            return last
+    columns = Columns()
+    columns.adopt(problem)
+    return columns
 
 
 def _room(control: Control) -> int:
@@ -89,47 +116,54 @@ def _proven(problem: Problem, control: Control, found: Outcome, counts):
     return found if found.proves(control.tol) else None
 
 
+def _can_be_swept(problem: Problem) -> bool:
+    """Whether `ascent.py` knows the noise."""
+    return problem.noise.isotropic and problem.folded is None
+
+
 def _sweeps_are_quicker(problem: Problem) -> bool:
     """Whether sweeps over the samples beat steps that take a Gram matrix each.
 
     The passes that sweeps take grow with Σc_i‖z_i‖²/d, the time of a step with d.
     """
-    if not problem.noise.isotropic or problem.folded is not None:
-        return False
     norms = problem.rows.norms()
     most = _FREE if problem.intercept == 0 else 1.0
     return float(problem.weights @ (norms * norms)) <= most * problem.rows.d**2
 
 
-def _by_sweeps(problem: Problem, control: Control, start: Outcome | None):
-    """The optimum by coordinate ascent, from the dual weights of `start` or from 0."""
+def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, most: int):
+    """The optimum by coordinate ascent, or None, and what is known after it.
+
+    It begins with the dual weights of `guess`, or with 0.
+    """
     from wideberth.solvers import ascent  # loads numba
 
     X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
     weights = np.array(problem.weights)
-    alpha = np.zeros(problem.n)
-    if start is not None:
-        np.minimum(start.dual.alpha, weights, out=alpha)
+    alpha, slack = np.zeros(problem.n), np.empty(problem.n)
+    if guess is not None:
+        np.minimum(guess.alpha, weights, out=alpha)
     sweeps, read, met = ascent.ascend(
-        np.array(X, dtype=np.float64, order="C").reshape(-1),
+        np.require(X, np.float64, ("C", "W")).reshape(-1),
         problem.y,
         weights,
         np.array(problem.radii),
         problem.rows.norms(),
         _penalties(problem),
         alpha,
+        slack,
         0.5 * control.tol,
         _LEAST_SWEEPS,
-        _MOST_PASSES,
+        most,
         _room(control),
     )
     control.steps += sweeps
     problem.rows.passes.add(read)
     if not met:
-        return None
+        return None, Guess(alpha, slack)
     dual = problem.dual_at(alpha)
     found = Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
-    return _proven(problem, control, found, (problem.n, 0, 0))
+    return _proven(problem, control, found, (problem.n, 0, 0)), Guess(alpha, slack)
 
 
 def _penalties(problem: Problem) -> tuple[float, float]:
@@ -143,15 +177,22 @@ def _penalties(problem: Problem) -> tuple[float, float]:
     return problem.intercept, max(usual - problem.intercept, 0.0)
 
 
-def _by_steps(problem: Problem, control: Control, decided: Partition | None):
-    """The optimum by interior-point steps."""
+def _by_steps(
+    problem: Problem,
+    control: Control,
+    slack: np.ndarray | None,
+    decided: Partition | None,
+    columns: Columns | None,
+):
+    """The optimum by interior-point steps, from about known slacks if there are any."""
     screener, small, counts = None, problem, (problem.n, 0, 0)
     if decided is not None or not problem.weights.all():
         screener = Screener(problem, None, decided)
         small, counts = screener.problem, screener.counts
+        slack = columns = None
     if small.n == 0:
         return None
-    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol)
+    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol, slack, columns)
     control.steps += steps
     if not reached:
         return None
@@ -162,19 +203,22 @@ def _by_steps(problem: Problem, control: Control, decided: Partition | None):
 
 
 def _minimised(
-    problem: Problem, goal: float
+    problem: Problem,
+    goal: float,
+    slack: np.ndarray | None = None,
+    columns: Columns | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
     """x, α, steps taken and whether they led to the relative gap `goal`."""
-    from wideberth.solvers import mehrotra  # loads numba
+    from wideberth.solvers import mehrotra, nearest_rows  # loads numba
 
-    columns, noise, kind = Columns(), problem.noise, mehrotra.NONE
-    columns.adopt(problem)
+    columns, noise, kind = columns or columns_of(problem), problem.noise, mehrotra.NONE
     if columns.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind
-    weights, scales = np.array(problem.weights), np.empty(problem.rows.d)
+    n, d, weights = problem.n, problem.rows.d, np.array(problem.weights)
+    scales = np.empty(d)
     scales[:] = noise.scales
-    x, share, steps, gap = mehrotra.minimise(
+    x, share, steps, read, gap = nearest_rows.minimise_nearest(
         columns.table,
         weights,
         columns.penalty,
@@ -186,6 +230,9 @@ def _minimised(
         goal,
         MOST_STEPS,
         (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary),
+        np.zeros(n) if slack is None else np.array(slack),
+        SETTINGS.rows_per_feature * d,
+        int(SETTINGS.copy_share * n),
     )
-    problem.rows.passes.add(_PRODUCTS * (steps + 1) * problem.n)
+    problem.rows.passes.add(_PRODUCTS * read)
     return x, weights * share, steps, gap <= goal
