@@ -38,13 +38,10 @@ from wideberth.solvers.newton_settings import SETTINGS
 
 #: Number of problems in one call from which on it pays to load compiled code: that
 #: takes 0.4 s from a disk, and spares 3 to 6 ms a problem (wine and breast cancer).
-MANY_PROBLEMS = 100
+MANY_PROBLEMS = 10
 #: Number of passes after which sweeps are given up: Newton's steps take about as long
 #: (as 14 on wine, 21 on breast cancer, 28 on digits).
 _MOST_PASSES = 25
-#: Share of Σc_i‖z_i‖² ≤ d² up to which sweeps are quicker with a free intercept, which
-#: costs them ten more passes (even at 0.5 on digits, at 0.1 on breast cancer).
-_FREE = 0.25
 #: Number of sweeps between two looks at all rows, at least: that of the coordinate
 #: solver (`CoordinateSettings.least_epochs`).
 _LEAST_SWEEPS = 2
@@ -63,10 +60,18 @@ def is_small(problem: Problem) -> bool:
 
 
 class Guess(NamedTuple):
-    """What is about known of a solution: dual weights, and the slacks there."""
+    """What is about known of a solution: dual weights, slacks and intercept."""
 
     alpha: np.ndarray
     slack: np.ndarray
+    b: float
+
+    @classmethod
+    def of(cls, known: Outcome | None) -> Guess | None:
+        """That of points of this or a neighbouring problem."""
+        if known is None:
+            return None
+        return cls(known.dual.alpha, known.point.slack, known.point.b)
 
 
 def solve_small(
@@ -79,15 +84,14 @@ def solve_small(
     """Solve by compiled code; None where it does not get to the tolerance.
 
     Nor is it tried under a limit of so few steps that it might have to stop at it.
-    Where nothing is known, a few sweeps tell the slacks that steps are to begin with.
-    `columns` may carry `columns_of` the problem.
+    Sweeps that do not get there tell about the slacks that steps begin with. `columns`
+    may carry `columns_of` the problem.
     """
     found = None
     if _room(control) >= MOST_STEPS and _can_be_swept(problem):
-        quicker = _sweeps_are_quicker(problem)
-        if quicker or guess is None:
-            most = _MOST_PASSES if quicker else 0
-            found, guess = _by_sweeps(problem, control, guess, most)
+        quick = _sweeps_are_quick(problem)
+        if quick or guess is None:
+            found, guess = _by_sweeps(problem, control, guess, quick)
     if found is None and _room(control) >= MOST_STEPS:
         slack = None if guess is None else guess.slack
         found = _by_steps(problem, control, slack, decided, columns)
@@ -121,35 +125,41 @@ def _can_be_swept(problem: Problem) -> bool:
     return problem.noise.isotropic and problem.folded is None
 
 
-def _sweeps_are_quicker(problem: Problem) -> bool:
-    """Whether sweeps over the samples beat steps that take a Gram matrix each.
+def _sweeps_are_quick(problem: Problem) -> bool:
+    """Whether sweeps over the samples tell more than a path does, and sooner.
 
     The passes that sweeps take grow with Σc_i‖z_i‖²/d, the time of a step with d.
     """
     norms = problem.rows.norms()
-    most = _FREE if problem.intercept == 0 else 1.0
-    return float(problem.weights @ (norms * norms)) <= most * problem.rows.d**2
+    return float(problem.weights @ (norms * norms)) <= problem.rows.d**2
 
 
-def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, most: int):
+def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, quick: bool):
     """The optimum by coordinate ascent, or None, and what is known after it.
 
-    It begins with the dual weights of `guess`, or with 0.
+    It begins with the dual weights of `guess`, or with 0. Where it is not `quick`, or
+    the intercept makes it slow, it ends after the first look, or the second one.
     """
     from wideberth.solvers import ascent  # loads numba
 
     X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
-    weights = np.array(problem.weights)
-    alpha, slack = np.zeros(problem.n), np.empty(problem.n)
+    weights, penalty = np.array(problem.weights), _penalty(problem)
+    alpha, slack, b = np.zeros(problem.n), np.empty(problem.n), 0.0
     if guess is not None:
         np.minimum(guess.alpha, weights, out=alpha)
+        b = guess.b
+    slow = problem.intercept is not None and problem.intercept < penalty
+    most = _MOST_PASSES
+    if slow or not quick:
+        most = 2 * _LEAST_SWEEPS if guess is None else 0
     sweeps, read, met = ascent.ascend(
         np.require(X, np.float64, ("C", "W")).reshape(-1),
         problem.y,
         weights,
         np.array(problem.radii),
         problem.rows.norms(),
-        _penalties(problem),
+        penalty,
+        penalty * b if slow else 0.0,
         alpha,
         slack,
         0.5 * control.tol,
@@ -159,22 +169,38 @@ def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, most: in
     )
     control.steps += sweeps
     problem.rows.passes.add(read)
-    if not met:
-        return None, Guess(alpha, slack)
+    if slow or not met:
+        return None, _unless_in_doubt(problem, Guess(alpha, slack, b))
     dual = problem.dual_at(alpha)
     found = Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
-    return _proven(problem, control, found, (problem.n, 0, 0)), Guess(alpha, slack)
+    found = _proven(problem, control, found, (problem.n, 0, 0))
+    return found, Guess(alpha, slack, b)
 
 
-def _penalties(problem: Problem) -> tuple[float, float]:
-    """λ_b and λ of `ascent.py`: b is to curve D no more than a usual row does."""
+def _unless_in_doubt(problem: Problem, guess: Guess) -> Guess | None:
+    """What sweeps tell, unless they left too many rows off the bound they belong to.
+
+    Then more rows would turn out to be settled wrongly than steps are taken on.
+    """
+    alpha, slack, _ = guess
+    wrong = np.where(slack > 0, alpha < problem.weights, alpha > 0)
+    return None if np.count_nonzero(wrong) > 2 * _few(problem) else guess
+
+
+def _few(problem: Problem) -> int:
+    """Rows that steps are taken on at first, those nearest to the margin."""
+    return SETTINGS.rows_per_feature * problem.rows.d
+
+
+def _penalty(problem: Problem) -> float:
+    """λ_b, or λ in its place: b is to curve D no more than a usual row does."""
     if problem.intercept is None:
-        return -1.0, 0.0
+        return -1.0
     norms = problem.rows.norms()
     used = norms[norms > 0]
     usual = float(np.mean(1.0 / (used * used))) if used.size else 1.0
     usual = min(usual, LITTLE * float(problem.weights.sum()))
-    return problem.intercept, max(usual - problem.intercept, 0.0)
+    return max(usual, problem.intercept)
 
 
 def _by_steps(
@@ -215,8 +241,7 @@ def _minimised(
     if columns.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind
-    n, d, weights = problem.n, problem.rows.d, np.array(problem.weights)
-    scales = np.empty(d)
+    n, weights, scales = problem.n, np.array(problem.weights), np.empty(problem.rows.d)
     scales[:] = noise.scales
     x, share, steps, read, gap = nearest_rows.minimise_nearest(
         columns.table,
@@ -231,7 +256,7 @@ def _minimised(
         MOST_STEPS,
         (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary),
         np.zeros(n) if slack is None else np.array(slack),
-        SETTINGS.rows_per_feature * d,
+        n if slack is None else _few(problem),
         int(SETTINGS.copy_share * n),
     )
     problem.rows.passes.add(_PRODUCTS * read)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem.jit import jit
-from wideberth.problem.limits import TINY
+from wideberth.problem.limits import LITTLE, TINY
 from wideberth.solvers.mehrotra import minimise
 
 
@@ -28,12 +28,12 @@ def minimise_nearest(
     """`minimise` from the slacks of some point; return (x, α/c, steps, read, gap).
 
     At least `few` rows are stepped on, at most `many`; slacks are overwritten, and
-    `read` counts the rows of all steps. What the settled rows leave open may be half of
-    the `goal`, and so may the gap of the others.
+    `read` counts the rows of all steps. The settled rows may leave open a little of the
+    `goal`.
     """
     n, m = E.shape
     inside, share, left = np.zeros(n, np.bool_), np.empty(n), np.empty(m)
-    steps, read = 0, 0
+    steps, read, most_lost = 0, 0, LITTLE * goal
     while few <= many:
         _add_nearest(slack, few, inside)
         chosen = np.flatnonzero(inside)
@@ -42,14 +42,14 @@ def minimise_nearest(
         constant = _settle(E, c, fold, total, slack, inside, share, left)
         x, part, taken, gap = minimise(
             *(E[chosen], c[chosen], penalty, left, constant, scales, kind, b_at),
-            *(0.5 * goal, most, steer),
+            *(goal - most_lost, most, steer),
         )
         steps, read = steps + taken, read + (taken + 1) * chosen.size
-        if not gap <= 0.5 * goal:
+        if not gap <= goal:
             break
         np.dot(E, x, slack)
         lost, primal = _unsettle(c, penalty, fold, total, x, share, slack, inside)
-        if lost <= 0.5 * goal * primal:
+        if lost <= most_lost * primal:
             share[chosen] = part
             return x, share, steps, read, gap + lost / max(primal, TINY)
         if np.sum(inside) > 2 * chosen.size:

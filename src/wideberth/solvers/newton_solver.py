@@ -74,8 +74,7 @@ class Compiled(Newton):
         """By the compiled engine, and if need be from the start by the other one."""
         found = None
         if is_small(problem):
-            known = None if start is None else Guess(start.dual.alpha, start.point.slack)
-            found = solve_small(problem, control, known, decided)
+            found = solve_small(problem, control, Guess.of(start), decided)
         if found is None:
             found = super().run(problem, control, start, decided)
         return found
@@ -117,15 +116,14 @@ class _CompiledPath(PathSolver):
 
     def _guess(self, C: float) -> Guess | None:
         if not self.past:
-            first = self.first
-            return first and Guess(first.dual.alpha, first.point.slack)
+            return Guess.of(self.first)
         here, last = self.past[-1]
         slack = last.point.slack
         if len(self.past) > 1:
             before, earlier = self.past[0]
             stride = np.log(C / here) / np.log(here / before)
             slack = slack + stride * (slack - earlier.point.slack)
-        return Guess(C / here * last.dual.alpha, slack)
+        return Guess(C / here * last.dual.alpha, slack, last.point.b)
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
