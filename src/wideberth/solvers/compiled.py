@@ -162,7 +162,7 @@ def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, quick: b
         penalty * b if slow else 0.0,
         alpha,
         slack,
-        0.5 * control.tol,
+        (1 - LITTLE) * control.tol,
         _LEAST_SWEEPS,
         most,
         _room(control),
