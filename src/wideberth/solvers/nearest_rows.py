@@ -33,38 +33,38 @@ def minimise_nearest(
     """
     n, m = E.shape
     inside, share, left = np.zeros(n, np.bool_), np.empty(n), np.empty(m)
-    steps, read, most_lost = 0, 0, LITTLE * goal
-    while few <= many:
+    steps, read, most_lost, few = 0, 0, LITTLE * goal, min(few, n)
+    while True:
         _add_nearest(slack, few, inside)
         chosen = np.flatnonzero(inside)
-        if chosen.size > many:
-            break
+        whole = chosen.size > many
+        if whole:
+            inside[:], chosen, most_lost = True, np.arange(n), 0.0
         constant = _settle(E, c, fold, total, slack, inside, share, left)
+        rows = E if whole else E[chosen]
         x, part, taken, gap = minimise(
-            *(E[chosen], c[chosen], penalty, left, constant, scales, kind, b_at),
+            *(rows, c[chosen], penalty, left, constant, scales, kind, b_at),
             *(goal - most_lost, most, steer),
         )
         steps, read = steps + taken, read + (taken + 1) * chosen.size
-        if not gap <= goal:
-            break
-        np.dot(E, x, slack)
-        lost, primal = _unsettle(c, penalty, fold, total, x, share, slack, inside)
+        if whole:
+            return x, part, steps, read, gap
+        lost, primal = np.inf, 0.0
+        if gap <= goal:
+            np.dot(E, x, slack)
+            lost, primal = _unsettle(c, penalty, fold, total, x, share, slack, inside)
         if lost <= most_lost * primal:
             share[chosen] = part
             return x, share, steps, read, gap + lost / max(primal, TINY)
-        if np.sum(inside) > 2 * chosen.size:
-            break
-    x, share, taken, gap = minimise(
-        E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer
-    )
-    return x, share, steps + taken, read + (taken + 1) * n, gap
+        if not gap <= goal or np.sum(inside) > 2 * chosen.size:
+            few = n
 
 
 @jit
 def _add_nearest(slack, few, inside):
     """Mark so many rows nearest to the margin, and all that are as near as these."""
     distance = np.abs(slack)
-    farthest = np.partition(distance, few)[few]
+    farthest = np.partition(distance, few - 1)[few - 1]
     for i in range(slack.size):
         inside[i] = inside[i] or not distance[i] > farthest
 
