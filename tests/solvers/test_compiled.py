@@ -111,6 +111,24 @@ def test_gram_matrices_are_of_float32_only_where_its_rounding_does_not_matter(se
     assert found.n_iter <= 40
 
 
+def test_gram_matrices_are_summed_in_blocks():
+    """Of as many rows as BLAS takes unpacked, and what is left over."""
+    rows = np.random.default_rng(0).normal(size=(700, 60))
+    part, gram = np.empty((60, 60)), np.full((60, 60), np.nan)
+    mehrotra._sum_products(rows, 650, part, gram)
+    np.testing.assert_allclose(gram, rows[:650].T @ rows[:650], atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 8, 11])
+def test_a_matrix_is_factorised(size):
+    rows = np.random.default_rng(size).normal(size=(2 * size, size))
+    expected = np.linalg.cholesky(rows.T @ rows).T
+    matrix = rows.T @ rows
+    assert mehrotra._factorise(matrix)
+    np.testing.assert_allclose(np.triu(matrix), expected, atol=1e-12)
+    assert not mehrotra._factorise(rows.T @ rows - 100 * np.eye(size))
+
+
 # -- the rows nearest to the margin ----------------------------------------------------
 
 
@@ -145,7 +163,7 @@ def test_steps_on_few_rows_lead_to_the_optimum_of_all(
     for slack in (best.slack, best.slack + away, best.slack - 0.3, -best.slack):
         stepped.clear()
         x, alpha, steps, reached = compiled._minimised(problem, 1e-6, slack)
-        (counted, read, gap), = stepped
+        ((counted, read, gap),) = stepped
         b = None if intercept is None else x[-1]
         pair = problem.at(x[:6], b), problem.dual_at(alpha)
         assert reached
@@ -195,7 +213,7 @@ def test_a_start_tells_which_rows_to_step_on(stepped):
     found = solve(X, y, **options)
     stepped.clear()
     again = solve(X, y, init=(found.w, found.b, 0.9 * found.alpha), **options)
-    (steps, read, _), = stepped
+    ((steps, read, _),) = stepped
     assert again.converged
     assert read < 0.1 * 600 * (steps + 1)
 

@@ -12,7 +12,7 @@ A radius is one number, a dict of class label to number, or one number per sampl
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -138,7 +138,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     return notes + _notes_of(solutions, problems.classes)
 
 
-def _run(tasks: list[Callable[[], Solution]], n_jobs) -> list[Solution]:
+def _run(tasks: Sequence[Callable], n_jobs) -> list:
     """Their results; one job needs none of what threads take to set up."""
     if effective_n_jobs(n_jobs) == 1:
         return [task() for task in tasks]

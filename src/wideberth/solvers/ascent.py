@@ -25,9 +25,7 @@ from wideberth.solvers.sweep import RUN, dot_dense, draw_from, epoch, shuffled
 
 
 @jit
-def ascend(
-    X, y, c, radii, norms, penalty, pull, alpha, slack, goal, least, most, room
-):
+def ascend(X, y, c, radii, norms, penalty, pull, alpha, slack, goal, least, most, room):
     """Sweep α in place to the relative gap `goal`; return (sweeps, rows read, met).
 
     X is flat, n rows of d entries; `penalty` is λ_b, or λ in its place, or −1 without

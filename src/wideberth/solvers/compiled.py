@@ -1,15 +1,17 @@
 """Compiled code for programs that solve many small problems.
 
 Small problems cost NumPy's calls, not arithmetic. `mehrotra.py` takes Newton's steps in
-a fifth of the time or less, and where weights are small the sweeps of `ascent.py` take
-a fraction of that, once numba is loaded and has its code: some tenths of a
-second in every process, ten the first time on a machine. Whether that pays depends on
-how many problems there are. It must not depend on what a process did before, such as
+a fifth of the time or less, and `nearest_rows.py` takes them on the few rows near the
+margin, where slacks are about known: from the points before on a path, or from a few
+sweeps of `ascent.py`. Where weights are small those sweeps get to the optimum
+themselves. All that is quick once numba is loaded and has its code: some tenths of a
+second in every process, some ten the first time on a machine. Whether that pays depends
+on how many problems there are. It must not depend on what a process did before, such as
 the number of its solves or whether numba is loaded: the same call gives the same bits
 whenever it is made, in whatever thread and in however many workers, and the engines
-agree within the tolerance alone. So the choice follows from the call. A path or a
-cross-validation over many small problems takes the compiled engine; any other call does
-where solver="compiled" says so.
+agree within the tolerance alone. So the choice follows from the call. Where it is about
+several small problems, as those of classes, of folds and of points of a path are, it
+takes the compiled engine; any other call does where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
 it falls short the next engine goes on, in the end that of `newton.py`.
@@ -36,11 +38,12 @@ from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
 from wideberth.solvers.newton_settings import SETTINGS
 
-#: Number of problems in one call from which on it pays to load compiled code: that
-#: takes 0.4 s from a disk, and spares 3 to 6 ms a problem (wine and breast cancer).
+#: Number of problems in one call from which on compiled code is loaded. It takes 0.4 s
+#: and spares 3 to 9 ms a problem (wine, breast cancer, digits): programs are quicker
+#: that make one such call of a hundred problems, or several.
 MANY_PROBLEMS = 10
-#: Number of passes after which sweeps are given up: Newton's steps take about as long
-#: (as 14 on wine, 21 on breast cancer, 28 on digits).
+#: Number of passes after which sweeps are given up: Newton's steps would have taken
+#: about as long (flat from 15 to 40 on wine, breast cancer and digits).
 _MOST_PASSES = 25
 #: Number of sweeps between two looks at all rows, at least: that of the coordinate
 #: solver (`CoordinateSettings.least_epochs`).

@@ -371,7 +371,12 @@ def _factorise(matrix):
                 matrix[k, j] *= scale
         if last == m:
             break
-        a, b, c, d = matrix[first], matrix[first + 1], matrix[first + 2], matrix[last - 1]
+        a, b, c, d = (
+            matrix[first],
+            matrix[first + 1],
+            matrix[first + 2],
+            matrix[last - 1],
+        )
         for i in range(last, m):
             row, p, q, r, s = matrix[i], a[i], b[i], c[i], d[i]
             for j in range(i, m):

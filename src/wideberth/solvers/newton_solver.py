@@ -93,6 +93,7 @@ class _CompiledPath(PathSolver):
 
     def __init__(self, solver: Newton):
         super().__init__(solver)
+        self.newton = solver
         self.columns: Columns | None = None
         self.first: Outcome | None = None  # under the radius before
         self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
@@ -110,7 +111,7 @@ class _CompiledPath(PathSolver):
         guess = self._guess(C)
         found = solve_small(problem, control, guess, None, self.columns)
         if found is None:
-            found = Newton.run(self.solver, problem, control)
+            found = Newton.run(self.newton, problem, control)
         self.accept(found, C)
         return control.judge(found)
 
