@@ -5,9 +5,8 @@ between its bounds. Where the slacks u_i = 1 − ψ_i of a point not far away ar
 rows far from the margin are settled, at α_i = c_i where u_i > 0 and at 0 elsewhere, and
 the problem of the others is solved: these are the working sets of `newton.py`. The
 slacks at its solution tell which rows were settled wrongly. They join, and those that
-are the nearest now, until none is left that matters. Where more rows were wrong than
-steps were taken on, or a large share of all would have to join, little was known: then
-steps are taken on all rows.
+are the nearest now, until none is left that matters. Where a large share of all rows
+would have to join, little was known: then steps are taken on all of them.
 
 What is found is evaluated by the caller.
 """
@@ -56,7 +55,7 @@ def minimise_nearest(
         if lost <= most_lost * primal:
             share[chosen] = part
             return x, share, steps, read, gap + lost / max(primal, TINY)
-        if not gap <= goal or np.sum(inside) > 2 * chosen.size:
+        if not gap <= goal:
             few = n
 
 
