@@ -207,6 +207,16 @@ def test_a_path_takes_its_steps_on_few_rows(stepped):
     assert read < 0.2 * 600 * (steps + 40)
 
 
+def test_rows_as_steps_take_them_are_made_anew_for_other_radii():
+    problem = make_problem(0, intercept=0.0)
+    columns = compiled.columns_of(problem)
+    assert (
+        compiled.columns_of(problem.with_weights(problem.weights), columns) is columns
+    )
+    other = problem.with_radii(2 * problem.radii)
+    assert compiled.columns_of(other, columns) is not columns
+
+
 def test_a_start_tells_which_rows_to_step_on(stepped):
     X, y = data(n=600)
     options = {"C": 10.0, "solver": "compiled", "tol": 1e-5}

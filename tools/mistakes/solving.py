@@ -120,7 +120,7 @@ MUTANTS = [
         "solvers/compiled.py",
         'names = ("rows", "radii", "folded", "intercept")',
         'names = ("rows", "folded", "intercept")',
-        "solvers/test_compiled.py::test_a_path_takes_its_steps_on_few_rows",
+        "solvers/test_compiled.py::test_rows_as_steps_take_them_are_made_anew_for_other_radii",
     ),
     Mutant(
         "repeated points of a path counted as problems",
