@@ -93,7 +93,8 @@ def solve_small(
     found = None
     if _room(control) >= MOST_STEPS and _can_be_swept(problem):
         quick = _sweeps_are_quick(problem)
-        if quick or guess is None:
+        few = _few(problem) <= SETTINGS.walk_share * problem.n
+        if quick or (guess is None and few):  # guesses without a start take rounds
             found, guess = _by_sweeps(problem, control, guess, quick)
     if found is None and _room(control) >= MOST_STEPS:
         slack = None if guess is None else guess.slack
