@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from problems import PENALISED_SHAPES, make_problem, problems
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.problem import Problem
-from wideberth.solvers import ascent, compiled, mehrotra, nearest_rows, newton_solver
+from wideberth.solvers import (
+    ascent,
+    compiled,
+    mehrotra,
+    nearest_rows,
+    newton_solver,
+    small_factor,
+)
 from wideberth.solvers.ascent import ascend
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
@@ -124,9 +131,12 @@ def test_a_matrix_is_factorised(size):
     rows = np.random.default_rng(size).normal(size=(2 * size, size))
     expected = np.linalg.cholesky(rows.T @ rows).T
     matrix = rows.T @ rows
-    assert mehrotra._factorise(matrix)
+    assert small_factor.factorise(matrix)
     np.testing.assert_allclose(np.triu(matrix), expected, atol=1e-12)
-    assert not mehrotra._factorise(rows.T @ rows - 100 * np.eye(size))
+    x = np.empty(size)
+    small_factor.solve_factored(matrix, rows[0].copy(), x)
+    np.testing.assert_allclose(rows.T @ rows @ x, rows[0], atol=1e-9)
+    assert not small_factor.factorise(rows.T @ rows - 100 * np.eye(size))
 
 
 # -- the rows nearest to the margin ----------------------------------------------------

@@ -130,6 +130,13 @@ MUTANTS = [
         "solvers/test_path.py::test_order_and_repetition_of_the_grid_do_not_matter",
     ),
     Mutant(
+        "rows left over from fours not factorised",
+        "solvers/small_factor.py",
+        "    return _factorise_rows(matrix, rest, m)\n",
+        "    return True\n",
+        "solvers/test_compiled.py::test_a_matrix_is_factorised",
+    ),
+    Mutant(
         "blocks of a Gram matrix overwritten, not added",
         "solvers/mehrotra.py",
         "        matrix += part\n",

@@ -22,6 +22,7 @@ import numpy as np
 from wideberth.problem.jit import jit
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers import mehrotra_cones as cones
+from wideberth.solvers.small_factor import factorise, solve_factored
 
 # Rounding of float32, relative.
 _COARSE = float(np.finfo(np.float32).eps)
@@ -95,7 +96,7 @@ def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
                 cones.box_correct(cone, scales, target, right)
             elif corrected and kind != NONE:
                 cones.round_correct(cone, scales, target, right)
-            _solve(matrix, right, dx)
+            solve_factored(matrix, right, dx)
             np.dot(E, dx, R[_CHANGE])
             rate, first, second = 0.0, 0.0, 0.0
             for i in range(n):
@@ -153,9 +154,9 @@ def _least_squares(E, c, penalty, fold, scales, kind, x, share, R, S, matrix, co
         for j in range(m):
             matrix[min(j, d), max(j, d)] = 0.0
         matrix[d, d], right[d] = 1.0, 0.0
-    if not _factorise(matrix):
+    if not factorise(matrix):
         return False
-    _solve(matrix, right, x)
+    solve_factored(matrix, right, x)
     for j in range(m):
         if kind == BOX and n < d:  # all rows on the margin leave no room
             x[j] *= 0.5
@@ -267,7 +268,7 @@ def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, coarse, cone):
     elif kind != NONE:
         cones.round_scale(cone, scales, x)
         cones.round_bend(cone, scales, matrix)
-    return _factorise(matrix)
+    return factorise(matrix)
 
 
 @jit
@@ -346,56 +347,3 @@ def _gap(c, penalty, fold, total, scales, kind, b_at, x, share, R, combined, con
             stationarity += off * x[b_at] + abs(off) * (1.0 + abs(x[b_at]))
     gap = max(complementarity, 0.0) + max(stationarity, 0.0)
     return gap / max(abs(primal), TINY)
-
-
-@jit
-def _factorise(matrix):
-    """Write R with RᵀR = matrix over its upper triangle; False if there is none.
-
-    Four rows of R at a time, and what they leave of the others: loops over one row are
-    too short to be quick.
-    """
-    m = matrix.shape[0]
-    for first in range(0, m, 4):
-        last = min(first + 4, m)
-        for k in range(first, last):
-            for i in range(first, k):
-                factor = matrix[i, k]
-                for j in range(k, m):
-                    matrix[k, j] -= factor * matrix[i, j]
-            pivot = matrix[k, k]
-            if not 0.0 < pivot < np.inf:
-                return False
-            scale = 1.0 / math.sqrt(pivot)
-            for j in range(k, m):
-                matrix[k, j] *= scale
-        if last == m:
-            break
-        a, b, c, d = (
-            matrix[first],
-            matrix[first + 1],
-            matrix[first + 2],
-            matrix[last - 1],
-        )
-        for i in range(last, m):
-            row, p, q, r, s = matrix[i], a[i], b[i], c[i], d[i]
-            for j in range(i, m):
-                row[j] -= p * a[j] + q * b[j] + r * c[j] + s * d[j]
-    return True
-
-
-@jit
-def _solve(factor, right, x):
-    """Solve RᵀR x = right."""
-    m = right.size
-    for j in range(m):
-        x[j] = right[j]
-    for k in range(m):
-        x[k] /= factor[k, k]
-        for j in range(k + 1, m):
-            x[j] -= factor[k, j] * x[k]
-    for k in range(m - 1, -1, -1):
-        total = x[k]
-        for j in range(k + 1, m):
-            total -= factor[k, j] * x[j]
-        x[k] = total / factor[k, k]
