@@ -210,7 +210,9 @@ def follow(
         problem, tol, max_iter, max_seconds, told, started, random_state
     )
     control.screening = screening
-    problems = max(problems, values.size * factors.size)
+    # However often points are asked for, each is solved once.
+    distinct = np.unique(values).size * len(np.unique(levels, axis=0))
+    problems = max(problems, distinct)
     solver = choose_solver(problem, solver, along_path=True, problems=problems)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""

@@ -560,7 +560,7 @@ def test_classes_in_parallel_are_the_same():
 
 def test_a_warm_start_at_the_solution_has_nothing_to_do():
     X, y = digits()
-    model = RobustLinearSVC(radius=0.05, warm_start=True).fit(X, y)
+    model = RobustLinearSVC(radius=0.05, warm_start=True, tol=1e-7).fit(X, y)
     cold = clone(model).fit(X, y)
     model.fit(X, y)
     assert model.n_iter_.sum() == 0

@@ -12,10 +12,12 @@ A radius is one number, a dict of class label to number, or one number per sampl
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -113,15 +115,17 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     options = {name: getattr(model, name) for name in _HOW}
     options |= {"ramp": stated_ramp(model), "max_seconds": None}
     n_jobs = model.n_jobs if data.in_memory else 1
-    solutions = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_solve_one)(
+    tasks = [
+        partial(
+            _solve_one,
             partial(train, k, init=start, random_state=int(seeds[k])),
             options,
             deadline,
             partial(progress.watch, k, _printer(model, data, k)),
         )
         for k, start in zip(problems.positives, starts, strict=True)
-    )
+    ]
+    solutions = _run(tasks, n_jobs)
     model.radius_ = data.remembered_radius()
     _keep(model, solutions, problems, data.y)
     for name in ("suspects_", "descent_"):
@@ -132,6 +136,13 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
             model.suspects_ = suspects(model, data, solutions)
     progress.end(**{name: getattr(model, name) for name in _PREDICTIVE})
     return notes + _notes_of(solutions, problems.classes)
+
+
+def _run(tasks: Sequence[Callable], n_jobs) -> list:
+    """Their results; one job needs none of what threads take to set up."""
+    if effective_n_jobs(n_jobs) == 1:
+        return [task() for task in tasks]
+    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)() for task in tasks)
 
 
 def _solve_one(solve, options: dict, deadline: float | None, watch) -> Solution:

@@ -4,8 +4,11 @@ The rounds of `coordinate.py` without screening and second-order steps: a look a
 rows, then sweeps over those in doubt. Where the weights c_i are small a few dozen
 sweeps over few rows get there, in less time than Newton's method takes for its Gram
 matrices; elsewhere the pace tells soon that they would not, and the run ends. Noise is
-that of spheres, or none; an intercept that is free or hardly penalised has the proximal
-term ½λ(b − b⁰)² of `coordinate.py`, and each look moves b⁰ to b.
+that of spheres, or none.
+
+An intercept that is free, or hardly penalised, makes sweeps slow. They then have the
+proximal term ½λ(b − b⁰)² of `coordinate.py`, and are only to tell slacks near those of
+the optimum.
 
 What is found is evaluated by the caller. Orders are drawn from a fixed seed: the same
 problem gives the same bits.
@@ -18,34 +21,30 @@ import math
 import numpy as np
 
 from wideberth.problem.jit import jit
-from wideberth.problem.limits import LITTLE
 from wideberth.solvers.sweep import RUN, dot_dense, draw_from, epoch, shuffled
-
-#: Factor by which λ falls where it is what keeps the gap open: as in `coordinate.py`.
-_EASED = 0.3
 
 
 @jit
-def ascend(X, y, c, radii, norms, penalties, alpha, goal, least, most, room):
+def ascend(X, y, c, radii, norms, penalty, pull, alpha, slack, goal, least, most, room):
     """Sweep α in place to the relative gap `goal`; return (sweeps, rows read, met).
 
-    X is flat, n rows of d entries; `penalties` are λ_b, −1 without an intercept, and λ.
-    Between two looks there are at least so many sweeps, in all at most `room`. The run
-    ends where the rows read, and those that its pace promises, are more than `most`
-    times n.
+    X is flat, n rows of d entries; `penalty` is λ_b, or λ in its place, or −1 without
+    an intercept; `pull` is λb⁰. Between two looks there are at least so many sweeps, in
+    all at most `room`. The run ends where the rows read, and those that its pace
+    promises, are more than `most` times n. The slacks at the last look are left in
+    `slack`.
     """
     n, size = y.size, X.size // y.size
     indices, indptr = np.empty(0, np.uint32), np.empty(0, np.int32)
-    d, state, slack = np.zeros(size), np.zeros(2), np.empty(n)
+    d, state = np.zeros(size), np.zeros(2)
+    state[1] = pull
     for i in range(n):
         if alpha[i] > 0.0:
             for j in range(size):
                 d[j] += alpha[i] * y[i] * X[i * size + j]
             state[0] += alpha[i] * radii[i]
             state[1] += alpha[i] * y[i]
-    penalty, proximal = penalties
-    beta = 1.0 / (penalty + proximal) if penalty >= 0.0 else 0.0
-    centre = 0.0  # λb⁰, which is part of state[1] = (λ_b + λ)b
+    beta = 1.0 / penalty if penalty > 0.0 else 0.0
     active, before, epochs, sweeps, read = np.arange(n), math.inf, least, 0, n
     draw_from(0)
     while sweeps + epochs <= room:
@@ -58,15 +57,7 @@ def ascend(X, y, c, radii, norms, penalties, alpha, goal, least, most, room):
             sweeps += 1
         read += epochs * active.size + n
         b = beta * state[1]
-        primal, inner = _look(X, y, c, radii, penalty, b, alpha, d, state[0], slack)
-        gap = inner
-        if proximal > 0.0:
-            gap += _imbalance(state[1] - centre - penalty * b, b, penalty)
-            if inner < LITTLE * gap:  # λ is what keeps the gap open
-                proximal *= _EASED
-                beta = 1.0 / (penalty + proximal)
-            state[1] += proximal * b - centre
-            centre = proximal * b
+        primal, gap = _look(X, y, c, radii, penalty, b, alpha, d, state[0], slack)
         if gap <= goal * primal:
             return sweeps, read, True
         active = _doubtful(alpha, c, slack)
@@ -97,12 +88,6 @@ def _look(X, y, c, radii, penalty, b, alpha, d, s, slack):
         gap += positive - alpha[i] * slack[i]
     value = hinge + 0.5 * omega * omega + 0.5 * max(penalty, 0.0) * b * b
     return value, max(gap, 0.0)
-
-
-@jit
-def _imbalance(off, b, penalty):
-    """What Σα_iy_i − λ_b b adds to the gap; of a free b about what a repair costs."""
-    return 0.5 * off * off / penalty if penalty > 0.0 else abs(off) * (1.0 + abs(b))
 
 
 @jit

@@ -171,8 +171,8 @@ def make_control(
     if problem is not None and problem.shared:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
-    random = Random(random_state)
-    if random_state is not None:
+    random, number = Random(random_state), isinstance(random_state, int)
+    if random_state is not None and not (number and random_state >= 0):
         _ = random.generator  # or a refusal, before anything is done
     control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
     control.random = random

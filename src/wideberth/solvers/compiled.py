@@ -1,21 +1,25 @@
 """Compiled code for programs that solve many small problems.
 
 Small problems cost NumPy's calls, not arithmetic. `mehrotra.py` takes Newton's steps in
-a fifth of the time or less, and where weights are small the sweeps of `ascent.py` take
-a fraction of that, once numba is loaded and has its code: some tenths of a
-second in every process, ten the first time on a machine. Whether that pays depends on
-how many problems there are. It must not depend on what a process did before, such as
+a fifth of the time or less, and `nearest_rows.py` takes them on the few rows near the
+margin, where slacks are about known: from the points before on a path, or from a few
+sweeps of `ascent.py`. Where weights are small those sweeps get to the optimum
+themselves. All that is quick once numba is loaded and has its code: some tenths of a
+second in every process, some ten the first time on a machine. Whether that pays depends
+on how many problems there are. It must not depend on what a process did before, such as
 the number of its solves or whether numba is loaded: the same call gives the same bits
 whenever it is made, in whatever thread and in however many workers, and the engines
-agree within the tolerance alone. So the choice follows from the call. A path or a
-cross-validation over many small problems takes the compiled engine; any other call does
-where solver="compiled" says so.
+agree within the tolerance alone. So the choice follows from the call. Where it is about
+several small problems, as those of classes, of folds and of points of a path are, it
+takes the compiled engine; any other call does where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
 it falls short the next engine goes on, in the end that of `newton.py`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,15 +38,13 @@ from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
 from wideberth.solvers.newton_settings import SETTINGS
 
-#: Number of problems in one call from which on it pays to load compiled code: that
-#: takes 0.4 s from a disk, and spares 3 to 6 ms a problem (wine and breast cancer).
-MANY_PROBLEMS = 100
-#: Number of passes after which sweeps are given up: Newton's steps take about as long
-#: (as 14 on wine, 21 on breast cancer, 28 on digits).
+#: Number of problems in one call from which on compiled code is loaded. It takes 0.4 s
+#: and spares 3 to 9 ms a problem (wine, breast cancer, digits): programs are quicker
+#: that make one such call of a hundred problems, or several.
+MANY_PROBLEMS = 10
+#: Number of passes after which sweeps are given up: Newton's steps would have taken
+#: about as long (flat from 15 to 40 on wine, breast cancer and digits).
 _MOST_PASSES = 25
-#: Share of Σc_i‖z_i‖² ≤ d² up to which sweeps are quicker with a free intercept, which
-#: costs them ten more passes (even at 0.5 on digits, at 0.1 on breast cancer).
-_FREE = 0.25
 #: Number of sweeps between two looks at all rows, at least: that of the coordinate
 #: solver (`CoordinateSettings.least_epochs`).
 _LEAST_SWEEPS = 2
@@ -60,22 +62,55 @@ def is_small(problem: Problem) -> bool:
     return known and little and not is_foreign(problem.y)
 
 
+class Guess(NamedTuple):
+    """What is about known of a solution: dual weights, slacks and intercept."""
+
+    alpha: np.ndarray
+    slack: np.ndarray
+    b: float
+
+    @classmethod
+    def of(cls, known: Outcome | None) -> Guess | None:
+        """That of points of this or a neighbouring problem."""
+        if known is None:
+            return None
+        return cls(known.dual.alpha, known.point.slack, known.point.b)
+
+
 def solve_small(
     problem: Problem,
     control: Control,
-    start: Outcome | None = None,
+    guess: Guess | None = None,
     decided: Partition | None = None,
+    columns: Columns | None = None,
 ) -> Outcome | None:
     """Solve by compiled code; None where it does not get to the tolerance.
 
     Nor is it tried under a limit of so few steps that it might have to stop at it.
+    Sweeps that do not get there tell about the slacks that steps begin with. `columns`
+    may carry `columns_of` the problem.
     """
     found = None
-    if _room(control) >= MOST_STEPS and _sweeps_are_quicker(problem):
-        found = _by_sweeps(problem, control, start)
+    if _room(control) >= MOST_STEPS and _can_be_swept(problem):
+        quick = _sweeps_are_quick(problem)
+        few = _few(problem) <= SETTINGS.walk_share * problem.n
+        if quick or (guess is None and few):  # guesses without a start take rounds
+            found, guess = _by_sweeps(problem, control, guess, quick)
     if found is None and _room(control) >= MOST_STEPS:
-        found = _by_steps(problem, control, decided)
+        slack = None if guess is None else guess.slack
+        found = _by_steps(problem, control, slack, decided, columns)
     return found
+
+
+def columns_of(problem: Problem, last: Columns | None = None) -> Columns:
+    """The rows as steps take them; the `last` ones, where only weights differ."""
+    if last is not None:
+        names = ("rows", "radii", "folded", "intercept")
+        if all(getattr(problem, name) is getattr(last.problem, name) for name in names):
+            return last
+    columns = Columns()
+    columns.adopt(problem)
+    return columns
 
 
 def _room(control: Control) -> int:
@@ -89,69 +124,105 @@ def _proven(problem: Problem, control: Control, found: Outcome, counts):
     return found if found.proves(control.tol) else None
 
 
-def _sweeps_are_quicker(problem: Problem) -> bool:
-    """Whether sweeps over the samples beat steps that take a Gram matrix each.
+def _can_be_swept(problem: Problem) -> bool:
+    """Whether `ascent.py` knows the noise."""
+    return problem.noise.isotropic and problem.folded is None
+
+
+def _sweeps_are_quick(problem: Problem) -> bool:
+    """Whether sweeps over the samples tell more than a path does, and sooner.
 
     The passes that sweeps take grow with Σc_i‖z_i‖²/d, the time of a step with d.
     """
-    if not problem.noise.isotropic or problem.folded is not None:
-        return False
     norms = problem.rows.norms()
-    most = _FREE if problem.intercept == 0 else 1.0
-    return float(problem.weights @ (norms * norms)) <= most * problem.rows.d**2
+    return float(problem.weights @ (norms * norms)) <= problem.rows.d**2
 
 
-def _by_sweeps(problem: Problem, control: Control, start: Outcome | None):
-    """The optimum by coordinate ascent, from the dual weights of `start` or from 0."""
+def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, quick: bool):
+    """The optimum by coordinate ascent, or None, and what is known after it.
+
+    It begins with the dual weights of `guess`, or with 0. Where it is not `quick`, or
+    the intercept makes it slow, it ends after the first look, or the second one.
+    """
     from wideberth.solvers import ascent  # loads numba
 
     X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
-    weights = np.array(problem.weights)
-    alpha = np.zeros(problem.n)
-    if start is not None:
-        np.minimum(start.dual.alpha, weights, out=alpha)
+    weights, penalty = np.array(problem.weights), _penalty(problem)
+    alpha, slack, b = np.zeros(problem.n), np.empty(problem.n), 0.0
+    if guess is not None:
+        np.minimum(guess.alpha, weights, out=alpha)
+        b = guess.b
+    slow = problem.intercept is not None and problem.intercept < penalty
+    most = _MOST_PASSES
+    if slow or not quick:
+        most = 2 * _LEAST_SWEEPS if guess is None else 0
     sweeps, read, met = ascent.ascend(
-        np.array(X, dtype=np.float64, order="C").reshape(-1),
+        np.require(X, np.float64, ("C", "W")).reshape(-1),
         problem.y,
         weights,
         np.array(problem.radii),
         problem.rows.norms(),
-        _penalties(problem),
+        penalty,
+        penalty * b if slow else 0.0,
         alpha,
-        0.5 * control.tol,
+        slack,
+        (1 - LITTLE) * control.tol,
         _LEAST_SWEEPS,
-        _MOST_PASSES,
+        most,
         _room(control),
     )
     control.steps += sweeps
     problem.rows.passes.add(read)
-    if not met:
-        return None
+    if slow or not met:
+        return None, _unless_in_doubt(problem, Guess(alpha, slack, b))
     dual = problem.dual_at(alpha)
     found = Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
-    return _proven(problem, control, found, (problem.n, 0, 0))
+    found = _proven(problem, control, found, (problem.n, 0, 0))
+    return found, Guess(alpha, slack, b)
 
 
-def _penalties(problem: Problem) -> tuple[float, float]:
-    """λ_b and λ of `ascent.py`: b is to curve D no more than a usual row does."""
+def _unless_in_doubt(problem: Problem, guess: Guess) -> Guess | None:
+    """What sweeps tell, unless they left too many rows off the bound they belong to.
+
+    Then more rows would turn out to be settled wrongly than steps are taken on.
+    """
+    alpha, slack, _ = guess
+    wrong = np.where(slack > 0, alpha < problem.weights, alpha > 0)
+    return None if np.count_nonzero(wrong) > 2 * _few(problem) else guess
+
+
+def _few(problem: Problem) -> int:
+    """Rows that steps are taken on at first, those nearest to the margin."""
+    return SETTINGS.rows_per_feature * problem.rows.d
+
+
+def _penalty(problem: Problem) -> float:
+    """λ_b, or λ in its place: b is to curve D no more than a usual row does."""
     if problem.intercept is None:
-        return -1.0, 0.0
+        return -1.0
     norms = problem.rows.norms()
     used = norms[norms > 0]
     usual = float(np.mean(1.0 / (used * used))) if used.size else 1.0
     usual = min(usual, LITTLE * float(problem.weights.sum()))
-    return problem.intercept, max(usual - problem.intercept, 0.0)
+    return max(usual, problem.intercept)
 
 
-def _by_steps(problem: Problem, control: Control, decided: Partition | None):
-    """The optimum by interior-point steps."""
+def _by_steps(
+    problem: Problem,
+    control: Control,
+    slack: np.ndarray | None,
+    decided: Partition | None,
+    columns: Columns | None,
+):
+    """The optimum by interior-point steps, from about known slacks if there are any."""
     screener, small, counts = None, problem, (problem.n, 0, 0)
     if decided is not None or not problem.weights.all():
         screener = Screener(problem, None, decided)
         small, counts = screener.problem, screener.counts
+        slack = columns = None
     if small.n == 0:
         return None
-    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol)
+    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol, slack, columns)
     control.steps += steps
     if not reached:
         return None
@@ -162,19 +233,21 @@ def _by_steps(problem: Problem, control: Control, decided: Partition | None):
 
 
 def _minimised(
-    problem: Problem, goal: float
+    problem: Problem,
+    goal: float,
+    slack: np.ndarray | None = None,
+    columns: Columns | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
     """x, α, steps taken and whether they led to the relative gap `goal`."""
-    from wideberth.solvers import mehrotra  # loads numba
+    from wideberth.solvers import mehrotra, nearest_rows  # loads numba
 
-    columns, noise, kind = Columns(), problem.noise, mehrotra.NONE
-    columns.adopt(problem)
+    columns, noise, kind = columns or columns_of(problem), problem.noise, mehrotra.NONE
     if columns.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind
-    weights, scales = np.array(problem.weights), np.empty(problem.rows.d)
+    n, weights, scales = problem.n, np.array(problem.weights), np.empty(problem.rows.d)
     scales[:] = noise.scales
-    x, share, steps, gap = mehrotra.minimise(
+    x, share, steps, read, gap = nearest_rows.minimise_nearest(
         columns.table,
         weights,
         columns.penalty,
@@ -186,6 +259,9 @@ def _minimised(
         goal,
         MOST_STEPS,
         (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary),
+        np.zeros(n) if slack is None else np.array(slack),
+        n if slack is None else _few(problem),
+        int(SETTINGS.copy_share * n),
     )
-    problem.rows.passes.add(_PRODUCTS * (steps + 1) * problem.n)
+    problem.rows.passes.add(_PRODUCTS * read)
     return x, weights * share, steps, gap <= goal

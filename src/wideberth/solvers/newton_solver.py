@@ -9,7 +9,8 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
-from wideberth.solvers.compiled import is_small, solve_small
+from wideberth.solvers.compiled import Guess, columns_of, is_small, solve_small
+from wideberth.solvers.interior import Columns
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
@@ -71,22 +72,59 @@ class Compiled(Newton):
 
     def run(self, problem, control, start=None, decided=None):
         """By the compiled engine, and if need be from the start by the other one."""
-        known, found = (start, decided), None
+        found = None
         if is_small(problem):
-            found = solve_small(problem, control, *known)
-        return super().run(problem, control, *known) if found is None else found
+            found = solve_small(problem, control, Guess.of(start), decided)
+        if found is None:
+            found = super().run(problem, control, start, decided)
+        return found
 
     def along(self, problem, control):
-        """Small problems by themselves: a prediction costs more than it saves."""
+        """Small problems from about known slacks: a proven start costs too much."""
         if is_small(problem):
             return _CompiledPath(self)
         return super().along(problem, control)
 
 
 class _CompiledPath(PathSolver):
-    """Every point by itself."""
+    """Guesses from the points before: the line through them, linear in log C."""
 
     carries = False
+
+    def __init__(self, solver: Newton):
+        super().__init__(solver)
+        self.newton = solver
+        self.columns: Columns | None = None
+        self.first: Outcome | None = None  # under the radius before
+        self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
+
+    def next_radius(self):
+        self.past = []
+
+    def accept(self, outcome, C):
+        if not self.past:
+            self.first = outcome
+        self.past = [*self.past[-1:], (C, outcome)]
+
+    def solve(self, problem, control, C, start, decided):
+        self.columns = columns_of(problem, self.columns)
+        guess = self._guess(C)
+        found = solve_small(problem, control, guess, None, self.columns)
+        if found is None:
+            found = Newton.run(self.newton, problem, control)
+        self.accept(found, C)
+        return control.judge(found)
+
+    def _guess(self, C: float) -> Guess | None:
+        if not self.past:
+            return Guess.of(self.first)
+        here, last = self.past[-1]
+        slack = last.point.slack
+        if len(self.past) > 1:
+            before, earlier = self.past[0]
+            stride = np.log(C / here) / np.log(here / before)
+            slack = slack + stride * (slack - earlier.point.slack)
+        return Guess(C / here * last.dual.alpha, slack, last.point.b)
 
 
 def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:

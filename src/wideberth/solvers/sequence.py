@@ -159,12 +159,11 @@ class Sequence:
         problem = base.with_weights(C * base.weights)
         passes = problem.rows.passes.count
         start, decided, ratio = None, None, np.inf
-        if not self.solver.carries:
-            last = None
-        elif last is not None:
+        if last is not None and self.solver.carries:
             ratio = C / last[0]
             start = carry(problem, last[1], ratio)
-        elif problem.intercept != 0:  # else b is not unique; a solver centres it
+        elif last is None and problem.intercept != 0:
+            # Else b is not unique; a solver centres it.
             start = _at_bounds(problem, problem.weights)
         outcome = self._known(problem, start, control.target, C, null)
         if outcome is None and start and abs(ratio - 1) <= SETTINGS.copy_share:
