@@ -38,10 +38,10 @@ from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
 from wideberth.solvers.newton_settings import SETTINGS
 
-#: Number of problems in one call from which on compiled code is loaded. It takes 0.4 s
-#: and spares 3 to 9 ms a problem (wine, breast cancer, digits): programs are quicker
-#: that make one such call of a hundred problems, or several.
-MANY_PROBLEMS = 10
+#: Number of problems in one call from which on compiled code is loaded, as searches
+#: have them. That takes 0.4 s, half a minute where it was never compiled, and spares 3
+#: to 9 ms a problem (wine, breast cancer, digits).
+MANY_PROBLEMS = 50
 #: Number of passes after which sweeps are given up: Newton's steps would have taken
 #: about as long (flat from 15 to 40 on wine, breast cancer and digits).
 _MOST_PASSES = 25
