@@ -31,7 +31,8 @@ from wideberth import solve
 
 _PACKAGE = Path(wideberth.__file__).parent
 #: Files whose private functions are steps of the kernel that calls them.
-_KERNELS = ("problem/arrays.py", "problem/rows.py", "solvers/sweep.py")
+_PRODUCTS = "problem/rows.py", "problem/layouts.py"
+_KERNELS = ("problem/arrays.py", *_PRODUCTS, "solvers/sweep.py")
 #: Functions that read rows without telling `Passes`, by file and name.
 _READERS = {("problem/validation.py", "_square"), ("solvers/face.py", "_span")}
 #: Share of a run from which on a function that reads no rows is pointed out.
@@ -59,7 +60,7 @@ class Line:
     @property
     def reads(self) -> bool:
         """Whether it touches the data."""
-        counted = self.passes > 0 or self.file == "problem/rows.py"
+        counted = self.passes > 0 or self.file in _PRODUCTS
         return counted or (self.file, self.name) in _READERS
 
 

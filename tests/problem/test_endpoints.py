@@ -16,8 +16,8 @@ from wideberth.problem.endpoints import (
     null_certificate,
     saturation_scale,
 )
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.problem import Folded
-from wideberth.problem.rows import as_rows
 from wideberth.solvers.conic import solve_conic
 
 

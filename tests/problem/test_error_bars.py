@@ -10,7 +10,8 @@ import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
 from wideberth import Problem, critical_radius, solve
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
-from wideberth.problem.rows import as_rows, gamma
+from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.partition import Partition
 from wideberth.solvers.conic import solve_conic

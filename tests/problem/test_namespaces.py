@@ -11,8 +11,8 @@ from tall import INTERCEPTS, tall_data
 from wideberth import RobustLinearSVC, solve
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.noise import L2
-from wideberth.problem.rows import as_rows
 from wideberth.solvers import passes
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}

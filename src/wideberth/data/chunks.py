@@ -21,11 +21,11 @@ from wideberth.data.errors import DataError
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.noise import Noise
 from wideberth.problem.read_errors import read_errors
-from wideberth.problem.rows import as_rows
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 Checksum = tuple[Any, ...]

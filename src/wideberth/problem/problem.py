@@ -39,6 +39,7 @@ from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.error_bars import NO_PUSHES, OwnNoise, Pushes
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.labels import check_labels
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
 from wideberth.problem.noise import SharedNoise, as_noise
 from wideberth.problem.rounding import (
@@ -53,7 +54,7 @@ from wideberth.problem.rounding import (
     totals_rounding,
     well_inside,
 )
-from wideberth.problem.rows import Rows, as_rows, gamma
+from wideberth.problem.rows import Rows, gamma
 from wideberth.problem.validation import (
     check_data,
     check_number,

@@ -36,24 +36,10 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
-from wideberth.problem.common_values import CommonValues
 from wideberth.problem.limits import (
     BLOCK_ROWS,
     CACHED_ENTRIES,
-    DEVICE_ENTRIES,
-    EPS,
-    QUICK_GRAM,
 )
-
-#: Time of a multiplication in a compiled sparse Gram matrix ÷ that in a dense product.
-_DENSE_SPEEDUP = 8.0
-#: Number of entries read in order in the time that it takes to find a row somewhere in
-#: a table; it is then copied and read (0.03 of 600 000×10 rows, 0.14 of 110 000×54 and
-#: 0.4 of 20 000×300 take as long as all of them, one thread).
-_GATHERED = 300
-#: Time of a multiplication in a product with a vector, which waits for memory, ÷ that
-#: in a dense product of matrices.
-BLAS_SPEEDUP = 10.0
 
 
 def gamma(k: float) -> float:
@@ -253,7 +239,7 @@ class Rows(ABC):
             image = block @ directions[:-1, :]
             image += directions[-1, :]
             for squares, start, end in zip(out, [0, *ends], ends, strict=False):
-                squares[rows] = _row_squares(image[:, start:end])
+                squares[rows] = row_squares(image[:, start:end])
         return out
 
     @cached_property
@@ -372,212 +358,8 @@ class Rows(ABC):
         """Add Σ a_i x_i x_iᵀ (a ≥ 0) to `gram` and XᵀE to `cross`, in one read."""
 
 
-class DenseRows(Rows):
-    """Rows of a dense array of any namespace, float32 or float64."""
-
-    @property
-    def _block_rows(self):
-        if self.X.dtype == namespace(self.X).float64:
-            return self.n if self._foreign else BLOCK_ROWS
-        return self._batch_rows
-
-    @property
-    def _batch_rows(self):
-        if self._foreign:
-            return max(DEVICE_ENTRIES // max(self.d, 1), 1)
-        return super()._batch_rows
-
-    @property
-    def _few(self):
-        return self.d / (_GATHERED + 2 * self.d)
-
-    @property
-    def _gathers(self):
-        return not self._foreign and super()._gathers
-
-    def _pieces(self, size):
-        if self._foreign or self.X.dtype == np.float64:
-            yield from super()._pieces(size)
-            return
-        # One buffer for all conversions: fresh memory costs more than the copy.
-        buffer = np.empty((min(size, self.n), self.d))
-        for start in range(0, self.n, size):
-            rows = slice(start, min(start + size, self.n))
-            block = buffer[: rows.stop - start]
-            block[...] = self.X[rows]
-            yield rows, block
-
-    def entries(self, J=None):
-        return self.d * (self.n if J is None else len(J))
-
-    def gram_products(self):
-        return float(self.d**2)
-
-    def gram_passes(self):
-        return self.d / BLAS_SPEEDUP
-
-    def _block(self, rows):
-        return float64(self.X[rows, :])
-
-    def _squared(self, block):
-        return block * block
-
-    def _row_squares(self, block):
-        return _row_squares(block)
-
-    def _rotate(self):
-        basis, coordinates = np.linalg.qr(self.X.T.astype(np.float64, copy=False))
-        return np.ascontiguousarray(coordinates.T), lambda w: basis @ w
-
-    def _gram(self, a, E, gram, cross):
-        root = namespace(a).sqrt(a)
-        size = min(self._batch_rows, self.n), self.d
-        buffer = None if self._foreign else np.empty(size)
-        for rows, block in self._batches():
-            if buffer is None:
-                scaled = block * root[rows, None]
-            else:
-                scaled = buffer[: block.shape[0]]
-                np.multiply(block, root[rows, None], out=scaled)
-            gram += host(scaled.T @ scaled)
-            if E is not None:
-                cross += host(block.T @ E[rows, :])
-
-
-class SparseRows(Rows):
-    """Rows of a SciPy CSR matrix, float32 or float64, int32 or int64 indices."""
-
-    _few = 0.1
-
-    @property
-    def _block_rows(self):
-        return BLOCK_ROWS
-
-    @cached_property
-    def _batch_rows(self):
-        return max(self.n * CACHED_ENTRIES // max(self.entries(), 1), 1)
-
-    def entries(self, J=None):
-        if J is None:
-            return int(self.X.indptr[-1] - self.X.indptr[0])
-        return int((self.X.indptr[J + 1] - self.X.indptr[J]).sum())
-
-    def _block(self, rows):
-        start, stop = self.X.indptr[rows.start], self.X.indptr[rows.stop]
-        block = sp.csr_array((rows.stop - rows.start, self.d))
-        # Set one by one: the constructor would copy what is part of a larger array.
-        block.data = self.X.data[start:stop].astype(np.float64, copy=False)
-        block.indices = self.X.indices[start:stop]
-        block.indptr = self.X.indptr[rows.start : rows.stop + 1] - start
-        return block
-
-    @cached_property
-    def _whole(self):
-        return self.X if self.X.dtype == np.float64 else None
-
-    def look_ahead(self):
-        super().look_ahead()
-        _ = self._transposed, self._pairs
-
-    @cached_property
-    def _transposed(self) -> list[tuple[slice, sp.csc_array]]:
-        """Every block, turned, without a copy; made once, which takes SciPy a while."""
-        blocks = []
-        for start in range(0, self.n, self._block_rows):
-            rows = slice(start, min(start + self._block_rows, self.n))
-            ends = self.X.indptr[rows.start : rows.stop + 1]
-            block = sp.csc_array((self.d, rows.stop - start))
-            # Set one by one: the constructor would copy what is part of a larger array.
-            block.data = self.X.data[ends[0] : ends[-1]]
-            block.indices = self.X.indices[ends[0] : ends[-1]]
-            block.indptr = ends - ends[0]
-            blocks.append((rows, block))
-        return blocks
-
-    def _combine_all(self, a):
-        out = np.zeros(self.d)
-        for rows, block in self._transposed:
-            out += block @ a[rows]
-        return out
-
-    def _squared(self, block):
-        return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
-
-    def _rotate(self):
-        X = self.X.astype(np.float64)
-        values, vectors = np.linalg.eigh((X @ X.T).toarray())
-        kept = values > self.n * EPS * values[-1]
-        scales, vectors = np.sqrt(values[kept]), vectors[:, kept]
-        return vectors * scales, lambda w: X.T @ (vectors @ (w / scales))
-
-    @cached_property
-    def _common(self) -> CommonValues | None:
-        """Values that Gram matrices are computed without."""
-        return CommonValues.of(self.X)
-
-    @cached_property
-    def _sparser(self) -> sp.csr_array:
-        """The rows less those values."""
-        return self.X if self._common is None else self._common.taken_out(self.X)
-
-    @cached_property
-    def _pairs(self) -> float:
-        """About how many pairs of entries a row has, less common values."""
-        if self._common is not None:
-            return 0.5 * self._common.entries**2
-        lengths = np.diff(self.X.indptr).astype(np.float64)
-        return 0.5 * float(lengths @ lengths) / max(self.n, 1)
-
-    @property
-    def _as_dense(self) -> bool:
-        """Whether Gram matrices are best computed from dense batches."""
-        dense = self.d**2 <= 2 * _DENSE_SPEEDUP * self._pairs
-        return dense or self.n * self.d**2 <= QUICK_GRAM
-
-    def gram_products(self):
-        return min(self.d**2, 2 * _DENSE_SPEEDUP * self._pairs)
-
-    def gram_passes(self):
-        products = self.d**2 / BLAS_SPEEDUP if self._as_dense else 1.5 * self._pairs
-        return products * self.n / max(self.entries(), 1)
-
-    def _gram(self, a, E, gram, cross):
-        if self._as_dense:
-            self._gram_dense(a, E, gram, cross)
-            return
-        from wideberth.problem.jit import add_gram  # loads numba
-
-        add_gram(self._sparser, a, gram)
-        if self._common is not None:
-            self._common.complete(gram, self._sparser.T @ a, float(a.sum()))
-        if E is not None:
-            cross += self.X.T @ E
-
-    def _gram_dense(self, a, E, gram, cross):
-        root, size = np.sqrt(a), max(CACHED_ENTRIES // self.d, 1)
-        for rows, sparse in self._pieces(size):
-            block = sparse.toarray()
-            if E is not None:
-                cross += block.T @ E[rows]
-            block *= root[rows, None]
-            gram += block.T @ block
-
-
-def _row_squares(block):
+def row_squares(block):
     """‖row‖² of every row."""
     if isinstance(block, np.ndarray):
         return np.einsum("ij,ij->i", block, block)
     return namespace(block).linalg.vector_norm(block, axis=1) ** 2
-
-
-def as_rows(X, y) -> Rows:
-    """Wrap validated data (see `validation.check_data`) without copying it.
-
-    But for numbers that are not aligned, as those of a message or of a part of a file
-    may be: BLAS for old processors ends the process on such.
-    """
-    sparse = not isinstance(X, np.ndarray) and sp.issparse(X)
-    values = X.data if sparse else X
-    if isinstance(values, np.ndarray) and not values.flags.aligned:
-        X = X.copy()
-    return SparseRows(X, y) if sparse else DenseRows(X, y)

@@ -27,8 +27,9 @@ import scipy.sparse as sp
 
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import concat
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
-from wideberth.problem.rows import as_rows, gamma
+from wideberth.problem.rows import gamma
 from wideberth.solvers.newton_settings import SETTINGS
 
 #: Kinds of rows that are told apart in any case: two classes, two shares, two sides.

@@ -22,8 +22,9 @@ from wideberth.problem.equal_rows import (
     EqualRows,
     merged,
 )
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.ramp import Ramp
-from wideberth.problem.rows import Passes, as_rows
+from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solution import RampDescent
 from wideberth.solvers.attempts import prove

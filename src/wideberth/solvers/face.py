@@ -24,8 +24,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wideberth.problem import Folded, Problem
+from wideberth.problem.layouts import DenseRows
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
-from wideberth.problem.rows import DenseRows, Rows
+from wideberth.problem.rows import Rows
 from wideberth.solvers.interior import InteriorPoint, Start
 
 

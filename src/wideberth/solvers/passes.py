@@ -32,9 +32,10 @@ from wideberth.problem.arrays import (
 )
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.error_bars import NO_PUSHES
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
-from wideberth.problem.rows import Passes, as_rows
+from wideberth.problem.rows import Passes
 from wideberth.screening import Partition, fold_samples, screen_at_hand
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.measured_engine import Model

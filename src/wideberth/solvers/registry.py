@@ -7,9 +7,11 @@ process that added it: workers of a parallel search have to add it too.
 
 from __future__ import annotations
 
+from math import inf
+
 from wideberth.problem import Problem
+from wideberth.problem.layouts import BLAS_SPEEDUP
 from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOSTLY_ZERO
-from wideberth.problem.rows import BLAS_SPEEDUP
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import Columns
@@ -138,7 +140,7 @@ def _leaves_out_many(problem: Problem) -> bool:
     """
     d = problem.rows.d
     noisy = not problem.shared or problem.noise.degrees(d) > FEW_FEATURES
-    return noisy or not _algebra_is_quick(problem)
+    return noisy or _algebra(problem) > 1
 
 
 def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
@@ -151,20 +153,20 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     steps from point to point.
     """
     rows, d = problem.rows, problem.rows.d
-    algebra_is_quick = d <= FEW_FEATURES or _algebra_is_quick(problem)
+    algebra = 0.0 if d <= FEW_FEATURES else _algebra(problem)
     if along_path:
-        return not algebra_is_quick
+        return algebra > 1
     if float(problem.weights @ rows.norms() ** 2) <= _EASY * d:
         return True
-    return not (algebra_is_quick or _algebra_is_quick(problem, _HARD_SECONDS))
+    return algebra > _HARD_SECONDS
 
 
-def _algebra_is_quick(problem: Problem, times: float = 1.0) -> bool:
-    """Whether the Gram matrix of a sample is, and its factor beside what is summed.
+def _algebra(problem: Problem) -> float:
+    """Time of the Gram matrix of a sample, in that of one which is still quick.
 
-    It may take so many `times` as long as usual.
+    Infinite where its factor takes longer than what is summed.
     """
     rows, n, d = problem.rows, problem.n, problem.rows.d
     gram = min(n, sample_size(n, d)) * rows.gram_products()
     factor, product = d**3 / 3, BLAS_SPEEDUP * rows.entries()
-    return d <= n and gram <= times * _SECOND and factor <= max(gram, product)
+    return gram / _SECOND if d <= n and factor <= max(gram, product) else inf

@@ -21,8 +21,9 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.jit import jit, jit_reordered
+from wideberth.problem.layouts import SparseRows
 from wideberth.problem.limits import MOST_STEPS
-from wideberth.problem.rows import Rows, SparseRows
+from wideberth.problem.rows import Rows
 from wideberth.solvers.face import inverse_penalty
 
 #: Consecutive rows that are visited together; longer runs cost epochs.

@@ -35,8 +35,9 @@ from wideberth.problem.arrays import (
 )
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equal_rows import merge_equal_rows
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.rows import as_rows, gamma
+from wideberth.problem.rows import gamma
 from wideberth.screening import Partition, null_point
 from wideberth.screening.partition import decide
 from wideberth.solvers.aggregate import Grouping

@@ -15,9 +15,10 @@ from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.measured import MeasuredProblem
-from wideberth.problem.rows import Passes, as_rows, gamma
+from wideberth.problem.rows import Passes, gamma
 from wideberth.solvers.aggregate import Groups
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.passes import Answer, Batches, Piece

@@ -31,7 +31,8 @@ from wideberth.problem.error_bars.sets import (
     squares,
 )
 from wideberth.problem.error_bars.sums import NO_PUSHES, Pushes, ratio
-from wideberth.problem.rows import Passes, Rows, as_rows, gamma
+from wideberth.problem.layouts import as_rows
+from wideberth.problem.rows import Passes, Rows, gamma
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from wideberth.problem.error_bars.sets import (
     squares,
 )
 from wideberth.problem.error_bars.sums import ratio
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import EPS
-from wideberth.problem.rows import Passes, as_rows, gamma
+from wideberth.problem.rows import Passes, gamma
 
 
 @dataclass(frozen=True)
