@@ -72,7 +72,7 @@ bench: $(VENV)-bench/installed-bench    ## beside other solvers, about ten minut
 	$(VENV)-bench/bin/python -m benchmarks.run --readme
 
 bench-full: $(VENV)-bench/installed-bench-dro ## everything, under two hours
-	$(VENV)-bench/bin/python -m benchmarks.run --plan full --readme
+	$(VENV)-bench/bin/python -m benchmarks.run --plan full
 
 bench-guard: $(VENV)/installed-test     ## passes and kernel calls against stored ones
 	$(BIN)/python -m benchmarks.guard

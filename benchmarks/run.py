@@ -174,10 +174,12 @@ def main() -> int:
     parser.add_argument(
         "--resume", action="store_true", help="go on where a run was interrupted"
     )
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, help="folder of the results")
     parser.add_argument("--show", action="store_true", help="earlier results, again")
     parser.add_argument("--readme", action="store_true", help="write README's table")
     options = parser.parse_args()
+    if options.out is None:
+        options.out = RESULTS / "full" if options.plan == "full" else RESULTS
     plan = PLANS[options.plan].narrowed(
         options.data,
         options.task,

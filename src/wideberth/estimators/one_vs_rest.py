@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -140,9 +139,10 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
 
 def _run(tasks: Sequence[Callable], n_jobs) -> list:
     """Their results; one job needs none of what threads take to set up."""
-    if effective_n_jobs(n_jobs) == 1:
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+    if parallel.n_jobs == 1:
         return [task() for task in tasks]
-    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(task)() for task in tasks)
+    return parallel(delayed(task)() for task in tasks)
 
 
 def _solve_one(solve, options: dict, deadline: float | None, watch) -> Solution:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem import Problem
-from wideberth.problem.limits import EPS
+from wideberth.problem.limits import EPS, LITTLE
 from wideberth.solvers.algebra import Factor
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
 from wideberth.solvers.newton_settings import SETTINGS
@@ -125,18 +125,19 @@ class ClassBarrier(EvenBarrier):
 def relative_weights(problem: Problem) -> np.ndarray:
     """The mean weight of each row's class; that of the heavier class is 1."""
     upper = problem.y > 0
-    means = [_mean(problem.weights[side]) for side in (upper, ~upper)]
+    counts = [max(np.count_nonzero(side), 1) for side in (upper, ~upper)]
+    totals = problem.weights @ upper, problem.weights @ ~upper
+    means = [total / count for total, count in zip(totals, counts, strict=True)]
     if not min(means) > 0:
         return np.ones(problem.n)
     return np.where(upper, *(mean / max(means) for mean in means))
 
 
 def engine_on(problem: Problem, start: Start | None = None) -> InteriorPoint:
-    """The method on a problem: the plain one where it is small and weights are even."""
+    """The method on a problem: the plain one where it is small and classes are even.
+
+    They are where their weights are, about; those of a sample are not with a rare one.
+    """
     small = problem.rows.table_fits
-    even = small and bool(np.all(relative_weights(problem) == 1))
+    even = small and bool(relative_weights(problem).min(initial=1.0) > LITTLE)
     return (InteriorPoint if even else ClassBarrier)(problem, start)
-
-
-def _mean(weights: np.ndarray) -> float:
-    return float(weights.mean()) if weights.size else 0.0
