@@ -13,7 +13,7 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.noise import L2
-from wideberth.solvers import passes
+from wideberth.solvers import proofs
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
 
@@ -90,9 +90,9 @@ def test_the_answer_is_that_of_numpy(xp, intercept, dtype):
 def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
     X, y = tall_data(40_000)
     told, asked = [], []
-    screened = passes.Decide._screened
+    screened = proofs.Decide._screened
     monkeypatch.setattr(
-        passes.Decide,
+        proofs.Decide,
         "_screened",
         lambda self, *given: asked.append(1) or screened(self, *given),
     )

@@ -36,7 +36,8 @@ from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solution import not_converged, shortfall
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.passes import InMemory, Proof
+from wideberth.solvers.passes import InMemory
+from wideberth.solvers.proofs import Proof
 from wideberth.solvers.tall import Search
 
 U = Fraction(1, 2**53)

@@ -14,7 +14,8 @@ from wideberth.data.sources import Source
 from wideberth.problem.noise import L2
 from wideberth.solvers.base import Control
 from wideberth.solvers.measured import dual_with_others
-from wideberth.solvers.passes import Gather, Proof
+from wideberth.solvers.passes import Gather
+from wideberth.solvers.proofs import Proof
 
 from test_aggregate import Held  # isort: skip
 

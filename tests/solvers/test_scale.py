@@ -35,7 +35,7 @@ from wideberth.screening import screen_points
 from wideberth.screening.bounds import quick_test
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton_settings import SETTINGS
-from wideberth.solvers.passes import Decide, Proof
+from wideberth.solvers.proofs import Decide, Proof
 from wideberth.solvers.subsample import draw
 
 N, D = 30_000, 8

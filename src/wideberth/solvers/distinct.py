@@ -32,7 +32,8 @@ from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.chunked_descent import DescendedInChunks
 from wideberth.solvers.descent import Descent
 from wideberth.solvers.newton_solver import Newton
-from wideberth.solvers.passes import Batches, Proof
+from wideberth.solvers.passes import Batches
+from wideberth.solvers.proofs import Proof
 from wideberth.solvers.work import PerRow
 
 #: Share of the rows for which there is room that the table may hold: a choice; it is

@@ -1,4 +1,4 @@
-"""The questions put to every batch of rows: `Sample`, `Gather`, and `Decide`.
+"""The questions put to every batch of rows: `Sample` and `Gather`.
 
 The first pass takes a sample. Gathering evaluates the objective at a point, folds the
 rows that are settled there (theory §3) and hands over those that are not. A batch may
@@ -20,12 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.problem import DualPoint, Folded, Pair, PrimalPoint, Problem
+from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import (
     fill,
     host,
-    like,
-    masked,
     namespace,
     pick,
     quantile,
@@ -37,10 +35,11 @@ from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes
-from wideberth.screening import Partition, fold_samples, screen_at_hand
+from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.proofs import Proof, part_of, slack_of
 from wideberth.solvers.subsample import draw
 
 
@@ -298,8 +297,8 @@ class Gather:
 
     def part(self, number: int) -> Gather:
         """What of this question concerns one batch."""
-        proof = None if self.proof is None else _part(self.proof, number)
-        return replace(_part(self, number), proof=proof)
+        proof = None if self.proof is None else part_of(self.proof, number)
+        return replace(part_of(self, number), proof=proof)
 
     def _near(self, problem: Problem, slack):
         """Which rows may still cross the margin."""
@@ -309,7 +308,7 @@ class Gather:
         near = self._within(xp.abs(slack), self._distances(problem, slack))
         if self.before is None:
             return near
-        return near | ((_slack(problem, self.before) > 0) != (slack > 0))
+        return near | ((slack_of(problem, self.before) > 0) != (slack > 0))
 
     def _within(self, size, distances):
         """Which rows are as near as that.
@@ -355,7 +354,7 @@ class Gather:
         if self.band is not None:
             distance = distance + self.band(problem, slack)
         elif self.before is not None:
-            move = xp.abs(slack - _slack(problem, self.before))
+            move = xp.abs(slack - slack_of(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
             distance = distance + SETTINGS.next_move * (move + 0.5 * typical)
         return self.widening * distance
@@ -368,7 +367,7 @@ class Gather:
         else:
             settled = slack
             if self.before is not None:
-                settled = _slack(problem, self.before)
+                settled = slack_of(problem, self.before)
             share = np.where(settled > 0, 1.0, 0.0)
         units = self._distances(problem, slack)
         units = np.where(np.isfinite(units), units, 1.0)
@@ -387,108 +386,3 @@ def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
         )
     fold = replace(fold, pushes=NO_PUSHES)
     return replace(answer, fold=fold, model=Model.of(pushes, w))
-
-
-def _slack(problem: Problem, point: PrimalPoint):
-    """The slack of a batch's rows at a point, computed where it is not known."""
-    if point.slack.shape[0] == problem.n:
-        return point.slack
-    return problem.slack(point.w, point.b)
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A dual point of the whole problem, without its α.
-
-    Rows were settled at the point `rule`: above the margin at 0, below it at their
-    weight, or at these shares of it where y > 0 and y < 0. But for `members`, by batch,
-    whose places and α are given, or where all rows have `shares` of their own.
-    """
-
-    dual: DualPoint
-    rule: PrimalPoint
-    members: Mapping[int, tuple[Any, Any]] | None = None
-    shares: Mapping[int, Any] | None = None
-    by_class: tuple[float, float] = (1.0, 1.0)
-
-    def alpha(self, number: int, problem: Problem):
-        """α of the rows of one batch."""
-        if self.shares is not None:
-            return like(self.shares[number], problem.weights) * problem.weights
-        slack, (upper, lower) = _slack(problem, self.rule), self.by_class
-        alpha = masked(slack > SETTINGS.least_distance, problem.weights)
-        if upper != lower:
-            alpha *= namespace(slack).where(problem.y > 0, upper, lower)
-        elif upper != 1:
-            alpha *= upper
-        if self.members is not None:
-            scatter(alpha, *self.members[number])
-        return alpha
-
-
-@dataclass(frozen=True)
-class Decided:
-    """What is known of the rows of a batch at the end; arrays where there is room."""
-
-    counts: tuple[int, int, int]  # free, saturated, removed
-    alpha: Any = None
-    #: Masks of the rows at α* = 0 and at α* = c.
-    removed: Any = None
-    saturated: Any = None
-    #: For a free b: bounds on margins that leave it out, labels and weights.
-    undecided: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True)
-class Decide:
-    """Say what the certificate proves of every row, and what its α is.
-
-    The optimum lies in the `region` of the `pair` of points; a row is decided if its
-    robust margin keeps to one side of 1 all over it (theory §5). Bounds on it leave out
-    a free b: that takes those of all rows.
-    """
-
-    pair: Pair
-    region: str | None
-    arrays: bool
-    proof: Proof
-
-    def __call__(self, number: int, problem: Problem) -> Decided:
-        """Answer for one batch."""
-        known, counts = None, (0, 0, 0)
-        if self.region is not None:
-            known = self._screened(problem, self.region)
-            counts = known.counts
-        if not self.arrays:
-            return Decided(counts)
-        alpha = self.proof.alpha(number, problem)
-        if known is None:
-            return Decided(counts, alpha)
-        if problem.intercept != 0:
-            return Decided(counts, alpha, known.removed, known.saturated)
-        parts = known.lower, known.upper, problem.y, problem.weights
-        return Decided(counts, alpha, undecided=parts)
-
-    def _screened(self, problem: Problem, region: str) -> Partition:
-        if problem.intercept == 0:
-            problem = replace(problem, intercept=None)
-        point = self.pair.point
-        here = problem.at(point.w, point.b)
-        point = replace(point, margins=here.margins, slack=here.slack)
-        return screen_at_hand(problem, Pair(point, self.pair.dual), region)
-
-    def part(self, number: int) -> Decide:
-        """What of this question concerns one batch."""
-        return replace(self, proof=_part(self.proof, number))
-
-
-def _part(question, number: int):
-    """A question or a proof with what it holds of one batch alone."""
-    names = {"pinned", "shares", "members"} & vars(question).keys()
-    own = {name: getattr(question, name) for name in names}
-    own = {
-        k: {number: v[number]} if number in v else {}  # an empty batch is no member
-        for k, v in own.items()
-        if v is not None
-    }
-    return replace(question, **own)

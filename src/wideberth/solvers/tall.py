@@ -35,11 +35,9 @@ from wideberth.problem.arrays import (
 )
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equal_rows import merge_equal_rows
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import gamma
-from wideberth.screening import Partition, null_point
-from wideberth.screening.partition import decide
+from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
@@ -53,14 +51,12 @@ from wideberth.solvers.newton import Rounds, solve_groups, solve_near
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.passes import (
     Batches,
-    Decide,
-    Decided,
     Gather,
     InMemory,
-    Proof,
     Sample,
 )
 from wideberth.solvers.polish import sparse
+from wideberth.solvers.proofs import Decide, Proof, with_intercept
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size
 from wideberth.solvers.tied import OnPath, is_tied, path_to, solve_tied
 from wideberth.solvers.work import PerRow, Work
@@ -486,7 +482,7 @@ class Search:
         if arrays:
             alpha = concat([part.alpha for part in parts])
         if arrays and region is not None and free:
-            known = _with_intercept(parts, self.batches)
+            known = with_intercept(parts, self.batches.noise)
             removed, saturated, counts = known.removed, known.saturated, known.counts
         elif arrays and region is not None:
             removed = concat([part.removed for part in parts])
@@ -494,17 +490,6 @@ class Search:
         if region is not None and recorded:
             self.control.record(float(self.passes), self.certificate, counts)
         return alpha, removed, saturated
-
-
-def _with_intercept(parts: list[Decided], batches: Batches) -> Partition:
-    """What is proven of the rows of all batches, a free intercept included."""
-    columns = zip(*(part.undecided for part in parts), strict=True)
-    lower, upper, y, weights = (concat(list(column)) for column in columns)
-    rows, own = as_rows(np.empty((y.shape[0], 0)), host(y)), host(weights)
-    problem = Problem(rows, own, own, batches.noise, 0.0)
-    found = decide(problem, host(lower), host(upper))
-    masks = like(found.removed, y), like(found.saturated, y)
-    return Partition(*masks, lower, upper)
 
 
 def _solve_again(problem: Problem, control: Control, found: Outcome) -> Outcome:
