@@ -16,7 +16,6 @@ from wideberth.solvers.barriers import ClassBarrier, engine_on, relative_weights
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import Rounds, assume, wrongly_settled
-from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.passes import Gather
 from wideberth.solvers.tied import OnPath, Path, centred_force, is_tied, solve_tied
 
@@ -275,27 +274,6 @@ def test_pulling_back_grows_the_working_set_by_a_tenth():
     _, early = question._pulled_back(problem, best, asked)
     assert early.sum() >= 50
     assert more.piece.n > none.piece.n
-
-
-def test_a_sample_that_leaves_most_rows_in_doubt_hands_over_those_in_the_most():
-    problem = make_problem(3, n=2_000, d=4, separation=0.5)
-    w, scale = on_path(problem, 1e-6).w, np.linspace(1.0, 3.0, problem.n)
-    size = np.abs(problem.at(w).slack)
-
-    def near(width, **how):
-        question = Gather(w, 0.0, band=lambda *_: width * scale, **how)
-        return question(0, problem).piece.indices
-
-    memory = {"good": lambda point: False}
-    wide, narrow = 10 * float(np.median(size)), 0.1 * float(np.median(size))
-    doubt = size / scale
-    for how in ({}, memory):  # few rows in doubt: all of them
-        assert doubt[near(narrow, **how)].max() <= 1.01 * narrow
-        assert near(narrow, **how).size < 0.5 * problem.n
-    chosen = near(wide, **memory)
-    assert chosen.size == pytest.approx(SETTINGS.walk_share * problem.n, abs=2)
-    assert doubt[chosen].max() <= np.delete(doubt, chosen).min() * (1 + 1e-3)
-    assert near(wide).size > 2 * chosen.size  # of a file another read would cost more
 
 
 def test_a_better_point_is_not_pulled_back():

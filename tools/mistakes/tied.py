@@ -6,20 +6,6 @@ _TESTS = "solvers/test_tied.py"
 
 MUTANTS = [
     Mutant(
-        "any rows in place of those in the most doubt",
-        "solvers/passes.py",
-        "        doubt = size / distances\n",
-        "        doubt = distances / size\n",
-        "solvers/test_tied.py::test_a_sample_that_leaves_most_rows_in_doubt_hands_over_those_in_the_most",
-    ),
-    Mutant(
-        "files read again for rows that were in doubt",
-        "solvers/passes.py",
-        "if self.good is None or self.band is None or near.sum() <= many:",
-        "if self.band is None or near.sum() <= many:",
-        "solvers/test_tied.py::test_a_sample_that_leaves_most_rows_in_doubt_hands_over_those_in_the_most",
-    ),
-    Mutant(
         "tied: classes weigh in the barrier what their rows do",
         "solvers/barriers.py",
         "    return np.where(upper, *(mean / max(means) for mean in means))\n",

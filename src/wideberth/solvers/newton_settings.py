@@ -94,10 +94,9 @@ class NewtonSettings:
     walk_rows: int = 8
     #: Width of a path's bands, in errors of the predictions before (flat from 2 to 6).
     walk_errors: float = 3.0
-    #: Largest share of the rows that a path's bands may hold, share that those of a
-    #: sample hold where they would hold more than `copy_share`, and share over which
-    #: the Hessian of a sample is smoothed (0.1 takes a path on a9a a seventh more
-    #: passes, 0.5 a fifteenth).
+    #: Largest share of the rows that a path's bands may hold, and share over which the
+    #: Hessian of a sample is smoothed (0.1 takes a path on a9a a seventh more passes,
+    #: 0.5 a fifteenth).
     walk_share: float = 0.2
 
 

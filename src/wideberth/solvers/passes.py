@@ -26,7 +26,6 @@ from wideberth.problem.arrays import (
     host,
     namespace,
     pick,
-    quantile,
     scatter,
 )
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
@@ -305,23 +304,10 @@ class Gather:
         xp = namespace(slack)
         if self.before is None and self.band is None:
             return slack == slack
-        near = self._within(xp.abs(slack), self._distances(problem, slack))
+        near = xp.abs(slack) <= self._distances(problem, slack)
         if self.before is None:
             return near
         return near | ((slack_of(problem, self.before) > 0) != (slack > 0))
-
-    def _within(self, size, distances):
-        """Which rows are as near as that.
-
-        A sample that leaves most rows in doubt may still be right: of all rows in
-        memory, where another pass is cheap, those in the most doubt are taken then.
-        """
-        near = size <= distances
-        many = SETTINGS.copy_share * size.shape[0]
-        if self.good is None or self.band is None or near.sum() <= many:
-            return near
-        doubt = size / distances
-        return doubt <= quantile(doubt, SETTINGS.walk_share)
 
     def _pulled_back(self, problem: Problem, best: PrimalPoint, point: PrimalPoint):
         """A point, or a better one on the way to it; and which rows cross first then.
