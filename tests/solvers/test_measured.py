@@ -352,3 +352,22 @@ def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
         assert whole.step()
         assert parts.step()
         np.testing.assert_allclose(parts.x, whole.x, rtol=1e-8, atol=1e-10)
+
+
+def test_a_step_that_ends_in_no_number_is_taken_back(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1, -1)
+    problem = Problem.from_data(X, y, X_err=np.full((40, 3), 0.1), C=1.0)
+    engine = RoundedOff(problem)
+    engine.step()
+    w, alpha, gap = engine.w.copy(), engine.alpha.copy(), engine.relative_gap
+
+    def lost(self):
+        self.x, self.room, self.gap = self.x * np.nan, self.room * np.nan, np.nan
+        return False
+
+    monkeypatch.setattr(RoundedOff, "_step", lost)
+    assert not engine.step()
+    np.testing.assert_array_equal(engine.w, w)
+    np.testing.assert_array_equal(engine.alpha, alpha)
+    assert engine.relative_gap == gap

@@ -20,6 +20,13 @@ _NAMED = "solvers/test_measured.py::test_errors_that_cannot_be_are_named"
 
 MUTANTS = [
     Mutant(
+        "steps that end in no number kept",
+        "solvers/measured_engine.py",
+        "        if not possible:\n            vars(self).update(before)\n",
+        "        pass\n",
+        "solvers/test_measured.py::test_a_step_that_ends_in_no_number_is_taken_back",
+    ),
+    Mutant(
         "error bars: a ball as large as the widest feature",
         _CELLS,
         "        return float(self._totals(a).min(initial=",

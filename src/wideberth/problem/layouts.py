@@ -74,7 +74,17 @@ class DenseRows(Rows):
         return self.d / BLAS_SPEEDUP
 
     def _block(self, rows):
-        return float64(self.X[rows, :])
+        X = self.X if self._converted is None else self._converted
+        return float64(X[rows, :])
+
+    @cached_property
+    def _converted(self):
+        """Rows of a device in float64, once for all products; None where they are many.
+
+        A chunk has two blocks, and is let go when its question is answered.
+        """
+        fits = self._foreign and self.n * self.d <= 2 * DEVICE_ENTRIES
+        return float64(self.X) if fits else None
 
     def _squared(self, block):
         return block * block

@@ -5,13 +5,13 @@ a fifth of the time or less, and `nearest_rows.py` takes them on the few rows ne
 margin, where slacks are about known: from the points before on a path, or from a few
 sweeps of `ascent.py`. Where weights are small those sweeps get to the optimum
 themselves. All that is quick once numba is loaded and has its code: some tenths of a
-second in every process, some ten the first time on a machine. Whether that pays depends
-on how many problems there are. It must not depend on what a process did before, such as
-the number of its solves or whether numba is loaded: the same call gives the same bits
-whenever it is made, in whatever thread and in however many workers, and the engines
-agree within the tolerance alone. So the choice follows from the call. Where it is about
-several small problems, as those of classes, of folds and of points of a path are, it
-takes the compiled engine; any other call does where solver="compiled" says so.
+second in every process, half a minute the first time on a machine. Whether that pays
+depends on how many problems there are. It must not depend on what a process did before,
+such as the number of its solves or whether numba is loaded: the same call gives the
+same bits whenever it is made, in whatever thread and in however many workers, and the
+engines agree within the tolerance alone. So the choice follows from the call. Where it
+is about many small problems, as those of folds, of points of a path and of classes are,
+it takes the compiled engine; any other call does where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
 it falls short the next engine goes on, in the end that of `newton.py`.

@@ -150,9 +150,16 @@ class MeasuredEngine(ABC):
         """Set what is known of the noise at x, and the slacks that Newton sees."""
 
     def step(self) -> bool:
-        """One predictor–corrector step; False if no progress is possible."""
+        """One predictor–corrector step; False, and none, if no progress is possible.
+
+        Steps replace x and α, and do not write into them: so they can be taken back.
+        """
+        before = dict(vars(self))
         with np.errstate(all="ignore"):  # at the end of float64; checked there
-            return self._step()
+            possible = self._step()
+        if not possible:
+            vars(self).update(before)
+        return possible
 
     @abstractmethod
     def _step(self) -> bool:
