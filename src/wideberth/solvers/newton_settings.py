@@ -24,8 +24,8 @@ class NewtonSettings:
     #: 12 take up to a tenth more passes on tall data).
     sample_factor: float = 6.0
     #: Relative gap to which a sample of n rows is solved, times n/d; its sampling error
-    #: makes more a waste (flat from 0.001 to 0.03; at 0.1 tall data takes a seventh more
-    #: passes).
+    #: makes more a waste (flat from 0.001 to 0.03; at 0.1 a seventh more passes on tall
+    #: data).
     sample_accuracy: float = 0.01
     #: Half width of the bands that a sample leaves, in standard errors (3 takes from a
     #: tenth fewer to twice as many passes on covtype's classes, against the rest).
