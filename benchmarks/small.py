@@ -234,9 +234,12 @@ PARTS = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=[*PARTS][:-1], choices=[*PARTS])
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
+    options.parts = options.parts or [*PARTS][:-1]
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
     report = Report()
     report.say(f"# Small problems, many classes, searches\n\n{describe()}")
     with threadpool_limits(1), warnings.catch_warnings():
