@@ -63,8 +63,8 @@ def minimise_nearest(
 def _add_nearest(slack, few, inside):
     """Mark so many rows nearest to the margin, and all that are as near as these.
 
-    How near is found by halving, to the last bit: the compiler takes seconds for
-    NumPy's selection.
+    How near is found by 64 halvings, more than a number has bits: the compiler takes
+    seconds for NumPy's selection.
     """
     distance = np.abs(slack)
     low, farthest = 0.0, distance.max()

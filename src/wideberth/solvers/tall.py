@@ -13,6 +13,9 @@
    hands over the rows that crossed or may still cross: if the gap is not small enough
    they are the next working set, and no pass was wasted.
 
+Where most rows of a sample are tied at the margin, its central path is carried over to
+all rows in place of steps 2 to 4 (`tied.py`). Rows in files and on a device do without.
+
 Three passes are typical, whatever the number of rows. Rows in memory are one batch,
 files and clusters have many (`passes.py`).
 """
