@@ -3,6 +3,7 @@
 from mistakes.mutant import Mutant
 
 _TESTS = "solvers/test_tied.py"
+_STEPS = "solvers/test_interior.py"
 
 MUTANTS = [
     Mutant(
@@ -22,8 +23,8 @@ MUTANTS = [
     Mutant(
         "tied: products of the predictor left out of the corrector",
         "solvers/barriers.py",
-        "right = right + lifts[0] + target * lifts[1]",
-        "right = right + target * lifts[1]",
+        "return known[0] + target * known[1]",
+        "return target * known[1]",
         _TESTS,
     ),
     Mutant(
@@ -165,5 +166,40 @@ MUTANTS = [
         "        self.pinned |= wrong\n        if not wrong.any():\n",
         "        if not wrong.any():\n",
         _TESTS,
+    ),
+    Mutant(
+        "step: force that does not give way to its room",
+        "solvers/interior.py",
+        "        lifts -= 1.0 + rate  #",
+        "        lifts -= 1.0  #",
+        _STEPS,
+    ),
+    Mutant(
+        "step: error of a predictor of the wrong sign",
+        "solvers/interior.py",
+        "        error = 1.0 + rate\n",
+        "        error = -1.0 - rate\n",
+        _STEPS,
+    ),
+    Mutant(
+        "step: μ after a predictor without what its products are off by",
+        "solvers/interior.py",
+        "(1 - length) * mu - length * length * second",
+        "(1 - length) * mu",
+        _STEPS,
+    ),
+    Mutant(
+        "step: a predictor that may take all force",
+        "solvers/interior.py",
+        "self._longest(least, -1 - most)",
+        "self._longest(least)",
+        _STEPS,
+    ),
+    Mutant(
+        "step: slacks that move by a whole step",
+        "solvers/interior.py",
+        "self.slack - t * change",
+        "self.slack - change",
+        _STEPS,
     ),
 ]

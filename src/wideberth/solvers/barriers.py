@@ -16,10 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from wideberth.problem import Problem
-from wideberth.problem.limits import EPS, LITTLE
+from wideberth.problem.limits import LITTLE
 from wideberth.solvers.algebra import Factor
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
-from wideberth.solvers.newton_settings import SETTINGS
 
 
 class ClassBarrier(EvenBarrier):
@@ -30,42 +29,9 @@ class ClassBarrier(EvenBarrier):
         super().adopt(problem)
         self.relative = relative_weights(problem)
 
-    @property
-    def _relative(self):
-        return self.relative
-
-    def _step(self):
-        if self.table is not None or self.problem.n < self.problem.rows.d:
-            return super()._step()
-        ratio = self.force / self.room
-        weights = 1.0 / (ratio[0] + ratio[1])  # θ/c
-        if self.cone is not None:
-            self.cone.scale(self.x)
-        factor, right = self._first_read(weights)
-        if factor is None:
-            return False
-        mu = self.mu
-        ahead, lifts = self._second_read(factor.solve(right), weights, ratio)
-        target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
-        right = right + lifts[0] + target * lifts[1]
-        cone = None
-        if self.cone is not None:
-            cone = self.cone.corrected(target)
-            right += self.cone.right_side(cone)
-        aims = self._aims(target) - ahead[1] * ahead[2]
-        dx = factor.solve(right)
-        change = self._change(dx)
-        move = (dx, *self._pairs(slice(None), change, weights, ratio, aims), change)
-        if self.cone is not None:
-            self.cone.move(dx, cone)
-        length = min(1.0, SETTINGS.to_boundary * self._longest(move))
-        if not (length > EPS and np.isfinite(dx).all()):
-            return False
-        self._advance(length, move)
-        return True
-
-    def _first_read(self, weights):
-        """Newton's matrix, factored, and the predictor's right-hand side."""
+    def _system(self, weights):
+        if not self._reads_thrice:
+            return super()._system(weights)
         extras = np.column_stack([self.extras, self.slack])
         gram = self.problem.rows.curvature(self.c * weights, extras)
         matrix = np.ascontiguousarray(gram[:-1, :-1])
@@ -75,25 +41,34 @@ class ClassBarrier(EvenBarrier):
         right = self.combined - self.penalty * self.x + gram[:-1, -1]
         return Factor.of(matrix), right
 
-    def _second_read(self, dx, weights, ratio):
-        """The predictor, and what the corrector's right-hand side has beyond its own.
+    @property
+    def _reads_thrice(self) -> bool:
+        """Whether rows are read in blocks, and not by a table of theirs."""
+        return self.table is None and self.problem.n >= self.problem.rows.d
 
-        That is what the predictor's products add, and what every unit of μ does.
+    def _predict(self, dx, weights):
+        """Beside the predictor what the corrector's right-hand side has beyond its own.
+
+        That is what the errors of the products add, and what every unit of μ does.
         """
-        n, scaled = self.problem.n, self.c * weights
-        change, d_room, d_force = np.empty(n), np.empty((2, n)), np.empty((2, n))
+        if not self._reads_thrice:
+            return super()._predict(dx, weights)
+        scaled, rate = self.c * weights, np.empty((2, self.problem.n))
+        error = np.empty_like(rate)
         per_mu = self._aims(1.0) * (1 / self.room[1] - 1 / self.room[0])
 
         def weigh(rows, part):
-            pairs = self._pairs(rows, part, weights, ratio, None)
-            change[rows], (d_room[:, rows], d_force[:, rows]) = part, pairs
-            more = pairs[0] * pairs[1] / self.room[:, rows]
-            return scaled[rows] * np.stack([more[0] - more[1], per_mu[rows]])
+            rate[:, rows] = self._rate(rows, weights, -part)
+            error[:, rows] = self._error(rows, rate[:, rows])
+            more = error[:, rows] / self.room[:, rows]
+            return scaled[rows] * np.stack([more[1] - more[0], per_mu[rows]])
 
-        lifts = self.combine_along(dx, weigh, 2)
-        if self.cone is not None:
-            self.cone.move(dx, None)
-        return (dx, d_room, d_force, change), lifts
+        return rate, error, self.combine_along(dx, weigh, 2)
+
+    def _lifted(self, lifts, weights, target, known):
+        if known is None:
+            return super()._lifted(lifts, weights, target, known)
+        return known[0] + target * known[1]
 
     def combine_along(self, x, weigh, k):
         """Σ a_i e_i with a = weigh(rows, ⟨x,e_i⟩) for blocks of rows, by one read.
@@ -109,17 +84,6 @@ class ClassBarrier(EvenBarrier):
 
         combined = self.problem.rows.combine_along(x[:d], known)
         return np.concatenate((combined, weighed @ self.extras), axis=1)
-
-    def _pairs(self, rows, change, weights, ratio, aims):
-        """Moves of room and force that go with a change, for room·force → aims."""
-        residual = self.slack[rows] - change
-        force = self.force[:, rows]
-        if aims is not None:
-            aims = aims / self.room[:, rows]
-            residual += aims[1] - aims[0]
-            force = force - aims
-        d_room = self.signs * (weights[rows] * residual)
-        return d_room, -(ratio[:, rows] * d_room + force)
 
 
 def relative_weights(problem: Problem) -> np.ndarray:

@@ -17,9 +17,13 @@ Newton's method, all but x eliminated, has the matrix Q + Σθ_i e_i e_iᵀ + B�
 the Hessian of theory §6.1 with its hard set J replaced by smooth weights θ: a dozen or
 two of steps whatever C, scale or collinearity, kinks of Ω included (w* = 0, or no noisy
 feature used), where the semismooth form creeps along its pieces. Steps are Mehrotra's
-(SIAM J. Optim. 1992). One identity saves a product per step: after a step of length t,
-Σα_i e_i becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so the gap costs vector
-operations only.
+(SIAM J. Optim. 1992). Two identities make them cheap:
+
+* after a step of length t, Σα_i e_i becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so
+  the gap costs vector operations only;
+* the predictor, which aims at μ = 0, moves a and q (1−a and p) by r·a and −(1+r)·q. So
+  its pairs have the products aq(1−t) − t²·aq·r(1+r) at length t, and r alone tells how
+  far it may go and how much is to be corrected.
 
 Works on any `Problem` with one shape of noise, reduced ones included, and can be
 shrunk between steps. Nothing here certifies; gaps are for steering.
@@ -35,7 +39,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from wideberth.problem import Problem
-from wideberth.problem.arrays import at_least, floats, host, like, namespace
+from wideberth.problem.arrays import (
+    at_least,
+    extremes,
+    floats,
+    host,
+    like,
+    namespace,
+    total,
+)
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
 from wideberth.solvers.facets import CONES
@@ -92,8 +104,11 @@ class InteriorPoint(Columns):
     Without a start it begins at least squares on the slacks.
 
     Both complementarity pairs of the hinge are kept as one: `room` = (1−a, a) and
-    `force` = (p, q), arrays of shape (2, n), with room·force → μ.
+    `force` = (p, q), arrays of shape (2, n), with room·force → μ; or, where a barrier
+    states weights `relative` to each other, with relative·room·force → μ.
     """
+
+    relative: Any = None
 
     def __init__(self, problem: Problem, start: Start | None = None):
         d = problem.rows.d
@@ -108,16 +123,16 @@ class InteriorPoint(Columns):
                 SETTINGS.start_inside * size,
                 SETTINGS.least_distance,
             )
-            distance = self._set_products(start.margins, [omega, *extra])
+            distance = self._set_slack(start.margins, [omega, *extra])
             self.cone_room = self._cone_room(distance, omega)
             extra = [(1 + self.cone_room) * omega, *extra]
-        distance = self._set_products(start.margins, extra)
+        distance = self._set_slack(start.margins, extra)
         self.x = np.concatenate((start.w, extra))
         share = xp.clip(start.share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
         self.room = xp.stack([1.0 - share, share])
         upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
-        self.recent_move = 0.0 * upper
+        self.last_change = 0.0 * upper
         self.combined = self._lift(self.alpha) + self.folded
         self.cone: Any = CONES[problem.noise.dual_order](self) if self.noisy else None
         self._measure()
@@ -147,13 +162,12 @@ class InteriorPoint(Columns):
             x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
         return Start(x[:d], b, margins, 0.5 * (1 - margins - self.problem.y * b))
 
-    def _set_products(self, margins, extra: list[float]) -> float:
-        """Products and slacks at x = (w, extra); the mean distance from the margin."""
+    def _set_slack(self, margins, extra: list[float]) -> float:
+        """Slacks at x = (w, extra); the mean distance from the margin."""
         beyond = like(np.array(extra), self.extras)
-        self.products = margins + self.extras @ beyond  # ⟨x,e_i⟩
-        self.slack = 1.0 - self.products
-        total = float(self.xp.sum(self.xp.abs(self.slack)))
-        return max(total / max(self.problem.n, 1), SETTINGS.least_distance)
+        self.slack = 1.0 - (margins + self.extras @ beyond)
+        distance = float(total(self.xp.abs(self.slack))) / max(self.problem.n, 1)
+        return max(distance, SETTINGS.least_distance)
 
     def _cone_room(self, distance: float, omega: float) -> float:
         """How far inside the cone to start, relative to Ω(w).
@@ -197,8 +211,7 @@ class InteriorPoint(Columns):
     @property
     def mu(self) -> float:
         """Mean complementarity product of the rows."""
-        product = float(_inner(self.room, self.force))
-        return max(product, TINY) / max(2 * self.problem.n, 1)
+        return max(float(self._mean(self.room * self.force)), TINY)
 
     @property
     def relative_gap(self) -> float:
@@ -268,9 +281,8 @@ class InteriorPoint(Columns):
     def shrink(self, keep: np.ndarray, problem: Problem) -> None:
         """Go on with the rows `keep` (a mask) alone, which form `problem`."""
         self.adopt(problem)
-        self.products, self.slack = self.products[keep], self.slack[keep]
+        self.slack, self.last_change = self.slack[keep], self.last_change[keep]
         self.room, self.force = self.room[:, keep], self.force[:, keep]
-        self.recent_move = self.recent_move[keep]
         self.resync()
 
     def widen(self, problem: Problem, places: np.ndarray) -> None:
@@ -283,10 +295,9 @@ class InteriorPoint(Columns):
         self.combined = self._lift(self.alpha) + self.folded
         if self.cone is not None:
             self.cone.widen(self, places)
-            self.products = self.products + self.extras @ like(
+            self.slack = self.slack - self.extras @ like(
                 self.x[problem.rows.d :] - rest, self.extras
             )
-            self.slack = 1.0 - self.products
         self._measure()
 
     def resync(self) -> None:
@@ -306,25 +317,36 @@ class InteriorPoint(Columns):
         weights = 1.0 / (ratio[0, :] + ratio[1, :])  # θ/c
         if self.cone is not None:
             self.cone.scale(self.x)
-        factor = self._factor(self.c * weights)
+        factor, right = self._system(weights)
         if factor is None:
             return False
-        mu = self.mu
-        ahead = self._direction(factor, weights, ratio)
-        target = mu * self._centering(ahead, min(self._longest(ahead), 1.0), mu)
-        cone = None if self.cone is None else self.cone.corrected(target)
-        _, d_room, d_force, _ = ahead
-        aims = self._aims(target) - d_room * d_force
-        move = self._direction(factor, weights, ratio, aims, cone)
-        length = min(1.0, SETTINGS.to_boundary * self._longest(move))
-        if not (length > EPS and np.isfinite(move[0]).all()):
+        dx = factor.solve(right)
+        rate, error, known = self._predict(dx, weights)
+        target, cone = self._correct(dx, rate, error)
+        lifts = (self._aims(target) + error) / self.room
+        right = right + self._lifted(lifts, weights, target, known)
+        if cone is not None:
+            right += self.cone.right_side(cone)
+        dx = factor.solve(right)
+        change = self._change(dx)
+        rate = self._rate(slice(None), weights, lifts[1, :] - lifts[0, :] - change)
+        lifts /= self.force
+        lifts -= 1.0 + rate  # the relative move of the force
+        if self.cone is not None:
+            self.cone.move(dx, cone)
+        nearest = floats(extremes(rate)[0], extremes(lifts)[0])
+        length = min(1.0, SETTINGS.to_boundary * self._longest(*nearest))
+        if not (length > EPS and np.isfinite(dx).all()):
             return False
-        self._advance(length, move)
+        self._advance(length, dx, change, rate, lifts)
         return True
 
-    def _aims(self, target: float):
-        """What each product of room and force is to become, before correction."""
-        return target
+    def _system(self, weights: np.ndarray):
+        """What solves with Newton's matrix, and the predictor's right-hand side."""
+        weights = self.c * weights
+        right = self.combined - self.penalty * self.x
+        right += self._lift(weights * self.slack)
+        return self._factor(weights), right
 
     def _factor(self, weights: np.ndarray) -> Factor | ThinFactor | None:
         """What solves with Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
@@ -350,97 +372,97 @@ class InteriorPoint(Columns):
         K[:n] *= np.sqrt(weights)[:, None]
         return ThinFactor.of(self.penalty[:d] + bend, self.penalty[d:], K)
 
-    def _direction(self, factor, weights, ratio, aims=None, cone=None):
-        """Newton direction for room·force → aims, the cone's product alike; 0 if None.
+    def _predict(self, dx: np.ndarray, weights: np.ndarray):
+        """The predictor's relative move of the room, and what its products are off by.
+
+        And what is known of the corrector's right-hand side, here nothing.
+        """
+        rate = self._rate(slice(None), weights, -self._change(dx))
+        return rate, self._error(slice(None), rate), None
+
+    def _rate(self, rows, weights: np.ndarray, change):
+        """Relative move of the room where residuals u change by so much.
 
         Arrays of the size of the rows are written over where that is safe: memory that
         is new costs more than what is computed in it.
         """
-        residual = self.slack
-        if aims is not None:
-            aims = aims / self.room
-            residual = residual - aims[0, :] + aims[1, :]
-        right = self.combined - self.penalty * self.x
-        right += self._lift(self.c * weights * residual)
-        if self.cone is not None and cone is not None:
-            right += self.cone.right_side(cone)
-        dx = factor.solve(right)
-        change = self._change(dx)
-        da = weights * (residual - change)
-        d_room = self.signs * da
-        d_force = ratio * d_room
-        d_force += self.force
-        if aims is None:
-            d_force *= -1.0
-        else:
-            aims -= d_force
-            d_force = aims
-        if self.cone is not None:
-            self.cone.move(dx, cone)
-        return dx, d_room, d_force, change
+        change += self.slack[rows]
+        change *= weights[rows]
+        rate = self.signs * change
+        rate /= self.room[:, rows]
+        return rate
 
-    def _longest(self, move) -> float:
+    def _error(self, rows, rate):
+        """What products of room and force lack of their aim 0 after a predictor."""
+        error = 1.0 + rate
+        error *= rate
+        error *= self.room[:, rows]
+        error *= self.force[:, rows]
+        return error
+
+    def _correct(self, dx: np.ndarray, rate, error):
+        """μ that the step aims at, by Mehrotra's rule, and what the cone has to change.
+
+        The rule is σ = (μ after the predictor / μ)³.
+        """
+        first, second, least, most = floats(
+            self._mean(self.room * self.force), self._mean(error), *extremes(rate)
+        )
+        if self.cone is not None:
+            self.cone.move(dx, None)
+        length, mu = min(self._longest(least, -1 - most), 1.0), max(first, TINY)
+        after = (1 - length) * mu - length * length * second
+        target = self._target(mu, after)
+        return target, None if self.cone is None else self.cone.corrected(target)
+
+    def _target(self, mu: float, after: float) -> float:
+        return mu * min(max(after / mu, 0.0), 1.0) ** 3
+
+    def _lifted(self, lifts, weights, target, known):
+        """What the corrector's right-hand side has beyond the predictor's."""
+        return self._lift(self.c * weights * (lifts[1, :] - lifts[0, :]))
+
+    def _aims(self, target: float):
+        """What each product of room and force is to become, before correction."""
+        return target if self.relative is None else target / self.relative
+
+    def _mean(self, products):
+        """Mean over all pairs, in the barrier's own units."""
+        if self.relative is not None:
+            products = products * self.relative
+        return total(products) / max(2 * self.problem.n, 1)
+
+    def _longest(self, *rates: float) -> float:
         """Largest step that stays inside, at most 1/(share to the boundary)."""
-        _, d_room, d_force, _ = move
-        rate = 0.0
-        if self.problem.n:
-            least = np.ndarray.min if self.xp is np else self.xp.min
-            nearest = floats(least(d_room / self.room), least(d_force / self.force))
-            rate = max(-min(nearest), 0.0)
+        rate = -min(rates)
         longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
         return longest if self.cone is None else min(longest, self.cone.longest())
 
-    def _centering(self, move, length: float, mu: float) -> float:
-        """Mehrotra's σ = (μ after the predictor / μ)³."""
-        _, d_room, d_force, _ = move
-        first, second = floats(
-            _inner(self.room, d_force) + _inner(d_room, self.force),
-            _inner(d_room, d_force),
-        )
-        ahead = (first + length * second) * length
-        pairs = max(2 * self.problem.n, 1)
-        return min(max(1.0 + ahead / (pairs * mu), 0.0), 1.0) ** 3
-
-    def _advance(self, t: float, move) -> None:
-        dx, d_room, d_force, change = move
+    def _advance(self, t: float, dx, change, room_rate, force_rate) -> None:
         balanced = self.penalty * (self.x + dx)
         if self.cone is not None:
             balanced -= self.cone.advance(t)
         self.combined = (1 - t) * self.combined + t * balanced
         self.x = self.x + t * dx
-        self.products = self.products + t * change
-        self.slack = 1.0 - self.products
-        self.room = at_least(TINY, self.room + t * d_room)
-        self.force = self.force + t * d_force
-        self.recent_move = self.xp.abs(change)
+        self.slack = self.slack - t * change
+        self.room = at_least(TINY, _grown(self.room, t, room_rate))
+        self.force = _grown(self.force, t, force_rate)
+        self.last_change = change
         self._measure()
 
 
 class EvenBarrier(InteriorPoint):
     """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
 
-    @property
-    def _relative(self) -> np.ndarray:
-        return self.c / float(self.c.mean())
-
-    @property
-    def mu(self):
-        product = float(np.vdot(self.room * self._relative, self.force))
-        return max(product, TINY) / max(2 * self.problem.n, 1)
-
-    def _aims(self, target):
-        return target / self._relative
-
-    def _centering(self, move, length, mu):
-        _, d_room, d_force, _ = move
-        room, force = self.room + length * d_room, self.force + length * d_force
-        ahead = float(np.vdot(room * self._relative, force))
-        return min(max(ahead / (2 * max(self.problem.n, 1) * mu), 0.0), 1.0) ** 3
+    def adopt(self, problem):
+        """Take over a problem, and the weights of its rows."""
+        super().adopt(problem)
+        self.relative = self.c / float(self.c.mean())
 
 
-def _inner(a, b):
-    """Σ a_kl b_kl."""
-    if isinstance(a, np.ndarray):
-        return np.vdot(a, b)
-    flat = namespace(a).reshape
-    return flat(a, (-1,)) @ flat(b, (-1,))
+def _grown(values, t: float, rate):
+    """values·(1 + t·rate), in the memory of the rate."""
+    rate *= t
+    rate += 1.0
+    rate *= values
+    return rate

@@ -254,7 +254,7 @@ def unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     n, least = engine.problem.n, least_rows(engine.problem)
     if least > SETTINGS.copy_share * n:
         return None
-    move = engine.recent_move
+    move = np.abs(engine.last_change)
     near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
     near |= ((engine.slack > 0) != (2 * engine.share > 1)) | pinned
     return near if least <= near.sum() <= SETTINGS.copy_share * n else None

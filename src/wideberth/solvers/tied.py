@@ -44,17 +44,12 @@ class Path(ClassBarrier):
     least = 0.0
     factor: Factor | ThinFactor | None = None
 
-    def _factor(self, weights):
-        self.factor = super()._factor(weights)
-        return self.factor
+    def _system(self, weights):
+        self.factor, right = super()._system(weights)
+        return self.factor, right
 
-    def _first_read(self, weights):
-        read = super()._first_read(weights)
-        self.factor = read[0]
-        return read
-
-    def _centering(self, move, length, mu):
-        return max(super()._centering(move, length, mu), self.least / mu)
+    def _target(self, mu, after):
+        return max(super()._target(mu, after), self.least)
 
     def follow(self, control: Control, goal: float) -> None:
         """Step to a relative gap, and not far beyond."""
@@ -93,10 +88,9 @@ class Path(ClassBarrier):
             return other.c[rows] * share[rows]
 
         other.combined = other.combine_along(other.x, weigh, 1)[0] + other.folded
-        other.slack, other.products = slack, 1.0 - slack
+        other.slack, other.last_change = slack, 0.0 * slack
         other.force = centred_force(slack, mu)
         other.room = np.stack([mu / other.force[0], share])
-        other.recent_move = 0.0 * slack
         other._measure()
         return other
 
