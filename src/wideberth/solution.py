@@ -90,8 +90,8 @@ class Solution:
     ----------
     w, b : array of shape (d,), float
         The classifier: the sign of ⟨w,x⟩ + b.
-    alpha : array of shape (n,)
-        The dual point behind the certificate.
+    dual_weights : array of shape (n,), or what computes it
+        `alpha`.
     certificate : Certificate
         Primal and dual values with a bound on their rounding.
     converged : bool
@@ -124,7 +124,7 @@ class Solution:
 
     w: np.ndarray
     b: float
-    alpha: Any
+    dual_weights: Any = field(repr=False, compare=False)
     certificate: Certificate
     converged: bool
     solver: str
@@ -140,6 +140,15 @@ class Solution:
     prover: Callable[[], np.ndarray] | None = field(
         repr=False, compare=False, default=None
     )
+
+    @cached_property
+    def alpha(self):
+        """The dual point behind the certificate, an array of shape (n,).
+
+        Of arrays on a device computed when first asked for, from the data given.
+        """
+        known = self.dual_weights
+        return known() if callable(known) else known
 
     @cached_property
     def _decisions(self) -> tuple:
@@ -170,7 +179,8 @@ class Solution:
         return None if self.prover is None else self.prover()
 
     def __getstate__(self):
-        known = {"decided": self._decisions, "removed_features": self.removed_features}
+        known = {"dual_weights": self.alpha, "decided": self._decisions}
+        known["removed_features"] = self.removed_features
         return vars(self) | known | {"prover": None}  # the data stays behind
 
     @property

@@ -294,7 +294,7 @@ def _moved_to(solution: Solution, X) -> Solution:
     def decided():
         return like(solution.removed, X), like(solution.saturated, X)
 
-    moved = {"alpha": like(solution.alpha, X), "decided": decided}
+    moved = {"dual_weights": like(solution.alpha, X), "decided": decided}
     if (descent := solution.descent) is not None:
         moved["descent"] = replace(descent, left_out=like(descent.left_out, X))
     return replace(solution, **moved)
@@ -379,7 +379,7 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
     solution = Solution(
         w=point.w,
         b=point.b,
-        alpha=dual.alpha,
+        dual_weights=dual.alpha,
         certificate=certificate,
         converged=bool(converged),
         solver=name,

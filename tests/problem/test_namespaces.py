@@ -113,6 +113,25 @@ def test_what_is_proven_of_the_rows_is_asked_after_the_run(xp, monkeypatch):
     )
 
 
+def test_dual_weights_are_asked_after_the_run(xp, monkeypatch):
+    """They are those of the certificate, and a saved solution brings them along."""
+    X, y = tall_data(40_000)
+    asked, alpha = [], proofs.Proof.alpha
+    monkeypatch.setattr(
+        proofs.Proof,
+        "alpha",
+        lambda self, *given: asked.append(1) or alpha(self, *given),
+    )
+    found = solve(xp.asarray(X), xp.asarray(y), **OPTIONS)
+    assert not asked
+    problem = Problem.from_data(X, y, C=OPTIONS["C"])
+    own = problem.dual_at(host(found.alpha)).value
+    assert own == pytest.approx(found.dual, abs=1e-10 * found.primal)
+    assert found.alpha is found.alpha
+    state = found.__getstate__()
+    assert np.array_equal(host(state["dual_weights"]), host(found.alpha))
+
+
 def test_products_are_those_of_numpy(xp):
     X, y = tall_data(500, 4)
     here, there = as_rows(X, y), as_rows(xp.asarray(X), xp.asarray(y))

@@ -229,7 +229,8 @@ class Presolved:
         w, b, alpha = self.outward(solution.w, solution.b, solution.alpha)
         trace = [self.entry(entry) for entry in solution.trace]
         proof = self.certificate(solution.certificate)
-        return replace(solution, w=w, b=b, alpha=alpha, certificate=proof, trace=trace)
+        changed = {"w": w, "b": b, "dual_weights": alpha, "certificate": proof}
+        return replace(solution, **changed, trace=trace)
 
     def callback(self, callback):
         """A callback that is told the user's units."""

@@ -275,10 +275,9 @@ def _solution(
 ) -> Solution:
     """What was found; what is proven of the rows may be asked `later`."""
     certificate, point = (descended or search).certificate, search.point
+    alpha: Any = partial(_dual_weights, search)
     decided: Any = partial(_decided, search, screening)
-    if later:
-        alpha, _, _ = search.dual_weights(None)
-    else:
+    if not later:
         alpha, *decided = search.dual_weights(screening)
     seconds = time.perf_counter() - control.started
     converged = certificate.proves(control.tol)
@@ -314,6 +313,11 @@ def _solution(
         classes,
         None if descended is None else descended.report,
     )
+
+
+def _dual_weights(search: Search | Collapsed) -> Any:
+    """α of all rows, asked when the run is over."""
+    return search.dual_weights(None)[0]
 
 
 def _decided(search: Search | Collapsed, screening) -> tuple[Any, Any]:
