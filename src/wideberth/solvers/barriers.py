@@ -17,7 +17,6 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.limits import LITTLE
-from wideberth.solvers.algebra import Factor
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
 
 
@@ -34,12 +33,8 @@ class ClassBarrier(EvenBarrier):
             return super()._system(weights)
         extras = np.column_stack([self.extras, self.slack])
         gram = self.problem.rows.curvature(self.c * weights, extras)
-        matrix = np.ascontiguousarray(gram[:-1, :-1])
-        matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
-        if self.cone is not None:
-            self.cone.add_curvature(matrix)
         right = self.combined - self.penalty * self.x + gram[:-1, -1]
-        return Factor.of(matrix), right
+        return self._factored(gram[:-1, :-1]), right
 
     @property
     def _reads_thrice(self) -> bool:

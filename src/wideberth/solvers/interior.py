@@ -44,6 +44,7 @@ from wideberth.problem.arrays import (
     extremes,
     floats,
     host,
+    is_foreign,
     like,
     namespace,
     total,
@@ -68,7 +69,8 @@ class Columns:
     """A problem as the engine takes it: rows e_i = (z_i, −ρ_i, y_i), Q, what is folded.
 
     `noisy` tells whether t is part of x: some sample moves, or the norm is penalised.
-    `extras` are the columns beyond z; `table` holds all of them, where rows are few.
+    `extras` are the columns beyond z; `table` holds all of them, where rows are few or
+    on a device. There it is a part of the `wide` one, with a column to write into.
     """
 
     noisy: bool | None = None
@@ -93,7 +95,13 @@ class Columns:
         self.extras = problem.weights[:, None][:, :0]
         if columns:
             self.extras = self.xp.stack(columns, axis=1)
-        self.table = problem.rows.table(self.extras)
+        self.wide: Any = None
+        if is_foreign(self.c):
+            columns = self.xp.concat([self.extras, 0.0 * self.c[:, None]], axis=1)
+            self.wide = problem.rows.table(columns)
+            self.table = self.wide[:, :-1]
+        else:
+            self.table = problem.rows.table(self.extras)
         self.penalty = np.concatenate((np.ones(d), penalties))
         self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
@@ -246,8 +254,12 @@ class InteriorPoint(Columns):
         """Σ weights_i e_i e_iᵀ, by one product."""
         if self.table is None:
             return self.problem.rows.curvature(weights, self.extras)
+        return self._gram(self.table, weights)
+
+    def _gram(self, table, weights: np.ndarray) -> np.ndarray:
+        """That of the rows of a table."""
         self.problem.rows.passes.add(self.problem.n)
-        scaled = self.table * self.xp.sqrt(weights)[:, None]
+        scaled = table * self.xp.sqrt(weights)[:, None]
         return host(scaled.T @ scaled)
 
     def _measure(self) -> None:
@@ -342,11 +354,19 @@ class InteriorPoint(Columns):
         return True
 
     def _system(self, weights: np.ndarray):
-        """What solves with Newton's matrix, and the predictor's right-hand side."""
+        """What solves with Newton's matrix, and the predictor's right-hand side.
+
+        Beside the rows in a wide table Σθ_iu_ie_i is a column of their Gram matrix.
+        """
         weights = self.c * weights
         right = self.combined - self.penalty * self.x
-        right += self._lift(weights * self.slack)
-        return self._factor(weights), right
+        if self.wide is None:
+            right += self._lift(weights * self.slack)
+            return self._factor(weights), right
+        self.wide[:, -1] = self.slack
+        gram = self._gram(self.wide, weights)
+        right += gram[:-1, -1]
+        return self._factored(gram[:-1, :-1]), right
 
     def _factor(self, weights: np.ndarray) -> Factor | ThinFactor | None:
         """What solves with Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
@@ -354,7 +374,11 @@ class InteriorPoint(Columns):
         thin = None if self.cone is None or n >= d else self.cone.thin()
         if thin is not None:
             return self._thin_factor(weights, *thin)
-        matrix = self._curvature(weights)
+        return self._factored(self._curvature(weights))
+
+    def _factored(self, gram: np.ndarray) -> Factor | None:
+        """The factor of Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B, of which the middle is given."""
+        matrix = np.ascontiguousarray(gram)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
         if self.cone is not None:
             self.cone.add_curvature(matrix)
