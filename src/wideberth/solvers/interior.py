@@ -44,7 +44,6 @@ from wideberth.problem.arrays import (
     extremes,
     floats,
     host,
-    is_foreign,
     like,
     namespace,
     total,
@@ -69,8 +68,7 @@ class Columns:
     """A problem as the engine takes it: rows e_i = (z_i, −ρ_i, y_i), Q, what is folded.
 
     `noisy` tells whether t is part of x: some sample moves, or the norm is penalised.
-    `extras` are the columns beyond z; `table` holds all of them, where rows are few or
-    on a device. There it is a part of the `wide` one, with a column to write into.
+    `extras` are the columns beyond z; `table` holds all of them, where rows are few.
     """
 
     noisy: bool | None = None
@@ -95,13 +93,7 @@ class Columns:
         self.extras = problem.weights[:, None][:, :0]
         if columns:
             self.extras = self.xp.stack(columns, axis=1)
-        self.wide: Any = None
-        if is_foreign(self.c):
-            columns = self.xp.concat([self.extras, 0.0 * self.c[:, None]], axis=1)
-            self.wide = problem.rows.table(columns)
-            self.table = self.wide[:, :-1]
-        else:
-            self.table = problem.rows.table(self.extras)
+        self.table = problem.rows.table(self.extras)
         self.penalty = np.concatenate((np.ones(d), penalties))
         self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
 
@@ -254,12 +246,8 @@ class InteriorPoint(Columns):
         """Σ weights_i e_i e_iᵀ, by one product."""
         if self.table is None:
             return self.problem.rows.curvature(weights, self.extras)
-        return self._gram(self.table, weights)
-
-    def _gram(self, table, weights: np.ndarray) -> np.ndarray:
-        """That of the rows of a table."""
         self.problem.rows.passes.add(self.problem.n)
-        scaled = table * self.xp.sqrt(weights)[:, None]
+        scaled = self.table * self.xp.sqrt(weights)[:, None]
         return host(scaled.T @ scaled)
 
     def _measure(self) -> None:
@@ -354,19 +342,11 @@ class InteriorPoint(Columns):
         return True
 
     def _system(self, weights: np.ndarray):
-        """What solves with Newton's matrix, and the predictor's right-hand side.
-
-        Beside the rows in a wide table Σθ_iu_ie_i is a column of their Gram matrix.
-        """
+        """What solves with Newton's matrix, and the predictor's right-hand side."""
         weights = self.c * weights
         right = self.combined - self.penalty * self.x
-        if self.wide is None:
-            right += self._lift(weights * self.slack)
-            return self._factor(weights), right
-        self.wide[:, -1] = self.slack
-        gram = self._gram(self.wide, weights)
-        right += gram[:-1, -1]
-        return self._factored(gram[:-1, :-1]), right
+        right += self._lift(weights * self.slack)
+        return self._factor(weights), right
 
     def _factor(self, weights: np.ndarray) -> Factor | ThinFactor | None:
         """What solves with Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B."""
