@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
+    from wideberth.notes import NullModelWarning
     from wideberth.path import Path, path
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.problem.polyhedra import Box, CrossPolytope
     from wideberth.problem.read_errors import fill_errors
     from wideberth.screening import Partition, screen
-    from wideberth.solution import NullModelWarning, Solution
+    from wideberth.solution import Solution
     from wideberth.solve import solve
     from wideberth.solvers.conic import solve_conic
 
@@ -36,7 +37,7 @@ _HOMES = {
     "Correlated": "wideberth.problem.noise",
     "CrossPolytope": "wideberth.problem.polyhedra",
     "MeasuredSVC": "wideberth.estimators",
-    "NullModelWarning": "wideberth.solution",
+    "NullModelWarning": "wideberth.notes",
     "Partition": "wideberth.screening",
     "Path": "wideberth.path",
     "Problem": "wideberth.problem",

@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 
+from wideberth.notes import NullModelWarning, convergence_warning, not_proven
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.presolve import (
     Presolved,
@@ -20,13 +21,7 @@ from wideberth.problem.presolve import (
     check_radii,
     merge_rows,
 )
-from wideberth.solution import (
-    NullModelWarning,
-    Path,
-    PathPoint,
-    convergence_warning,
-    not_proven,
-)
+from wideberth.solution import Path, PathPoint
 from wideberth.solvers.base import make_control
 from wideberth.solvers.grids import read_Cs, read_levels, read_radii
 from wideberth.solvers.registry import check_choices, choose_solver

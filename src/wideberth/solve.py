@@ -16,6 +16,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.notes import not_converged, null_model
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
@@ -38,7 +39,7 @@ from wideberth.screening import (
     tells_something,
 )
 from wideberth.screening.features import screen_features
-from wideberth.solution import Solution, not_converged, null_model
+from wideberth.solution import Solution
 from wideberth.solvers.attempts import by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.descent import Descended, Descent, check_starts

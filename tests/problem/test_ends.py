@@ -18,12 +18,12 @@ from wideberth import (
     screen,
     solve,
 )
+from wideberth.notes import not_converged
 from wideberth.problem import Certificate, Pair
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.presolve import centre_columns
 from wideberth.screening import Reduction, screen_points
 from wideberth.screening.partition import ideal_partition
-from wideberth.solution import not_converged
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome, Solver

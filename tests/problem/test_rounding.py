@@ -18,6 +18,7 @@ from mpmath import mpf
 from problems import make_problem
 from torture_oracle import support
 from wideberth import solve
+from wideberth.notes import not_converged, shortfall
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.limits import BLOCK_ROWS
@@ -34,7 +35,6 @@ from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region
-from wideberth.solution import not_converged, shortfall
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.passes import InMemory
 from wideberth.solvers.proofs import Proof

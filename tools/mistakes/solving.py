@@ -271,7 +271,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounding blamed for whatever happens",
-        "solution.py",
+        "notes.py",
         "    if not certificate.rounding <= max(tol, PROVABLE) * certificate.primal:\n",
         "    if True:\n",
         "problem/test_ends.py::test_rounding_is_blamed_only_where_its_bound_exceeds_the_tolerance",

@@ -35,9 +35,9 @@ from wideberth.estimators.one_vs_rest import (
 from wideberth.estimators.scoring import robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
+from wideberth.notes import not_proven
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_number, short
-from wideberth.solution import not_proven
 from wideberth.solvers.grids import read_Cs, read_levels, read_radii, read_ramps
 
 _SELECTIONS = ("best", "one-standard-error")

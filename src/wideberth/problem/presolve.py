@@ -41,6 +41,7 @@ from wideberth.problem.certificate import Certificate
 from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
 from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
+from wideberth.problem.folded import Folded
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import DenseRows, as_rows
 from wideberth.problem.limits import (
@@ -51,7 +52,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.problem.measured import with_errors
 from wideberth.problem.noise import as_shape
-from wideberth.problem.problem import Folded, Problem
+from wideberth.problem.problem import Problem
 from wideberth.problem.validation import (
     measured_data,
     radius_or_default,

@@ -15,12 +15,13 @@ import numpy as np
 from wideberth.data.chunks import Chunk, Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
+from wideberth.notes import not_converged, null_model
 from wideberth.problem.diagnosis import BLURRED, blur
+from wideberth.problem.folded import Folded
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
-from wideberth.problem.problem import Folded
 from wideberth.problem.ramp import Beyond, check_ramp
 from wideberth.problem.read_errors import read_bars
 from wideberth.problem.validation import (
@@ -29,7 +30,7 @@ from wideberth.problem.validation import (
     read_intercept,
     short,
 )
-from wideberth.solution import Solution, not_converged, null_model
+from wideberth.solution import Solution
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
 from wideberth.solvers.checkpoint import Checkpoint
