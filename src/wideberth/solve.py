@@ -20,7 +20,7 @@ from wideberth.notes import not_converged, null_model
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
-from wideberth.problem.endpoints import Bracket, critical_radius
+from wideberth.problem.endpoints import Bracket, critical_scale
 from wideberth.problem.presolve import (
     Presolved,
     build_problem,
@@ -44,6 +44,11 @@ from wideberth.solvers.attempts import by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver
+
+#: Number of steps towards the critical radius that a warning states: they cost no more
+#: than the solution does, and halve the bracket that its α leaves, or better (tables
+#: of 200 to 70 000 rows). `critical_radius` goes on to a thousandth.
+_STEPS_OF_A_WARNING = 4
 
 
 def solve(
@@ -371,7 +376,9 @@ def _solution(presolved: Presolved, control, found, name) -> Solution:
         remedy = None if control.exhausted() else out_of_range(problem, presolved)
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not point.w.any():
-        limit = critical_radius(problem, max_iter=50)
+        limit = critical_scale(
+            problem.with_radii(1.0), start=dual.alpha, max_iter=_STEPS_OF_A_WARNING
+        )
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
         penalised = problem.folded is not None

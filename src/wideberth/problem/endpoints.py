@@ -172,16 +172,22 @@ def saturation_scale(problem: Problem) -> float:
 
 
 def critical_scale(
-    problem: Problem, *, tol=1e-3, max_iter=200, threshold: float | None = None
+    problem: Problem,
+    *,
+    tol=1e-3,
+    max_iter=200,
+    threshold: float | None = None,
+    start: np.ndarray | None = None,
 ) -> Bracket:
     """Bracket t*, the factor on the radii from which on w* = 0.
 
     Stops at relative width `tol`, or as soon as `threshold` lies outside the bracket.
+    An α that proves w* = 0 under radii not far away is a good `start`.
     """
     face = _face(problem)
     if face is None:
         return Bracket(*problem.null_bracket(problem.weights))
-    descent = _FaceDescent(problem, *face)
+    descent = _FaceDescent(problem, *face, start)
     return descent.run(max_iter, tol, threshold)
 
 
