@@ -184,7 +184,7 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: folds forget their pushes",
-        "problem/problem.py",
+        "problem/folded.py",
         "            self.pushes + other.pushes,\n",
         "            self.pushes,\n",
         _FOLDS,

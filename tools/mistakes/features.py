@@ -115,7 +115,7 @@ MUTANTS = [
     ),
     Mutant(
         "norm penalty lost with features",
-        "problem/problem.py",
+        "problem/folded.py",
         "replace(self, d=self.d[columns],",
         "replace(self, s=0.0, d=self.d[columns],",
         _TESTS + "a_problem_of_some_features_is_that_of_all_where_the_rest_is_zero",

@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "additions of folds not counted",
-        "problem/problem.py",
+        "problem/folded.py",
         "            max(self.chain, other.chain) + 1,\n",
         "            max(self.chain, other.chain),\n",
         "problem/test_rounding.py::test_sums_of_folds_count_every_addition",

@@ -166,7 +166,7 @@ class InteriorPoint(Columns):
         """Slacks at x = (w, extra); the mean distance from the margin."""
         beyond = like(np.array(extra), self.extras)
         self.slack = 1.0 - (margins + self.extras @ beyond)
-        distance = float(total(self.xp.abs(self.slack))) / max(self.problem.n, 1)
+        distance = float(self.xp.sum(self.xp.abs(self.slack))) / max(self.problem.n, 1)
         return max(distance, SETTINGS.least_distance)
 
     def _cone_room(self, distance: float, omega: float) -> float:
