@@ -145,13 +145,6 @@ def extremes(array) -> tuple:
     return xp.min(array), xp.max(array)
 
 
-def total(array):
-    """The sum of all entries, a number of the array's own library."""
-    if isinstance(array, np.ndarray):
-        return array.sum()
-    return namespace(array).sum(array)
-
-
 def by_columns(array):
     """A matrix whose columns lie together in memory: rows are scaled in half the time.
 

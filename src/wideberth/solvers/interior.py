@@ -46,7 +46,6 @@ from wideberth.problem.arrays import (
     host,
     like,
     namespace,
-    total,
 )
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
@@ -434,7 +433,8 @@ class InteriorPoint(Columns):
         """Mean over all pairs, in the barrier's own units."""
         if self.relative is not None:
             products = products * self.relative
-        return total(products) / max(2 * self.problem.n, 1)
+        total = products.sum() if self.xp is np else self.xp.sum(products)
+        return total / max(2 * self.problem.n, 1)
 
     def _longest(self, *rates: float) -> float:
         """Largest step that stays inside, at most 1/(share to the boundary)."""
