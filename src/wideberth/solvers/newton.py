@@ -252,7 +252,8 @@ def least_rows(problem: Problem) -> int:
 def unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     """Rows that the next steps may still move across the margin, if few enough."""
     n, least = engine.problem.n, least_rows(engine.problem)
-    if least > SETTINGS.copy_share * n:
+    small = n * engine.problem.rows.d <= SETTINGS.kept_entries
+    if small or least > SETTINGS.copy_share * n:
         return None
     move = np.abs(engine.last_change)
     near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)

@@ -43,6 +43,10 @@ class NewtonSettings:
     #: Distance from the margin, in last moves, beyond which the engine takes a row as
     #: settled (10 takes from a sixth fewer to a sixth more passes).
     settled_moves: float = 5.0
+    #: Largest number of entries of a working set that is kept whole: to look for rows
+    #: that have settled costs more than to step on them (a fifth of a call at 5 000
+    #: entries, nothing at 20 000, and from there on it pays).
+    kept_entries: int = 1 << 14
     #: Number of wrongly settled rows, per row of the working set, beyond which a round
     #: tells only that it had too few rows; the next one has this many times as many
     #: (a choice for starts that are far off; the benchmark has none and counts the
