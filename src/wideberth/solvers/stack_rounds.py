@@ -1,0 +1,158 @@
+"""Rounds on stacked problems: settle rows, solve the others, prove, take rows back.
+
+Every pair of points is evaluated on its own problem as given, and only what proves the
+tolerance is handed out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.limits import CACHED_ENTRIES, LITTLE
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.stack import Stack
+from wideberth.solvers.stack_start import MOST_START_STEPS, estimate
+from wideberth.solvers.stack_steps import Working, minimise
+
+#: Number of working sets after which a problem is left to a solver of its own.
+_MOST_ROUNDS = 4
+#: Number of steps on a working set after which they are given up.
+_MOST_STEPS = 40
+#: Number of steps that no problem exceeds.
+MOST_STACKED_STEPS = MOST_START_STEPS + _MOST_ROUNDS * _MOST_STEPS
+#: Number of rows, for each column, by which a working set is larger than what is near.
+_MORE_ROWS = 1
+#: Products over the rows of a working set in a step: a Gram matrix and five more.
+_PRODUCTS = 6
+
+
+class Proven(NamedTuple):
+    """Points that prove the tolerance, and the steps that led to them."""
+
+    found: Outcome
+    steps: int
+
+    def tell(self, problem: Problem, control: Control) -> Outcome:
+        """Hand them out, as a solver does."""
+        control.steps += self.steps
+        passes, everywhere = problem.rows.passes.count, (problem.n, 0, 0)
+        control.record(passes, self.found.certificate, everywhere)
+        return self.found
+
+
+def solve_stacked(problems: list[Problem], tol: float) -> list[Proven | None]:
+    """Solve problems that `can_be_stacked`; None for those that are not proven.
+
+    As many at a time as keep an array of all their rows in the cache.
+    """
+    size = max(CACHED_ENTRIES // problems[0].n, 1)
+    with np.errstate(all="ignore"):  # what overflows proves nothing
+        parts = [
+            _Rounds(problems[start : start + size], tol).solve()
+            for start in range(0, len(problems), size)
+        ]
+    return [proven for part in parts for proven in part]
+
+
+class _Rounds:
+    """Problems on the same rows, and what is proven of them so far.
+
+    `left` are the places of those that go on; `x`, `slack` and the rows that are `near`
+    the margin are theirs.
+    """
+
+    def __init__(self, problems: list[Problem], tol: float):
+        self.problems, self.tol = problems, tol
+        self.stack, self.used = Stack.of(problems), problems[0].weights > 0
+        self.proven: list[Proven | None] = [None] * len(problems)
+        self.left = np.arange(len(problems))
+
+    def solve(self) -> list[Proven | None]:
+        """Rounds until all problems are proven, or have had their chance."""
+        self.x, self.slack, self.near, started = estimate(self.stack)
+        self.steps = np.full(len(self.problems), started)
+        for problem in self.problems:
+            problem.rows.passes.add(2 * started * problem.n)
+        for _ in range(_MOST_ROUNDS):
+            if not self.left.size:
+                break
+            self._round()
+        return self.proven
+
+    def _round(self) -> None:
+        """One working set of every problem that is left."""
+        stack = self.stack.take(self.left)
+        chosen = _nearest(self.slack, self.near, _MORE_ROWS * stack.penalty.size)
+        settled = (self.slack > 0).astype(np.float64)
+        np.put_along_axis(settled, chosen, 0.0, axis=1)
+        x, part, taken = minimise(
+            _working(stack, settled, chosen),
+            stack,
+            self.x,
+            np.take_along_axis(self.slack, chosen, axis=1),
+            (1 - LITTLE) * 0.5 * self.tol,
+            _MOST_STEPS,
+        )
+        self.steps[self.left] += taken
+        shares = settled.copy()
+        np.put_along_axis(shares, chosen, part, axis=1)
+        slack = np.empty_like(settled)
+        for k, place in enumerate(self.left):
+            read = _PRODUCTS * int(taken[k]) * chosen.shape[1]
+            self.problems[place].rows.passes.add(read)
+            slack[k] = self._prove(place, x[k], shares[k]).slack[self.used]
+        self._take_back(x, slack, settled, chosen)
+
+    def _prove(self, place: int, x: np.ndarray, shares: np.ndarray) -> PrimalPoint:
+        """Evaluate points of a problem on all rows; keep them if they prove enough."""
+        problem = self.problems[place]
+        d, alpha = problem.rows.d, np.zeros(problem.n)
+        alpha[self.used] = self.stack.weights * shares
+        b = None if problem.intercept is None else float(x[d])
+        found = Outcome(problem.at(x[:d], b), problem.dual_at(alpha))
+        if found.proves(self.tol):
+            self.proven[place] = Proven(found, int(self.steps[place]))
+        return found.point
+
+    def _take_back(self, x, slack, settled, chosen) -> None:
+        """Go on with problems that are not proven and have rows settled wrongly."""
+        near = np.zeros(slack.shape, dtype=bool)
+        np.put_along_axis(near, chosen, True, axis=1)
+        wrong = ~near & ((slack > 0) != (settled > 0))
+        near |= wrong
+        open_ = np.array([self.proven[place] is None for place in self.left])
+        go = open_ & wrong.any(axis=1)
+        self.left, self.x, self.slack, self.near = (
+            part[go] for part in (self.left, x, slack, near)
+        )
+
+
+def _nearest(slack: np.ndarray, near: np.ndarray, more: int) -> np.ndarray:
+    """Places of equally many rows of every problem: those `near`, and `more` at least.
+
+    All of them, in their order, where a smaller copy would hold most.
+    """
+    K, n = slack.shape
+    count = int(near.sum(axis=1).max()) + more
+    if count > SETTINGS.copy_share * n:
+        return np.broadcast_to(np.arange(n), (K, n))
+    distance = np.where(near, -1.0, np.abs(slack))
+    return np.argpartition(distance, count - 1, axis=1)[:, :count]
+
+
+def _working(stack: Stack, settled: np.ndarray, chosen: np.ndarray) -> Working:
+    """The chosen rows, and what those settled at α_i = c_i leave behind."""
+    signs = np.take_along_axis(stack.signs, chosen, axis=1)
+    alpha = settled * stack.weights
+    return Working(
+        stack.rows[chosen] * signs[:, :, None],
+        stack.weights[chosen],
+        stack.radii[chosen],
+        (alpha * stack.signs) @ stack.rows,
+        alpha.sum(axis=1),
+        alpha @ stack.radii,
+    )

@@ -1,0 +1,132 @@
+"""Where the slacks of stacked problems are about, by steps that share one matrix.
+
+The alternating direction method of multipliers (Boyd et al., Found. Trends Mach. Learn.
+2011) on min ½Σq_jx_j² + Σc_i[s_i]_+ , s_i = u_i(x), with the metric τc_i on row i. In
+shares a_i of c_i a step is
+
+    (Q + τΣc_i e_i e_iᵀ) x = Σ c_i y_i (τ(1 − s_i) + a_i) e_i ,
+    a_i ← [g_i]_0^1 ,  s_i ← (g_i − a_i)/τ    where   g_i = a_i + τ u_i(x).
+
+y_i² = 1: the matrix is the same whatever the labels, and all problems together take one
+inverse and two products of matrices a step. The first step is least squares. Far from
+exact after twenty steps, they tell which rows are near the margin: those with 0 < a_i <
+1, and those whose slack is no larger than what it still moves by.
+
+Under noise Ω(x) is kept below the parabola that touches it at the last x, which adds
+(s/Ω)τ_j² to the diagonal, s = Σα_iρ_i: then every problem has an inverse of its own, made
+anew at every look at the slacks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from wideberth.problem.limits import TINY
+from wideberth.solvers.stack import Stack
+
+#: Metric of the rows, as a share of their weight.
+_METRIC = 0.2
+#: Factor by which each step is taken too far, as is usual in this method (Boyd et al.,
+#: §3.4.3: 1.5 to 1.8).
+_RELAXATION = 1.7
+#: Number of steps between two looks at the slacks.
+_STEPS = 5
+#: Number of looks after which steps are ended.
+_MOST_LOOKS = 12
+#: Number of steps until then.
+MOST_START_STEPS = _STEPS * _MOST_LOOKS
+#: Half width of the band around the margin that is near, in root mean squares of what
+#: slacks have moved by since the last look.
+_BAND = 3.0
+#: Number of rows near the margin, for each column or for each n/m, that are few enough.
+_FEW = 4
+
+
+class Estimate(NamedTuple):
+    """Points x, their slacks, which rows are near the margin, and the steps taken."""
+
+    x: np.ndarray
+    slack: np.ndarray
+    near: np.ndarray
+    steps: int
+
+
+def estimate(stack: Stack) -> Estimate:
+    """Step until few rows are near the margin, or for long enough."""
+    n, m = stack.rows.shape
+    start, few = _Multipliers(stack), _FEW * max(m, n // m)
+    slack = start.look()
+    for look in range(2, _MOST_LOOKS + 1):
+        before, slack = slack, start.look()
+        moved = slack - before
+        width = _BAND * np.sqrt(np.einsum("kn,kn->k", moved, moved) / n)
+        near = start.free() | (np.abs(slack) <= width[:, None])
+        if near.sum(axis=1).max() <= few:
+            break
+    return Estimate(start.x, slack, near, look * _STEPS)
+
+
+class _Multipliers:
+    """The iteration; `share` and `rest` are y_ia_i and y_iτs_i, `ones` are y_iτ."""
+
+    def __init__(self, stack: Stack):
+        self.stack, self.noisy = stack, stack.noisy
+        self.weighted = stack.rows * stack.weights[:, None]
+        self.matrix = _METRIC * (stack.rows.T @ self.weighted)
+        self.matrix.reshape(-1)[:: self.matrix.shape[0] + 1] += stack.penalty
+        self.inverse = np.linalg.inv(self.matrix)[None]
+        self.x = np.zeros((len(stack.signs), stack.penalty.size))
+        self.ones = _METRIC * stack.signs
+        self.lowest = np.minimum(stack.signs, 0.0)
+        self.highest = np.maximum(stack.signs, 0.0)
+        self.share, self.rest = np.zeros_like(self.ones), np.zeros_like(self.ones)
+
+    def look(self) -> np.ndarray:
+        """Take some steps; return the slacks at the last point."""
+        if self.noisy:
+            self._bend()
+        for _ in range(_STEPS):
+            margins = self._step()
+        margins *= self.stack.signs
+        slack = np.subtract(1.0, margins, out=margins)
+        if self.noisy:
+            slack += self.stack.radii * self.stack.omega(self.x)
+        return slack
+
+    def free(self) -> np.ndarray:
+        """Rows strictly between their bounds."""
+        return (self.share > self.lowest) & (self.share < self.highest)
+
+    def _bend(self) -> None:
+        """Inverses with the curvature (s/Ω)τ_j² of the noise."""
+        stack, omega = self.stack, self.stack.omega(self.x)
+        s = (self.share * stack.signs) @ (stack.weights * stack.radii)
+        bend = s[:, None] / np.maximum(omega, TINY) * stack.squares
+        K, m = bend.shape
+        matrix = np.repeat(self.matrix[None], K, axis=0)
+        matrix.reshape(K, -1)[:, :: m + 1] += bend
+        self.inverse = np.linalg.inv(matrix)
+
+    def _step(self) -> np.ndarray:
+        """One step; returns ⟨x,e_i⟩ of all rows."""
+        stack, share, rest = self.stack, self.share, self.rest
+        right = self.ones - rest
+        right += share
+        if self.noisy:
+            right += self.ones * (stack.radii * stack.omega(self.x))
+        self.x = ((right @ self.weighted)[:, None, :] @ self.inverse)[:, 0]
+        margins = self.x @ stack.rows.T
+        aim = np.multiply(margins, -_METRIC, out=right)
+        aim += self.ones
+        if self.noisy:
+            aim += self.ones * (stack.radii * stack.omega(self.x))
+        aim *= _RELAXATION
+        rest *= 1.0 - _RELAXATION
+        aim += rest
+        aim += share
+        np.maximum(aim, self.lowest, out=share)
+        np.minimum(share, self.highest, out=share)
+        np.subtract(aim, share, out=rest)
+        return margins
