@@ -218,20 +218,24 @@ def _keep(model, solutions: list[Solution], problems: OneVsRest, y) -> None:
     model.relative_gap_ = np.array([solution.relative_gap for solution in solutions])
     model.converged_ = np.array([solution.converged for solution in solutions])
     model.n_iter_ = np.array([solution.n_iter for solution in solutions])
-    model.screening_ = [
-        {
-            "removed": solution.counts[2] / sum(solution.counts),
-            "saturated": solution.counts[1] / sum(solution.counts),
-            "trace": solution.trace,
-            "converged": solution.converged,
-        }
-        for solution in solutions
-    ]
+    model.screening_ = [_screening(solution) for solution in solutions]
     vars(model).pop("support_", None)
     vars(model).pop("dual_coef_", None)
     if y is not None:
         positives = problems.labels[problems.positives].tolist()
         model.support_, model.dual_coef_ = _support(solutions, positives, y)
+
+
+def _screening(solution: Solution) -> dict:
+    """Shares of the samples that are decided, and how the solver got there."""
+    free, saturated, removed = solution.counts
+    n = free + saturated + removed
+    return {
+        "removed": removed / n,
+        "saturated": saturated / n,
+        "trace": solution.trace,
+        "converged": solution.converged,
+    }
 
 
 def _support(solutions: list[Solution], positives: list, y: np.ndarray) -> tuple:

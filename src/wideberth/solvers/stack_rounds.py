@@ -24,8 +24,8 @@ _MOST_ROUNDS = 4
 _MOST_STEPS = 40
 #: Number of steps that no problem exceeds.
 MOST_STACKED_STEPS = MOST_START_STEPS + _MOST_ROUNDS * _MOST_STEPS
-#: Number of rows, for each column, by which a working set is larger than what is near.
-_MORE_ROWS = 1
+#: Least number of rows of a working set for each column.
+_LEAST_ROWS = 2
 #: Products over the rows of a working set in a step: a Gram matrix and five more.
 _PRODUCTS = 6
 
@@ -70,6 +70,7 @@ class _Rounds:
         self.stack, self.used = Stack.of(problems), problems[0].weights > 0
         self.proven: list[Proven | None] = [None] * len(problems)
         self.left = np.arange(len(problems))
+        self.least = _LEAST_ROWS * self.stack.penalty.size
 
     def solve(self) -> list[Proven | None]:
         """Rounds until all problems are proven, or have had their chance."""
@@ -86,7 +87,7 @@ class _Rounds:
     def _round(self) -> None:
         """One working set of every problem that is left."""
         stack = self.stack.take(self.left)
-        chosen = _nearest(self.slack, self.near, _MORE_ROWS * stack.penalty.size)
+        chosen = _nearest(self.slack, self.near, self.least)
         settled = (self.slack > 0).astype(np.float64)
         np.put_along_axis(settled, chosen, 0.0, axis=1)
         x, part, taken = minimise(
@@ -94,7 +95,7 @@ class _Rounds:
             stack,
             self.x,
             np.take_along_axis(self.slack, chosen, axis=1),
-            (1 - LITTLE) * 0.5 * self.tol,
+            (1 - LITTLE) * self.tol,
             _MOST_STEPS,
         )
         self.steps[self.left] += taken
@@ -124,6 +125,7 @@ class _Rounds:
         np.put_along_axis(near, chosen, True, axis=1)
         wrong = ~near & ((slack > 0) != (settled > 0))
         near |= wrong
+        self.least = chosen.shape[1] + self.stack.penalty.size
         open_ = np.array([self.proven[place] is None for place in self.left])
         go = open_ & wrong.any(axis=1)
         self.left, self.x, self.slack, self.near = (
@@ -131,13 +133,13 @@ class _Rounds:
         )
 
 
-def _nearest(slack: np.ndarray, near: np.ndarray, more: int) -> np.ndarray:
-    """Places of equally many rows of every problem: those `near`, and `more` at least.
+def _nearest(slack: np.ndarray, near: np.ndarray, least: int) -> np.ndarray:
+    """Places of equally many rows of every problem: those `near`, and the nearest.
 
     All of them, in their order, where a smaller copy would hold most.
     """
     K, n = slack.shape
-    count = int(near.sum(axis=1).max()) + more
+    count = max(int(near.sum(axis=1).max()), least)
     if count > SETTINGS.copy_share * n:
         return np.broadcast_to(np.arange(n), (K, n))
     distance = np.where(near, -1.0, np.abs(slack))
@@ -146,10 +148,10 @@ def _nearest(slack: np.ndarray, near: np.ndarray, more: int) -> np.ndarray:
 
 def _working(stack: Stack, settled: np.ndarray, chosen: np.ndarray) -> Working:
     """The chosen rows, and what those settled at α_i = c_i leave behind."""
-    signs = np.take_along_axis(stack.signs, chosen, axis=1)
-    alpha = settled * stack.weights
+    rows, alpha = np.take(stack.rows, chosen, axis=0), settled * stack.weights
+    rows *= np.take_along_axis(stack.signs, chosen, axis=1)[:, :, None]
     return Working(
-        stack.rows[chosen] * signs[:, :, None],
+        rows,
         stack.weights[chosen],
         stack.radii[chosen],
         (alpha * stack.signs) @ stack.rows,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wideberth.problem.limits import TINY
+from wideberth.problem.limits import COARSE, LITTLE, TINY
 from wideberth.solvers.stack import Stack
 
 #: Metric of the rows, as a share of their weight.
@@ -65,34 +65,42 @@ def estimate(stack: Stack) -> Estimate:
         near = start.free() | (np.abs(slack) <= width[:, None])
         if near.sum(axis=1).max() <= few:
             break
-    return Estimate(start.x, slack, near, look * _STEPS)
+    return Estimate(start.x.astype(float), slack.astype(float), near, look * _STEPS)
 
 
 class _Multipliers:
-    """The iteration; `share` and `rest` are y_ia_i and y_iτs_i, `ones` are y_iτ."""
+    """The iteration; `share` and `rest` are y_ia_i/τ and y_is_i.
+
+    In float32, twice as quick, while its rounding stays far below the curvature of
+    ½‖w‖².
+    """
 
     def __init__(self, stack: Stack):
         self.stack, self.noisy = stack, stack.noisy
-        self.weighted = stack.rows * stack.weights[:, None]
-        self.matrix = _METRIC * (stack.rows.T @ self.weighted)
+        metric = _METRIC * stack.weights
+        size = float(metric @ np.einsum("nm,nm->n", stack.rows, stack.rows))
+        real = np.float32 if COARSE * size <= LITTLE else np.float64
+        rows = stack.rows.astype(real)
+        self.weighted = rows * metric.astype(real)[:, None]
+        self.columns = np.ascontiguousarray(rows.T)
+        self.matrix = np.asarray(self.columns @ self.weighted, dtype=np.float64)
         self.matrix.reshape(-1)[:: self.matrix.shape[0] + 1] += stack.penalty
-        self.inverse = np.linalg.inv(self.matrix)[None]
-        self.x = np.zeros((len(stack.signs), stack.penalty.size))
-        self.ones = _METRIC * stack.signs
-        self.lowest = np.minimum(stack.signs, 0.0)
-        self.highest = np.maximum(stack.signs, 0.0)
-        self.share, self.rest = np.zeros_like(self.ones), np.zeros_like(self.ones)
+        self.inverse = np.linalg.inv(self.matrix)[None].astype(real)
+        self.signs, self.radii = stack.signs.astype(real), stack.radii.astype(real)
+        self.lowest = np.minimum(self.signs, 0.0) / _METRIC
+        self.highest = np.maximum(self.signs, 0.0) / _METRIC
+        self.share, self.rest = np.zeros_like(self.signs), np.zeros_like(self.signs)
+        self.x = np.zeros((len(stack.signs), stack.penalty.size), real)
 
     def look(self) -> np.ndarray:
         """Take some steps; return the slacks at the last point."""
         if self.noisy:
             self._bend()
         for _ in range(_STEPS):
-            margins = self._step()
-        margins *= self.stack.signs
-        slack = np.subtract(1.0, margins, out=margins)
+            self._step()
+        slack = 1.0 - (self.x @ self.columns) * self.signs
         if self.noisy:
-            slack += self.stack.radii * self.stack.omega(self.x)
+            slack += self.radii * self.stack.omega(self.x)
         return slack
 
     def free(self) -> np.ndarray:
@@ -102,31 +110,33 @@ class _Multipliers:
     def _bend(self) -> None:
         """Inverses with the curvature (s/Ω)τ_j² of the noise."""
         stack, omega = self.stack, self.stack.omega(self.x)
-        s = (self.share * stack.signs) @ (stack.weights * stack.radii)
+        s = _METRIC * (self.share * self.signs) @ (stack.weights * stack.radii)
         bend = s[:, None] / np.maximum(omega, TINY) * stack.squares
         K, m = bend.shape
         matrix = np.repeat(self.matrix[None], K, axis=0)
         matrix.reshape(K, -1)[:, :: m + 1] += bend
-        self.inverse = np.linalg.inv(matrix)
+        self.inverse = np.linalg.inv(matrix).astype(self.x.dtype)
 
-    def _step(self) -> np.ndarray:
-        """One step; returns ⟨x,e_i⟩ of all rows."""
-        stack, share, rest = self.stack, self.share, self.rest
-        right = self.ones - rest
+    def _step(self) -> None:
+        share, rest = self.share, self.rest
+        right = self.signs - rest
         right += share
         if self.noisy:
-            right += self.ones * (stack.radii * stack.omega(self.x))
+            right += self._moves()
         self.x = ((right @ self.weighted)[:, None, :] @ self.inverse)[:, 0]
-        margins = self.x @ stack.rows.T
-        aim = np.multiply(margins, -_METRIC, out=right)
-        aim += self.ones
+        slack = np.matmul(self.x, self.columns, out=right)
+        np.subtract(self.signs, slack, out=slack)
         if self.noisy:
-            aim += self.ones * (stack.radii * stack.omega(self.x))
-        aim *= _RELAXATION
+            slack += self._moves()
+        slack *= _RELAXATION
         rest *= 1.0 - _RELAXATION
-        aim += rest
-        aim += share
-        np.maximum(aim, self.lowest, out=share)
+        slack += rest
+        slack += share
+        np.maximum(slack, self.lowest, out=share)
         np.minimum(share, self.highest, out=share)
-        np.subtract(aim, share, out=rest)
-        return margins
+        np.subtract(slack, share, out=rest)
+
+    def _moves(self) -> np.ndarray:
+        """y_iρ_iΩ(x)."""
+        omega = self.stack.omega(self.x).astype(self.x.dtype)
+        return self.signs * (self.radii * omega)

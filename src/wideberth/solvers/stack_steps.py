@@ -23,12 +23,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth.problem.limits import EPS, LITTLE, TINY
+from wideberth.problem.limits import COARSE, EPS, LITTLE, TINY
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.stack import Stack
 
-# Rounding of float32, relative.
-_COARSE = float(np.finfo(np.float32).eps)
 # Signs of the changes of 1 − a and a.
 _SIDES = np.array([-1.0, 1.0])[:, None, None]
 
@@ -69,16 +67,20 @@ def minimise(
     """
     steps = _Steps(work, stack, x, slack)
     x, shares = np.array(x), np.array(steps.room[1])
-    taken, left = np.full(len(x), most), np.arange(len(x))
+    taken, left = np.full(len(x), -1), np.arange(len(x))
     for step in range(most + 1):
         over = ~(steps.gap > goal) if step < most else np.ones(left.size, dtype=bool)
-        if over.any():
-            through = left[over]
-            x[through], shares[through] = steps.x[over], steps.room[1][over]
-            taken[through], left = step, left[~over]
-            if not left.size:
-                break
-            steps.keep(~over)
+        through = over & (taken[left] < 0)
+        if through.any():
+            places = left[through]
+            x[places], shares[places] = steps.x[through], steps.room[1][through]
+            taken[places] = step
+        if (taken >= 0).all():
+            break
+        going = taken[left] < 0
+        if 2 * np.count_nonzero(going) <= left.size:  # a smaller copy pays
+            steps.keep(going)
+            left = left[going]
         steps.step()
     return x, shares, taken
 
@@ -92,10 +94,14 @@ class _Steps:
     def __init__(self, work: Working, stack: Stack, x, slack):
         self.work, self.noisy = work, stack.noisy
         self.penalty, self.squares = stack.penalty, stack.squares
+        self.inverse = 1 / np.where(self.penalty > 0, self.penalty, np.inf)
+        self.free = bool(self.penalty[-1] == 0)
         self.coarse = work.rows.astype(np.float32)
+        self.scaled = np.empty_like(self.coarse)
+        self.matrix = np.empty((len(x), x.shape[1], x.shape[1]))
         self.sizes = np.einsum("krm,krm->kr", work.rows, work.rows)
         self.x, self.products = x, self._change(x)
-        self.scale = np.sqrt((x * x) @ stack.squares)  # of Ω
+        self.start = x * x  # √μ times as large an x makes the noise smooth
         least, inside = SETTINGS.least_distance, SETTINGS.start_inside
         distance = np.abs(slack)
         width = np.maximum(distance.max(axis=1, keepdims=True), least)
@@ -109,10 +115,11 @@ class _Steps:
     def keep(self, problems: np.ndarray) -> None:
         """Go on with some of the problems."""
         self.work = self.work.take(problems)
-        for name in ("x", "products", "slack", "combined", "coarse", "sizes", "scale"):
+        names = ["x", "start", "products", "slack", "combined", "coarse", "sizes"]
+        names += ["mu", "gap", *(("s", "r", "v") if self.noisy else ())]
+        for name in names:
             setattr(self, name, getattr(self, name)[problems])
-        for name in ("mu", "gap", "s", "r", "v"):
-            setattr(self, name, getattr(self, name)[problems])
+        self.scaled = np.empty_like(self.coarse)
         self.room, self.force = self.room[:, problems], self.force[:, problems]
 
     def _change(self, dx: np.ndarray) -> np.ndarray:
@@ -124,29 +131,35 @@ class _Steps:
         return (a[:, None, :] @ self.work.rows)[:, 0]
 
     def _measure(self) -> None:
-        """μ, slacks, Σα_iz_i, s and the gap over the primal value at x and α."""
-        work, x, pairs = self.work, self.x, 2 * self.room.shape[2]
+        """μ, slacks, Σα_iz_i and the gap over the primal value at x and α."""
+        work, x, penalty = self.work, self.x, self.penalty
         alpha = work.weights * self.room[1]
-        self.mu = _inner(self.room, self.force) / pairs
+        self.mu = _inner(self.room, self.force) / (2 * alpha.shape[1])
         self.combined = self._lift(alpha) + work.fold
-        self.s = np.einsum("kr,kr->k", alpha, work.radii) + work.s
-        omega_squared = (x * x) @ self.squares
-        self.r = np.sqrt(omega_squared + self.mu * self.scale**2)
-        self.v = x * self.squares / np.maximum(self.r, TINY)[:, None]
-        self.slack = 1.0 - self.products
+        self.slack, near, apart, paid = 1.0 - self.products, self.combined, 0.0, 0.0
         if self.noisy:
-            self.slack += work.radii * self.r[:, None]
+            self._bend(alpha)
+            near = near - self.s[:, None] * self.v
+            apart = self.s * (self.r - np.einsum("km,km->k", self.v, x))
+            paid = work.s * self.r
         hinge = np.einsum("kr,kr->k", work.weights, np.maximum(self.slack, 0.0))
         used = np.einsum("kr,kr->k", alpha, self.slack)
-        primal = hinge + work.total - np.einsum("km,km->k", work.fold, x)
-        primal += 0.5 * ((x * x) @ self.penalty) + work.s * self.r
-        near = self.combined - self.s[:, None] * self.v
-        free, inverse = self.penalty == 0, 1 / np.where(self.penalty > 0, self.penalty, np.inf)
-        off = self.penalty * x - near
-        gap = np.maximum(hinge - used, 0.0) + 0.5 * ((off * off) @ inverse)
-        gap += (np.abs(near) * (1 + np.abs(x))) @ free
-        gap += self.s * (self.r - np.einsum("km,km->k", self.v, x))
+        primal = hinge + work.total - np.einsum("km,km->k", work.fold, x) + paid
+        primal += 0.5 * ((x * x) @ penalty)
+        off = penalty * x - near
+        gap = np.maximum(hinge - used, 0.0) + 0.5 * ((off * off) @ self.inverse) + apart
+        if self.free:  # Σα_iy_i is to be 0
+            gap += np.abs(near[:, -1]) * (1 + np.abs(x[:, -1]))
         self.gap = gap / np.maximum(np.abs(primal), TINY)
+
+    def _bend(self, alpha: np.ndarray) -> None:
+        """s, r and v at x, and slacks with the noise."""
+        work, x = self.work, self.x
+        self.s = np.einsum("kr,kr->k", alpha, work.radii) + work.s
+        self.r = np.sqrt((x * x + self.mu[:, None] * self.start) @ self.squares)
+        self.r = np.maximum(self.r, TINY)
+        self.v = x * self.squares / self.r[:, None]
+        self.slack += work.radii * self.r[:, None]
 
     def step(self) -> None:
         """One predictor–corrector step."""
@@ -175,20 +188,25 @@ class _Steps:
         """Cholesky factors of Newton's matrices; no numbers where there is none."""
         m = self.x.shape[1]
         size = np.einsum("kr,kr->k", theta, self.sizes).max()
-        rows = self.coarse if _COARSE * size <= LITTLE else self.work.rows
-        scaled = rows * np.sqrt(theta).astype(rows.dtype)[:, :, None]
-        matrix = np.asarray(scaled.transpose(0, 2, 1) @ scaled, dtype=np.float64)
+        roots = np.sqrt(theta)[:, :, None]
+        if COARSE * size <= LITTLE:
+            roots = roots.astype(np.float32)
+            scaled = np.multiply(self.coarse, roots, out=self.scaled)
+        else:
+            scaled = self.work.rows * roots
+        matrix = self.matrix[: len(scaled)]
+        matrix[:] = scaled.transpose(0, 2, 1) @ scaled
         diagonal = matrix.reshape(len(matrix), -1)[:, :: m + 1]
         diagonal += self.penalty
         if self.noisy:
-            radii, v, bend = self.work.radii, self.v, self.s / np.maximum(self.r, TINY)
+            radii, v, bend = self.work.radii, self.v, self.s / self.r
             moved = theta * radii
             weight = np.einsum("kr,kr->k", moved, radii) - bend
             lead = 0.5 * weight[:, None] * v - self._lift(moved)
             lead = lead[:, :, None] * v[:, None, :]
             matrix += lead + lead.transpose(0, 2, 1)
             diagonal += bend[:, None] * self.squares
-        factors = [lapack.dpotrf(each.T, lower=1) for each in matrix]
+        factors = [lapack.dpotrf(each.T, lower=1, overwrite_a=1) for each in matrix]
         return [factor if info == 0 else factor * np.nan for factor, info in factors]
 
     def _direction(self, factors, weights, ratio, aims=None):
