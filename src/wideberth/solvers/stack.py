@@ -18,9 +18,10 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.limits import FEW_FEATURES
+from wideberth.solvers.registry import choose_solver
 
 #: Largest number of entries of the rows at which problems are stacked.
-_MOST_ENTRIES = 1 << 22
+_MOST_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -75,15 +76,16 @@ class Stack:
 
 
 def can_be_stacked(problem: Problem, problems: int) -> bool:
-    """Whether so many, of the rows of `problem`, are to be solved together.
+    """Whether so many, on the rows of `problem`, are to be solved together.
 
-    They are dense, small enough, and under smooth noise, if any.
+    They are dense, small enough, and under smooth noise, if any; and sweeps over the
+    samples, which need no algebra, are not what suits so many features.
     """
-    n, d, noise = problem.n, problem.rows.d, problem.noise
+    n, d = problem.n, problem.rows.d
     if problems < 2 or not problem.shared or problem.folded is not None:
         return False
-    if not isinstance(problem.rows.X, np.ndarray):
+    if not isinstance(problem.rows.X, np.ndarray) or n * d > _MOST_ENTRIES or d >= n:
         return False
-    if not d < n or d > FEW_FEATURES or n * d > _MOST_ENTRIES:
+    if problem.radii.any() and not problem.noise.smooth:
         return False
-    return noise.smooth or not problem.radii.any()
+    return d <= FEW_FEATURES or choose_solver(problem).name == "newton"

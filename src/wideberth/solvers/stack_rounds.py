@@ -69,15 +69,16 @@ class _Rounds:
         self.problems, self.tol = problems, tol
         self.stack, self.used = Stack.of(problems), problems[0].weights > 0
         self.proven: list[Proven | None] = [None] * len(problems)
-        self.left = np.arange(len(problems))
         self.least = _LEAST_ROWS * self.stack.penalty.size
 
     def solve(self) -> list[Proven | None]:
         """Rounds until all problems are proven, or have had their chance."""
-        self.x, self.slack, self.near, started = estimate(self.stack)
-        self.steps = np.full(len(self.problems), started)
+        guess = estimate(self.stack)
+        self.left, self.x = np.flatnonzero(guess.told), guess.x[guess.told]
+        self.slack, self.near = guess.slack[guess.told], guess.near[guess.told]
+        self.steps = np.full(len(self.problems), guess.steps)
         for problem in self.problems:
-            problem.rows.passes.add(2 * started * problem.n)
+            problem.rows.passes.add(2 * guess.steps * problem.n)
         for _ in range(_MOST_ROUNDS):
             if not self.left.size:
                 break
@@ -127,7 +128,8 @@ class _Rounds:
         near |= wrong
         self.least = chosen.shape[1] + self.stack.penalty.size
         open_ = np.array([self.proven[place] is None for place in self.left])
-        go = open_ & wrong.any(axis=1)
+        few = near.sum(axis=1) <= SETTINGS.copy_share * near.shape[1]
+        go = open_ & few & wrong.any(axis=1)
         self.left, self.x, self.slack, self.near = (
             part[go] for part in (self.left, x, slack, near)
         )

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wideberth.problem.limits import COARSE, LITTLE, TINY
+from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.stack import Stack
 
 #: Metric of the rows, as a share of their weight.
@@ -34,7 +35,7 @@ _RELAXATION = 1.7
 #: Number of steps between two looks at the slacks.
 _STEPS = 5
 #: Number of looks after which steps are ended.
-_MOST_LOOKS = 12
+_MOST_LOOKS = 8
 #: Number of steps until then.
 MOST_START_STEPS = _STEPS * _MOST_LOOKS
 #: Half width of the band around the margin that is near, in root mean squares of what
@@ -45,27 +46,34 @@ _FEW = 4
 
 
 class Estimate(NamedTuple):
-    """Points x, their slacks, which rows are near the margin, and the steps taken."""
+    """Points x, their slacks, which rows are near the margin, and the steps taken.
+
+    `told` says of which problems these rows are few.
+    """
 
     x: np.ndarray
     slack: np.ndarray
     near: np.ndarray
+    told: np.ndarray
     steps: int
 
 
 def estimate(stack: Stack) -> Estimate:
-    """Step until few rows are near the margin, or for long enough."""
+    """Step until few rows are near the margin, wherever that may be hoped for."""
     n, m = stack.rows.shape
-    start, few = _Multipliers(stack), _FEW * max(m, n // m)
+    start, few = _Multipliers(stack), max(_FEW * m, LITTLE * n)
     slack = start.look()
     for look in range(2, _MOST_LOOKS + 1):
         before, slack = slack, start.look()
-        moved = slack - before
+        moved, free = slack - before, start.free()
         width = _BAND * np.sqrt(np.einsum("kn,kn->k", moved, moved) / n)
-        near = start.free() | (np.abs(slack) <= width[:, None])
-        if near.sum(axis=1).max() <= few:
+        near = free | (np.abs(slack) <= width[:, None])
+        told = near.sum(axis=1) <= few
+        tied = free.sum(axis=1) > max(SETTINGS.copy_share * n, few)
+        if (told | tied).all():
             break
-    return Estimate(start.x.astype(float), slack.astype(float), near, look * _STEPS)
+    x, slack = start.x.astype(np.float64), slack.astype(np.float64)
+    return Estimate(x, slack, near, told, look * _STEPS)
 
 
 class _Multipliers:

@@ -69,12 +69,12 @@ def minimise(
     x, shares = np.array(x), np.array(steps.room[1])
     taken, left = np.full(len(x), -1), np.arange(len(x))
     for step in range(most + 1):
-        over = ~(steps.gap > goal) if step < most else np.ones(left.size, dtype=bool)
-        through = over & (taken[left] < 0)
-        if through.any():
-            places = left[through]
-            x[places], shares[places] = steps.x[through], steps.room[1][through]
-            taken[places] = step
+        sound = np.isfinite(steps.gap)
+        over = (taken[left] < 0) & ((steps.gap <= goal) | ~sound | (step == most))
+        taken[left[over]] = step
+        if (over & sound).any():
+            places = left[over & sound]
+            x[places], shares[places] = steps.x[over & sound], steps.room[1][over & sound]
         if (taken >= 0).all():
             break
         going = taken[left] < 0
