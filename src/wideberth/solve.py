@@ -39,7 +39,7 @@ from wideberth.screening import (
 )
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution, not_converged, null_model
-from wideberth.solvers.attempts import by_null_model, prove
+from wideberth.solvers.attempts import Solve, by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver, get_solver
@@ -268,7 +268,7 @@ def solve_presolved(
             if start is None or start.gap > control.tol * start.point.value:
                 # Radii beyond the range of float64 mean w = 0, or are refused.
                 known = None if presolved.cut is None else by_null_model(problem)
-            first = partial(chosen.solve, start=start)
+            first: Solve = partial(chosen.solve, start=start)
             if proven is not None:
                 first, chosen = proven.tell, get_solver("newton")
             found = prove(problem, control, known, first)
@@ -288,7 +288,8 @@ class OneLook:
         with np.errstate(all="ignore"):  # norms may overflow
             shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
         self._presolved = lambda place: shared.with_labels(labels(place))
-        self._problems, self._proven = problems, [None] * problems
+        self._problems = problems
+        self._proven: list[Proven | None] = [None] * problems
         merged = shared.equal is not None
         if together is None or merged or not can_be_stacked(shared.problem, problems):
             return

@@ -11,21 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.limits import CACHED_ENTRIES, LITTLE
-from wideberth.solvers.base import Control, Outcome
+from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.solvers.base import Control, Outcome, further
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.stack import Stack
-from wideberth.solvers.stack_start import MOST_START_STEPS, estimate
-from wideberth.solvers.stack_steps import Working, minimise
+from wideberth.solvers.stack_start import MOST_START_STEPS, estimate, few_rows
+from wideberth.solvers.stack_steps import MOST_STACK_STEPS, Working, minimise
 
-#: Number of working sets after which a problem is left to a solver of its own.
+#: Number of working sets after which a problem is left to a solver of its own: a choice
+#: (digits takes one up to C=1, two at 20, three at 500).
 _MOST_ROUNDS = 4
-#: Number of steps on a working set after which they are given up.
-_MOST_STEPS = 40
-#: Number of steps that no problem exceeds.
-MOST_STACKED_STEPS = MOST_START_STEPS + _MOST_ROUNDS * _MOST_STEPS
-#: Least number of rows of a working set for each column.
+#: Number of steps that a problem takes at most.
+MOST_STACKED_STEPS = MOST_START_STEPS + _MOST_ROUNDS * MOST_STACK_STEPS
+#: Least number of rows of a working set for each column: about as many as columns end
+#: up between their bounds, and as many again.
 _LEAST_ROWS = 2
+#: Number of entries of all working sets at a time: a bound on memory, 32 MB.
+_WORKING_ENTRIES = 1 << 22
 #: Products over the rows of a working set in a step: a Gram matrix and five more.
 _PRODUCTS = 6
 
@@ -47,15 +49,16 @@ class Proven(NamedTuple):
 def solve_stacked(problems: list[Problem], tol: float) -> list[Proven | None]:
     """Solve problems that `can_be_stacked`; None for those that are not proven.
 
-    As many at a time as keep an array of all their rows in the cache.
+    Where the data is small they go on beyond `tol`, as elsewhere (`further`). As many
+    are solved at a time as memory close by holds.
     """
-    size = max(CACHED_ENTRIES // problems[0].n, 1)
+    n, m = problems[0].n, problems[0].rows.d + 1
+    size = min(CACHED_ENTRIES // n, _WORKING_ENTRIES // (few_rows(n, m) * m))
+    proven: list[Proven | None] = []
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        parts = [
-            _Rounds(problems[start : start + size], tol).solve()
-            for start in range(0, len(problems), size)
-        ]
-    return [proven for part in parts for proven in part]
+        for start in range(0, len(problems), max(size, 1)):
+            proven += _Rounds(problems[start : start + max(size, 1)], tol).solve()
+    return proven
 
 
 class _Rounds:
@@ -67,13 +70,17 @@ class _Rounds:
 
     def __init__(self, problems: list[Problem], tol: float):
         self.problems, self.tol = problems, tol
+        self.target = min(tol, further(problems[0], tol))
         self.stack, self.used = Stack.of(problems), problems[0].weights > 0
         self.proven: list[Proven | None] = [None] * len(problems)
         self.least = _LEAST_ROWS * self.stack.penalty.size
 
     def solve(self) -> list[Proven | None]:
         """Rounds until all problems are proven, or have had their chance."""
-        guess = estimate(self.stack)
+        try:
+            guess = estimate(self.stack)
+        except np.linalg.LinAlgError:  # weights or features out of all proportion
+            return self.proven
         self.left, self.x = np.flatnonzero(guess.told), guess.x[guess.told]
         self.slack, self.near = guess.slack[guess.told], guess.near[guess.told]
         self.steps = np.full(len(self.problems), guess.steps)
@@ -96,14 +103,14 @@ class _Rounds:
             stack,
             self.x,
             np.take_along_axis(self.slack, chosen, axis=1),
-            (1 - LITTLE) * self.tol,
-            _MOST_STEPS,
+            self.tol,
+            0.5 * self.target,
         )
         self.steps[self.left] += taken
         shares = settled.copy()
         np.put_along_axis(shares, chosen, part, axis=1)
         slack = np.empty_like(settled)
-        for k, place in enumerate(self.left):
+        for k, place in enumerate(self.left.tolist()):
             read = _PRODUCTS * int(taken[k]) * chosen.shape[1]
             self.problems[place].rows.passes.add(read)
             slack[k] = self._prove(place, x[k], shares[k]).slack[self.used]
@@ -127,9 +134,9 @@ class _Rounds:
         wrong = ~near & ((slack > 0) != (settled > 0))
         near |= wrong
         self.least = chosen.shape[1] + self.stack.penalty.size
-        open_ = np.array([self.proven[place] is None for place in self.left])
-        few = near.sum(axis=1) <= SETTINGS.copy_share * near.shape[1]
-        go = open_ & few & wrong.any(axis=1)
+        go = near.sum(axis=1) <= SETTINGS.copy_share * near.shape[1]
+        go &= wrong.any(axis=1)
+        go &= [self.proven[place] is None for place in self.left.tolist()]
         self.left, self.x, self.slack, self.near = (
             part[go] for part in (self.left, x, slack, near)
         )

@@ -1,19 +1,19 @@
 """Mehrotra's steps of `interior.py` on K problems at once.
 
 Names are those of `InteriorPoint`, with an axis of problems before that of the rows.
-Noise is a smooth convex term here (theory §8), r(x) = √(Ω(x)² + ε²) in place of Ω(x),
-where ε shrinks with √μ: rows are g_i = z_i − ρ_iv with v = ∇r = τ²∘x/r ∈ U, and to Newton's
-matrix Q + Σθ_i g_i g_iᵀ it adds s∇²r = (s/r)(diag(τ²) − vvᵀ), s = Σα_iρ_i. Slacks are no
-longer linear in x; they are computed from x, and what p − q lacks to them the next step
-makes up for. The gap splits into parts that are never negative,
+Noise is a smooth convex term here (theory §8): r(x) = √(Ω(x)² + ε²) stands for Ω(x), and
+ε shrinks with √μ. Rows are g_i = z_i − ρ_iv with v = ∇r = τ²∘x/r ∈ U, and Newton's matrix
+Q + Σθ_i g_i g_iᵀ gains s∇²r = (s/r)(diag(τ²) − vvᵀ), s = Σα_iρ_i. Slacks are not linear in x
+then: they are computed from x, and what p − q lacks to them the next step makes up for.
+The gap splits into parts that are never negative, with d = Σα_iz_i,
 
-    Σ(c_i[u_i]_+ − α_iu_i) + ½‖w − (d − sv)‖² + s(r − ⟨v,w⟩) + (the intercept's),
+    Σ(c_i[u_i]_+ − α_iu_i) + ½‖w − (d − sv)‖² + s(r − ⟨v,w⟩) + (the intercept's);
 
-with d = Σα_iz_i: r ≥ Ω and v ∈ U make it no smaller than the true one.
+r ≥ Ω and v ∈ U make it no smaller than the true one.
 
-Gram matrices are summed in float32, in half the time, while the rounding stays far below
-the curvature of ½‖w‖², as in `mehrotra.py`. Nothing is mended: problems whose steps end
-in no number, or do not get to the goal, are given back as they are.
+Gram matrices are summed in float32, in half the time, while the rounding stays far
+below the curvature of ½‖w‖², as in `mehrotra.py`. Nothing is mended: a problem whose
+steps end in no number is given back where it was best.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from wideberth.problem.limits import COARSE, EPS, LITTLE, TINY
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.stack import Stack
 
+#: Number of steps on a working set after which they are given up: a choice; usual are 4
+#: to 20.
+MOST_STACK_STEPS = 40
 # Signs of the changes of 1 − a and a.
 _SIDES = np.array([-1.0, 1.0])[:, None, None]
 
@@ -57,27 +60,26 @@ def minimise(
     stack: Stack,
     x: np.ndarray,
     slack: np.ndarray,
+    tol: float,
     goal: float,
-    most: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Step to the relative gap `goal`, at most so often, from points and their slacks.
+    """Step to the relative gap `goal`, from points and their slacks.
 
-    Returns x, α/c and the steps taken. Problems that are through, or can go no further,
-    are left behind.
+    Returns x, α/c and the number of steps at the smallest gap of every problem. One
+    that has come to `tol` goes on while its gap falls; one that ends in no number, not
+    at all.
     """
-    steps = _Steps(work, stack, x, slack)
-    x, shares = np.array(x), np.array(steps.room[1])
-    taken, left = np.full(len(x), -1), np.arange(len(x))
-    for step in range(most + 1):
-        sound = np.isfinite(steps.gap)
-        over = (taken[left] < 0) & ((steps.gap <= goal) | ~sound | (step == most))
-        taken[left[over]] = step
-        if (over & sound).any():
-            places = left[over & sound]
-            x[places], shares[places] = steps.x[over & sound], steps.room[1][over & sound]
-        if (taken >= 0).all():
+    steps, K = _Steps(work, stack, x, slack), len(x)
+    x, shares, taken = np.array(x), np.array(steps.room[1]), np.zeros(K, dtype=int)
+    best, left = np.full(K, np.inf), np.arange(K)
+    for step in range(MOST_STACK_STEPS + 1):
+        better = steps.gap < best[left]
+        places = left[better]
+        best[places], taken[places] = steps.gap[better], step
+        x[places], shares[places] = steps.x[better], steps.room[1][better]
+        going = (best[left] > goal) & (better | (steps.gap > tol))
+        if step == MOST_STACK_STEPS or not going.any():
             break
-        going = taken[left] < 0
         if 2 * np.count_nonzero(going) <= left.size:  # a smaller copy pays
             steps.keep(going)
             left = left[going]
@@ -244,7 +246,8 @@ class _Steps:
     def _longest(self, d_room, d_force) -> np.ndarray:
         """Largest steps that stay inside, at most 1/(share to the boundary)."""
         nearest = np.minimum(
-            (d_room / self.room).min(axis=(0, 2)), (d_force / self.force).min(axis=(0, 2))
+            (d_room / self.room).min(axis=(0, 2)),
+            (d_force / self.force).min(axis=(0, 2)),
         )
         return np.where(nearest < -1.0, -1.0 / nearest, 1 / SETTINGS.to_boundary)
 
