@@ -30,9 +30,9 @@ _MOST_ENTRIES = 1 << 20
 class Stack:
     """K problems on the same rows e_i = (x_i, 1), without the 1 where there is no b.
 
-    With x = (w, b) they minimise ½Σ_j q_j x_j² + Σ_i c_i [u_i]_+ where u_i = 1 − y_i⟨x,e_i⟩
-    + ρ_iΩ(x) and Ω(x) = ‖τ∘x‖. `signs` are the labels, of shape (K, n), `penalty` is q,
-    and `squares` are τ², 0 for b and where no row moves.
+    With x = (w, b) they minimise ½Σ_j q_j x_j² + Σ_i c_i [u_i]_+ , with Ω(x) =
+    ‖τ∘x‖ and u_i = 1 − y_i⟨x,e_i⟩ + ρ_iΩ(x). `signs` are the labels, of shape (K,
+    n), `penalty` is q, and `squares` are τ², 0 for b and where no row moves.
     """
 
     rows: np.ndarray
@@ -58,14 +58,11 @@ class Stack:
         if one.radii.any():
             squares[:d] = one.noise.squares
         signs = np.stack([problem.y for problem in problems])
-        each = one.weights, one.radii
+        weights, radii = one.weights, one.radii
         if used.size < one.n:
-            rows, signs, each = (
-                rows[used],
-                signs[:, used],
-                (part[used] for part in each),
-            )
-        return cls(rows, signs, *each, penalty, squares)
+            rows, signs = rows[used], signs[:, used]
+            weights, radii = weights[used], radii[used]
+        return cls(rows, signs, weights, radii, penalty, squares)
 
     @property
     def noisy(self) -> bool:

@@ -13,11 +13,11 @@ twenty steps x is far from exact, but most rows have settled: near the margin ar
 with 0 < a_i < 1, and those whose slack is not large beside what slacks still move by.
 
 Under noise Ω(x) is replaced by the parabola that touches it from above at the last x,
-½(Ω(x)²/Ω + Ω). It adds (s/Ω)τ_j² to the diagonal, s = Σα_iρ_i, so that every problem has
+½(Ω(x)²/Ω + Ω). It adds (s/Ω)τ_j² to the diagonal, s = Σα_iρ_i: then every problem has
 an inverse of its own, made anew at every look at the slacks.
 
-Where a class is rare, or rows are tied, most rows stay between their bounds however long
-one waits; such problems are not told.
+Where a class is rare, or rows are tied, most rows stay between their bounds, however
+long one waits; such problems are not told.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Estimate(NamedTuple):
 
 
 def few_rows(n: int, m: int) -> int:
-    """Number of rows that are few, of n with m columns; a tenth of all is few as well."""
+    """Number of rows that are few, of n with m columns; a tenth of all is few too."""
     return min(max(_FEW * m, int(LITTLE * n)), n)
 
 

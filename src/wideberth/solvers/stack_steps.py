@@ -1,10 +1,11 @@
 """Mehrotra's steps of `interior.py` on K problems at once.
 
 Names are those of `InteriorPoint`, with an axis of problems before that of the rows.
-Noise is a smooth convex term here (theory §8): r(x) = √(Ω(x)² + ε²) stands for Ω(x), and
-ε shrinks with √μ. Rows are g_i = z_i − ρ_iv with v = ∇r = τ²∘x/r ∈ U, and Newton's matrix
-Q + Σθ_i g_i g_iᵀ gains s∇²r = (s/r)(diag(τ²) − vvᵀ), s = Σα_iρ_i. Slacks are not linear in x
-then: they are computed from x, and what p − q lacks to them the next step makes up for.
+Noise is a smooth convex term here (theory §8): r(x) = √(Ω(x)² + ε²) stands for Ω(x),
+with an ε that shrinks like √μ. Rows are g_i = z_i − ρ_iv with v = ∇r = τ²∘x/r ∈ U, and
+Newton's matrix Q + Σθ_i g_i g_iᵀ gains s∇²r = (s/r)(diag(τ²) − vvᵀ), where s = Σα_iρ_i.
+Slacks are not linear in x then: they are computed from x, and what p − q lacks to them
+the next step makes up for.
 The gap splits into parts that are never negative, with d = Σα_iz_i,
 
     Σ(c_i[u_i]_+ − α_iu_i) + ½‖w − (d − sv)‖² + s(r − ⟨v,w⟩) + (the intercept's);
