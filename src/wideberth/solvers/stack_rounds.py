@@ -133,8 +133,9 @@ class _Rounds:
         np.put_along_axis(near, chosen, True, axis=1)
         wrong = ~near & ((slack > 0) != (settled > 0))
         near |= wrong
-        self.least = chosen.shape[1] + self.stack.penalty.size
-        go = near.sum(axis=1) <= SETTINGS.copy_share * near.shape[1]
+        n, m = self.stack.rows.shape
+        self.least = chosen.shape[1] + m
+        go = near.sum(axis=1) <= max(SETTINGS.copy_share * n, few_rows(n, m))
         go &= wrong.any(axis=1)
         go &= [self.proven[place] is None for place in self.left.tolist()]
         self.left, self.x, self.slack, self.near = (
