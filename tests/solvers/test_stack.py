@@ -13,7 +13,6 @@ from wideberth.problem import Problem
 from wideberth.solvers import stack, stack_rounds, stack_start, stack_steps
 from wideberth.solvers.base import Control
 from wideberth.solvers.interior import InteriorPoint, Start
-from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.stack import Stack, can_be_stacked
 from wideberth.solvers.stack_rounds import solve_stacked
@@ -22,7 +21,7 @@ NOISES = {"none": ("l2", 0.0), "l2": ("l2", 0.2), "ellipsoid": ("scales", 0.1)}
 front = sys.modules["wideberth.solve"]  # of the name of its function
 
 
-def classes(n=400, d=6, K=4, spread=1.5, seed=0):
+def classes(n=400, d=6, K=4, spread=2.0, seed=0):
     """Rows of K classes around means of their own."""
     rng = np.random.default_rng(seed)
     y = rng.integers(K, size=n)
@@ -112,18 +111,19 @@ def test_the_matrix_of_a_step_is_that_of_theory(monkeypatch, noise):
 @pytest.mark.parametrize("noise", ["none", "l2", "ellipsoid"])
 def test_the_gap_of_steps_is_never_too_small_and_closes(noise):
     problems, steps = noisy_steps(noise)
+    left = set(range(len(problems)))
     for _ in range(30):
-        for k, problem in enumerate(problems):
+        left -= set(np.flatnonzero(steps.gap <= 1e-8).tolist())
+        for k in left:
+            problem = problems[k]
             alpha = problem.weights * steps.room[1, k]
             x = steps.x[k]
             primal = 0.5 * x @ x + problem.weights @ np.maximum(steps.slack[k], 0)
             point, dual = problem.at(x[:6], x[6]), problem.dual_at(alpha)
             assert primal >= point.value * (1 - 1e-12)
             assert steps.gap[k] * primal >= point.value - dual.value - 1e-9
-        if (steps.gap <= 1e-8).all():
-            break
         steps.step()
-    assert (steps.gap <= 1e-8).all()
+    assert not left
 
 
 # -- the start -----------------------------------------------------------------------
@@ -224,14 +224,14 @@ def misled(problems, scale):
     """An estimate whose slacks are off, and that holds hardly a row to be near."""
     guess = stack_start.estimate(Stack.of(problems))
     noise = np.random.default_rng(0).normal(size=guess.slack.shape)
-    near = np.abs(guess.slack) <= 1e-3
+    near = np.abs(guess.slack) <= 0.15
     return guess._replace(slack=guess.slack + scale * noise, near=near)
 
 
 def test_rows_settled_wrongly_come_back(monkeypatch):
     problems = against_the_rest(*classes(n=1000))
     assert all(solve_stacked(problems, 1e-6))
-    guess = misled(problems, 0.1)
+    guess = misled(problems, 0.2)
     monkeypatch.setattr(stack_rounds, "estimate", lambda stacked: guess)
     sizes = counted(monkeypatch)
     proven = solve_stacked(problems, 1e-6)
