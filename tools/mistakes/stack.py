@@ -141,7 +141,7 @@ MUTANTS = [
     Mutant(
         "stack: small data no further than the tolerance",
         "solvers/stack_rounds.py",
-        "self.target = min(tol, further(problems[0], tol))",
+        "self.target = make_control(problems[0], tol, *_NO_LIMITS).target",
         "self.target = tol",
         _TESTS,
     ),

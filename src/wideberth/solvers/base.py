@@ -145,15 +145,6 @@ class Control:
             self.stopped = True
 
 
-def further(problem: Problem, tol: float) -> float:
-    """The relative gap to go on to where that is cheap: on data that fits a cache.
-
-    Not under sets per sample, where every digit costs steps over all cells.
-    """
-    small = problem.shared and problem.n * problem.rows.d <= CACHED_ENTRIES
-    return max(tol * tol, PROVABLE) if small else np.inf
-
-
 def make_control(
     problem: Problem | None,
     tol,
@@ -163,7 +154,10 @@ def make_control(
     started: float,
     random_state=None,
 ) -> Control:
-    """Check the limits of a run; on small data it aims beyond its tolerance."""
+    """Check the limits of a run; on small data it aims beyond its tolerance.
+
+    Not under sets per sample, where every digit costs steps over all cells.
+    """
     max_iter = int(check_number(max_iter, "max_iter", whole=True))
     tol = check_number(tol, "tol", positive=True)
     if callback is not None and not callable(callback):
@@ -173,7 +167,10 @@ def make_control(
     deadline = np.inf
     if max_seconds is not None:
         deadline = started + check_number(max_seconds, "max_seconds", positive=True)
-    aim = np.inf if problem is None else further(problem, tol)
+    aim = np.inf
+    if problem is not None and problem.shared:
+        small = problem.n * problem.rows.d <= CACHED_ENTRIES
+        aim = max(tol * tol, PROVABLE) if small else np.inf
     random, number = Random(random_state), isinstance(random_state, int)
     if random_state is not None and not (number and random_state >= 0):
         _ = random.generator  # or a refusal, before anything is done

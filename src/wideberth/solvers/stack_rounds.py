@@ -12,7 +12,7 @@ import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.solvers.base import Control, Outcome, further
+from wideberth.solvers.base import Control, Outcome, make_control
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.stack import Stack
 from wideberth.solvers.stack_start import MOST_START_STEPS, estimate, few_rows
@@ -30,6 +30,9 @@ _LEAST_ROWS = 2
 _WORKING_ENTRIES = 1 << 22
 #: Products over the rows of a working set in a step: a Gram matrix and five more.
 _PRODUCTS = 6
+
+#: Most steps, most seconds, callback and start of the clock of nobody.
+_NO_LIMITS = MOST_STACKED_STEPS, None, None, 0.0
 
 
 class Proven(NamedTuple):
@@ -49,8 +52,8 @@ class Proven(NamedTuple):
 def solve_stacked(problems: list[Problem], tol: float) -> list[Proven | None]:
     """Solve problems that `can_be_stacked`; None for those that are not proven.
 
-    Where the data is small they go on beyond `tol`, as elsewhere (`further`). As many
-    are solved at a time as memory close by holds.
+    Where the data is small they go on beyond `tol`, as elsewhere. As many are solved at
+    a time as memory close by holds.
     """
     n, m = problems[0].n, problems[0].rows.d + 1
     size = min(CACHED_ENTRIES // n, _WORKING_ENTRIES // (few_rows(n, m) * m))
@@ -70,7 +73,7 @@ class _Rounds:
 
     def __init__(self, problems: list[Problem], tol: float):
         self.problems, self.tol = problems, tol
-        self.target = min(tol, further(problems[0], tol))
+        self.target = make_control(problems[0], tol, *_NO_LIMITS).target
         self.stack, self.used = Stack.of(problems), problems[0].weights > 0
         self.proven: list[Proven | None] = [None] * len(problems)
         self.least = _LEAST_ROWS * self.stack.penalty.size
