@@ -71,7 +71,7 @@ MUTANTS = [
     Mutant(
         "stack: problems stay that no look tells",
         "solvers/stack_start.py",
-        "told = (near.sum(axis=1) <= few) & sound",
+        "told = sound & (count <= max(few, SETTINGS.walk_share * n))",
         "told = sound",
         _TESTS,
     ),

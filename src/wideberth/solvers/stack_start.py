@@ -57,7 +57,7 @@ _FEW_ROWS = 200
 class Estimate(NamedTuple):
     """Points x, their slacks, which rows are near the margin, and the steps taken.
 
-    `told` says of which problems these rows are few.
+    `told` says of which problems these rows are no large share.
     """
 
     x: np.ndarray
@@ -82,11 +82,11 @@ def estimate(stack: Stack) -> Estimate:
         moved, free = slack - before, start.free()
         width = _BAND * np.sqrt(np.einsum("kn,kn->k", moved, moved) / n)
         near = free | (np.abs(slack) <= width[:, None])
-        sound = np.isfinite(width)
-        told = (near.sum(axis=1) <= few) & sound
+        count, sound = near.sum(axis=1), np.isfinite(width)
         tied = free.sum(axis=1) > max(SETTINGS.copy_share * n, few)
-        if start.looks == _MOST_LOOKS or (told | tied | ~sound).all():
+        if start.looks == _MOST_LOOKS or ((count <= few) | tied | ~sound).all():
             break
+    told = sound & (count <= max(few, SETTINGS.walk_share * n))
     x, slack = start.x.astype(np.float64), slack.astype(np.float64)
     return Estimate(x, slack, near, told, start.looks * _STEPS)
 

@@ -122,7 +122,6 @@ class _Steps:
         names += ["mu", "gap", *(("s", "r", "v") if self.noisy else ())]
         for name in names:
             setattr(self, name, getattr(self, name)[problems])
-        self.scaled = np.empty_like(self.coarse)
         self.room, self.force = self.room[:, problems], self.force[:, problems]
 
     def _change(self, dx: np.ndarray) -> np.ndarray:
@@ -191,13 +190,12 @@ class _Steps:
         """Cholesky factors of Newton's matrices; no numbers where there is none."""
         m = self.x.shape[1]
         size = np.einsum("kr,kr->k", theta, self.sizes).max()
-        roots = np.sqrt(theta)[:, :, None]
-        if COARSE * size <= LITTLE:
-            roots = roots.astype(np.float32)
-            scaled = np.multiply(self.coarse, roots, out=self.scaled)
-        else:
-            scaled = self.work.rows * roots
-        matrix = self.matrix[: len(scaled)]
+        rows = self.coarse if COARSE * size <= LITTLE else self.work.rows
+        if self.scaled.dtype != rows.dtype or len(self.scaled) != len(rows):
+            self.scaled = np.empty_like(rows)
+        roots = np.sqrt(theta).astype(rows.dtype)[:, :, None]
+        scaled = np.multiply(rows, roots, out=self.scaled)
+        matrix = self.matrix[: len(rows)]
         matrix[:] = scaled.transpose(0, 2, 1) @ scaled
         diagonal = matrix.reshape(len(matrix), -1)[:, :: m + 1]
         diagonal += self.penalty
