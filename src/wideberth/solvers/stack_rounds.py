@@ -23,9 +23,6 @@ from wideberth.solvers.stack_steps import MOST_STACK_STEPS, Working, minimise
 _MOST_ROUNDS = 4
 #: Number of steps that a problem takes at most.
 MOST_STACKED_STEPS = MOST_START_STEPS + _MOST_ROUNDS * MOST_STACK_STEPS
-#: Least number of rows of a working set for each column: about as many as columns end
-#: up between their bounds, and as many again.
-_LEAST_ROWS = 2
 #: Number of entries of all working sets at a time: a bound on memory, 32 MB.
 _WORKING_ENTRIES = 1 << 22
 #: Products over the rows of a working set in a step: a Gram matrix and five more.
@@ -68,7 +65,8 @@ class _Rounds:
     """Problems on the same rows, and what is proven of them so far.
 
     `left` are the places of those that go on; `x`, `slack` and the rows that are `near`
-    the margin are theirs.
+    the margin are theirs. A working set has at least as many rows as there are columns,
+    and as many more in every round.
     """
 
     def __init__(self, problems: list[Problem], tol: float):
@@ -76,7 +74,7 @@ class _Rounds:
         self.target = make_control(problems[0], tol, *_NO_LIMITS).target
         self.stack, self.used = Stack.of(problems), problems[0].weights > 0
         self.proven: list[Proven | None] = [None] * len(problems)
-        self.least = _LEAST_ROWS * self.stack.penalty.size
+        self.least = self.stack.penalty.size
 
     def solve(self) -> list[Proven | None]:
         """Rounds until all problems are proven, or have had their chance."""
