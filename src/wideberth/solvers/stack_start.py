@@ -45,8 +45,8 @@ _MOST_LOOKS = 8
 #: Number of steps until then.
 MOST_START_STEPS = _STEPS * _MOST_LOOKS
 #: Half width of the band around the margin that is near, in root mean squares of what
-#: slacks have moved by since the last look (2 takes 8 % fewer passes, 4 as many; even in
-#: time).
+#: slacks have moved by since the last look (2 takes 8 % fewer passes and 4 as many, all
+#: of them the same time).
 _BAND = 3.0
 #: Number of rows near the margin for each column that are few (3 takes 6 % more passes,
 #: 6 takes 7 % fewer; in time 3 to 6 are even, 8 takes an eighth more).
