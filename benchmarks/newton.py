@@ -14,11 +14,12 @@ from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
+from sklearn.datasets import load_digits, load_wine
 from threadpoolctl import threadpool_limits
 
 from benchmarks.bench.counting import counting
 from benchmarks.datasets import a9a, breast_cancer, spambase, tall
-from wideberth import path, solve
+from wideberth import RobustLinearSVC, path, solve
 from wideberth.solvers.newton_settings import SETTINGS
 
 
@@ -35,6 +36,18 @@ def _walked(load: Callable, **options) -> Callable[[], int]:
     def run() -> int:
         X, y = load()
         path(X, y, Cs=10, solver="newton", random_state=0, **options)
+        return len(y)
+
+    return run
+
+
+def _classes(load: Callable, **options) -> Callable[[], int]:
+    """One class against the rest, solved together (`wideberth.solvers.stack`)."""
+
+    def run() -> int:
+        X, y = load(return_X_y=True)
+        X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1.0)
+        RobustLinearSVC(**options).fit(X, y)
         return len(y)
 
     return run
@@ -57,6 +70,9 @@ PROBLEMS = {
     "tall 60 000": _solved(_tall(60_000), radius=0.05),
     "tall 60 000, path": _walked(_tall(60_000), radii=[0.05]),
     "tall 400 000": _solved(_tall(400_000), radius=0.05),
+    "digits, classes, C=0.01": _classes(load_digits, C=0.01),
+    "digits, classes, C=1": _classes(load_digits, radius=0.1),
+    "wine, classes": _classes(load_wine),
 }
 
 

@@ -40,10 +40,12 @@ from wideberth.screening import (
 )
 from wideberth.screening.features import screen_features
 from wideberth.solution import Solution
-from wideberth.solvers.attempts import by_null_model, prove
+from wideberth.solvers.attempts import Solve, by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
 from wideberth.solvers.descent import Descended, Descent, check_starts
-from wideberth.solvers.registry import check_choices, choose_solver
+from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.stack import can_be_stacked
+from wideberth.solvers.stack_rounds import Proven, solve_stacked
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
@@ -249,9 +251,13 @@ def solve_presolved(
     started: float,
     callback,
     problems: int = 1,
+    proven: Proven | None = None,
     **limits,
 ) -> Solution:
-    """`solve` from the presolved problem on, one of `problems` that a call is about."""
+    """`solve` from the presolved problem on, one of `problems` that a call is about.
+
+    `proven` is what was found already, of problems that were solved together.
+    """
     problem = presolved.problem
     limits["callback"] = callback and presolved.callback(callback)
     control = make_control(problem, started=started, **limits)
@@ -268,7 +274,9 @@ def solve_presolved(
             if start is None or start.gap > control.tol * start.point.value:
                 # Radii beyond the range of float64 mean w = 0, or are refused.
                 known = None if presolved.cut is None else by_null_model(problem)
-            first = partial(chosen.solve, start=start)
+            first: Solve = partial(chosen.solve, start=start)
+            if proven is not None:
+                first, chosen = proven.tell, get_solver("newton")
             found = prove(problem, control, known, first)
         return _solution(presolved, control, found, chosen.name)
 
@@ -277,21 +285,32 @@ class OneLook:
     """Problems on the same samples that differ in their labels alone.
 
     Checks, units, layout, norms and equal rows are theirs together: the data is looked
-    at once. It takes two of the labels, and what `solve` takes beside them.
+    at once. `labels` gives the labels of each, by its place among so many `problems`.
+    Where they are small and dense they are solved `together` to that tolerance, if one
+    is given, as far as they can be (`stack.py`). The rest is what `solve` takes.
     """
 
-    def __init__(self, X, y, problems: int, **stated):
+    def __init__(self, X, labels, problems: int, together=None, **stated):
         with np.errstate(all="ignore"):  # norms may overflow
-            self._shared = share_rows(cut_radii(build_problem(X, y, **stated)))
+            shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
+        self._presolved = lambda place: shared.with_labels(labels(place))
         self._problems = problems
+        self._proven: list[Proven | None] = [None] * problems
+        merged = shared.equal is not None
+        if together is None or merged or not can_be_stacked(shared.problem, problems):
+            return
+        presolved = [self._presolved(place) for place in range(problems)]
+        self._presolved = presolved.__getitem__
+        self._proven = solve_stacked([each.problem for each in presolved], together)
 
-    def solve(self, y, *, ramp=None, **how) -> Solution:
-        """Train under labels y; notes are left in the solution."""
+    def solve(self, place: int, *, ramp=None, **how) -> Solution:
+        """Train the problem at this place; notes are left in the solution."""
         started = time.perf_counter()
         check_choices(how["solver"], how["screening"])
         level = -np.inf if ramp is None else check_ramp(ramp)
         how |= {"started": started, "problems": self._problems}
-        return solve_presolved(self._shared.with_labels(y), ramp=level, **how)
+        how["proven"] = self._proven[place]
+        return solve_presolved(self._presolved(place), ramp=level, **how)
 
 
 def _moved_to(solution: Solution, X) -> Solution:

@@ -153,7 +153,7 @@ MUTANTS = [
     Mutant(
         "Gram matrices of float32 whatever their size",
         "solvers/mehrotra.py",
-        "if not _COARSE * size <= LITTLE:",
+        "if not COARSE * size <= LITTLE:",
         "if False:",
         "solvers/test_compiled.py::test_gram_matrices_are_of_float32_only_where_its_rounding_does_not_matter",
     ),

@@ -26,6 +26,7 @@ from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
+from wideberth.solvers.stack_rounds import MOST_STACKED_STEPS
 
 #: Parameters that `solve` takes, and checks, as they are: what the problems are, and
 #: how they are solved.
@@ -110,7 +111,8 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
         deadline = time.monotonic() + seconds
     progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
     stated = {name: getattr(model, name) for name in _STATED}
-    train = data.trainer(problems, **stated, noise=stated_noise(model))
+    stated["noise"] = stated_noise(model)
+    train = data.trainer(problems, _together(model, starts), **stated)
     options = {name: getattr(model, name) for name in _HOW}
     options |= {"ramp": stated_ramp(model), "max_seconds": None}
     n_jobs = model.n_jobs if data.in_memory else 1
@@ -176,6 +178,18 @@ def _print_point(name: str, label, entry: dict) -> None:
     )
 
 
+def _together(model, starts: list) -> float | None:
+    """The tolerance to which problems may be solved together, if they may.
+
+    That knows no other solver, no ramp, no start, and no limit that it might meet.
+    """
+    tol = check_number(model.tol, "tol", positive=True)
+    steps = check_number(model.max_iter, "max_iter", whole=True)
+    free = model.max_seconds is None and steps >= MOST_STACKED_STEPS
+    plain = model.solver == "auto" and stated_ramp(model) is None
+    return tol if free and plain and starts.count(None) == len(starts) else None
+
+
 def _starts(model, problems: OneVsRest, data) -> list:
     """Previous solutions to start from, or None for each binary problem."""
     none = [None] * len(problems.positives)
@@ -204,20 +218,24 @@ def _keep(model, solutions: list[Solution], problems: OneVsRest, y) -> None:
     model.relative_gap_ = np.array([solution.relative_gap for solution in solutions])
     model.converged_ = np.array([solution.converged for solution in solutions])
     model.n_iter_ = np.array([solution.n_iter for solution in solutions])
-    model.screening_ = [
-        {
-            "removed": solution.counts[2] / sum(solution.counts),
-            "saturated": solution.counts[1] / sum(solution.counts),
-            "trace": solution.trace,
-            "converged": solution.converged,
-        }
-        for solution in solutions
-    ]
+    model.screening_ = [_screening(solution) for solution in solutions]
     vars(model).pop("support_", None)
     vars(model).pop("dual_coef_", None)
     if y is not None:
         positives = problems.labels[problems.positives].tolist()
         model.support_, model.dual_coef_ = _support(solutions, positives, y)
+
+
+def _screening(solution: Solution) -> dict:
+    """Shares of the samples that are decided, and how the solver got there."""
+    free, saturated, removed = solution.counts
+    n = free + saturated + removed
+    return {
+        "removed": removed / n,
+        "saturated": saturated / n,
+        "trace": solution.trace,
+        "converged": solution.converged,
+    }
 
 
 def _support(solutions: list[Solution], positives: list, y: np.ndarray) -> tuple:

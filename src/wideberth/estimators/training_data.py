@@ -147,20 +147,28 @@ class InMemory:
     def forget(self) -> None:
         """Nothing is kept for a fit that is interrupted."""
 
-    def trainer(self, problems: OneVsRest, **stated) -> Callable[..., Solution]:
+    def trainer(
+        self, problems: OneVsRest, together: float | None, **stated
+    ) -> Callable[..., Solution]:
         """What trains on the label at a place against the rest.
 
-        Where there are several problems the data is looked at once for all of them; not
-        yet where it lives in another array library, nor under error bars.
+        Where there are several problems the data is looked at once for all of them, and
+        they may be solved `together` to this tolerance; not yet where it lives in
+        another array library, nor under error bars.
         """
         data, places = self.settled, problems.positives
         if len(places) == 1 or is_foreign(data.X) or data.bars is not None:
             return partial(self.solve, problems, **stated)
         stated |= problems.stated(data, places[0])
-        look = OneLook(data.X, problems=len(places), **stated)
+        del stated["y"]
+
+        def labels(place: int) -> np.ndarray:
+            return problems.signs(data, places[place])
+
+        look = OneLook(data.X, labels, len(places), together, **stated)
 
         def train(positive: int, **options) -> Solution:
-            return look.solve(problems.signs(data, positive), **options)
+            return look.solve(places.index(positive), **options)
 
         return train
 
@@ -223,8 +231,10 @@ class InChunks:
         per_row = self.each or (self.X.brings_radii and not by_class)
         return None if per_row else remembered_radius(self.radius)
 
-    def trainer(self, problems: OneVsRest, **stated) -> Callable[..., Solution]:
-        """What trains on the label at a place against the rest."""
+    def trainer(
+        self, problems: OneVsRest, together: float | None, **stated
+    ) -> Callable[..., Solution]:
+        """What trains on the label at a place against the rest, never together."""
         return partial(self.solve, problems, **stated)
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:

@@ -6,6 +6,8 @@ import numpy as np
 
 #: Distance from 1 to the next float64.
 EPS = float(np.finfo(np.float64).eps)
+#: Distance from 1 to the next float32.
+COARSE = float(np.finfo(np.float32).eps)
 #: Least number that takes the place of 0 where something is divided by it or has to be
 #: positive: below all that problems in usual units hold, and yet numbers up to 10⁸ over
 #: it are within float64 (with its end, 2·10⁻³⁰⁸, tests of screening overflow).

@@ -20,12 +20,10 @@ import math
 import numpy as np
 
 from wideberth.problem.jit import jit
-from wideberth.problem.limits import EPS, LITTLE, TINY
+from wideberth.problem.limits import COARSE, EPS, LITTLE, TINY
 from wideberth.solvers import mehrotra_cones as cones
 from wideberth.solvers.small_factor import factorise, solve_factored
 
-# Rounding of float32, relative.
-_COARSE = float(np.finfo(np.float32).eps)
 # Largest number of multiplications in a product that OpenBLAS takes as it lies, without
 # packing the factors first: 1.4 to 2.6 times as quick with AVX-512 (31 to 90 columns),
 # even elsewhere.
@@ -277,7 +275,7 @@ def _gram(E, R, S, matrix, coarse):
     size = 0.0
     for i in range(E.shape[0]):
         size += R[_WORK, i] * R[_SQUARE, i]
-    if not _COARSE * size <= LITTLE:
+    if not COARSE * size <= LITTLE:
         _sum_products(S, _scaled(E, R, S), np.empty_like(matrix), matrix)
     else:
         rows, part = coarse
