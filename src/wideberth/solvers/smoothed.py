@@ -43,6 +43,9 @@ _FALL = 4.0
 #: Share of the tolerance that complementarity is to take up; the rest is for w.
 _SHARE = 0.4
 
+#: Products with a row that conjugate gradients take: five or six steps of two each.
+_SOLUTION = 12
+
 
 def is_smooth(problem: Problem) -> bool:
     """Whether P_h has two derivatives, and its rows are at hand."""
@@ -58,7 +61,14 @@ def solve_smoothed(problem: Problem, control: Control) -> Outcome:
     if search.astray:
         return Rounds(problem, control).solve()
     band = np.full(problem.n, 2 * search.width)
-    return Rounds(problem, control).solve(search.point, band)
+    return _Near(problem, control).solve(search.point, band)
+
+
+class _Near(Rounds):
+    """Rounds that keep their working sets, whose rows are few already."""
+
+    def _leave_behind(self, work, engine):
+        return work, engine
 
 
 class Smoothed(Columns):
@@ -98,7 +108,8 @@ class Smoothed(Columns):
 
     def _few_are_near(self) -> bool:
         near = np.count_nonzero(np.abs(self.point.slack) <= 2 * self.width)
-        return near <= least_rows(self.problem)
+        problem = self.problem
+        return near <= max(least_rows(problem), problem.n / problem.rows.gram_passes())
 
     def _narrow(self) -> None:
         """Lower h; complementarity is about proportional to h², as far as it must."""
@@ -180,14 +191,13 @@ class Smoothed(Columns):
             step = self._steepest()
             return np.inf if step.any() and self._move(step) else None
         inside = np.flatnonzero((self.share > 0) & (self.share < 1))
-        most, chosen = least_rows(self.problem), inside
-        if inside.size > most:
-            chosen = np.sort(self.control.rng.choice(inside, most, replace=False))
-        factor = self._factor(chosen, inside.size / max(chosen.size, 1))
+        chosen, weights = self._sampled(inside)
+        factor = self._factor(chosen, weights)
         if factor is None:
             return None
-        step = factor.solve(-self.gradient)
-        if inside.size > most:
+        if chosen is inside:
+            step = factor.solve(-self.gradient)
+        else:
             step = self._solve(inside, factor)
         slope = float(self.gradient @ step)
         if not slope < 0 or not self._move(step):
@@ -202,9 +212,24 @@ class Smoothed(Columns):
         step[:d] = self.problem.noise.prox(self.combined + self.folded[:d], s)
         return step
 
-    def _factor(self, rows: np.ndarray, weight: float) -> Factor | None:
-        """P_h'' with these rows inside the band, each standing for `weight` of them."""
-        theta, d = self.c[rows] * (weight / self.width), self.problem.rows.d
+    def _sampled(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows for a preconditioner, and their weights; all where that is quicker.
+
+        Half of the chance goes by c_i‖z_i‖²: rows of large norm decide directions that
+        few others touch.
+        """
+        rows, weights, least = self.problem.rows, self.c[inside], least_rows(self.problem)
+        spared = (inside.size - least) * rows.gram_passes()
+        if spared <= _SOLUTION * inside.size:
+            return inside, weights
+        pull = weights * rows.norms()[inside] ** 2
+        chance = 0.5 * least * (1 / inside.size + pull / pull.sum())
+        drawn = self.control.rng.random(inside.size) < chance
+        return inside[drawn], weights[drawn] / np.minimum(chance[drawn], 1.0)
+
+    def _factor(self, rows: np.ndarray, weights: np.ndarray) -> Factor | None:
+        """P_h'' with these rows inside the band, under these weights."""
+        theta, d = weights / self.width, self.problem.rows.d
         gram = self.problem.rows.take(rows).curvature(theta, self.extras[rows])
         matrix = np.ascontiguousarray(gram[np.ix_(self.places, self.places)])
         if self.noisy:
