@@ -44,7 +44,7 @@ from wideberth.solvers.face import (
     maximise_block,
     newton_on_face,
 )
-from wideberth.solvers.newton_solver import Newton
+from wideberth.solvers.newton_solver import Newton, smoothing_pays
 
 
 @dataclass(frozen=True)
@@ -217,12 +217,14 @@ class _Ascent:
         """Whether Newton's method would have been done by now.
 
         It takes about as long as 100 products with the data, a dozen Gram matrices and
-        m³/4 more entries, m the fewer of rows and features; a pass of the sweeps and of
-        what goes with them as long as 2.5 products (`make bench-choice`).
+        m³/4 more entries, m the fewer of rows and features; where it smooths the hinge
+        a quarter of that, and sweeps are given twice the time. A pass of the sweeps and
+        of what goes with them takes as long as 2.5 products (`make bench-choice`).
         """
         rows = self.full.rows
         algebra = 0.25 * min(rows.n, rows.d) ** 3 / max(rows.entries(), 1)
-        due = (100 + 12 * rows.gram_passes()) / 2.5 + algebra
+        products, grams = (60, 6) if smoothing_pays(self.full) else (100, 12)
+        due = (products + grams * rows.gram_passes()) / 2.5 + algebra
         spent = rows.passes.count - self.passes_before
         return self._newton_may_finish() and spent > due
 

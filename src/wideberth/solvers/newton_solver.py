@@ -32,7 +32,8 @@ class Newton(Solver):
     """Interior-point Newton steps on few of the rows.
 
     `newton.py` goes on from a point or on few rows, `tall.py` from nothing on many and
-    `smoothed.py` where features are many too, `walk.py` along paths; with more features than rows all in the span of the rows.
+    `smoothed.py` where features are many too, `walk.py` along paths; with more features
+    than rows all in the span of the rows.
     """
 
     name = "newton"

@@ -1,6 +1,7 @@
 """Newton's method on a smoothed hinge: few Gram matrices, none of them of all rows.
 
-    min P_h(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i φ_h(u_i),   u_i = 1 − ⟨w,z_i⟩ − y_i b + ρ_iΩ(w)
+    min P_h(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i φ_h(u_i),
+    u_i = 1 − ⟨w,z_i⟩ − y_i b + ρ_iΩ(w),
     φ_h(u) = max_{0≤a≤1} au − ½h(a−½)² + h/8,   which is [u]_+ where |u| ≥ h/2
 
 The maximiser a = clip(u/h + ½, 0, 1) makes α_i = c_i a_i a dual point of the problem
@@ -107,9 +108,14 @@ class Smoothed(Columns):
         return None
 
     def _few_are_near(self) -> bool:
+        """Whether a working set of the rows near the margin is small.
+
+        It has as few rows as tell something about w, or its Gram matrix takes no longer
+        than one product with all rows.
+        """
         near = np.count_nonzero(np.abs(self.point.slack) <= 2 * self.width)
-        problem = self.problem
-        return near <= max(least_rows(problem), problem.n / problem.rows.gram_passes())
+        cheap = self.problem.n / self.problem.rows.gram_passes()
+        return int(near) <= max(least_rows(self.problem), cheap)
 
     def _narrow(self) -> None:
         """Lower h; complementarity is about proportional to h², as far as it must."""
@@ -139,13 +145,14 @@ class Smoothed(Columns):
     def _differentiate(self) -> None:
         """α, the gradient and complementarity at the current point and width."""
         problem, point = self.problem, self.point
-        self.normal = problem.noise.maximizer(point.w) if self.noisy else None
+        self.normal = problem.noise.maximizer(point.w)  # Ω'(w)
         self.share = self._shares(point.slack)
         self.alpha = self.c * self.share
         self.combined = problem.rows.combine(self.alpha)
         lifted = np.concatenate((self.combined, self.alpha @ self.extras))
+        self.total = lifted + self.folded  # (d, −s, Σα_i y_i)
         x = self._image(point.w, point.b)
-        self.gradient = self._pulled_back(self.penalty * x - self.folded - lifted)
+        self.gradient = self._pulled_back(self.penalty * x - self.total)
         self.complementarity = point.hinge - float(self.alpha @ point.slack)
 
     def _shares(self, slack: np.ndarray) -> np.ndarray:
@@ -175,9 +182,7 @@ class Smoothed(Columns):
         omega = self.point.omega
         if not self.noisy or omega <= 0:
             return 0.0, 0.0
-        s = float(self.alpha @ self.problem.radii) - float(
-            self.folded[self.problem.rows.d]
-        )
+        s = -float(self.total[self.problem.rows.d])
         return s / omega, self.problem.noise.squares
 
     # -- one step --------------------------------------------------------------------
@@ -206,10 +211,8 @@ class Smoothed(Columns):
 
     def _steepest(self) -> np.ndarray:
         """The steepest descent from w = 0: w(α), and b as it is."""
-        d = self.problem.rows.d
-        s = float(self.alpha @ self.problem.radii) - float(self.folded[d])
-        step = np.zeros(self.places.size)
-        step[:d] = self.problem.noise.prox(self.combined + self.folded[:d], s)
+        d, step = self.problem.rows.d, np.zeros(self.places.size)
+        step[:d] = self.problem.noise.prox(self.total[:d], -float(self.total[d]))
         return step
 
     def _sampled(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +221,11 @@ class Smoothed(Columns):
         Half of the chance goes by c_i‖z_i‖²: rows of large norm decide directions that
         few others touch.
         """
-        rows, weights, least = self.problem.rows, self.c[inside], least_rows(self.problem)
+        rows, weights, least = (
+            self.problem.rows,
+            self.c[inside],
+            least_rows(self.problem),
+        )
         spared = (inside.size - least) * rows.gram_passes()
         if spared <= _SOLUTION * inside.size:
             return inside, weights
