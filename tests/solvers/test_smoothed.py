@@ -128,6 +128,8 @@ def test_answers_are_those_of_the_interior_point_method(sparse, noise, intercept
         assert found.dual.value <= best.point.value + best.point.rounding
         assert found.point.value >= best.dual.value - best.dual.rounding
         assert control.trace[-1]["gap"] <= tol * found.point.value
+        afresh = problem.rows.margins(found.point.w)
+        np.testing.assert_array_equal(found.point.margins, afresh)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -144,6 +146,7 @@ def test_conjugate_gradients_make_the_step_of_all_rows(noise):
     error, size = found - exact, float(-search.gradient @ exact)
     curved = float(error @ search._curvature_of(inside)(error))
     assert curved <= 0.1 * size
+    assert search._step() == pytest.approx(0.5 * size, rel=0.05)
 
 
 def test_no_gram_matrix_is_of_all_rows(monkeypatch):
@@ -190,6 +193,27 @@ def test_noise_that_leaves_no_way_down_is_left_to_the_other_method():
         found = solve(X, y, C=1.0, radius=50.0, solver="newton", fit_intercept=False)
     assert found.converged
     assert not found.w.any()
+
+
+@pytest.mark.parametrize("radius", [0.2, 0.5])
+def test_much_noise_has_a_way_down_from_the_kink_at_zero(radius):
+    X, y = table(n=4000, d=70)
+    problem = Problem.from_data(X, y, C=1.0, radius=radius)
+    search = Smoothed(problem, seeded(1e-2))
+    found = search.run()
+    assert found is not None
+    assert found.certificate.proves(1e-2)
+
+
+def test_working_sets_keep_their_rows():
+    """Moves from a point that is nearly right are so small that all rows seem settled.
+
+    Those left behind then were needed, and a search from nothing followed.
+    """
+    problem = problem_of(n=4000, d=70)
+    rounds = smoothed._Near(problem, seeded(1e-6))
+    work, engine = object(), object()
+    assert rounds._leave_behind(work, engine) == (work, engine)
 
 
 def test_where_steps_are_over_the_best_points_come_back():

@@ -103,4 +103,25 @@ MUTANTS = [
         "easy = _EASY",
         _TESTS,
     ),
+    Mutant(
+        "smoothed: sweeps hand over whatever is in doubt",
+        "solvers/coordinate.py",
+        "        if 2 * active.size > n:\n            return False\n",
+        "",
+        "solvers/test_coordinate.py",
+    ),
+    Mutant(
+        "smoothed: sweeps go on however slow",
+        "solvers/coordinate.py",
+        "            if self._few_rows_may_finish(active):\n",
+        "            if False:\n",
+        "solvers/test_coordinate.py",
+    ),
+    Mutant(
+        "smoothed: sweeps hand over rows that are settled",
+        "solvers/coordinate.py",
+        "        band[free[active]] = np.inf\n",
+        "        band[:] = np.inf\n",
+        "solvers/test_coordinate.py",
+    ),
 ]
