@@ -31,7 +31,7 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.solvers.algebra import Factor
+from wideberth.solvers.algebra import Factor, conjugate_gradients
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
 from wideberth.solvers.newton import Rounds, least_rows
@@ -252,22 +252,9 @@ class Smoothed(Columns):
 
     def _solve(self, inside: np.ndarray, factor: Factor) -> np.ndarray:
         """P_h''⁻¹ times the descent, by conjugate gradients with a preconditioner."""
-        curvature, residual = self._curvature_of(inside), -self.gradient
-        step, scaled = np.zeros_like(residual), factor.solve(residual)
-        direction, size = scaled, float(residual @ scaled)
-        goal = LITTLE**2 * size
-        for _ in range(MOST_STEPS):
-            image = curvature(direction)
-            curved = float(direction @ image)
-            if not curved > 0:
-                break
-            step = step + (size / curved) * direction
-            residual = residual - (size / curved) * image
-            scaled = factor.solve(residual)
-            before, size = size, float(residual @ scaled)
-            if size <= goal:
-                break
-            direction = scaled + (size / before) * direction
+        step, curvature = np.zeros_like(self.gradient), self._curvature_of(inside)
+        for ahead in conjugate_gradients(curvature, -self.gradient, factor.solve):
+            step = ahead
         return step
 
     def _curvature_of(self, inside: np.ndarray):
