@@ -62,7 +62,8 @@ class Newton(Solver):
         if start is not None and not small_sample(problem.n):
             band = nearest_share(start.point.slack)
             return rounds(problem, control, decided).solve(start.point, band)
-        if decided is None and smoothing_pays(problem):
+        small = problem.rows.table_fits
+        if decided is None and not small and smoothing_pays(problem):
             return solve_smoothed(problem, control)
         if decided is None and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control)
