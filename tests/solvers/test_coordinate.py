@@ -394,3 +394,35 @@ def test_an_unwritable_cache_directory_is_no_obstacle(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
     )
     assert result.stdout.strip() == "True", result.stderr
+
+
+def ill_conditioned(n=6000, d=40, **options):
+    """Rows whose columns differ much in size: sweeps crawl along the small ones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) / np.arange(1, d + 1) ** 1.5
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = np.where(X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    return Problem.from_data(X, y, **options)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0])
+@pytest.mark.parametrize("radius", [0.0, 0.01])
+def test_newton_on_the_rows_in_doubt_ends_what_sweeps_crawl_along(
+    monkeypatch, intercept, radius
+):
+    problem = ill_conditioned(C=10.0, radius=radius, intercept=intercept)
+    sets, rounds = [], coordinate.Rounds
+
+    class Noted(rounds):
+        def solve(self, point, band):
+            sets.append(np.count_nonzero(np.abs(point.slack) <= band))
+            return super().solve(point, band)
+
+    monkeypatch.setattr(coordinate, "Rounds", Noted)
+    loose, _ = run(problem, 0.1)
+    assert loose.certificate.proves(0.1)
+    assert not sets  # sweeps are there before it pays
+    found, _ = run(problem, 1e-9)
+    assert found.certificate.proves(1e-9)
+    assert len(sets) == 1
+    assert 0 < 2 * sets[0] <= problem.n

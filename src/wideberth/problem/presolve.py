@@ -375,10 +375,20 @@ def to_csr(X):
     if np.count_nonzero(looked_at) > MOSTLY_ZERO * looked_at.size:
         return X
     size = max(CACHED_ENTRIES // X.shape[1], 1)  # at a time: indices take space
-    blocks = [sp.csr_array(X[start : start + size]) for start in range(0, len(X), size)]
+    blocks = [_csr_block(X[start : start + size]) for start in range(0, len(X), size)]
     if sum(block.nnz for block in blocks) > MOSTLY_ZERO * X.size:
         return X
     return sp.vstack(blocks, format="csr")
+
+
+def _csr_block(X: np.ndarray) -> sp.csr_array:
+    """A few rows as CSR, by masks: SciPy's own way takes three times as long."""
+    used = np.ascontiguousarray(X != 0)
+    places, counts = np.flatnonzero(used), np.count_nonzero(used, axis=1)
+    ends = np.cumsum(counts)
+    columns = places - np.repeat(X.shape[1] * np.arange(len(X)), counts)
+    data, index = X.reshape(-1)[places], (columns, np.concatenate(([0], ends)))
+    return sp.csr_array((data, *(part.astype(np.int32) for part in index)), X.shape)
 
 
 def merge_rows(presolved: Presolved) -> Presolved:

@@ -1,13 +1,14 @@
-"""Linear algebra of the interior-point method: its cone and its factorisation."""
+"""Linear algebra of second-order steps: a cone, factors, conjugate gradients."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth.problem.limits import EPS, TINY
+from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 
 
 class Cone:
@@ -220,3 +221,29 @@ def cholesky(matrix: np.ndarray) -> np.ndarray | None:
         factor, info = lapack.dpotrf(matrix + shift * np.eye(len(matrix)), lower=1)
         shift *= 100
     return None if info else factor
+
+
+def conjugate_gradients(
+    product: Callable, right: np.ndarray, scaled: Callable
+) -> Iterator[np.ndarray]:
+    """Better and better x with Mx = `right`, by products with M.
+
+    `scaled` solves with a preconditioner, in whose norm the residual falls to `LITTLE`.
+    """
+    x, residual = np.zeros_like(right), right
+    near = scaled(residual)
+    direction, size = near, float(residual @ near)
+    goal = LITTLE**2 * size
+    for _ in range(MOST_STEPS):
+        image = product(direction)
+        curved = float(direction @ image)
+        if not curved > 0:
+            return
+        x = x + (size / curved) * direction
+        yield x
+        residual = residual - (size / curved) * image
+        near = scaled(residual)
+        before, size = size, float(residual @ near)
+        if size <= goal:
+            return
+        direction = near + (size / before) * direction

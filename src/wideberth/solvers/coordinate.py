@@ -14,7 +14,7 @@ Work goes in rounds:
    others are swept a few times, in random order, by the compiled epochs of `sweep.py`.
 4. *Accelerate.* If at the pace of the last round the tolerance is far away, the
    second-order steps of `face.py` take over the directions that coordinates crawl
-   along.
+   along; with few features Newton's method on the rows in doubt ends the search.
 
 An intercept is a proximal outer loop folded into the rounds: each works on
 P + ½λ(b − b⁰)², whose dual is the one above with λ_b + λ for λ_b and a constant λb⁰
@@ -44,7 +44,8 @@ from wideberth.solvers.face import (
     maximise_block,
     newton_on_face,
 )
-from wideberth.solvers.newton_solver import Newton
+from wideberth.solvers.newton import Rounds, least_rows
+from wideberth.solvers.newton_solver import Newton, smoothing_pays
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,11 @@ class Coordinate(Solver):
         if not ascent.gave_up:
             return found
         return Newton().run(problem, control, None, decided)
+
+
+#: Time that NumPy's calls for a solution by Newton's method take, in entries of a
+#: product: 2 ms (flat from 1e6 to 5e6 on 4 601×57 and 10 000×50).
+_CALLS = 2e6
 
 
 class _Pace:
@@ -191,7 +197,10 @@ class _Ascent:
                 self.gave_up = self._newton_may_finish()
                 self._certify(*self._look())
                 return self.best.finish()
-            self._round()
+            active, inside = self._doubtful()
+            if self._few_rows_may_finish(active):
+                return self._finish(point, active)
+            self._round(active, inside)
 
     def _start(self, init: np.ndarray | None) -> None:
         free = self.screener.reduction.free
@@ -213,16 +222,45 @@ class _Ascent:
         """Whether the problem is small enough for Newton's dense algebra."""
         return min(self.full.n, self.full.rows.d) <= self.settings.newton_size
 
+    def _few_rows_may_finish(self, active: np.ndarray) -> bool:
+        """Whether Newton's method on the rows in doubt is quicker than to sweep on.
+
+        In entries of a product: it takes a dozen steps, each with a Gram matrix of
+        these rows and a factor of d³/30, and three products with all rows; sweeping one
+        takes 3, and every round has two products with all rows.
+        """
+        rows, n = self.full.rows, self.full.n
+        if not (self.pace.known and n > rows.d <= self.settings.newton_size):
+            return False
+        if 2 * active.size > n:
+            return False
+        share = max(active.size, least_rows(self.full)) / n
+        gram = rows.gram_passes() * share * rows.entries()
+        newton = 12 * (gram + rows.d**3 / 30) + 3 * rows.entries() + _CALLS
+        sweeping = 3 * self.inner.rows.entries(active) * self.pace.left
+        return sweeping + 2 * rows.entries() * self.pace.rounds > newton
+
+    def _finish(self, point: PrimalPoint, active: np.ndarray) -> Outcome:
+        """Newton's method on the rows in doubt, from the point of the sweeps."""
+        full, free = self.full, self.screener.reduction.free
+        if free.size < full.n:
+            point = full.at(point.w, point.b)
+        band = np.zeros(full.n)
+        band[free[active]] = np.inf
+        return Rounds(full, self.control).solve(point, band)
+
     def _newton_is_due(self) -> bool:
         """Whether Newton's method would have been done by now.
 
         It takes about as long as 100 products with the data, a dozen Gram matrices and
-        m³/4 more entries, m the fewer of rows and features; a pass of the sweeps and of
-        what goes with them as long as 2.5 products (`make bench-choice`).
+        m³/4 more entries, m the fewer of rows and features; where it smooths the hinge
+        a quarter of that, and sweeps are given twice the time. A pass of the sweeps and
+        of what goes with them takes as long as 2.5 products (`make bench-choice`).
         """
         rows = self.full.rows
         algebra = 0.25 * min(rows.n, rows.d) ** 3 / max(rows.entries(), 1)
-        due = (100 + 12 * rows.gram_passes()) / 2.5 + algebra
+        products, grams = (60, 6) if smoothing_pays(self.full) else (100, 12)
+        due = (products + grams * rows.gram_passes()) / 2.5 + algebra
         spent = rows.passes.count - self.passes_before
         return self._newton_may_finish() and spent > due
 
@@ -285,16 +323,9 @@ class _Ascent:
             self.slack = self.slack[kept]
             self._enter(self.at.alpha[kept])
 
-    def _round(self) -> None:
+    def _round(self, active: np.ndarray, inside: np.ndarray) -> None:
         """Sweep the rows in doubt; accelerate where that would take too long."""
-        inner, alpha = self.inner, self.at.alpha
-        inside = (alpha > 0) & (alpha < inner.weights)
-        wrong = np.where(self.slack > 0, alpha < inner.weights, alpha > 0)
-        doubtful = inside | wrong
-        # Rows as near to the margin as the doubtful ones are off may soon join them.
-        typical = self.slack[doubtful]
-        near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
-        active = np.flatnonzero(doubtful | (np.abs(self.slack) <= near))
+        inner = self.inner
         entries = max(inner.rows.entries(active), 1)
         # Looking and certifying, two products with all rows, stay a third of sweeping.
         least = self.settings.least_epochs
@@ -308,6 +339,17 @@ class _Ascent:
         sweeping = 3 * entries * self.pace.left
         if self.pace.known and sweeping > second_order:
             self._accelerate(active, moves)
+
+    def _doubtful(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows whose bound is in doubt, or soon may be; a mask of those at none."""
+        alpha, weights = self.at.alpha, self.inner.weights
+        inside = (alpha > 0) & (alpha < weights)
+        wrong = np.where(self.slack > 0, alpha < weights, alpha > 0)
+        doubtful = inside | wrong
+        # Rows as near to the margin as the doubtful ones are off may soon join them.
+        typical = self.slack[doubtful]
+        near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
+        return np.flatnonzero(doubtful | (np.abs(self.slack) <= near)), inside
 
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
         """Sweep the active rows; returns how far each of them moved w in the end."""

@@ -27,6 +27,7 @@ from wideberth.problem import Folded, Problem
 from wideberth.problem.layouts import DenseRows
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import Rows
+from wideberth.solvers.algebra import conjugate_gradients
 from wideberth.solvers.interior import InteriorPoint, Start
 
 
@@ -111,25 +112,12 @@ def _step_inside(curvature, right, diagonal, low, high) -> tuple[np.ndarray, boo
     Once the part of x outside the box weighs as much as the step gains, the x before
     is returned, and True.
     """
-    x, residual = np.zeros_like(right), right.copy()
-    scaled = residual / diagonal
-    direction, size = scaled, float(residual @ scaled)
-    goal = LITTLE**2 * size
-    for _ in range(MOST_STEPS):
-        image = curvature(direction)
-        curved = float(direction @ image)
-        if not curved > 0:
-            break
-        ahead = x + (size / curved) * direction
+    x = np.zeros_like(right)
+    for ahead in conjugate_gradients(curvature, right, lambda r: r / diagonal):
         outside = ahead - np.clip(ahead, low, high)
         if float(outside @ (diagonal * outside)) > float(right @ ahead) / 2:
             return x, True
-        x, residual = ahead, residual - (size / curved) * image
-        scaled = residual / diagonal
-        before, size = size, float(residual @ scaled)
-        if size <= goal:
-            break
-        direction = scaled + (size / before) * direction
+        x = ahead
     return x, False
 
 

@@ -75,7 +75,7 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
         point = problem.at(found.point.w, found.point.b)
         return Outcome(point, problem.dual_at(alpha, near=point.w))
     rounds = Rounds if problem.shared else MeasuredRounds
-    if not _sampled(problem):
+    if not is_sampled(problem):
         return rounds(problem, control).solve()
     search = Search(InMemory(problem), control)
     search.run()
@@ -87,7 +87,7 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
     return Outcome(search.point, replace(search.proof.dual, alpha=alpha))
 
 
-def _sampled(problem: Problem) -> bool:
+def is_sampled(problem: Problem) -> bool:
     """Whether a problem has so many rows that a sample of them is solved first."""
     size = max(sample_size(problem.n, problem.rows.d), SETTINGS.direct_rows)
     return size <= SETTINGS.copy_share * problem.n
@@ -325,7 +325,7 @@ class Search:
         if work.exact or not isinstance(batches, InMemory) or not problem.shared:
             return None
         begun = isinstance(found, OnPath)
-        if not begun and (_sampled(problem) or not is_tied(problem, found)):
+        if not begun and (is_sampled(problem) or not is_tied(problem, found)):
             return None
         inner = self.control.rougher(self._accuracy(problem))
         path = path_to(problem, found, inner)
