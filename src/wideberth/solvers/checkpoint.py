@@ -44,7 +44,10 @@ class Standing:
         if before is not None:
             told |= {"before_w": before.w, "before_b": before.b}
         if isinstance(asked.band, SamplingError) and asked.band.known:
-            told |= {"own": asked.band.own, "scatter": asked.band.scatter}
+            own = {"own": asked.band.own, "least": asked.band.least}
+            told |= own | {"scatter": asked.band.scatter}
+        if asked.scale is not None:
+            told["scale"] = asked.scale
         return told
 
     @classmethod
@@ -57,9 +60,11 @@ class Standing:
             w, none = np.asarray(told["before_w"], float), np.empty(0)
             before = PrimalPoint(w, float(told["before_b"]), none, 0.0, none, 0, 0, 0)
         if "own" in told:
-            band = SamplingError.of(told["own"], told["scatter"])
+            known = told["own"], told["scatter"], float(told["least"])
+            band = SamplingError.of(*known)
+        scale = np.asarray(told["scale"], float) if "scale" in told else None
         w = np.asarray(told["w"], dtype=np.float64)
-        question = Gather(w, band=band, before=before, **numbers)
+        question = Gather(w, band=band, before=before, scale=scale, **numbers)
         return cls(
             question, int(told["n"]), float(told["expected"]), bool(told["grouped"])
         )
@@ -68,6 +73,8 @@ class Standing:
         """Whether it is of a search over d features."""
         asked, before = self.question, self.question.before
         shapes = {asked.w.shape, asked.w.shape if before is None else before.w.shape}
+        if asked.scale is not None:
+            shapes.add(asked.scale.shape)
         if isinstance(asked.band, SamplingError):
             shapes |= {
                 part[:-1, 0].shape for part in (asked.band.own, asked.band.scatter)

@@ -36,10 +36,11 @@ from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
+from wideberth.solvers.cells import Cells, Merging, merge
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
-from wideberth.solvers.subsample import draw
+from wideberth.solvers.subsample import SamplingError, draw
 
 
 class Batches(ABC):
@@ -163,8 +164,10 @@ class Answer:
     point: PrimalPoint | None = None
     #: How many rows are near the margin.
     near: int = 0
-    #: Rows taken to be at α = c, and those handed over, singly or in groups.
+    #: Rows taken to be at α = c, or all that are far, in cells; and those handed over,
+    #: singly or in groups.
     fold: Folded | None = None
+    cells: Cells | None = None
     piece: Piece | None = None
     #: What stands for the noise of folded rows that have sets of their own.
     model: Model | None = None
@@ -230,7 +233,7 @@ class Gather:
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem, Any], Any] | None = None
+    band: SamplingError | None = None
     before: PrimalPoint | None = None
     #: Factor on all distances within which rows are near.
     widening: float = 1.0
@@ -244,12 +247,16 @@ class Gather:
     shares: Mapping[int, Any] | None = None
     #: For sets per sample: whose α the rows near the margin bring along.
     proof: Proof | None = None
+    #: What tells outstanding features, where far rows are merged by these.
+    scale: np.ndarray | None = None
     #: For one batch of all rows, whose point is kept: whether it is good enough, so
     #: that nothing need be gathered.
     good: Callable[[PrimalPoint], bool] | None = None
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
+        if self._reads_once(problem):
+            return self._in_one_read(number, problem)
         point, early = problem.at(self.w, self.b), None
         if self.good is not None and self.before is not None:
             point, early = self._pulled_back(problem, self.before, point)
@@ -273,13 +280,53 @@ class Gather:
         answer = replace(answer, near=count)
         if count > self.most:
             return answer
+        if self.scale is not None:
+            cells = merge(problem, self.scale, point.slack, ~near)
+            return self._handed_over(problem, replace(answer, cells=cells), near)
         active = point.slack > SETTINGS.least_distance
-        alpha = None if self.proof is None else self.proof.alpha(number, problem)
         fold = fold_samples(problem, ~near & active)
-        piece = Piece.of(problem, near, alpha)
-        piece = piece.sampled(self.share, (self.seed, number))
-        answer = replace(answer, fold=fold, piece=piece)
+        answer = self._handed_over(problem, replace(answer, fold=fold), near)
         return answer if problem.shared else _condensed(answer, problem, self.w)
+
+    def _handed_over(self, problem: Problem, answer: Answer, near) -> Answer:
+        """The answer with the rows `near`, or a sample of them."""
+        number = answer.number
+        alpha = None if self.proof is None else self.proof.alpha(number, problem)
+        piece = Piece.of(problem, near, alpha)
+        return replace(answer, piece=piece.sampled(self.share, (self.seed, number)))
+
+    def _reads_once(self, problem: Problem) -> bool:
+        """Whether all that is asked is known of a row as soon as it is read."""
+        if self.band is None or self.scale is None or self.most == 0:
+            return False
+        plain = self.before is None and self.pinned is None and self.grouping is None
+        return plain and self.band.known
+
+    def _in_one_read(self, number: int, problem: Problem) -> Answer:
+        """Margins, what is near and the cells of the rest, while rows are in cache."""
+        assert self.band is not None and self.scale is not None
+        margins, near = np.empty(problem.n), np.empty(problem.n, dtype=bool)
+        beyond = 1.0 + problem.sample_noise.supports(self.w)
+        if problem.intercept is not None:
+            beyond = beyond - self.b * problem.y
+        merging = Merging(problem, self.scale)
+        for rows, block in problem.rows.one_read():
+            margins[rows] = (block @ self.w) * problem.y[rows]
+            slack = beyond[rows] - margins[rows]
+            band = self.band.of_block(block, problem.weights[rows], slack)
+            near[rows] = np.abs(slack) <= self.widening * band
+            merging.add(rows, block, slack, ~near[rows])
+        point = problem.at(self.w, self.b, margins)
+        count = int(np.count_nonzero(near))
+        answer = Answer(number, problem.n, point.hinge, point.rounding, near=count)
+        if self.good is not None:
+            answer = replace(answer, point=point)
+            if self.good(point):
+                return answer
+        if count > self.most:
+            return answer
+        answer = replace(answer, cells=merging.finish())
+        return self._handed_over(problem, answer, near)
 
     def wider(self, wrong: PrimalPoint) -> Gather:
         """The same with more rows near: those that cross on the way to a wrong point.
@@ -336,10 +383,10 @@ class Gather:
     def _distances(self, problem: Problem, slack):
         """How far each row may still move."""
         xp = namespace(slack)
-        distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         if self.band is not None:
-            distance = distance + self.band(problem, slack)
-        elif self.before is not None:
+            return self.widening * self.band(problem, slack)
+        distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
+        if self.before is not None:
             move = xp.abs(slack - slack_of(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
             distance = distance + SETTINGS.next_move * (move + 0.5 * typical)

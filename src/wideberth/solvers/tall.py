@@ -44,6 +44,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.cells import feature_scale
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
@@ -107,6 +108,7 @@ class Search:
         self.proof: Proof | None = None
         self.expected = np.inf  # rows near the margin, of which a sample is taken
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
+        self.scale: np.ndarray | None = None  # of features, where far rows are merged
         self.crowded = False  # they do not fit, and form no groups
         self.tied: OnPath | None = None  # the solution, where most rows are tied
 
@@ -168,6 +170,7 @@ class Search:
         if held is None:
             return None
         self.n, self.expected = held.n, held.expected
+        self.scale = held.question.scale
         if held.grouped:
             self.grouping = self.batches.grouping(self.n)
         question = replace(held.question, grouping=self.grouping)
@@ -293,6 +296,7 @@ class Search:
             widening=widening,
             most=most,
             grouping=self.grouping,
+            scale=self.scale,
             good=None if self.batches.counter is None else self._good,
         )
         if not work.exact:  # a sample
@@ -301,7 +305,7 @@ class Search:
         best = 0.0 if self.proof is None else self.proof.dual.value
         if dual.value > best:  # that of α = 0 at first
             if self.grouping is None:
-                self.proof = Proof(dual, here, work.split(dual.alpha))
+                self.proof = work.proof(dual, here, self.scale)
             else:
                 shares = self._per_row()
                 work.share_out(dual.alpha, problem.weights, shares)
@@ -345,7 +349,10 @@ class Search:
         """
         doubt, rng = 1 - work.chance, self.control.rng
         error = SamplingError(problem, found.point, doubt, rng)
-        question = replace(question, before=None, band=error)
+        if self.scale is None and self.batches.shared:
+            near = sample_size(self.n, self.batches.d)
+            self.scale = feature_scale(problem.rows.X, 1 / work.chance, near)
+        question = replace(question, before=None, band=error, scale=self.scale)
         if self.batches.counter is not None:
             return question
         slack, xp = found.point.slack, namespace(found.point.slack)
@@ -394,7 +401,7 @@ class Search:
         elif not problem.shared:
             found = solve_near_measured(problem, inner, here, work.model)
         else:
-            found = solve_near(problem, inner, here)
+            found = solve_near(problem, inner, here, work.merged)
         if problem.shared and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         if work.exact:
@@ -422,8 +429,7 @@ class Search:
             self.point = point
         if self.null is not None and self._null_is_optimal(self.null):
             self.point = self.null
-        saturated = 0 if work.fold is None else work.fold.n
-        counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
+        counts = (work.rows, work.settled, max(work.n - work.rows - work.settled, 0))
         passes = self.batches.counter
         spent = float(self.passes) if passes is None else passes.count
         self.control.record(spent, self.certificate, counts)
