@@ -23,6 +23,9 @@ from wideberth.problem.rows import gamma
 
 #: Kinds of rows of one outstanding feature: two signs, two classes, two sides.
 _KINDS = 8
+#: Number of distances from the margin that are told apart, half of them below a band's
+#: usual width (a choice: cells of all distances take twice the passes on covtype 2).
+_DISTANCES = 6
 
 
 @dataclass(frozen=True)
@@ -71,25 +74,52 @@ class Cells:
         return replace(merged, rounding=rounding, chain=merged.chain + self.used.size)
 
 
-def feature_scale(X, weights: np.ndarray, near: float) -> np.ndarray | None:
-    """What tells which feature of a row is outstanding: 1 ÷ its root mean square.
+@dataclass(frozen=True)
+class Kinds:
+    """How rows are told apart: by outstanding feature, distance, sign, class and side.
 
-    None where cells would be no fewer than the rows that are expected `near` the margin
-    by an order of magnitude, or where rows are sparse or on a device.
+    A feature stands out by its size times its `scale`; distances from the margin are
+    told apart by powers of 2, in `unit`s.
     """
-    d = X.shape[1]
-    if not isinstance(X, np.ndarray) or _KINDS * d > LITTLE * near:
-        return None
-    squares = np.einsum("i,ij,ij->j", weights / weights.sum(), X, X)
-    return 1.0 / np.maximum(np.sqrt(squares), TINY)
+
+    scale: np.ndarray
+    unit: float
+
+    @classmethod
+    def of(cls, X, weights: np.ndarray, distance, near: float) -> Kinds | None:
+        """As the rows of a sample suggest, where these may be at a `distance`.
+
+        None where cells may be as many as a tenth of the rows that are expected `near`
+        the margin, or where rows are sparse or on a device.
+        """
+        if not isinstance(X, np.ndarray) or _KINDS * X.shape[1] > LITTLE * near:
+            return None
+        squares = np.einsum("i,ij,ij->j", weights / weights.sum(), X, X)
+        scale = 1.0 / np.maximum(np.sqrt(squares), TINY)
+        return cls(scale, max(float(np.median(distance)), TINY))
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return _KINDS * _DISTANCES * self.scale.size
+
+    def __call__(self, block: np.ndarray, y, slack) -> np.ndarray:
+        """The kind of each row of a block."""
+        sizes = block * self.scale
+        np.abs(sizes, out=sizes)
+        feature = sizes.argmax(axis=1)
+        far = np.frexp(np.abs(slack) / self.unit)[1] + _DISTANCES // 2
+        kind = _DISTANCES * feature + np.clip(far, 0, _DISTANCES - 1)
+        kind = 2 * kind + (block[np.arange(feature.size), feature] > 0)
+        return (2 * (2 * kind + (y > 0)) + (slack > 0)).astype(np.int32)
 
 
 class Merging:
     """The cells of a batch, of which blocks of rows are added one after the other."""
 
-    def __init__(self, problem: Problem, scale: np.ndarray):
-        self.problem, self.scale = problem, scale
-        cells, d = _KINDS * problem.rows.d, problem.rows.d
+    def __init__(self, problem: Problem, kinds: Kinds):
+        self.problem, self.kinds = problem, kinds
+        cells, d = kinds.count, problem.rows.d
         self.sums, self.noise = np.zeros((cells, d)), np.zeros(cells)
         self.totals, self.counts = np.zeros(cells), np.zeros(cells, dtype=np.int64)
         self.labels = np.empty(problem.n, dtype=np.int32)
@@ -100,15 +130,19 @@ class Merging:
         """Merge the rows `far`, a mask, of a block."""
         problem, cells = self.problem, self.totals.size
         y, radii = problem.y[rows], problem.radii[rows]
-        label = cell_of(block, y, slack, self.scale)
+        label = self.kinds(block, y, slack)
         self.labels[rows] = label
         weights, norms = far * problem.weights[rows], problem.rows.norms()[rows]
         places = np.arange(label.size + 1, dtype=np.int32)
-        members = sp.csc_array((weights * y, label, places), (cells, label.size))
-        self.sums += members @ block
-        self.noise += np.bincount(label, weights * radii, cells)
-        self.totals += np.bincount(label, weights, cells)
-        self.counts += np.bincount(label, far, cells).astype(np.int64)
+        counts = np.bincount(label, minlength=cells)
+        used = np.flatnonzero(counts)
+        label = (np.cumsum(counts > 0) - 1)[label]
+        shape = used.size, label.size
+        members = sp.csc_array((weights * y, label, places), shape)
+        self.sums[used] += members @ block
+        self.noise[used] += np.bincount(label, weights * radii)
+        self.totals[used] += np.bincount(label, weights)
+        self.counts[used] += np.bincount(label, far).astype(np.int64)
         self.mass += float(weights @ norms)
         self.largest_norm = max(self.largest_norm, float((far * norms).max()))
         self.largest_radius = max(self.largest_radius, float((far * radii).max()))
@@ -134,22 +168,12 @@ class Merging:
         return Cells(*sums, merged, self.labels)
 
 
-def merge(problem: Problem, scale: np.ndarray, slack, far) -> Cells:
+def merge(problem: Problem, kinds: Kinds, slack, far) -> Cells:
     """The rows `far` of a batch as cells, by one read."""
-    merging = Merging(problem, scale)
+    merging = Merging(problem, kinds)
     for rows, block in problem.rows.one_read():
         merging.add(rows, block, slack[rows], far[rows])
     return merging.finish()
-
-
-def cell_of(block: np.ndarray, y, slack, scale) -> np.ndarray:
-    """The cell of each row of a block: its outstanding feature, sign, class and side."""
-    sizes = block * scale
-    np.abs(sizes, out=sizes)
-    feature = sizes.argmax(axis=1)
-    label = 2 * feature + (block[np.arange(feature.size), feature] > 0)
-    label = 2 * (2 * label + (y > 0)) + (slack > 0)
-    return label.astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -157,7 +181,7 @@ class Shares:
     """The ratio α_i/c_i of each cell; with the cells of rows, where these are known."""
 
     share: np.ndarray
-    scale: np.ndarray
+    kinds: Kinds
     labels: np.ndarray | None = None
 
     def alpha(self, problem: Problem, slack) -> np.ndarray:
@@ -166,5 +190,5 @@ class Shares:
         if labels is None:
             labels = np.empty(problem.n, dtype=np.int32)
             for rows, block in problem.rows.one_read():
-                labels[rows] = cell_of(block, problem.y[rows], slack[rows], self.scale)
+                labels[rows] = self.kinds(block, problem.y[rows], slack[rows])
         return self.share[labels] * problem.weights

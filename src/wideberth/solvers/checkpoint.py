@@ -19,6 +19,7 @@ import numpy as np
 from wideberth.data.errors import DataError
 from wideberth.data.files import write_atomically
 from wideberth.problem import PrimalPoint
+from wideberth.solvers.cells import Kinds
 from wideberth.solvers.passes import Gather
 from wideberth.solvers.subsample import SamplingError
 
@@ -46,8 +47,8 @@ class Standing:
         if isinstance(asked.band, SamplingError) and asked.band.known:
             own = {"own": asked.band.own, "least": asked.band.least}
             told |= own | {"scatter": asked.band.scatter}
-        if asked.scale is not None:
-            told["scale"] = asked.scale
+        if asked.kinds is not None:
+            told |= {"scale": asked.kinds.scale, "unit": asked.kinds.unit}
         return told
 
     @classmethod
@@ -55,16 +56,17 @@ class Standing:
         """What `described` wrote."""
         numbers: dict[str, Any] = {name: float(told[name]) for name in _NUMBERS}
         numbers["seed"] = int(told["seed"])
-        before = band = None
+        before = band = kinds = None
         if "before_w" in told:
             w, none = np.asarray(told["before_w"], float), np.empty(0)
             before = PrimalPoint(w, float(told["before_b"]), none, 0.0, none, 0, 0, 0)
         if "own" in told:
             known = told["own"], told["scatter"], float(told["least"])
             band = SamplingError.of(*known)
-        scale = np.asarray(told["scale"], float) if "scale" in told else None
+        if "scale" in told:
+            kinds = Kinds(np.asarray(told["scale"], float), float(told["unit"]))
         w = np.asarray(told["w"], dtype=np.float64)
-        question = Gather(w, band=band, before=before, scale=scale, **numbers)
+        question = Gather(w, band=band, before=before, kinds=kinds, **numbers)
         return cls(
             question, int(told["n"]), float(told["expected"]), bool(told["grouped"])
         )
@@ -73,8 +75,8 @@ class Standing:
         """Whether it is of a search over d features."""
         asked, before = self.question, self.question.before
         shapes = {asked.w.shape, asked.w.shape if before is None else before.w.shape}
-        if asked.scale is not None:
-            shapes.add(asked.scale.shape)
+        if asked.kinds is not None:
+            shapes.add(asked.kinds.scale.shape)
         if isinstance(asked.band, SamplingError):
             shapes |= {
                 part[:-1, 0].shape for part in (asked.band.own, asked.band.scatter)

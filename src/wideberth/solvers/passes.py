@@ -36,7 +36,7 @@ from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
-from wideberth.solvers.cells import Cells, Merging, merge
+from wideberth.solvers.cells import Cells, Kinds, Merging, merge
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
@@ -247,8 +247,8 @@ class Gather:
     shares: Mapping[int, Any] | None = None
     #: For sets per sample: whose α the rows near the margin bring along.
     proof: Proof | None = None
-    #: What tells outstanding features, where far rows are merged by these.
-    scale: np.ndarray | None = None
+    #: How the other rows are told apart, where they are merged and not folded.
+    kinds: Kinds | None = None
     #: For one batch of all rows, whose point is kept: whether it is good enough, so
     #: that nothing need be gathered.
     good: Callable[[PrimalPoint], bool] | None = None
@@ -280,8 +280,8 @@ class Gather:
         answer = replace(answer, near=count)
         if count > self.most:
             return answer
-        if self.scale is not None:
-            cells = merge(problem, self.scale, point.slack, ~near)
+        if self.kinds is not None:
+            cells = merge(problem, self.kinds, point.slack, ~near)
             return self._handed_over(problem, replace(answer, cells=cells), near)
         active = point.slack > SETTINGS.least_distance
         fold = fold_samples(problem, ~near & active)
@@ -297,19 +297,19 @@ class Gather:
 
     def _reads_once(self, problem: Problem) -> bool:
         """Whether all that is asked is known of a row as soon as it is read."""
-        if self.band is None or self.scale is None or self.most == 0:
+        if self.band is None or self.kinds is None or self.most == 0:
             return False
         plain = self.before is None and self.pinned is None and self.grouping is None
         return plain and self.band.known
 
     def _in_one_read(self, number: int, problem: Problem) -> Answer:
         """Margins, what is near and the cells of the rest, while rows are in cache."""
-        assert self.band is not None and self.scale is not None
+        assert self.band is not None and self.kinds is not None
         margins, near = np.empty(problem.n), np.empty(problem.n, dtype=bool)
         beyond = 1.0 + problem.sample_noise.supports(self.w)
         if problem.intercept is not None:
             beyond = beyond - self.b * problem.y
-        merging = Merging(problem, self.scale)
+        merging = Merging(problem, self.kinds)
         for rows, block in problem.rows.one_read():
             margins[rows] = (block @ self.w) * problem.y[rows]
             slack = beyond[rows] - margins[rows]

@@ -44,7 +44,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.cells import feature_scale
+from wideberth.solvers.cells import Kinds
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
@@ -108,7 +108,7 @@ class Search:
         self.proof: Proof | None = None
         self.expected = np.inf  # rows near the margin, of which a sample is taken
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
-        self.scale: np.ndarray | None = None  # of features, where far rows are merged
+        self.kinds: Kinds | None = None  # of rows far away, where these are merged
         self.crowded = False  # they do not fit, and form no groups
         self.tied: OnPath | None = None  # the solution, where most rows are tied
 
@@ -170,7 +170,7 @@ class Search:
         if held is None:
             return None
         self.n, self.expected = held.n, held.expected
-        self.scale = held.question.scale
+        self.kinds = held.question.kinds
         if held.grouped:
             self.grouping = self.batches.grouping(self.n)
         question = replace(held.question, grouping=self.grouping)
@@ -296,7 +296,7 @@ class Search:
             widening=widening,
             most=most,
             grouping=self.grouping,
-            scale=self.scale,
+            kinds=self.kinds,
             good=None if self.batches.counter is None else self._good,
         )
         if not work.exact:  # a sample
@@ -305,7 +305,7 @@ class Search:
         best = 0.0 if self.proof is None else self.proof.dual.value
         if dual.value > best:  # that of α = 0 at first
             if self.grouping is None:
-                self.proof = work.proof(dual, here, self.scale)
+                self.proof = work.proof(dual, here, self.kinds)
             else:
                 shares = self._per_row()
                 work.share_out(dual.alpha, problem.weights, shares)
@@ -349,14 +349,15 @@ class Search:
         """
         doubt, rng = 1 - work.chance, self.control.rng
         error = SamplingError(problem, found.point, doubt, rng)
-        if self.scale is None and self.batches.shared:
+        slack, xp = found.point.slack, namespace(found.point.slack)
+        band = error(problem, slack)
+        if self.kinds is None and self.batches.shared:
             near = sample_size(self.n, self.batches.d)
-            self.scale = feature_scale(problem.rows.X, 1 / work.chance, near)
-        question = replace(question, before=None, band=error, scale=self.scale)
+            self.kinds = Kinds.of(problem.rows.X, 1 / work.chance, band, near)
+        question = replace(question, before=None, band=error, kinds=self.kinds)
         if self.batches.counter is not None:
             return question
-        slack, xp = found.point.slack, namespace(found.point.slack)
-        near = xp.abs(slack) <= error(problem, slack)
+        near = xp.abs(slack) <= band
         count = float(xp.sum(masked(near, 1 / work.chance)))  # expected among all
         room = self._room
         if count <= room:

@@ -258,7 +258,7 @@ class Work:
         noise, intercept = self.batches.noise, self.batches.intercept
         return Problem(as_rows(X, y), total, radii, noise, intercept, known)
 
-    def proof(self, dual: DualPoint, rule: PrimalPoint, scale) -> Proof:
+    def proof(self, dual: DualPoint, rule: PrimalPoint, kinds) -> Proof:
         """A dual point of the rows held as one of all rows, settled at `rule`."""
         members = self.split(dual.alpha)
         if self.cells is None:
@@ -267,7 +267,7 @@ class Work:
         shares = np.zeros(cells.totals.size)
         shares[used] = dual.alpha[dual.alpha.shape[0] - used.size :] / cells.totals[used]
         shares = np.minimum(shares, 1.0)
-        return Proof(dual, rule, members, by_cell=Shares(shares, scale, cells.labels))
+        return Proof(dual, rule, members, by_cell=Shares(shares, kinds, cells.labels))
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, batch by batch."""
