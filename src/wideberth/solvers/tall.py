@@ -328,6 +328,8 @@ class Search:
         batches = self.batches
         if work.exact or not isinstance(batches, InMemory) or not problem.shared:
             return None
+        import os
+        if os.environ.get('NOTIE'): return None
         begun = isinstance(found, OnPath)
         if not begun and (_sampled(problem) or not is_tied(problem, found)):
             return None
@@ -355,6 +357,12 @@ class Search:
             near = sample_size(self.n, self.batches.d)
             self.kinds = Kinds.of(problem.rows.X, 1 / work.chance, band, near)
         question = replace(question, before=None, band=error, kinds=self.kinds)
+        if self.kinds is not None:
+            import os
+            ratio=np.abs(slack)/band; o=np.argsort(ratio); tot=np.cumsum(1/work.chance[o])
+            lim=float(os.environ.get("LIM","0.5"))*sample_size(self.n,self.batches.d)
+            k=np.searchsorted(tot,lim)
+            if k<len(o): question=replace(question,widening=min(1.0,float(ratio[o[k]])))
         if self.batches.counter is not None:
             return question
         near = xp.abs(slack) <= band
