@@ -34,6 +34,13 @@ class ClassBarrier(EvenBarrier):
     def _relative(self):
         return self.relative
 
+    def _set_products(self, margins, extra):
+        mean, light = super()._set_products(margins, extra), self.relative <= 1.0
+        if light.all():
+            return mean
+        # Rows that stand for many are far away, and few.
+        return max(float(np.abs(self.slack[light]).mean()), SETTINGS.least_distance)
+
     def _step(self):
         if self.table is not None or self.problem.n < self.problem.rows.d:
             return super()._step()

@@ -149,7 +149,8 @@ class Rounds:
             near[np.argpartition(distance, least - 1)[:least]] = True
         if not near.all():
             work = work.shrink(assume(near, point.slack))
-        width = max(float(distance[near].max(initial=0.0)), SETTINGS.least_distance)
+        widest = float(distance[near & ~self.pinned].max(initial=0.0))
+        width = max(widest, SETTINGS.least_distance)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
         return work, engine_on(work.problem, start)
