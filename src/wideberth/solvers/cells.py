@@ -84,9 +84,10 @@ class Kinds:
 
     scale: np.ndarray
     unit: float
+    directions: np.ndarray
 
     @classmethod
-    def of(cls, X, weights: np.ndarray, distance, near: float) -> Kinds | None:
+    def of(cls, X, weights: np.ndarray, distance, near: float, directions) -> Kinds | None:
         """As the rows of a sample suggest, where these may be at a `distance`.
 
         None where cells may be as many as a tenth of the rows that are expected `near`
@@ -96,12 +97,13 @@ class Kinds:
             return None
         squares = np.einsum("i,ij,ij->j", weights / weights.sum(), X, X)
         scale = 1.0 / np.maximum(np.sqrt(squares), TINY)
-        return cls(scale, max(float(np.median(distance)), TINY))
+        import os
+        return cls(scale, max(float(np.median(distance)), TINY), directions[:, : int(os.environ.get("BITS","5"))])
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return _KINDS * _DISTANCES * self.scale.size
+        return _KINDS * _DISTANCES * self.scale.size * 2**self.directions.shape[1]
 
     def __call__(self, block: np.ndarray, y, slack) -> np.ndarray:
         """The kind of each row of a block."""
@@ -110,6 +112,9 @@ class Kinds:
         feature = sizes.argmax(axis=1)
         far = np.frexp(np.abs(slack) / self.unit)[1] + _DISTANCES // 2
         kind = _DISTANCES * feature + np.clip(far, 0, _DISTANCES - 1)
+        if k := self.directions.shape[1]:
+            signs = block @ self.directions[:-1] > -self.directions[-1]
+            kind = kind * 2**k + signs @ (2 ** np.arange(k))
         kind = 2 * kind + (block[np.arange(feature.size), feature] > 0)
         return (2 * (2 * kind + (y > 0)) + (slack > 0)).astype(np.int32)
 

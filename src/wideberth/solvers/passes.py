@@ -40,7 +40,7 @@ from wideberth.solvers.cells import Cells, Kinds, Merging, merge
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
-from wideberth.solvers.subsample import SamplingError, draw
+from wideberth.solvers.subsample import SamplingError, draw, lucky
 
 
 #: Number of times that a third of a way is thrown away, which leaves a fifth of it (a
@@ -248,6 +248,7 @@ class Gather:
     #: Share of the near rows that is handed over, as a sample with this seed.
     share: float = 1.0
     seed: int = 0
+    picked: float = 1.0
     grouping: Grouping | None = None
     shares: Mapping[int, Any] | None = None
     #: For sets per sample: whose α the rows near the margin bring along.
@@ -315,11 +316,12 @@ class Gather:
         if problem.intercept is not None:
             beyond = beyond - self.b * problem.y
         merging = Merging(problem, self.kinds)
+        chosen = lucky(problem.y, self.picked, (self.seed, number))
         for rows, block in problem.rows.one_read():
             margins[rows] = (block @ self.w) * problem.y[rows]
             slack = beyond[rows] - margins[rows]
             band = self.band.of_block(block, problem.weights[rows], slack)
-            near[rows] = np.abs(slack) <= self.widening * band
+            near[rows] = (np.abs(slack) <= self.widening * band) & chosen[rows]
             merging.add(rows, block, slack, ~near[rows])
         point = problem.at(self.w, self.b, margins)
         count = int(np.count_nonzero(near))

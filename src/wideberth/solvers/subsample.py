@@ -55,12 +55,17 @@ def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     above = int(xp.count_nonzero(y > 0))
     above_each, below_each = (0.25 * k / max(count, 1) for count in (above, n - above))
     chance += 0.5 * (above_each + below_each) + 0.5 * (above_each - below_each) * y
+    places = xp.nonzero(lucky(y, chance, seed))[0]
+    return places, xp.clip(pick(chance, places), 0.0, 1.0)
+
+
+def lucky(y, chance, seed):
+    """A mask of rows, each drawn with its chance or with the same one."""
     luck = counting(y)
     luck *= _GOLDEN
     luck += float(np.random.default_rng(seed).random())
-    luck -= xp.floor(luck)
-    places = xp.nonzero(luck < chance)[0]
-    return places, xp.clip(pick(chance, places), 0.0, 1.0)
+    luck -= namespace(y).floor(luck)
+    return luck < chance
 
 
 class Sample:

@@ -355,14 +355,18 @@ class Search:
         band = error(problem, slack)
         if self.kinds is None and self.batches.shared:
             near = sample_size(self.n, self.batches.d)
-            self.kinds = Kinds.of(problem.rows.X, 1 / work.chance, band, near)
+            self.kinds = Kinds.of(problem.rows.X, 1 / work.chance, band, near, error.scatter)
         question = replace(question, before=None, band=error, kinds=self.kinds)
         if self.kinds is not None:
             import os
             ratio=np.abs(slack)/band; o=np.argsort(ratio); tot=np.cumsum(1/work.chance[o])
             lim=float(os.environ.get("LIM","0.5"))*sample_size(self.n,self.batches.d)
             k=np.searchsorted(tot,lim)
-            if k<len(o): question=replace(question,widening=min(1.0,float(ratio[o[k]])))
+            if k<len(o):
+                sig=float(os.environ.get("SIG","0.5"))
+                wd=min(1.0,max(sig,float(ratio[o[k]])))
+                cnt=tot[np.searchsorted(ratio[o],wd)-1]
+                question=replace(question,widening=wd,picked=min(1.0,lim/cnt),seed=int(rng.integers(2**31)))
         if self.batches.counter is not None:
             return question
         near = xp.abs(slack) <= band
