@@ -13,6 +13,7 @@ the cell no longer pulls, or pulls back.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,11 +22,17 @@ from wideberth.problem import Folded, Problem
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.rows import gamma
 
+if TYPE_CHECKING:
+    from wideberth.solvers.subsample import SamplingError
+
 #: Kinds of rows of one outstanding feature: two signs, two classes, two sides.
 _KINDS = 8
-#: Number of distances from the margin that are told apart, half of them below a band's
-#: usual width (a choice: cells of all distances take twice the passes on covtype 2).
-_DISTANCES = 6
+#: Number of distances from the margin that are told apart, by powers of 2 (one alone
+#: takes twice the passes on covtype 2).
+_DISTANCES = 4
+#: Number of planes whose sides tell rows near the margin apart (three take half as many
+#: passes again on covtype 7, where most rows are near).
+_PLANES = 5
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,12 @@ class Cells:
 
 @dataclass(frozen=True)
 class Kinds:
-    """How rows are told apart: by outstanding feature, distance, sign, class and side.
+    """How rows are told apart: by outstanding feature, place, sign, class and side.
 
-    A feature stands out by its size times its `scale`; distances from the margin are
-    told apart by powers of 2, in `unit`s.
+    A feature stands out by its size times its `scale`. Rows within a `unit` of the
+    margin are told apart by the sides of some planes that they are on: the `directions`
+    (d+1 numbers each) are those in which a sample's error moves w, so that margins of
+    rows of one kind move together. Rows beyond are told apart by powers of 2.
     """
 
     scale: np.ndarray
@@ -87,35 +96,42 @@ class Kinds:
     directions: np.ndarray
 
     @classmethod
-    def of(cls, X, weights: np.ndarray, distance, near: float, directions) -> Kinds | None:
-        """As the rows of a sample suggest, where these may be at a `distance`.
+    def of(cls, X, weights, error: SamplingError, band, near: float) -> Kinds | None:
+        """As the rows of a sample suggest, whose `error` puts these `band`s about them.
 
         None where cells may be as many as a tenth of the rows that are expected `near`
         the margin, or where rows are sparse or on a device.
         """
-        if not isinstance(X, np.ndarray) or _KINDS * X.shape[1] > LITTLE * near:
+        dense = isinstance(X, np.ndarray) and error.known
+        if not dense or _KINDS * X.shape[1] > LITTLE * near:
             return None
         squares = np.einsum("i,ij,ij->j", weights / weights.sum(), X, X)
         scale = 1.0 / np.maximum(np.sqrt(squares), TINY)
-        import os
-        return cls(scale, max(float(np.median(distance)), TINY), directions[:, : int(os.environ.get("BITS","5"))])
+        unit = max(float(np.median(band)), TINY)
+        return cls(scale, unit, error.scatter[:, :_PLANES])
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return _KINDS * _DISTANCES * self.scale.size * 2**self.directions.shape[1]
+        return _KINDS * self._places * self.scale.size
 
-    def __call__(self, block: np.ndarray, y, slack) -> np.ndarray:
+    @property
+    def _places(self) -> int:
+        """Sides of planes, and distances."""
+        return 2 ** self.directions.shape[1] + _DISTANCES
+
+    def __call__(self, block: np.ndarray, y, slack, buffer=None) -> np.ndarray:
         """The kind of each row of a block."""
-        sizes = block * self.scale
-        np.abs(sizes, out=sizes)
-        feature = sizes.argmax(axis=1)
-        far = np.frexp(np.abs(slack) / self.unit)[1] + _DISTANCES // 2
-        kind = _DISTANCES * feature + np.clip(far, 0, _DISTANCES - 1)
-        if k := self.directions.shape[1]:
-            signs = block @ self.directions[:-1] > -self.directions[-1]
-            kind = kind * 2**k + signs @ (2 ** np.arange(k))
-        kind = 2 * kind + (block[np.arange(feature.size), feature] > 0)
+        sizes = np.multiply(block, self.scale, out=buffer)
+        feature = np.abs(sizes, out=sizes).argmax(axis=1)
+        positive = block[np.arange(feature.size), feature] > 0
+        sides = block @ self.directions[:-1] > -self.directions[-1]
+        planes = sides.shape[1]
+        far = np.frexp(np.abs(slack) / self.unit)[1]
+        place = np.clip(far, 1, _DISTANCES) + (2**planes - 1)
+        code = np.packbits(sides, axis=1, bitorder="little")[:, 0]
+        place = np.where(far > 0, place, code)
+        kind = 2 * (self._places * feature + place) + positive
         return (2 * (2 * kind + (y > 0)) + (slack > 0)).astype(np.int32)
 
 
@@ -129,13 +145,15 @@ class Merging:
         self.totals, self.counts = np.zeros(cells), np.zeros(cells, dtype=np.int64)
         self.labels = np.empty(problem.n, dtype=np.int32)
         self.mass = self.largest_norm = self.largest_radius = 0.0
-        self.longest, self.blocks = 0, 0
+        self.longest, self.blocks, self.buffer = 0, 0, np.empty((0, d))
 
     def add(self, rows: slice, block: np.ndarray, slack, far) -> None:
         """Merge the rows `far`, a mask, of a block."""
         problem, cells = self.problem, self.totals.size
         y, radii = problem.y[rows], problem.radii[rows]
-        label = self.kinds(block, y, slack)
+        if self.buffer.shape[0] < block.shape[0]:
+            self.buffer = np.empty(block.shape)
+        label = self.kinds(block, y, slack, self.buffer[: block.shape[0]])
         self.labels[rows] = label
         weights, norms = far * problem.weights[rows], problem.rows.norms()[rows]
         places = np.arange(label.size + 1, dtype=np.int32)

@@ -48,7 +48,7 @@ class Standing:
             own = {"own": asked.band.own, "least": asked.band.least}
             told |= own | {"scatter": asked.band.scatter}
         if asked.kinds is not None:
-            told |= {"scale": asked.kinds.scale, "unit": asked.kinds.unit}
+            told |= vars(asked.kinds)
         return told
 
     @classmethod
@@ -64,7 +64,7 @@ class Standing:
             known = told["own"], told["scatter"], float(told["least"])
             band = SamplingError.of(*known)
         if "scale" in told:
-            kinds = Kinds(np.asarray(told["scale"], float), float(told["unit"]))
+            kinds = Kinds(told["scale"], float(told["unit"]), told["directions"])
         w = np.asarray(told["w"], dtype=np.float64)
         question = Gather(w, band=band, before=before, kinds=kinds, **numbers)
         return cls(
@@ -76,7 +76,7 @@ class Standing:
         asked, before = self.question, self.question.before
         shapes = {asked.w.shape, asked.w.shape if before is None else before.w.shape}
         if asked.kinds is not None:
-            shapes.add(asked.kinds.scale.shape)
+            shapes |= {asked.kinds.scale.shape, asked.kinds.directions[:-1, 0].shape}
         if isinstance(asked.band, SamplingError):
             shapes |= {
                 part[:-1, 0].shape for part in (asked.band.own, asked.band.scatter)
@@ -85,7 +85,7 @@ class Standing:
 
 
 #: What a question consists of beside points and arrays.
-_NUMBERS = ("b", "widening", "most", "share", "seed")
+_NUMBERS = ("b", "widening", "most", "share", "picked", "seed")
 
 
 class Checkpoint:

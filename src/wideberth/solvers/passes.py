@@ -40,7 +40,7 @@ from wideberth.solvers.cells import Cells, Kinds, Merging, merge
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
-from wideberth.solvers.subsample import SamplingError, draw, lucky
+from wideberth.solvers.subsample import SamplingError, chances, draw, lucky
 
 
 #: Number of times that a third of a way is thrown away, which leaves a fifth of it (a
@@ -248,6 +248,7 @@ class Gather:
     #: Share of the near rows that is handed over, as a sample with this seed.
     share: float = 1.0
     seed: int = 0
+    #: Share of the rows that would be near which are; the others are merged.
     picked: float = 1.0
     grouping: Grouping | None = None
     shares: Mapping[int, Any] | None = None
@@ -277,6 +278,8 @@ class Gather:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)
         near = self._near(problem, point.slack)
+        if (chosen := self._chosen(number, problem)) is not None:
+            near = near & chosen
         near = near if early is None else near | early
         if self.pinned is not None:
             scatter(near, self.pinned[number], True)
@@ -316,12 +319,14 @@ class Gather:
         if problem.intercept is not None:
             beyond = beyond - self.b * problem.y
         merging = Merging(problem, self.kinds)
-        chosen = lucky(problem.y, self.picked, (self.seed, number))
+        chosen = self._chosen(number, problem)
         for rows, block in problem.rows.one_read():
             margins[rows] = (block @ self.w) * problem.y[rows]
             slack = beyond[rows] - margins[rows]
             band = self.band.of_block(block, problem.weights[rows], slack)
-            near[rows] = (np.abs(slack) <= self.widening * band) & chosen[rows]
+            near[rows] = np.abs(slack) <= self.widening * band
+            if chosen is not None:
+                near[rows] &= chosen[rows]
             merging.add(rows, block, slack, ~near[rows])
         point = problem.at(self.w, self.b, margins)
         count = int(np.count_nonzero(near))
@@ -342,7 +347,14 @@ class Gather:
         """
         if self.band is None:
             return replace(self, widening=3 * self.widening)
-        return replace(self, before=wrong)
+        return replace(self, before=wrong, picked=min(2 * self.picked, 1.0))
+
+    def _chosen(self, number: int, problem: Problem):
+        """Which rows may be near where only some are picked; None where all may be."""
+        if self.picked == 1:
+            return None
+        chance = chances(problem.rows, problem.weights, self.picked * problem.n)
+        return lucky(problem.y, chance, (self.seed, number))
 
     def narrower(self) -> Gather:
         """The same with fewer rows near, but for those that crossed the margin."""

@@ -48,6 +48,13 @@ def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     often weigh less in return: a sample's objective is unbiased. The multiples of an
     irrational number, from a random start on, are spread more evenly than random ones.
     """
+    chance = chances(rows, weights, k)
+    places = namespace(chance).nonzero(lucky(rows.y, chance, seed))[0]
+    return places, namespace(chance).clip(pick(chance, places), 0.0, 1.0)
+
+
+def chances(rows: Rows, weights, k: float):
+    """The chance of each row to be among k that are drawn."""
     y, n, xp = rows.y, rows.n, namespace(rows.y)
     chance = rows.norms() * rows.norms()
     chance *= weights
@@ -55,8 +62,7 @@ def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     above = int(xp.count_nonzero(y > 0))
     above_each, below_each = (0.25 * k / max(count, 1) for count in (above, n - above))
     chance += 0.5 * (above_each + below_each) + 0.5 * (above_each - below_each) * y
-    places = xp.nonzero(lucky(y, chance, seed))[0]
-    return places, xp.clip(pick(chance, places), 0.0, 1.0)
+    return chance
 
 
 def lucky(y, chance, seed):
@@ -149,9 +155,9 @@ class SamplingError:
 
     def of_block(self, block, weights, slack) -> np.ndarray:
         """The same of rows that are at hand."""
-        image = block @ np.hstack((self.scatter, self.own))[:-1]
-        k = self.scatter.shape[1]
-        image += np.hstack((self.scatter, self.own))[-1]
+        directions, k = np.hstack((self.scatter, self.own)), self.scatter.shape[1]
+        image = block @ directions[:-1]
+        image += directions[-1]
         squares = row_squares(image[:, :k]), row_squares(image[:, k:])
         return self._error(*squares, weights, slack)
 

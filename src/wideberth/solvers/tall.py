@@ -328,8 +328,6 @@ class Search:
         batches = self.batches
         if work.exact or not isinstance(batches, InMemory) or not problem.shared:
             return None
-        import os
-        if os.environ.get('NOTIE'): return None
         begun = isinstance(found, OnPath)
         if not begun and (_sampled(problem) or not is_tied(problem, found)):
             return None
@@ -354,19 +352,11 @@ class Search:
         slack, xp = found.point.slack, namespace(found.point.slack)
         band = error(problem, slack)
         if self.kinds is None and self.batches.shared:
-            near = sample_size(self.n, self.batches.d)
-            self.kinds = Kinds.of(problem.rows.X, 1 / work.chance, band, near, error.scatter)
+            weights, near = 1 / work.chance, sample_size(self.n, self.batches.d)
+            self.kinds = Kinds.of(problem.rows.X, weights, error, band, near)
         question = replace(question, before=None, band=error, kinds=self.kinds)
         if self.kinds is not None:
-            import os
-            ratio=np.abs(slack)/band; o=np.argsort(ratio); tot=np.cumsum(1/work.chance[o])
-            lim=float(os.environ.get("LIM","0.5"))*sample_size(self.n,self.batches.d)
-            k=np.searchsorted(tot,lim)
-            if k<len(o):
-                sig=float(os.environ.get("SIG","0.5"))
-                wd=min(1.0,max(sig,float(ratio[o[k]])))
-                cnt=tot[np.searchsorted(ratio[o],wd)-1]
-                question=replace(question,widening=wd,picked=min(1.0,lim/cnt),seed=int(rng.integers(2**31)))
+            return self._fewer(question, xp.abs(slack) / band, 1 / work.chance)
         if self.batches.counter is not None:
             return question
         near = xp.abs(slack) <= band
@@ -381,6 +371,26 @@ class Search:
             return replace(question, most=np.inf, share=room / count, seed=seed)
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
+
+    def _fewer(self, question: Gather, distance, weights) -> Gather:
+        """No more rows near than may be; cells hold w back in place of the others.
+
+        The farthest are left out, given distances in bands of the rows of a sample and
+        what these weigh. Where most rows are tied at the margin distances say nothing:
+        of those well within their bands some are picked.
+        """
+        usual = SETTINGS.near_share * sample_size(self.n, self.batches.d)
+        most = min(max(usual, SETTINGS.direct_rows), self._room)
+        order = np.argsort(distance)
+        counts, distance = np.cumsum(weights[order]), distance[order]
+        last = int(np.searchsorted(counts, most))
+        if last == counts.size or distance[last] > 1:
+            return question
+        reach = max(float(distance[last]), SETTINGS.well_within)
+        doubtful = counts[np.searchsorted(distance, reach, side="right") - 1]
+        seed = int(self.control.rng.integers(2**31))
+        picked = min(most / doubtful, 1.0)
+        return replace(question, widening=reach, picked=float(picked), seed=seed)
 
     def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve the distinct ones of the rows that batches handed over.
