@@ -12,14 +12,18 @@ the cell no longer pulls, or pulls back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from wideberth.problem import Folded, Problem
-from wideberth.problem.limits import LITTLE, TINY
+from wideberth.problem.arrays import largest
+from wideberth.problem.limits import BLOCK_ROWS, LITTLE, TINY
+from wideberth.problem.rounding import summed
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ _KINDS = 8
 #: Number of distances from the margin that are told apart, by powers of 2 (one alone
 #: takes twice the passes on covtype 2).
 _DISTANCES = 4
+#: Number of rows whose weights are summed at a time.
+_PIECE = BLOCK_ROWS
 #: Number of planes whose sides tell rows near the margin apart (three take half as many
 #: passes again on covtype 7, where most rows are near).
 _PLANES = 5
@@ -37,48 +43,58 @@ _PLANES = 5
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums over the rows of each cell: Σ of c_i z_i, c_i ρ_i, c_i and 1."""
+    """Sums over the rows of each kind that there is: of c_i z_i, c_i ρ_i, c_i and 1."""
 
+    kinds: np.ndarray
     sums: np.ndarray
     noise: np.ndarray
     totals: np.ndarray
     counts: np.ndarray
     #: What is known of all of them, for the bound on rounding.
     merged: Folded
-    #: The cell of each row, where there is one batch of all rows.
+    #: The kind of each row, where there is one batch of all rows.
     labels: np.ndarray | None = None
 
     def __add__(self, other: Cells) -> Cells:
+        kinds = np.union1d(self.kinds, other.kinds)
+        places = [np.searchsorted(kinds, part.kinds) for part in (self, other)]
+
+        def joined(name):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            out = np.zeros((kinds.size, *ours.shape[1:]), dtype=ours.dtype)
+            out[places[0]] = ours
+            out[places[1]] += theirs
+            return out
+
         return Cells(
-            self.sums + other.sums,
-            self.noise + other.noise,
-            self.totals + other.totals,
-            self.counts + other.counts,
+            kinds,
+            joined("sums"),
+            joined("noise"),
+            joined("totals"),
+            joined("counts"),
             self.merged + other.merged,
         )
 
     @property
-    def used(self) -> np.ndarray:
-        """The cells that have a weight."""
-        return np.flatnonzero(self.totals > 0)
+    def n(self) -> int:
+        """How many there are."""
+        return self.kinds.size
 
     @property
     def active(self) -> int:
         """How many rows are below the margin."""
-        return int(self.counts[1::2].sum())
+        return int(self.counts[self.kinds % 2 == 1].sum())
 
     def as_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """X, y, weights and radii of the rows that stand for the cells used."""
-        used = self.used
-        y, weights = np.where(used // 2 % 2 > 0, 1.0, -1.0), self.totals[used]
-        X = self.sums[used] * (y / weights)[:, None]
-        return X, y, weights, self.noise[used] / weights
+        """X, y, weights and radii of the rows that stand for them."""
+        y, weights = np.where(self.kinds // 2 % 2 > 0, 1.0, -1.0), self.totals
+        return self.sums * (y / weights)[:, None], y, weights, self.noise / weights
 
     def known(self, rotation_error: float) -> Folded:
         """What sums over rows that are means are off by."""
         merged = self.merged
         rounding = merged.rounding + rotation_error * merged.mass
-        return replace(merged, rounding=rounding, chain=merged.chain + self.used.size)
+        return replace(merged, rounding=rounding, chain=merged.chain + self.n)
 
 
 @dataclass(frozen=True)
@@ -99,16 +115,16 @@ class Kinds:
     def of(cls, X, weights, error: SamplingError, band, near: float) -> Kinds | None:
         """As the rows of a sample suggest, whose `error` puts these `band`s about them.
 
-        None where cells may be as many as a tenth of the rows that are expected `near`
-        the margin, or where rows are sparse or on a device.
+        None where they form no cells.
         """
-        dense = isinstance(X, np.ndarray) and error.known
-        if not dense or _KINDS * X.shape[1] > LITTLE * near:
+        if not error.known or not form_cells(X, near):
             return None
         squares = np.einsum("i,ij,ij->j", weights / weights.sum(), X, X)
         scale = 1.0 / np.maximum(np.sqrt(squares), TINY)
         unit = max(float(np.median(band)), TINY)
-        return cls(scale, unit, error.scatter[:, :_PLANES])
+        cells = max(LITTLE * near / (_KINDS * X.shape[1]), 1.0)
+        planes = min(int(np.log2(cells)) + 1, _PLANES)
+        return cls(scale, unit, error.scatter[:, :planes])
 
     @property
     def count(self) -> int:
@@ -135,73 +151,104 @@ class Kinds:
         return (2 * (2 * kind + (y > 0)) + (slack > 0)).astype(np.int32)
 
 
+def form_cells(X, near: float) -> bool:
+    """Whether rows are merged, of which so many are expected `near` the margin.
+
+    Not where cells may be as many as a tenth of these, nor rows that are sparse or on a
+    device.
+    """
+    return isinstance(X, np.ndarray) and _KINDS * X.shape[1] <= LITTLE * near
+
+
 class Merging:
     """The cells of a batch, of which blocks of rows are added one after the other."""
 
     def __init__(self, problem: Problem, kinds: Kinds):
         self.problem, self.kinds = problem, kinds
-        cells, d = kinds.count, problem.rows.d
-        self.sums, self.noise = np.zeros((cells, d)), np.zeros(cells)
-        self.totals, self.counts = np.zeros(cells), np.zeros(cells, dtype=np.int64)
         self.labels = np.empty(problem.n, dtype=np.int32)
-        self.mass = self.largest_norm = self.largest_radius = 0.0
-        self.longest, self.blocks, self.buffer = 0, 0, np.empty((0, d))
+        self.far = np.empty(problem.n, dtype=bool)
+        self.place = np.full(kinds.count, -1)  # of each kind, in the order they came
+        self.found = np.empty(0, dtype=np.int64)
+        self.sums = np.empty((0, problem.rows.d))
+        self.buffer = np.empty((0, problem.rows.d))
+        self.longest, self.blocks = 0, 0
 
     def add(self, rows: slice, block: np.ndarray, slack, far) -> None:
         """Merge the rows `far`, a mask, of a block."""
-        problem, cells = self.problem, self.totals.size
-        y, radii = problem.y[rows], problem.radii[rows]
-        if self.buffer.shape[0] < block.shape[0]:
+        size, y = block.shape[0], self.problem.y[rows]
+        if self.buffer.shape[0] < size:
             self.buffer = np.empty(block.shape)
-        label = self.kinds(block, y, slack, self.buffer[: block.shape[0]])
-        self.labels[rows] = label
-        weights, norms = far * problem.weights[rows], problem.rows.norms()[rows]
-        places = np.arange(label.size + 1, dtype=np.int32)
-        counts = np.bincount(label, minlength=cells)
-        used = np.flatnonzero(counts)
-        label = (np.cumsum(counts > 0) - 1)[label]
-        shape = used.size, label.size
-        members = sp.csc_array((weights * y, label, places), shape)
-        self.sums[used] += members @ block
-        self.noise[used] += np.bincount(label, weights * radii)
-        self.totals[used] += np.bincount(label, weights)
-        self.counts[used] += np.bincount(label, far).astype(np.int64)
-        self.mass += float(weights @ norms)
-        self.largest_norm = max(self.largest_norm, float((far * norms).max()))
-        self.largest_radius = max(self.largest_radius, float((far * radii).max()))
-        self.longest, self.blocks = max(self.longest, label.size), self.blocks + 1
+        label = self.kinds(block, y, slack, self.buffer[:size])
+        self.labels[rows], self.far[rows] = label, far
+        self.longest, self.blocks = max(self.longest, size), self.blocks + 1
+        weights = far * self.problem.weights[rows]
+        used = np.bincount(label, weights, self.kinds.count) > 0
+        kinds = np.flatnonzero(used)
+        if not kinds.size:
+            return
+        own = np.maximum(np.cumsum(used) - 1, 0)[label]  # others weigh nothing
+        entries = weights * y, own, np.arange(size + 1)
+        members = sp.csc_array(entries, (kinds.size, size))
+        places = self._places(kinds)  # which may make room
+        self.sums[places] += members @ block
 
-    def finish(self) -> Cells:
-        """All that was added."""
-        chain = self.longest + self.blocks + 8 + self.problem.chain
-        mass = self.mass * (1 + gamma(chain))
+    def _places(self, kinds: np.ndarray) -> np.ndarray:
+        """Places of some kinds, for which there is room now."""
+        new = kinds[self.place[kinds] < 0]
+        self.place[new] = self.found.size + np.arange(new.size)
+        self.found = np.concatenate((self.found, new))
+        if self.found.size > self.sums.shape[0]:
+            more = np.zeros((self.found.size, self.sums.shape[1]))
+            self.sums = np.concatenate((self.sums, more))
+        return self.place[kinds]
+
+    def finish(self, labels: bool) -> Cells:
+        """All that was added, with the kind of each row if these are asked for."""
+        problem, far, order = self.problem, self.far, np.argsort(self.found)
+        kinds = self.found[order]
+        weights, norms = far * problem.weights, problem.rows.norms()
+        noise, totals, counts = np.zeros((3, self.kinds.count))
+        for rows in _pieces(problem.n):
+            label = self.labels[rows], weights[rows], self.kinds.count
+            noise += np.bincount(label[0], label[1] * problem.radii[rows], label[2])
+            totals += np.bincount(*label)
+            counts += np.bincount(label[0], far[rows], label[2])
+        chain = _PIECE + self.longest + self.blocks + problem.n / _PIECE + 8
+        chain += problem.chain
+        mass = summed(mul, weights, norms) * (1 + gamma(chain))
         merged = Folded(
-            np.zeros(self.problem.rows.d),
+            np.zeros(problem.rows.d),
             0.0,
             0.0,
             0.0,
-            int(self.counts.sum()),
+            int(np.count_nonzero(far)),
             mass,
             gamma(chain) * mass,
             chain,
-            self.largest_norm,
-            self.largest_radius,
+            largest(far * norms),
+            largest(far * problem.radii),
         )
-        sums = self.sums, self.noise, self.totals, self.counts
-        return Cells(*sums, merged, self.labels)
+        own = self.labels if labels else None
+        sums = self.sums[order], noise[kinds], totals[kinds], counts[kinds]
+        return Cells(kinds, *sums, merged, own)
 
 
-def merge(problem: Problem, kinds: Kinds, slack, far) -> Cells:
+def _pieces(n: int) -> Iterator[slice]:
+    """Rows that are summed at a time."""
+    return (slice(start, start + _PIECE) for start in range(0, n, _PIECE))
+
+
+def merge(problem: Problem, kinds: Kinds, slack, far, labels: bool) -> Cells:
     """The rows `far` of a batch as cells, by one read."""
     merging = Merging(problem, kinds)
     for rows, block in problem.rows.one_read():
         merging.add(rows, block, slack[rows], far[rows])
-    return merging.finish()
+    return merging.finish(labels)
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The ratio α_i/c_i of each cell; with the cells of rows, where these are known."""
+    """The ratio α_i/c_i by kind of row; with the kinds, where these are known."""
 
     share: np.ndarray
     kinds: Kinds

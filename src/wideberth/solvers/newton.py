@@ -31,20 +31,19 @@ from wideberth.solvers.newton_settings import SETTINGS
 
 
 def solve_near(
-    problem: Problem, control: Control, start: PrimalPoint | None, merged: int = 0
+    problem: Problem, control: Control, start: PrimalPoint | None, merged=None
 ) -> Outcome:
     """Solve rows all of which are near the margin at `start`.
 
-    But for the last ones, `merged` of others, which are never left behind.
+    But for those `merged` of others, a mask, which are never left behind.
 
     Where they live in another array library products are nearly free, and the engine
     runs alone, on all of them.
     """
     if not is_foreign(problem.y):
         assert start is not None
-        point, pinned = problem.at(start.w, start.b), np.arange(problem.n)
-        pinned = pinned >= problem.n - merged
-        return Rounds(problem, control).solve(point, pinned=pinned)
+        point = problem.at(start.w, start.b)
+        return Rounds(problem, control).solve(point, pinned=merged)
     if start is None:
         return _engine_alone(InteriorPoint(problem), control, MOST_STEPS)
     point = problem.at(start.w, start.b)

@@ -42,7 +42,6 @@ from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
 from wideberth.solvers.subsample import SamplingError, chances, draw, lucky
 
-
 #: Number of times that a third of a way is thrown away, which leaves a fifth of it (a
 #: choice).
 _THIRDS = 4
@@ -290,7 +289,9 @@ class Gather:
         if count > self.most:
             return answer
         if self.kinds is not None:
-            cells = merge(problem, self.kinds, point.slack, ~near)
+            cells = merge(
+                problem, self.kinds, point.slack, ~near, self.good is not None
+            )
             return self._handed_over(problem, replace(answer, cells=cells), near)
         active = point.slack > SETTINGS.least_distance
         fold = fold_samples(problem, ~near & active)
@@ -313,7 +314,8 @@ class Gather:
 
     def _in_one_read(self, number: int, problem: Problem) -> Answer:
         """Margins, what is near and the cells of the rest, while rows are in cache."""
-        assert self.band is not None and self.kinds is not None
+        assert self.band is not None
+        assert self.kinds is not None
         margins, near = np.empty(problem.n), np.empty(problem.n, dtype=bool)
         beyond = 1.0 + problem.sample_noise.supports(self.w)
         if problem.intercept is not None:
@@ -337,7 +339,7 @@ class Gather:
                 return answer
         if count > self.most:
             return answer
-        answer = replace(answer, cells=merging.finish())
+        answer = replace(answer, cells=merging.finish(self.good is not None))
         return self._handed_over(problem, answer, near)
 
     def wider(self, wrong: PrimalPoint) -> Gather:

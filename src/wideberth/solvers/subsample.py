@@ -150,16 +150,16 @@ class SamplingError:
         """How far the margins of these rows may move, given their slacks."""
         if not self.known:
             return fill(problem.weights, problem.n, np.inf)
-        squares = problem.rows.projected_squares(self.scatter, self.own)
-        return self._error(*squares, problem.weights, slack)
+        scatter, own = problem.rows.projected_squares(self.scatter, self.own)
+        return self._error(scatter, own, problem.weights, slack)
 
     def of_block(self, block, weights, slack) -> np.ndarray:
         """The same of rows that are at hand."""
         directions, k = np.hstack((self.scatter, self.own)), self.scatter.shape[1]
         image = block @ directions[:-1]
         image += directions[-1]
-        squares = row_squares(image[:, :k]), row_squares(image[:, k:])
-        return self._error(*squares, weights, slack)
+        scatter, own = row_squares(image[:, :k]), row_squares(image[:, k:])
+        return self._error(scatter, own, weights, slack)
 
     def _error(self, scatter, own, weights, slack):
         error = namespace(scatter).sqrt(scatter)

@@ -4,7 +4,7 @@
    is off by a sampling error that `SamplingError` estimates for every row. A large
    sample is itself solved in this way.
 2. *Gather.* The next pass hands over the rows that this error may carry across the
-   margin, and folds the others at the bound they are at (theory §3).
+   margin, and folds or merges the others (theory §3).
 3. *Solve.* The problem on those rows is solved in memory (`newton.py`). If they are too
    many for that, a sample of them is step 1 again; and once that leaves hardly fewer
    rows in doubt, all rows come in groups instead (`aggregate.py`).
@@ -13,8 +13,11 @@
    hands over the rows that crossed or may still cross: if the gap is not small enough
    they are the next working set, and no pass was wasted.
 
-Where most rows of a sample are tied at the margin, its central path is carried over to
-all rows in place of steps 2 to 4 (`tied.py`). Rows in files and on a device do without.
+Folded rows hold nothing back, and a w that runs away costs passes. So dense rows that
+are far are merged into cells instead (`cells.py`), which also stand for most of those
+that are near where these are too many. Where sparse rows of a sample are tied at the
+margin, its central path is carried over to all rows in place of steps 2 to 4
+(`tied.py`). Rows in files and on a device do without.
 
 Three passes are typical, whatever the number of rows. Rows in memory are one batch,
 files and clusters have many (`passes.py`).
@@ -44,7 +47,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.cells import Kinds
+from wideberth.solvers.cells import Kinds, form_cells
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
@@ -328,6 +331,8 @@ class Search:
         batches = self.batches
         if work.exact or not isinstance(batches, InMemory) or not problem.shared:
             return None
+        if form_cells(problem.rows.X, sample_size(problem.n, problem.rows.d)):
+            return None  # which hold w back where most rows are tied
         begun = isinstance(found, OnPath)
         if not begun and (_sampled(problem) or not is_tied(problem, found)):
             return None
@@ -379,8 +384,8 @@ class Search:
         what these weigh. Where most rows are tied at the margin distances say nothing:
         of those well within their bands some are picked.
         """
-        usual = SETTINGS.near_share * sample_size(self.n, self.batches.d)
-        most = min(max(usual, SETTINGS.direct_rows), self._room)
+        usual, room = sample_size(self.n, self.batches.d), self._room
+        most = min(max(SETTINGS.near_share * usual, SETTINGS.direct_rows), room)
         order = np.argsort(distance)
         counts, distance = np.cumsum(weights[order]), distance[order]
         last = int(np.searchsorted(counts, most))
@@ -389,8 +394,8 @@ class Search:
         reach = max(float(distance[last]), SETTINGS.well_within)
         doubtful = counts[np.searchsorted(distance, reach, side="right") - 1]
         seed = int(self.control.rng.integers(2**31))
-        picked = min(most / doubtful, 1.0)
-        return replace(question, widening=reach, picked=float(picked), seed=seed)
+        picked = float(min(min(usual, room) / doubtful, 1.0))
+        return replace(question, widening=reach, picked=picked, seed=seed)
 
     def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve the distinct ones of the rows that batches handed over.
@@ -401,15 +406,18 @@ class Search:
         many = problem.n >= equal_rows.MANY_SAMPLES
         if apart and many and not is_foreign(problem.y):
             equal = merge_equal_rows(problem)
+        merged = np.arange(problem.n) >= problem.n - work.merged
         if equal is None:
-            return self._solve(work, problem, here)
-        found = self._solve(work, equal.problem, here)
+            return self._solve(work, problem, here, merged)
+        distinct = np.zeros(equal.problem.n, dtype=bool)
+        distinct[equal.label[merged]] = True
+        found = self._solve(work, equal.problem, here, distinct)
         margins = found.point.margins[equal.label]
         point = problem.at(found.point.w, found.point.b, margins)
         alpha = equal.dealt(found.dual.alpha)
         return Outcome(point, replace(found.dual, alpha=alpha))
 
-    def _solve(self, work: Work, problem: Problem, here) -> Outcome:
+    def _solve(self, work: Work, problem: Problem, here, merged) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
         tol = 0.5 * self.control.target
         if not work.exact:
@@ -424,7 +432,7 @@ class Search:
         elif not problem.shared:
             found = solve_near_measured(problem, inner, here, work.model)
         else:
-            found = solve_near(problem, inner, here, work.merged)
+            found = solve_near(problem, inner, here, merged)
         if problem.shared and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         if work.exact:

@@ -115,7 +115,7 @@ class Work:
     @property
     def merged(self) -> int:
         """Rows that stand for cells; they come last."""
-        return 0 if self.cells is None else self.cells.used.size
+        return 0 if self.cells is None else self.cells.n
 
     @property
     def settled(self) -> int:
@@ -263,10 +263,9 @@ class Work:
         members = self.split(dual.alpha)
         if self.cells is None:
             return Proof(dual, rule, members)
-        used, cells = self.cells.used, self.cells
-        shares = np.zeros(cells.totals.size)
-        shares[used] = dual.alpha[dual.alpha.shape[0] - used.size :] / cells.totals[used]
-        shares = np.minimum(shares, 1.0)
+        cells, shares = self.cells, np.zeros(kinds.count)
+        alpha = dual.alpha[dual.alpha.shape[0] - cells.n :]
+        shares[cells.kinds] = np.minimum(alpha / cells.totals, 1.0)
         return Proof(dual, rule, members, by_cell=Shares(shares, kinds, cells.labels))
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
