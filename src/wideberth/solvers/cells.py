@@ -52,28 +52,8 @@ class Cells:
     counts: np.ndarray
     #: What is known of all of them, for the bound on rounding.
     merged: Folded
-    #: The kind of each row, where there is one batch of all rows.
-    labels: np.ndarray | None = None
-
-    def __add__(self, other: Cells) -> Cells:
-        kinds = np.union1d(self.kinds, other.kinds)
-        places = [np.searchsorted(kinds, part.kinds) for part in (self, other)]
-
-        def joined(name):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            out = np.zeros((kinds.size, *ours.shape[1:]), dtype=ours.dtype)
-            out[places[0]] = ours
-            out[places[1]] += theirs
-            return out
-
-        return Cells(
-            kinds,
-            joined("sums"),
-            joined("noise"),
-            joined("totals"),
-            joined("counts"),
-            self.merged + other.merged,
-        )
+    #: The kind of each row.
+    labels: np.ndarray
 
     @property
     def n(self) -> int:
@@ -89,6 +69,14 @@ class Cells:
         """X, y, weights and radii of the rows that stand for them."""
         y, weights = np.where(self.kinds // 2 % 2 > 0, 1.0, -1.0), self.totals
         return self.sums * (y / weights)[:, None], y, weights, self.noise / weights
+
+    def alpha(self, own: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """α of all rows, given that of the rows which stand for them."""
+        share = np.zeros(
+            max(int(self.kinds.max(initial=0)), int(self.labels.max())) + 1
+        )
+        share[self.kinds] = np.minimum(own / self.totals, 1.0)
+        return share[self.labels] * weights
 
     def known(self, rotation_error: float) -> Folded:
         """What sums over rows that are means are off by."""
@@ -115,9 +103,11 @@ class Kinds:
     def of(cls, X, weights, error: SamplingError, band, near: float) -> Kinds | None:
         """As the rows of a sample suggest, whose `error` puts these `band`s about them.
 
-        None where they form no cells.
+        None where cells may be as many as a tenth of the rows that are expected `near`
+        the margin, or where rows are sparse.
         """
-        if not error.known or not form_cells(X, near):
+        dense = isinstance(X, np.ndarray) and error.known
+        if not dense or _KINDS * X.shape[1] > LITTLE * near:
             return None
         squares = np.einsum("i,ij,ij->j", weights / weights.sum(), X, X)
         scale = 1.0 / np.maximum(np.sqrt(squares), TINY)
@@ -149,15 +139,6 @@ class Kinds:
         place = np.where(far > 0, place, code)
         kind = 2 * (self._places * feature + place) + positive
         return (2 * (2 * kind + (y > 0)) + (slack > 0)).astype(np.int32)
-
-
-def form_cells(X, near: float) -> bool:
-    """Whether rows are merged, of which so many are expected `near` the margin.
-
-    Not where cells may be as many as a tenth of these, nor rows that are sparse or on a
-    device.
-    """
-    return isinstance(X, np.ndarray) and _KINDS * X.shape[1] <= LITTLE * near
 
 
 class Merging:
@@ -202,8 +183,8 @@ class Merging:
             self.sums = np.concatenate((self.sums, more))
         return self.place[kinds]
 
-    def finish(self, labels: bool) -> Cells:
-        """All that was added, with the kind of each row if these are asked for."""
+    def finish(self) -> Cells:
+        """All that was added."""
         problem, far, order = self.problem, self.far, np.argsort(self.found)
         kinds = self.found[order]
         weights, norms = far * problem.weights, problem.rows.norms()
@@ -228,9 +209,8 @@ class Merging:
             largest(far * norms),
             largest(far * problem.radii),
         )
-        own = self.labels if labels else None
         sums = self.sums[order], noise[kinds], totals[kinds], counts[kinds]
-        return Cells(kinds, *sums, merged, own)
+        return Cells(kinds, *sums, merged, self.labels)
 
 
 def _pieces(n: int) -> Iterator[slice]:
@@ -238,27 +218,9 @@ def _pieces(n: int) -> Iterator[slice]:
     return (slice(start, start + _PIECE) for start in range(0, n, _PIECE))
 
 
-def merge(problem: Problem, kinds: Kinds, slack, far, labels: bool) -> Cells:
+def merge(problem: Problem, kinds: Kinds, slack, far) -> Cells:
     """The rows `far` of a batch as cells, by one read."""
     merging = Merging(problem, kinds)
     for rows, block in problem.rows.one_read():
         merging.add(rows, block, slack[rows], far[rows])
-    return merging.finish(labels)
-
-
-@dataclass(frozen=True)
-class Shares:
-    """The ratio α_i/c_i by kind of row; with the kinds, where these are known."""
-
-    share: np.ndarray
-    kinds: Kinds
-    labels: np.ndarray | None = None
-
-    def alpha(self, problem: Problem, slack) -> np.ndarray:
-        """α of the rows of a batch whose slacks were these when they were merged."""
-        labels = self.labels
-        if labels is None:
-            labels = np.empty(problem.n, dtype=np.int32)
-            for rows, block in problem.rows.one_read():
-                labels[rows] = self.kinds(block, problem.y[rows], slack[rows])
-        return self.share[labels] * problem.weights
+    return merging.finish()

@@ -19,7 +19,6 @@ import numpy as np
 from wideberth.data.errors import DataError
 from wideberth.data.files import write_atomically
 from wideberth.problem import PrimalPoint
-from wideberth.solvers.cells import Kinds
 from wideberth.solvers.passes import Gather
 from wideberth.solvers.subsample import SamplingError
 
@@ -47,8 +46,6 @@ class Standing:
         if isinstance(asked.band, SamplingError) and asked.band.known:
             own = {"own": asked.band.own, "least": asked.band.least}
             told |= own | {"scatter": asked.band.scatter}
-        if asked.kinds is not None:
-            told |= vars(asked.kinds)
         return told
 
     @classmethod
@@ -56,17 +53,15 @@ class Standing:
         """What `described` wrote."""
         numbers: dict[str, Any] = {name: float(told[name]) for name in _NUMBERS}
         numbers["seed"] = int(told["seed"])
-        before = band = kinds = None
+        before = band = None
         if "before_w" in told:
             w, none = np.asarray(told["before_w"], float), np.empty(0)
             before = PrimalPoint(w, float(told["before_b"]), none, 0.0, none, 0, 0, 0)
         if "own" in told:
             known = told["own"], told["scatter"], float(told["least"])
             band = SamplingError.of(*known)
-        if "scale" in told:
-            kinds = Kinds(told["scale"], float(told["unit"]), told["directions"])
         w = np.asarray(told["w"], dtype=np.float64)
-        question = Gather(w, band=band, before=before, kinds=kinds, **numbers)
+        question = Gather(w, band=band, before=before, **numbers)
         return cls(
             question, int(told["n"]), float(told["expected"]), bool(told["grouped"])
         )
@@ -75,8 +70,6 @@ class Standing:
         """Whether it is of a search over d features."""
         asked, before = self.question, self.question.before
         shapes = {asked.w.shape, asked.w.shape if before is None else before.w.shape}
-        if asked.kinds is not None:
-            shapes |= {asked.kinds.scale.shape, asked.kinds.directions[:-1, 0].shape}
         if isinstance(asked.band, SamplingError):
             shapes |= {
                 part[:-1, 0].shape for part in (asked.band.own, asked.band.scatter)
@@ -85,7 +78,7 @@ class Standing:
 
 
 #: What a question consists of beside points and arrays.
-_NUMBERS = ("b", "widening", "most", "share", "picked", "seed")
+_NUMBERS = ("b", "widening", "most", "share", "seed")
 
 
 class Checkpoint:

@@ -253,7 +253,8 @@ class Gather:
     shares: Mapping[int, Any] | None = None
     #: For sets per sample: whose α the rows near the margin bring along.
     proof: Proof | None = None
-    #: How the other rows are told apart, where they are merged and not folded.
+    #: How the other rows are told apart, where they are merged and not folded; of one
+    #: batch of all rows.
     kinds: Kinds | None = None
     #: For one batch of all rows, whose point is kept: whether it is good enough, so
     #: that nothing need be gathered.
@@ -289,9 +290,7 @@ class Gather:
         if count > self.most:
             return answer
         if self.kinds is not None:
-            cells = merge(
-                problem, self.kinds, point.slack, ~near, self.good is not None
-            )
+            cells = merge(problem, self.kinds, point.slack, ~near)
             return self._handed_over(problem, replace(answer, cells=cells), near)
         active = point.slack > SETTINGS.least_distance
         fold = fold_samples(problem, ~near & active)
@@ -339,7 +338,7 @@ class Gather:
                 return answer
         if count > self.most:
             return answer
-        answer = replace(answer, cells=merging.finish(self.good is not None))
+        answer = replace(answer, cells=merging.finish())
         return self._handed_over(problem, answer, near)
 
     def wider(self, wrong: PrimalPoint) -> Gather:

@@ -13,11 +13,11 @@
    hands over the rows that crossed or may still cross: if the gap is not small enough
    they are the next working set, and no pass was wasted.
 
-Folded rows hold nothing back, and a w that runs away costs passes. So dense rows that
-are far are merged into cells instead (`cells.py`), which also stand for most of those
-that are near where these are too many. Where sparse rows of a sample are tied at the
-margin, its central path is carried over to all rows in place of steps 2 to 4
-(`tied.py`). Rows in files and on a device do without.
+Folded rows hold nothing back, and a w that runs away costs passes. So dense rows in
+memory that are far are merged into cells instead (`cells.py`), which also stand for
+most of those that are near where these are too many. Where rows of a sample are tied at
+the margin, its central path is carried over to all rows in place of steps 2 to 4
+(`tied.py`), unless it misled. Rows in files and on a device do without both.
 
 Three passes are typical, whatever the number of rows. Rows in memory are one batch,
 files and clusters have many (`passes.py`).
@@ -47,7 +47,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.cells import Kinds, form_cells
+from wideberth.solvers.cells import Kinds
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
@@ -173,7 +173,6 @@ class Search:
         if held is None:
             return None
         self.n, self.expected = held.n, held.expected
-        self.kinds = held.question.kinds
         if held.grouped:
             self.grouping = self.batches.grouping(self.n)
         question = replace(held.question, grouping=self.grouping)
@@ -308,7 +307,7 @@ class Search:
         best = 0.0 if self.proof is None else self.proof.dual.value
         if dual.value > best:  # that of α = 0 at first
             if self.grouping is None:
-                self.proof = work.proof(dual, here, self.kinds)
+                self.proof = work.proof(dual, here)
             else:
                 shares = self._per_row()
                 work.share_out(dual.alpha, problem.weights, shares)
@@ -331,8 +330,6 @@ class Search:
         batches = self.batches
         if work.exact or not isinstance(batches, InMemory) or not problem.shared:
             return None
-        if form_cells(problem.rows.X, sample_size(problem.n, problem.rows.d)):
-            return None  # which hold w back where most rows are tied
         begun = isinstance(found, OnPath)
         if not begun and (_sampled(problem) or not is_tied(problem, found)):
             return None
@@ -356,7 +353,7 @@ class Search:
         error = SamplingError(problem, found.point, doubt, rng)
         slack, xp = found.point.slack, namespace(found.point.slack)
         band = error(problem, slack)
-        if self.kinds is None and self.batches.shared:
+        if self.batches.counter is not None and self.batches.shared:
             weights, near = 1 / work.chance, sample_size(self.n, self.batches.d)
             self.kinds = Kinds.of(problem.rows.X, weights, error, band, near)
         question = replace(question, before=None, band=error, kinds=self.kinds)
@@ -384,8 +381,8 @@ class Search:
         what these weigh. Where most rows are tied at the margin distances say nothing:
         of those well within their bands some are picked.
         """
-        usual, room = sample_size(self.n, self.batches.d), self._room
-        most = min(max(SETTINGS.near_share * usual, SETTINGS.direct_rows), room)
+        usual = sample_size(self.n, self.batches.d)
+        most = max(SETTINGS.near_share * usual, SETTINGS.direct_rows)
         order = np.argsort(distance)
         counts, distance = np.cumsum(weights[order]), distance[order]
         last = int(np.searchsorted(counts, most))
@@ -394,7 +391,7 @@ class Search:
         reach = max(float(distance[last]), SETTINGS.well_within)
         doubtful = counts[np.searchsorted(distance, reach, side="right") - 1]
         seed = int(self.control.rng.integers(2**31))
-        picked = float(min(min(usual, room) / doubtful, 1.0))
+        picked = float(min(max(usual, most) / doubtful, 1.0))
         return replace(question, widening=reach, picked=picked, seed=seed)
 
     def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:

@@ -20,7 +20,7 @@ from wideberth.problem.limits import LITTLE
 from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.rows import Passes, gamma
 from wideberth.solvers.aggregate import Groups
-from wideberth.solvers.cells import Cells, Shares
+from wideberth.solvers.cells import Cells
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.passes import Answer, Batches, Piece
 from wideberth.solvers.proofs import Proof
@@ -91,8 +91,7 @@ class Work:
         if answer.fold is not None:
             self.fold = answer.fold if self.fold is None else self.fold + answer.fold
         if answer.cells is not None:
-            found = self.cells
-            self.cells = answer.cells if found is None else found + answer.cells
+            self.cells = answer.cells
         if answer.model is not None:
             known = self.model
             self.model = answer.model if known is None else known + answer.model
@@ -258,15 +257,13 @@ class Work:
         noise, intercept = self.batches.noise, self.batches.intercept
         return Problem(as_rows(X, y), total, radii, noise, intercept, known)
 
-    def proof(self, dual: DualPoint, rule: PrimalPoint, kinds) -> Proof:
+    def proof(self, dual: DualPoint, rule: PrimalPoint) -> Proof:
         """A dual point of the rows held as one of all rows, settled at `rule`."""
         members = self.split(dual.alpha)
         if self.cells is None:
             return Proof(dual, rule, members)
-        cells, shares = self.cells, np.zeros(kinds.count)
-        alpha = dual.alpha[dual.alpha.shape[0] - cells.n :]
-        shares[cells.kinds] = np.minimum(alpha / cells.totals, 1.0)
-        return Proof(dual, rule, members, by_cell=Shares(shares, kinds, cells.labels))
+        own = dual.alpha[dual.alpha.shape[0] - self.cells.n :]
+        return Proof(dual, rule, members, cells=(self.cells, own))
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, batch by batch."""
