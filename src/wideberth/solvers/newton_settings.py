@@ -30,10 +30,6 @@ class NewtonSettings:
     #: Half width of the bands that a sample leaves, in standard errors (3 takes from a
     #: tenth fewer to twice as many passes on covtype's classes, against the rest).
     sampling_errors: float = 5.0
-    #: Largest number of rows that are near a sample's solution, in sizes of a sample,
-    #: where cells stand for the others (0.25 and 1 take up to a third more passes on
-    #: covtype's classes).
-    near_share: float = 0.5
     #: Distance from the margin, in bands, up to which a row is as likely to cross it as
     #: any nearer one (0.05 and 0.2 take up to three times the passes where most rows
     #: are tied).

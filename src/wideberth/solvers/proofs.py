@@ -27,9 +27,9 @@ class Proof:
     """A dual point of the whole problem, without its α.
 
     Rows were settled at the point `rule`: above the margin at 0, below it at their
-    weight, or at these shares of it where y > 0 and y < 0, or as α of `cells` say. But for
-    `members`, by batch, whose places and α are given, or where all rows have `shares`
-    of their own.
+    weight, or at these shares of it where y > 0 and y < 0, or as α of `cells` say. But
+    for `members`, by batch, whose places and α are given, or where all rows have
+    `shares` of their own.
     """
 
     dual: DualPoint

@@ -381,8 +381,7 @@ class Search:
         what these weigh. Where most rows are tied at the margin distances say nothing:
         of those well within their bands some are picked.
         """
-        usual = sample_size(self.n, self.batches.d)
-        most = max(SETTINGS.near_share * usual, SETTINGS.direct_rows)
+        most = max(sample_size(self.n, self.batches.d), SETTINGS.direct_rows)
         order = np.argsort(distance)
         counts, distance = np.cumsum(weights[order]), distance[order]
         last = int(np.searchsorted(counts, most))
@@ -391,7 +390,7 @@ class Search:
         reach = max(float(distance[last]), SETTINGS.well_within)
         doubtful = counts[np.searchsorted(distance, reach, side="right") - 1]
         seed = int(self.control.rng.integers(2**31))
-        picked = float(min(max(usual, most) / doubtful, 1.0))
+        picked = float(min(most / doubtful, 1.0))
         return replace(question, widening=reach, picked=picked, seed=seed)
 
     def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
