@@ -302,7 +302,8 @@ class Gather:
         number = answer.number
         alpha = None if self.proof is None else self.proof.alpha(number, problem)
         piece = Piece.of(problem, near, alpha)
-        return replace(answer, piece=piece.sampled(self.share, (self.seed, number)))
+        piece = piece.sampled(self.share, (self.seed, number))
+        return replace(answer, piece=piece)
 
     def _reads_once(self, problem: Problem) -> bool:
         """Whether all that is asked is known of a row as soon as it is read."""
