@@ -121,3 +121,19 @@ def test_a_column_of_few_rows_of_one_class_does_not_run_away():
         found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=seed)
         assert found.converged
         assert found.passes <= 40
+
+
+def test_far_dense_rows_in_memory_are_merged_and_not_folded(monkeypatch):
+    merged = []
+    problem = Work.problem
+
+    def spied(work):
+        merged.append(work.merged)
+        return problem(work)
+
+    monkeypatch.setattr(Work, "problem", spied)
+    X, y = np.random.default_rng(0).normal(size=(60_000, 8)), np.ones(60_000)
+    y[X[:, 0] + X[:, 1] ** 2 < 1] = -1
+    found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=0)
+    assert found.converged
+    assert merged[-1] > 0
