@@ -58,10 +58,10 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        "working sets: no better point looked for beyond the first",
+        "working sets: a fifth of the best way gone",
         "solvers/passes.py",
         "return 0.5 * (left + right)",
-        "return left",
+        "return 0.1 * (left + right)",
         "solvers/test_tied.py",
     ),
 ]
