@@ -141,6 +141,19 @@ class Kinds:
         return (2 * (2 * kind + (y > 0)) + (slack > 0)).astype(np.int32)
 
 
+def leave_features_out(X, weights: np.ndarray, near: np.ndarray) -> bool:
+    """Whether rows `near` the margin hardly have some feature, which others do.
+
+    Given rows of a sample and how many rows each stands for. Hardly means: less than a
+    tenth of what their number leads to expect.
+    """
+    if not isinstance(X, np.ndarray):
+        return False
+    whole, held = np.stack([weights, weights * near]) @ (X * X)
+    share = float(weights @ near) / float(weights.sum())
+    return bool((held < LITTLE * share * whole).any())
+
+
 class Merging:
     """The cells of a batch, of which blocks of rows are added one after the other."""
 

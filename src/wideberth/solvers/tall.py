@@ -47,7 +47,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.cells import Kinds
+from wideberth.solvers.cells import Kinds, leave_features_out
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
@@ -339,9 +339,12 @@ class Search:
         return solve_tied(batches.problem, self.control, path)
 
     def _accuracy(self, problem: Problem) -> float:
-        """The relative gap to which a sample is solved."""
+        """The relative gap to which a sample is solved.
+
+        A rough one would mislead, and cost passes, even where the target is loose.
+        """
         accuracy = sample_accuracy(problem.n, problem.rows.d)
-        return max(accuracy, 0.5 * self.control.target)
+        return max(accuracy, 0.5 * LITTLE * self.control.target)
 
     def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin.
@@ -354,8 +357,12 @@ class Search:
         slack, xp = found.point.slack, namespace(found.point.slack)
         band = error(problem, slack)
         if self.batches.counter is not None and self.batches.shared:
-            weights, near = 1 / work.chance, sample_size(self.n, self.batches.d)
-            self.kinds = Kinds.of(problem.rows.X, weights, error, band, near)
+            X, weights, most = problem.rows.X, 1 / work.chance, self._most_near
+            near = xp.abs(slack) <= band
+            many = float(weights[near].sum()) > SETTINGS.walk_share * self.n
+            tied = many and is_tied(problem, found)
+            if tied or leave_features_out(X, weights, near):
+                self.kinds = Kinds.of(X, weights, error, band, most)
         question = replace(question, before=None, band=error, kinds=self.kinds)
         if self.kinds is not None:
             return self._fewer(question, xp.abs(slack) / band, 1 / work.chance)
@@ -374,6 +381,11 @@ class Search:
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
 
+    @property
+    def _most_near(self) -> int:
+        """How many rows near the margin are few: as many as a sample has."""
+        return max(sample_size(self.n, self.batches.d), SETTINGS.direct_rows)
+
     def _fewer(self, question: Gather, distance, weights) -> Gather:
         """No more rows near than may be; cells hold w back in place of the others.
 
@@ -381,8 +393,7 @@ class Search:
         what these weigh. Where most rows are tied at the margin distances say nothing:
         of those well within their bands some are picked.
         """
-        most = max(sample_size(self.n, self.batches.d), SETTINGS.direct_rows)
-        order = np.argsort(distance)
+        most, order = self._most_near, np.argsort(distance)
         counts, distance = np.cumsum(weights[order]), distance[order]
         last = int(np.searchsorted(counts, most))
         if last == counts.size or distance[last] > 1:
