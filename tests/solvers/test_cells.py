@@ -5,7 +5,7 @@ import pytest
 
 from wideberth import solve
 from wideberth.problem import Problem
-from wideberth.solvers.cells import Kinds, merge
+from wideberth.solvers.cells import Kinds, leave_features_out, merge
 from wideberth.solvers.passes import Gather, InMemory
 from wideberth.solvers.subsample import SamplingError
 from wideberth.solvers.work import PerRow, Work
@@ -109,31 +109,49 @@ def test_rows_of_one_cell_agree_in_class_side_and_outstanding_feature():
     assert cells.active == np.count_nonzero(far & (point.slack > 0))
 
 
-def test_a_column_of_few_rows_of_one_class_does_not_run_away():
-    """Folded rows of such a column pull w off by its whole length."""
+def one_class_columns(n=60_000):
+    """Features, labels, and columns that few rows have, all of one class."""
     rng = np.random.default_rng(0)
-    n = 60_000
     X = rng.normal(size=(n, 5))
     y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1, -1)
     rare = (rng.random((n, 3)) < 0.002) & (y > 0)[:, None]
-    X = np.hstack((X, (rare - rare.mean(0)) / rare.std(0)))
+    return X, y, (rare - rare.mean(0)) / rare.std(0)
+
+
+def test_a_column_of_few_rows_of_one_class_does_not_run_away():
+    """Folded rows of such a column pull w off by its whole length."""
+    X, y, rare = one_class_columns()
     for seed in range(3):
-        found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=seed)
+        options = {"C": 1.0, "solver": "newton", "tol": 1e-4, "random_state": seed}
+        found = solve(np.hstack((X, rare)), y, **options)
         assert found.converged
         assert found.passes <= 40
 
 
-def test_far_dense_rows_in_memory_are_merged_and_not_folded(monkeypatch):
-    merged = []
-    problem = Work.problem
+@pytest.mark.parametrize("needed", [False, True])
+def test_far_rows_are_merged_where_near_ones_lack_a_feature(monkeypatch, needed):
+    merged, problem = [], Work.problem
 
     def spied(work):
         merged.append(work.merged)
         return problem(work)
 
     monkeypatch.setattr(Work, "problem", spied)
-    X, y = np.random.default_rng(0).normal(size=(60_000, 8)), np.ones(60_000)
-    y[X[:, 0] + X[:, 1] ** 2 < 1] = -1
+    X, y, rare = one_class_columns()
+    X = np.hstack((X, rare)) if needed else X
     found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=0)
     assert found.converged
-    assert merged[-1] > 0
+    assert (max(merged) > 0) == needed
+
+
+def test_a_feature_is_left_out_where_near_rows_have_less_than_a_tenth_of_their_part():
+    """Rows of a sample count for as many rows as they stand for."""
+    X = np.ones((100, 2))
+    X[50:, 1] = 0.0
+    near, even = np.arange(100) >= 40, np.ones(100)
+    assert not leave_features_out(X, even, near)  # 10 of 50 beside 60 of 100
+    heavy = np.where(np.arange(100) < 40, 10.0, 1.0)
+    assert not leave_features_out(X, heavy, near)  # 10 of 410 beside 60 of 460
+    X[45:, 1] = 0.0
+    assert leave_features_out(X, heavy, near)  # 5 of 405 beside 60 of 460
+    assert not leave_features_out(np.c_[X[:, 0], 0 * even], even, near)  # nobody's

@@ -64,4 +64,18 @@ MUTANTS = [
         "return 0.1 * (left + right)",
         "solvers/test_tied.py",
     ),
+    Mutant(
+        "cells: features of near rows counted without what rows stand for",
+        "solvers/cells.py",
+        "np.stack([weights, weights * near]) @ (X * X)",
+        "np.stack([0 * weights + 1, near]) @ (X * X)",
+        _TESTS,
+    ),
+    Mutant(
+        "cells: needed by no feature",
+        "solvers/cells.py",
+        "return bool((held < LITTLE * share * whole).any())",
+        "return bool((held < 0 * whole).any())",
+        _TESTS,
+    ),
 ]

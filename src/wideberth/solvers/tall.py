@@ -14,10 +14,11 @@
    they are the next working set, and no pass was wasted.
 
 Folded rows hold nothing back, and a w that runs away costs passes. So dense rows in
-memory that are far are merged into cells instead (`cells.py`), which also stand for
-most of those that are near where these are too many. Where rows of a sample are tied at
-the margin, its central path is carried over to all rows in place of steps 2 to 4
-(`tied.py`), unless it misled. Rows in files and on a device do without both.
+memory that are far are merged into cells instead (`cells.py`) where a feature is hardly
+any near row's, and where most rows are near, for which cells then stand. Where rows of
+a sample are tied at the margin, its central path is carried over to all rows in place
+of steps 2 to 4 (`tied.py`), unless it misled. Rows in files and on a device do without
+both.
 
 Three passes are typical, whatever the number of rows. Rows in memory are one batch,
 files and clusters have many (`passes.py`).
