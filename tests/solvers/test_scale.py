@@ -323,10 +323,12 @@ def test_chunks_decide_what_memory_decides_of_the_same_points(intercept, region,
     test = quick_test(problem, region)
     expected = screen_points(problem, pair, region=region, test=test)
     assert expected.share > 0.1
-    # Margins at hand decide hardly anything else, and at most a tenth less.
+    # Margins at hand decide hardly anything else, and at most a tenth less; with a free
+    # b, whose bounds are those of all margins, a third less of most pairs of points.
     assert np.mean(found.removed & ~expected.removed) < 1e-3
     assert np.mean(found.saturated & ~expected.saturated) < 1e-3
-    assert np.mean(found.removed | found.saturated) > expected.share - 0.1
+    least = 0.6 * expected.share if intercept == "free" else expected.share - 0.1
+    assert np.mean(found.removed | found.saturated) > least
 
 
 def test_rows_settled_at_a_share_of_their_weight_have_that_dual_weight():

@@ -254,7 +254,9 @@ def test_a_worse_point_is_pulled_back_to_a_better_one():
     way = answer.point.w - best
     toward = 40.0 * path.w - best
     share = float(way @ toward) / float(toward @ toward)
-    assert np.log2(share) == pytest.approx(round(np.log2(share)))  # halved so often
+    least = min(problem.at(best + t * toward).value for t in np.linspace(0, 1, 2001))
+    gain = before.value - least
+    assert before.value - answer.point.value > 0.9 * gain  # nearly the best on the way
     # Rows that cross up to twice as far are handed over.
     farther = problem.at(best + 2 * share * toward)
     crossed = np.flatnonzero((before.slack > 0) != (farther.slack > 0))

@@ -9,15 +9,15 @@ MUTANTS = [
     Mutant(
         "tied: classes weigh in the barrier what their rows do",
         "solvers/barriers.py",
-        "    return np.where(upper, *(mean / max(means) for mean in means))\n",
+        "    return np.where(weights > own / LITTLE, weights, own) / max(typical)\n",
         "    return np.ones(problem.n)\n",
         _TESTS,
     ),
     Mutant(
         "tied: heavy class and rare class taken for each other",
         "solvers/barriers.py",
-        "for side in (upper, ~upper)]",
-        "for side in (~upper, upper)]",
+        "own = np.where(upper, typical[0], typical[-1])",
+        "own = np.where(upper, typical[-1], typical[0])",
         _TESTS,
     ),
     Mutant(
@@ -79,7 +79,7 @@ MUTANTS = [
     Mutant(
         "tied: path of other data gone on with",
         "solvers/tied.py",
-        "    if not path.mismatch() <= 1 / LITTLE**2:\n        return None\n",
+        "    if not path.mismatch() <= 1 / LITTLE:\n        return None\n",
         "",
         _TESTS,
     ),

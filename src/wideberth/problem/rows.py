@@ -144,6 +144,14 @@ class Rows(ABC):
             out = out + (a * self.y[rows]) @ block
         return out
 
+    def one_read(self) -> Iterator[tuple[slice, Any]]:
+        """Pieces of rows as float64, for whatever is computed while they are in cache.
+
+        That is one read of all rows.
+        """
+        self.passes.add(self.n)
+        return self._batches()
+
     @property
     def _gathers(self) -> bool:
         """Whether picking out rows may be quicker than reading them all."""

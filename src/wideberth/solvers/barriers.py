@@ -18,6 +18,7 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
+from wideberth.solvers.newton_settings import SETTINGS
 
 
 class ClassBarrier(EvenBarrier):
@@ -27,6 +28,13 @@ class ClassBarrier(EvenBarrier):
         """Take over a problem, and the mean weights of its classes."""
         super().adopt(problem)
         self.relative = relative_weights(problem)
+
+    def _set_slack(self, margins, extra):
+        mean, light = super()._set_slack(margins, extra), self.relative <= 1.0
+        if light.all():
+            return mean
+        # Rows that stand for many are far away, and few.
+        return max(float(np.abs(self.slack[light]).mean()), SETTINGS.least_distance)
 
     def _system(self, weights):
         if not self._reads_thrice:
@@ -82,14 +90,17 @@ class ClassBarrier(EvenBarrier):
 
 
 def relative_weights(problem: Problem) -> np.ndarray:
-    """The mean weight of each row's class; that of the heavier class is 1."""
-    upper = problem.y > 0
-    counts = [max(np.count_nonzero(side), 1) for side in (upper, ~upper)]
-    totals = problem.weights @ upper, problem.weights @ ~upper
-    means = [total / count for total, count in zip(totals, counts, strict=True)]
-    if not min(means) > 0:
+    """The typical weight of each row's class; that of the heavier class is 1.
+
+    A row that is much heavier stands for many, and counts for as many.
+    """
+    upper, weights = problem.y > 0, problem.weights
+    sides = [side for side in (weights[upper], weights[~upper]) if side.size]
+    typical = [float(np.median(side)) for side in sides]
+    if not min(typical, default=0.0) > 0:
         return np.ones(problem.n)
-    return np.where(upper, *(mean / max(means) for mean in means))
+    own = np.where(upper, typical[0], typical[-1])
+    return np.where(weights > own / LITTLE, weights, own) / max(typical)
 
 
 def engine_on(problem: Problem, start: Start | None = None) -> InteriorPoint:
@@ -98,5 +109,6 @@ def engine_on(problem: Problem, start: Start | None = None) -> InteriorPoint:
     They are where their weights are, about; those of a sample are not with a rare one.
     """
     small = problem.rows.table_fits
-    even = small and bool(relative_weights(problem).min(initial=1.0) > LITTLE)
+    relative = relative_weights(problem) if small else np.zeros(1)
+    even = small and bool(np.min(relative) > LITTLE * np.max(relative))
     return (InteriorPoint if even else ClassBarrier)(problem, start)

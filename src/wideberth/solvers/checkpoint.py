@@ -44,7 +44,8 @@ class Standing:
         if before is not None:
             told |= {"before_w": before.w, "before_b": before.b}
         if isinstance(asked.band, SamplingError) and asked.band.known:
-            told |= {"own": asked.band.own, "scatter": asked.band.scatter}
+            own = {"own": asked.band.own, "least": asked.band.least}
+            told |= own | {"scatter": asked.band.scatter}
         return told
 
     @classmethod
@@ -57,7 +58,8 @@ class Standing:
             w, none = np.asarray(told["before_w"], float), np.empty(0)
             before = PrimalPoint(w, float(told["before_b"]), none, 0.0, none, 0, 0, 0)
         if "own" in told:
-            band = SamplingError.of(told["own"], told["scatter"])
+            known = told["own"], told["scatter"], float(told["least"])
+            band = SamplingError.of(*known)
         w = np.asarray(told["w"], dtype=np.float64)
         question = Gather(w, band=band, before=before, **numbers)
         return cls(

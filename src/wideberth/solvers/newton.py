@@ -31,16 +31,19 @@ from wideberth.solvers.newton_settings import SETTINGS
 
 
 def solve_near(
-    problem: Problem, control: Control, start: PrimalPoint | None
+    problem: Problem, control: Control, start: PrimalPoint | None, merged=None
 ) -> Outcome:
     """Solve rows all of which are near the margin at `start`.
+
+    But for those `merged` of others, a mask, which are never left behind.
 
     Where they live in another array library products are nearly free, and the engine
     runs alone, on all of them.
     """
     if not is_foreign(problem.y):
         assert start is not None
-        return Rounds(problem, control).solve(problem.at(start.w, start.b))
+        point = problem.at(start.w, start.b)
+        return Rounds(problem, control).solve(point, pinned=merged)
     if start is None:
         return _engine_alone(InteriorPoint(problem), control, MOST_STEPS)
     point = problem.at(start.w, start.b)
@@ -81,19 +84,24 @@ class Rounds:
     decided: Partition | None = None
 
     def solve(
-        self, point: PrimalPoint | None = None, band: np.ndarray | None = None
+        self,
+        point: PrimalPoint | None = None,
+        band: np.ndarray | None = None,
+        pinned: np.ndarray | None = None,
     ) -> Outcome:
         """Rounds until the gap of the full problem meets the tolerance.
 
         `point` and `band`, of the full problem, choose the first working set; without
-        a band it holds all rows.
+        a band it holds all rows. It holds those `pinned` in any case.
         """
         self.screener = Screener(self.full, self.control.screening, self.decided)
         self.best = Best(self.screener)
         self.goal = 0.5 * self.control.target
         self.smallest, self.idle = np.inf, 0
         problem = self.screener.problem
-        self.point, self.pinned = point, np.zeros(problem.n, dtype=bool)
+        self.point, self.pinned = point, np.zeros(self.full.n, dtype=bool)
+        if pinned is not None:
+            self.pinned |= pinned
         self.band = np.full(self.full.n, np.inf) if band is None else band
         if problem.n < self.full.n:
             self._restrict(self.screener.reduction.free)
@@ -120,7 +128,7 @@ class Rounds:
 
     def _restrict(self, kept: np.ndarray) -> None:
         """Go on with the rows `kept`, which form the problem as screened now."""
-        self.band = self.band[kept]
+        self.band, self.pinned = self.band[kept], self.pinned[kept]
         point = self.point
         if point is not None:
             problem = self.screener.problem
@@ -140,7 +148,8 @@ class Rounds:
             near[np.argpartition(distance, least - 1)[:least]] = True
         if not near.all():
             work = work.shrink(assume(near, point.slack))
-        width = max(float(distance[near].max(initial=0.0)), SETTINGS.least_distance)
+        widest = float(distance[near & ~self.pinned].max(initial=0.0))
+        width = max(widest, SETTINGS.least_distance)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
         return work, engine_on(work.problem, start)
@@ -240,7 +249,6 @@ class Rounds:
         self.best.keep(pair)
         kept = self.screener.update(pair, 1 - SETTINGS.copy_share)
         if kept is not None:
-            self.pinned = self.pinned[kept]
             self._restrict(kept)
 
 

@@ -30,6 +30,10 @@ class NewtonSettings:
     #: Half width of the bands that a sample leaves, in standard errors (3 takes from a
     #: tenth fewer to twice as many passes on covtype's classes, against the rest).
     sampling_errors: float = 5.0
+    #: Distance from the margin, in bands, up to which a row is as likely to cross it as
+    #: any nearer one (0.05 and 0.2 take up to three times the passes where most rows
+    #: are tied).
+    well_within: float = 0.5
     #: Largest share of the rows that a smaller copy may hold: a sample, the rows that
     #: the engine goes on with, or those that screening leaves (at 0.3 up to a tenth
     #: more passes, at 0.7 up to 1.8 times as many, at 1 up to 5 times); and largest

@@ -36,10 +36,15 @@ from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
+from wideberth.solvers.cells import Cells, Kinds, Merging, merge
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
-from wideberth.solvers.subsample import draw
+from wideberth.solvers.subsample import SamplingError, chances, draw, lucky
+
+#: Number of times that a third of a way is thrown away, which leaves a fifth of it (a
+#: choice).
+_THIRDS = 4
 
 
 class Batches(ABC):
@@ -163,8 +168,10 @@ class Answer:
     point: PrimalPoint | None = None
     #: How many rows are near the margin.
     near: int = 0
-    #: Rows taken to be at α = c, and those handed over, singly or in groups.
+    #: Rows taken to be at α = c, or all that are far, in cells; and those handed over,
+    #: singly or in groups.
     fold: Folded | None = None
+    cells: Cells | None = None
     piece: Piece | None = None
     #: What stands for the noise of folded rows that have sets of their own.
     model: Model | None = None
@@ -230,7 +237,7 @@ class Gather:
 
     w: np.ndarray
     b: float
-    band: Callable[[Problem, Any], Any] | None = None
+    band: SamplingError | None = None
     before: PrimalPoint | None = None
     #: Factor on all distances within which rows are near.
     widening: float = 1.0
@@ -240,16 +247,23 @@ class Gather:
     #: Share of the near rows that is handed over, as a sample with this seed.
     share: float = 1.0
     seed: int = 0
+    #: Share of the rows that would be near which are; the others are merged.
+    picked: float = 1.0
     grouping: Grouping | None = None
     shares: Mapping[int, Any] | None = None
     #: For sets per sample: whose α the rows near the margin bring along.
     proof: Proof | None = None
+    #: How the other rows are told apart, where they are merged and not folded; of one
+    #: batch of all rows.
+    kinds: Kinds | None = None
     #: For one batch of all rows, whose point is kept: whether it is good enough, so
     #: that nothing need be gathered.
     good: Callable[[PrimalPoint], bool] | None = None
 
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
+        if self._reads_once(problem):
+            return self._in_one_read(number, problem)
         point, early = problem.at(self.w, self.b), None
         if self.good is not None and self.before is not None:
             point, early = self._pulled_back(problem, self.before, point)
@@ -264,6 +278,8 @@ class Gather:
             groups = self._grouped(number, problem, point.slack)
             return replace(answer, groups=groups)
         near = self._near(problem, point.slack)
+        if (chosen := self._chosen(number, problem)) is not None:
+            near = near & chosen
         near = near if early is None else near | early
         if self.pinned is not None:
             scatter(near, self.pinned[number], True)
@@ -273,13 +289,58 @@ class Gather:
         answer = replace(answer, near=count)
         if count > self.most:
             return answer
+        if self.kinds is not None:
+            cells = merge(problem, self.kinds, point.slack, ~near)
+            return self._handed_over(problem, replace(answer, cells=cells), near)
         active = point.slack > SETTINGS.least_distance
-        alpha = None if self.proof is None else self.proof.alpha(number, problem)
         fold = fold_samples(problem, ~near & active)
+        answer = self._handed_over(problem, replace(answer, fold=fold), near)
+        return answer if problem.shared else _condensed(answer, problem, self.w)
+
+    def _handed_over(self, problem: Problem, answer: Answer, near) -> Answer:
+        """The answer with the rows `near`, or a sample of them."""
+        number = answer.number
+        alpha = None if self.proof is None else self.proof.alpha(number, problem)
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
-        answer = replace(answer, fold=fold, piece=piece)
-        return answer if problem.shared else _condensed(answer, problem, self.w)
+        return replace(answer, piece=piece)
+
+    def _reads_once(self, problem: Problem) -> bool:
+        """Whether all that is asked is known of a row as soon as it is read."""
+        if self.band is None or self.kinds is None or self.most == 0:
+            return False
+        plain = self.before is None and self.pinned is None and self.grouping is None
+        return plain and self.band.known
+
+    def _in_one_read(self, number: int, problem: Problem) -> Answer:
+        """Margins, what is near and the cells of the rest, while rows are in cache."""
+        assert self.band is not None
+        assert self.kinds is not None
+        margins, near = np.empty(problem.n), np.empty(problem.n, dtype=bool)
+        beyond = 1.0 + problem.sample_noise.supports(self.w)
+        if problem.intercept is not None:
+            beyond = beyond - self.b * problem.y
+        merging = Merging(problem, self.kinds)
+        chosen = self._chosen(number, problem)
+        for rows, block in problem.rows.one_read():
+            margins[rows] = (block @ self.w) * problem.y[rows]
+            slack = beyond[rows] - margins[rows]
+            band = self.band.of_block(block, problem.weights[rows], slack)
+            near[rows] = np.abs(slack) <= self.widening * band
+            if chosen is not None:
+                near[rows] &= chosen[rows]
+            merging.add(rows, block, slack, ~near[rows])
+        point = problem.at(self.w, self.b, margins)
+        count = int(np.count_nonzero(near))
+        answer = Answer(number, problem.n, point.hinge, point.rounding, near=count)
+        if self.good is not None:
+            answer = replace(answer, point=point)
+            if self.good(point):
+                return answer
+        if count > self.most:
+            return answer
+        answer = replace(answer, cells=merging.finish())
+        return self._handed_over(problem, answer, near)
 
     def wider(self, wrong: PrimalPoint) -> Gather:
         """The same with more rows near: those that cross on the way to a wrong point.
@@ -288,7 +349,14 @@ class Gather:
         """
         if self.band is None:
             return replace(self, widening=3 * self.widening)
-        return replace(self, before=wrong)
+        return replace(self, before=wrong, picked=min(2 * self.picked, 1.0))
+
+    def _chosen(self, number: int, problem: Problem):
+        """Which rows may be near where only some are picked; None where all may be."""
+        if self.picked == 1:
+            return None
+        chance = chances(problem.rows, problem.weights, self.picked * problem.n)
+        return lucky(problem.y, chance, (self.seed, number))
 
     def narrower(self) -> Gather:
         """The same with fewer rows near, but for those that crossed the margin."""
@@ -319,12 +387,11 @@ class Gather:
         """
         if not point.value > best.value:
             return point, None
-        asked, t = point, 1.0
-        while not point.value < best.value and t > SETTINGS.least_way:
-            t, w, b = 0.5 * t, 0.5 * (best.w + point.w), 0.5 * (best.b + point.b)
-            point = problem.at(w, b, 0.5 * (best.margins + point.margins))
-        # Margins that are a mean round otherwise than the certificate allows for.
-        point = problem.at(point.w, point.b) if point.value < best.value else best
+        asked, t = point, self._way(problem, best, point)
+        if t > 0:  # margins that are a mean round otherwise than the certificate allows
+            w, b = best.w + t * (asked.w - best.w), best.b + t * (asked.b - best.b)
+            point = problem.at(w, b)
+        point = point if t > 0 and point.value < best.value else best
         crossed = (best.slack > 0) != (asked.slack > 0)
         xp = namespace(crossed)
         move = xp.where(crossed, best.slack - asked.slack, 1.0)
@@ -333,13 +400,40 @@ class Gather:
         least = min(int(LITTLE * held), problem.n - 1)
         return point, crossed & (way <= max(2 * t, float(xp.sort(way)[least])))
 
+    def _way(self, problem: Problem, best: PrimalPoint, asked: PrimalPoint) -> float:
+        """How far to go from one point towards another: to the least of a few values.
+
+        No row is read for that: margins in between are means. The objective is convex,
+        so halving the way can stop where values rise again, and thirds of what is left
+        about the lowest one can be thrown away.
+        """
+
+        def value(t):
+            w, b = best.w + t * (asked.w - best.w), best.b + t * (asked.b - best.b)
+            margins = best.margins + t * (asked.margins - best.margins)
+            return problem.at(w, b, margins).value
+
+        t, low, here = 0.5, value(0.5), best.value
+        while t > SETTINGS.least_way and not (low < here and value(0.5 * t) > low):
+            t *= 0.5
+            low = value(t)
+        if not low < here:
+            return 0.0
+        left, right = 0.5 * t, 2.0 * t
+        for _ in range(_THIRDS):
+            if value(2 / 3 * left + right / 3) < value(left / 3 + 2 / 3 * right):
+                right = left / 3 + 2 / 3 * right
+            else:
+                left = 2 / 3 * left + right / 3
+        return 0.5 * (left + right)
+
     def _distances(self, problem: Problem, slack):
         """How far each row may still move."""
         xp = namespace(slack)
-        distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
         if self.band is not None:
-            distance = distance + self.band(problem, slack)
-        elif self.before is not None:
+            return self.widening * self.band(problem, slack)
+        distance = SETTINGS.least_band * (1 + float(xp.mean(xp.abs(slack))))
+        if self.before is not None:
             move = xp.abs(slack - slack_of(problem, self.before))
             typical = math.sqrt(float(xp.mean(move * move)))
             distance = distance + SETTINGS.next_move * (move + 0.5 * typical)

@@ -18,6 +18,7 @@ from wideberth.problem.arrays import concat, host, like, masked, namespace, scat
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.screening.partition import decide
+from wideberth.solvers.cells import Cells
 from wideberth.solvers.newton_settings import SETTINGS
 
 
@@ -26,8 +27,9 @@ class Proof:
     """A dual point of the whole problem, without its α.
 
     Rows were settled at the point `rule`: above the margin at 0, below it at their
-    weight, or at these shares of it where y > 0 and y < 0. But for `members`, by batch,
-    whose places and α are given, or where all rows have `shares` of their own.
+    weight, or at these shares of it where y > 0 and y < 0, or as α of `cells` say. But
+    for `members`, by batch, whose places and α are given, or where all rows have
+    `shares` of their own.
     """
 
     dual: DualPoint
@@ -35,13 +37,17 @@ class Proof:
     members: Mapping[int, tuple[Any, Any]] | None = None
     shares: Mapping[int, Any] | None = None
     by_class: tuple[float, float] = (1.0, 1.0)
+    cells: tuple[Cells, Any] | None = None
 
     def alpha(self, number: int, problem: Problem):
         """α of the rows of one batch."""
         if self.shares is not None:
             return like(self.shares[number], problem.weights) * problem.weights
         slack, (upper, lower) = slack_of(problem, self.rule), self.by_class
-        alpha = masked(slack > SETTINGS.least_distance, problem.weights)
+        if self.cells is not None:
+            alpha = self.cells[0].alpha(self.cells[1], problem.weights)
+        else:
+            alpha = masked(slack > SETTINGS.least_distance, problem.weights)
         if upper != lower:
             alpha *= namespace(slack).where(problem.y > 0, upper, lower)
         elif upper != 1:

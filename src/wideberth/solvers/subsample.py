@@ -13,7 +13,7 @@ import scipy.linalg
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
 from wideberth.problem.limits import LITTLE, TINY
-from wideberth.problem.rows import Rows
+from wideberth.problem.rows import Rows, row_squares
 from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton_settings import SETTINGS
 
@@ -48,6 +48,13 @@ def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     often weigh less in return: a sample's objective is unbiased. The multiples of an
     irrational number, from a random start on, are spread more evenly than random ones.
     """
+    chance = chances(rows, weights, k)
+    places = namespace(chance).nonzero(lucky(rows.y, chance, seed))[0]
+    return places, namespace(chance).clip(pick(chance, places), 0.0, 1.0)
+
+
+def chances(rows: Rows, weights, k: float):
+    """The chance of each row to be among k that are drawn."""
     y, n, xp = rows.y, rows.n, namespace(rows.y)
     chance = rows.norms() * rows.norms()
     chance *= weights
@@ -55,12 +62,16 @@ def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:
     above = int(xp.count_nonzero(y > 0))
     above_each, below_each = (0.25 * k / max(count, 1) for count in (above, n - above))
     chance += 0.5 * (above_each + below_each) + 0.5 * (above_each - below_each) * y
+    return chance
+
+
+def lucky(y, chance, seed):
+    """A mask of rows, each drawn with its chance or with the same one."""
     luck = counting(y)
     luck *= _GOLDEN
     luck += float(np.random.default_rng(seed).random())
-    luck -= xp.floor(luck)
-    places = xp.nonzero(luck < chance)[0]
-    return places, xp.clip(pick(chance, places), 0.0, 1.0)
+    luck -= namespace(y).floor(luck)
+    return luck < chance
 
 
 class Sample:
@@ -103,6 +114,7 @@ class SamplingError:
         width = max(width, typical, SETTINGS.least_distance)
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))
+        self.least = least_band(float(xp.mean(xp.abs(slack))))
         d = problem.rows.d
         hessian[np.diag_indices(d)] += 1.0
         hessian[d, d] += problem.intercept or 1e-6 * np.trace(hessian)
@@ -128,10 +140,10 @@ class SamplingError:
         self.own[out], self.scatter[out] = 0.0, 0.0
 
     @classmethod
-    def of(cls, own: np.ndarray, scatter: np.ndarray) -> SamplingError:
+    def of(cls, own: np.ndarray, scatter: np.ndarray, least: float) -> SamplingError:
         """One that was computed before."""
         made = cls.__new__(cls)
-        made.known, made.own, made.scatter = True, own, scatter
+        made.known, made.own, made.scatter, made.least = True, own, scatter, least
         return made
 
     def __call__(self, problem: Problem, slack) -> np.ndarray:
@@ -139,12 +151,28 @@ class SamplingError:
         if not self.known:
             return fill(problem.weights, problem.n, np.inf)
         scatter, own = problem.rows.projected_squares(self.scatter, self.own)
-        xp = namespace(scatter)
-        error = xp.sqrt(scatter)
+        return self._error(scatter, own, problem.weights, slack)
+
+    def of_block(self, block, weights, slack) -> np.ndarray:
+        """The same of rows that are at hand."""
+        directions, k = np.hstack((self.scatter, self.own)), self.scatter.shape[1]
+        image = block @ directions[:-1]
+        image += directions[-1]
+        scatter, own = row_squares(image[:, :k]), row_squares(image[:, k:])
+        return self._error(scatter, own, weights, slack)
+
+    def _error(self, scatter, own, weights, slack):
+        error = namespace(scatter).sqrt(scatter)
         error *= SETTINGS.sampling_errors
-        own *= 2.0 * problem.weights
+        own *= 2.0 * weights
         error += masked(slack > 0, own)
+        error += self.least
         return error
+
+
+def least_band(distance: float) -> float:
+    """How far from the margin rows are near in any case, given the mean distance."""
+    return SETTINGS.least_band * (1 + distance)
 
 
 def _bordered_gram(problem: Problem, weights: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@
    is off by a sampling error that `SamplingError` estimates for every row. A large
    sample is itself solved in this way.
 2. *Gather.* The next pass hands over the rows that this error may carry across the
-   margin, and folds the others at the bound they are at (theory §3).
+   margin, and folds or merges the others (theory §3).
 3. *Solve.* The problem on those rows is solved in memory (`newton.py`). If they are too
    many for that, a sample of them is step 1 again; and once that leaves hardly fewer
    rows in doubt, all rows come in groups instead (`aggregate.py`).
@@ -13,8 +13,12 @@
    hands over the rows that crossed or may still cross: if the gap is not small enough
    they are the next working set, and no pass was wasted.
 
-Where most rows of a sample are tied at the margin, its central path is carried over to
-all rows in place of steps 2 to 4 (`tied.py`). Rows in files and on a device do without.
+Folded rows hold nothing back, and a w that runs away costs passes. So dense rows in
+memory that are far are merged into cells instead (`cells.py`) where a feature is hardly
+any near row's, and where most rows are near, for which cells then stand. Where rows of
+a sample are tied at the margin, its central path is carried over to all rows in place
+of steps 2 to 4 (`tied.py`), unless it misled. Rows in files and on a device do without
+both.
 
 Three passes are typical, whatever the number of rows. Rows in memory are one batch,
 files and clusters have many (`passes.py`).
@@ -44,6 +48,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.cells import Kinds, leave_features_out
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
     MeasuredRounds,
@@ -107,6 +112,7 @@ class Search:
         self.proof: Proof | None = None
         self.expected = np.inf  # rows near the margin, of which a sample is taken
         self.grouping: Grouping | None = None  # once rows near the margin do not fit
+        self.kinds: Kinds | None = None  # of rows far away, where these are merged
         self.crowded = False  # they do not fit, and form no groups
         self.tied: OnPath | None = None  # the solution, where most rows are tied
 
@@ -293,6 +299,7 @@ class Search:
             widening=widening,
             most=most,
             grouping=self.grouping,
+            kinds=self.kinds,
             good=None if self.batches.counter is None else self._good,
         )
         if not work.exact:  # a sample
@@ -301,7 +308,7 @@ class Search:
         best = 0.0 if self.proof is None else self.proof.dual.value
         if dual.value > best:  # that of α = 0 at first
             if self.grouping is None:
-                self.proof = Proof(dual, here, work.split(dual.alpha))
+                self.proof = work.proof(dual, here)
             else:
                 shares = self._per_row()
                 work.share_out(dual.alpha, problem.weights, shares)
@@ -333,9 +340,12 @@ class Search:
         return solve_tied(batches.problem, self.control, path)
 
     def _accuracy(self, problem: Problem) -> float:
-        """The relative gap to which a sample is solved."""
+        """The relative gap to which a sample is solved.
+
+        A rough one would mislead, and cost passes, even where the target is loose.
+        """
         accuracy = sample_accuracy(problem.n, problem.rows.d)
-        return max(accuracy, 0.5 * self.control.target)
+        return max(accuracy, 0.5 * LITTLE * self.control.target)
 
     def _beyond_sample(self, work, problem, found, question: Gather) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin.
@@ -345,11 +355,21 @@ class Search:
         """
         doubt, rng = 1 - work.chance, self.control.rng
         error = SamplingError(problem, found.point, doubt, rng)
-        question = replace(question, before=None, band=error)
+        slack, xp = found.point.slack, namespace(found.point.slack)
+        band = error(problem, slack)
+        if self.batches.counter is not None and self.batches.shared:
+            X, weights, most = problem.rows.X, 1 / work.chance, self._most_near
+            near = xp.abs(slack) <= band
+            many = float(weights[near].sum()) > SETTINGS.walk_share * self.n
+            tied = many and is_tied(problem, found)
+            if tied or leave_features_out(X, weights, near):
+                self.kinds = Kinds.of(X, weights, error, band, most)
+        question = replace(question, before=None, band=error, kinds=self.kinds)
+        if self.kinds is not None:
+            return self._fewer(question, xp.abs(slack) / band, 1 / work.chance)
         if self.batches.counter is not None:
             return question
-        slack, xp = found.point.slack, namespace(found.point.slack)
-        near = xp.abs(slack) <= error(problem, slack)
+        near = xp.abs(slack) <= band
         count = float(xp.sum(masked(near, 1 / work.chance)))  # expected among all
         room = self._room
         if count <= room:
@@ -362,6 +382,29 @@ class Search:
         self.grouping = self.batches.grouping(self.n)
         return replace(question, grouping=self.grouping)
 
+    @property
+    def _most_near(self) -> int:
+        """How many rows near the margin are few: as many as a sample has."""
+        return max(sample_size(self.n, self.batches.d), SETTINGS.direct_rows)
+
+    def _fewer(self, question: Gather, distance, weights) -> Gather:
+        """No more rows near than may be; cells hold w back in place of the others.
+
+        The farthest are left out, given distances in bands of the rows of a sample and
+        what these weigh. Where most rows are tied at the margin distances say nothing:
+        of those well within their bands some are picked.
+        """
+        most, order = self._most_near, np.argsort(distance)
+        counts, distance = np.cumsum(weights[order]), distance[order]
+        last = int(np.searchsorted(counts, most))
+        if last == counts.size or distance[last] > 1:
+            return question
+        reach = max(float(distance[last]), SETTINGS.well_within)
+        doubtful = counts[np.searchsorted(distance, reach, side="right") - 1]
+        seed = int(self.control.rng.integers(2**31))
+        picked = float(min(most / doubtful, 1.0))
+        return replace(question, widening=reach, picked=picked, seed=seed)
+
     def _solve_distinct(self, work: Work, problem: Problem, here) -> Outcome:
         """Solve the distinct ones of the rows that batches handed over.
 
@@ -371,15 +414,18 @@ class Search:
         many = problem.n >= equal_rows.MANY_SAMPLES
         if apart and many and not is_foreign(problem.y):
             equal = merge_equal_rows(problem)
+        merged = np.arange(problem.n) >= problem.n - work.merged
         if equal is None:
-            return self._solve(work, problem, here)
-        found = self._solve(work, equal.problem, here)
+            return self._solve(work, problem, here, merged)
+        distinct = np.zeros(equal.problem.n, dtype=bool)
+        distinct[equal.label[merged]] = True
+        found = self._solve(work, equal.problem, here, distinct)
         margins = found.point.margins[equal.label]
         point = problem.at(found.point.w, found.point.b, margins)
         alpha = equal.dealt(found.dual.alpha)
         return Outcome(point, replace(found.dual, alpha=alpha))
 
-    def _solve(self, work: Work, problem: Problem, here) -> Outcome:
+    def _solve(self, work: Work, problem: Problem, here, merged) -> Outcome:
         """Solve what was handed over, as exactly as it deserves."""
         tol = 0.5 * self.control.target
         if not work.exact:
@@ -394,7 +440,7 @@ class Search:
         elif not problem.shared:
             found = solve_near_measured(problem, inner, here, work.model)
         else:
-            found = solve_near(problem, inner, here)
+            found = solve_near(problem, inner, here, merged)
         if problem.shared and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         if work.exact:
@@ -422,8 +468,7 @@ class Search:
             self.point = point
         if self.null is not None and self._null_is_optimal(self.null):
             self.point = self.null
-        saturated = 0 if work.fold is None else work.fold.n
-        counts = (work.rows, saturated, max(work.n - work.rows - saturated, 0))
+        counts = (work.rows, work.settled, max(work.n - work.rows - work.settled, 0))
         passes = self.batches.counter
         spent = float(self.passes) if passes is None else passes.count
         self.control.record(spent, self.certificate, counts)

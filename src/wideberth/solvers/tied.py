@@ -127,7 +127,7 @@ def path_to(problem: Problem, found: Outcome, control: Control) -> Path:
 def solve_tied(problem: Problem, control: Control, sample: Path) -> OnPath | None:
     """Go on from the path of a sample, on all rows; None where that leads nowhere."""
     path = sample.carried_over(problem)
-    if not path.mismatch() <= 1 / LITTLE**2:
+    if not path.mismatch() <= 1 / LITTLE:
         return None
     goal, least = 0.5 * control.target, np.inf
     while True:

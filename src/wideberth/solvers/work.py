@@ -13,15 +13,17 @@ import numpy as np
 
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
-from wideberth.problem import Folded, PrimalPoint, Problem
+from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.rows import Passes, gamma
 from wideberth.solvers.aggregate import Groups
+from wideberth.solvers.cells import Cells
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.passes import Answer, Batches, Piece
+from wideberth.solvers.proofs import Proof
 
 
 class PerRow(Mapping):
@@ -67,6 +69,7 @@ class Work:
         self.n, self.near, self.exact = 0, 0, True
         self.point: PrimalPoint | None = None
         self.fold: Folded | None = batches.penalty
+        self.cells: Cells | None = None
         self.model: Model | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
@@ -87,6 +90,8 @@ class Work:
         self._rounding += answer.rounding
         if answer.fold is not None:
             self.fold = answer.fold if self.fold is None else self.fold + answer.fold
+        if answer.cells is not None:
+            self.cells = answer.cells
         if answer.model is not None:
             known = self.model
             self.model = answer.model if known is None else known + answer.model
@@ -105,6 +110,17 @@ class Work:
         """Rows held, and groups."""
         pieces = sum(piece.n for piece in self._pieces.values())
         return pieces + sum(groups.n for groups in self._groups.values())
+
+    @property
+    def merged(self) -> int:
+        """Rows that stand for cells; they come last."""
+        return 0 if self.cells is None else self.cells.n
+
+    @property
+    def settled(self) -> int:
+        """Rows that are not held and below the margin."""
+        folded = 0 if self.fold is None else self.fold.n
+        return folded + (0 if self.cells is None else self.cells.active)
 
     @property
     def overfull(self) -> bool:
@@ -156,7 +172,7 @@ class Work:
 
     def balances(self) -> bool:
         """Whether the rows held can balance the folded ones, as a free b demands."""
-        if self.batches.intercept != 0 or self.fold is None:
+        if self.batches.intercept != 0 or self.fold is None or self.cells is not None:
             return True
         need, mass = self.fold.balance, 0.0
         for piece in self._pieces.values():
@@ -198,6 +214,12 @@ class Work:
             fold = self.fold
             if fold is not None and not fold.n:
                 fold = self.batches.penalty
+            if self.cells is not None:
+                parts = zip((X, y, weights, radii), self.cells.as_rows(), strict=True)
+                X, y, weights, radii = (concat(list(part)) for part in parts)
+                self.chance = concat([self.chance, np.ones(self.merged)])
+                known = self.cells.known(noise.rotation_error)
+                fold = known if fold is None else fold + known
             rows = as_rows(X, y)
             stated = rows, weights, radii
             if self.batches.shared:
@@ -234,6 +256,14 @@ class Work:
         )
         noise, intercept = self.batches.noise, self.batches.intercept
         return Problem(as_rows(X, y), total, radii, noise, intercept, known)
+
+    def proof(self, dual: DualPoint, rule: PrimalPoint) -> Proof:
+        """A dual point of the rows held as one of all rows, settled at `rule`."""
+        members = self.split(dual.alpha)
+        if self.cells is None:
+            return Proof(dual, rule, members)
+        own = dual.alpha[dual.alpha.shape[0] - self.cells.n :]
+        return Proof(dual, rule, members, cells=(self.cells, own))
 
     def split(self, alpha) -> dict[int, tuple[Any, Any]]:
         """Places and values of α, batch by batch."""
