@@ -142,9 +142,9 @@ def test_rows_near_the_margin_are_merged_where_not_all_are(monkeypatch):
     X[: CHUNKS[0]] = np.random.default_rng(9).normal(size=(CHUNKS[0], 4))
     sizes, solve_rows = [], Search._solve
 
-    def listen(self, work, problem, here):
+    def listen(self, work, problem, *given):
         sizes.append((problem.n, work.chance.size))
-        return solve_rows(self, work, problem, here)
+        return solve_rows(self, work, problem, *given)
 
     monkeypatch.setattr(Search, "_solve", listen)
     found = solve(list(split(X, y, weight, radius)), C=0.01)

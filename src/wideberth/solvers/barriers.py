@@ -108,7 +108,8 @@ def engine_on(problem: Problem, start: Start | None = None) -> InteriorPoint:
 
     They are where their weights are, about; those of a sample are not with a rare one.
     """
-    small = problem.rows.table_fits
-    relative = relative_weights(problem) if small else np.zeros(1)
-    even = small and bool(np.min(relative) > LITTLE * np.max(relative))
+    even = problem.n == 0
+    if problem.n and problem.rows.table_fits:
+        relative = relative_weights(problem)
+        even = bool(relative.min() > LITTLE * relative.max())
     return (InteriorPoint if even else ClassBarrier)(problem, start)
