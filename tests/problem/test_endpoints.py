@@ -296,3 +296,20 @@ def test_the_note_of_a_null_model_speaks_of_the_penalty():
     problem = make_problem(5, n=40, d=4)
     with pytest.warns(NullModelWarning, match="norm_penalty"):
         solve(problem.rows.X, problem.y, noise="linf", norm_penalty=1e3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_proof_of_the_null_model_is_a_start_towards_the_critical_radius(seed):
+    """Then the upper bound is at most the radius that the proof is for."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(300) < 60, 1.0, -1.0)
+    X = rng.normal(size=(300, 4)) + 0.2 * y[:, None]
+    problem = Problem.from_data(X, y, intercept=0.0)
+    exact = critical_radius(problem, tol=1e-5, max_iter=5000)
+    radius = 1.05 * exact.upper
+    found = solve(X, y, radius=radius, quiet=True)
+    assert not found.w.any()
+    known = {"start": found.alpha, "max_iter": 1}
+    rough = critical_scale(problem.with_radii(1.0), **known)
+    assert rough.lower <= exact.upper
+    assert exact.lower <= rough.upper <= radius * (1 + 1e-9)

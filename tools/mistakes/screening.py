@@ -404,4 +404,12 @@ MUTANTS = [
         "    square = ball.radius**2 + error",
         "problem/test_ends.py::test_a_region_whose_square_overflows_decides_nothing",
     ),
+    Mutant(
+        "the critical radius sought from nothing where a proof is known",
+        "problem/endpoints.py",
+        "descent = _FaceDescent(problem, *face, start)\n    return descent",
+        "descent = _FaceDescent(problem, *face)\n    return descent",
+        "problem/test_endpoints.py::"
+        "test_a_proof_of_the_null_model_is_a_start_towards_the_critical_radius",
+    ),
 ]
