@@ -40,7 +40,7 @@ _EASY_SMOOTHED = 400.0
 _SECOND = 2_000_000_000
 #: How many times as large a Gram matrix may be where sweeping is hard: sweeps then take
 #: hundreds of passes and hand over to Newton's method in the end (MNIST, 6 times as
-#: large, takes 6 s by Newton's method and 15 s by sweeps; 20 000×600 1.4 s and 5 s).
+#: large, takes 2 s by Newton's method and 7 s by sweeps; 20 000×600 0.5 s and 2 s).
 _HARD_SECONDS = 10
 
 
