@@ -39,11 +39,11 @@ from wideberth.solvers.newton import Rounds, least_rows
 #: Width of the first band: the least one that holds all rows at w = 0, whose slacks
 #: are 1, is 2; twice that leaves room for the first step.
 _FIRST_WIDTH = 4.0
-#: Most by which the width falls from one minimum to the next: a choice.
+#: Most by which the width falls from one minimum to the next (flat from 2.5 to 8).
 _FALL = 4.0
-#: Share of the tolerance that complementarity is to take up; the rest is for w.
+#: Share of the tolerance that complementarity is to take up; the rest is for w (flat
+#: from 0.4 to 0.8).
 _SHARE = 0.4
-
 #: Products with a row that conjugate gradients take: five or six steps of two each.
 _SOLUTION = 12
 
