@@ -19,6 +19,7 @@ from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.coordinate import Coordinate
 from wideberth.solvers.face import DualIterate, maximise_block, newton_on_face
 from wideberth.solvers.newton_solver import Newton
+from wideberth.solvers.registry import choose_solver
 from wideberth.solvers.sweep import Sweeper, _best_step
 
 TOL = 1e-7
@@ -426,3 +427,23 @@ def test_newton_on_the_rows_in_doubt_ends_what_sweeps_crawl_along(
     assert found.certificate.proves(1e-9)
     assert len(sets) == 1
     assert 0 < 2 * sets[0] <= problem.n
+
+
+def test_noise_that_outweighs_the_penalty_makes_sweeps_easier():
+    X = np.random.default_rng(0).normal(size=(60_000, 10))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    weight = 10 / float((X * X).sum())
+    expected = {
+        (1000.0, 0.0): "coordinate",
+        (5000.0, 0.0): "newton",
+        (5000.0, 1e-6): "newton",
+        (5000.0, 0.1): "coordinate",
+        (20_000.0, 0.1): "newton",
+    }
+    chosen = {
+        (level, radius): choose_solver(
+            Problem.from_data(X, y, C=level * weight, radius=radius)
+        ).name
+        for level, radius in expected
+    }
+    assert chosen == expected

@@ -104,6 +104,13 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
+        "choice: any noise makes sweeps easy",
+        "solvers/registry.py",
+        "    return curvature * LITTLE >= 1.0",
+        "    return True",
+        "solvers/test_coordinate.py",
+    ),
+    Mutant(
         "smoothed: sweeps hand over whatever is in doubt",
         "solvers/coordinate.py",
         "        if 2 * active.size > n:\n            return False\n",
