@@ -7,7 +7,7 @@ Work goes in rounds:
 
 1. *Look.* One product gives all margins, hence P, D and their gap on the whole
    (screened) problem, whatever the sweeps left out; a second one gives d afresh when a
-   certificate may be due: to end, to screen, to move the intercept.
+   certificate is due: to end, to screen, to move the intercept.
 2. *Screen.* Rows whose α is proven leave for good (`screening/`), while enough work
    is left to repay the copy.
 3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
@@ -269,15 +269,11 @@ class _Ascent:
     def _look(self) -> tuple[PrimalPoint, float]:
         """The primal point of α, and the gap of the inner problem.
 
-        One product; in the first rounds d is as the sweeps left it, rounding included,
-        which is enough to steer by. Later a certificate is likely to follow: a second
-        product gives d afresh.
+        One product: d is as the sweeps left it. Its rounding moves w by next to nothing
+        and proves nothing wrong, for any w will do.
         """
         problem, at = self.screener.problem, self.at
-        likely = self.pace.known or self.intercept is not None
-        self.dual = problem.dual_at(at.alpha) if likely else None
-        w = problem.noise.prox(at.d, at.s) if self.dual is None else self.dual.w
-        point = problem.at(w)
+        point = problem.at(problem.noise.prox(at.d, at.s))
         self.b = inverse_penalty(self.inner) * at.balance
         self.slack = point.slack + problem.y * (point.b - self.b)
         # With (w, b) those of α the gap is complementarity alone (theory §6.1).
@@ -293,7 +289,7 @@ class _Ascent:
     def _certify(self, point: PrimalPoint, inner_gap: float) -> Outcome:
         """Evaluate α on the screened problem, d afresh; note the gap."""
         problem, alpha = self.screener.problem, self.at.alpha
-        dual = problem.dual_at(alpha) if self.dual is None else self.dual
+        dual = problem.dual_at(alpha)
         if self.intercept is not None:
             self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
