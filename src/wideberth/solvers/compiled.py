@@ -36,7 +36,7 @@ from wideberth.problem.limits import (
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import Columns
-from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.newton_settings import SETTINGS, STEP_PRODUCTS
 
 #: Number of problems in one call from which on compiled code is loaded, as searches
 #: have them. That takes 0.4 s, half a minute where it was never compiled, and spares 3
@@ -48,8 +48,6 @@ _MOST_PASSES = 25
 #: Number of sweeps between two looks at all rows, at least: that of the coordinate
 #: solver (`CoordinateSettings.least_epochs`).
 _LEAST_SWEEPS = 2
-#: Products over the rows in a step of the engine: a Gram matrix and five more.
-_PRODUCTS = 6
 
 
 def is_small(problem: Problem) -> bool:
@@ -263,5 +261,5 @@ def _minimised(
         n if slack is None else _few(problem),
         int(SETTINGS.copy_share * n),
     )
-    problem.rows.passes.add(_PRODUCTS * read)
+    problem.rows.passes.add(STEP_PRODUCTS * read)
     return x, weights * share, steps, gap <= goal

@@ -42,7 +42,8 @@ class NewtonSettings:
     copy_share: float = 0.5
     #: Least number of rows of a working set for each feature; with fewer the solution
     #: is that of a few rows, and most others turn out to be settled wrongly (flat from
-    #: 2 to 4).
+    #: 2 to 4; stacked problems, for which so many are few, take 6 % more passes with 3,
+    #: 7 % fewer with 6, and as long with either).
     rows_per_feature: int = 4
     #: Distance from the margin, in last moves, beyond which the engine takes a row as
     #: settled (10 takes from a sixth fewer to a sixth more passes).
@@ -57,7 +58,9 @@ class NewtonSettings:
     #: same from 2 to 1000).
     growth: int = 8
     #: Number of times that a round goes back to where it left rows behind that it needs
-    #: (with 1, which is never, up to twice as many passes on tall data).
+    #: (with 1, which is never, up to twice as many passes on tall data), and number of
+    #: working sets after which one of stacked problems is left to a solver of its own
+    #: (digits takes one up to C=1, two at 20, three at 500).
     most_returns: int = 4
     #: Least share of the start's value that the engine may reach on a working set; a
     #: lower value shows that rows were settled wrongly (without it paths take a
@@ -101,7 +104,9 @@ class NewtonSettings:
     #: sample of fewer than `direct_rows` rows is not worth while (without the walk a
     #: path over 60 000 rows takes 1.7 times the passes).
     walk_rows: int = 8
-    #: Width of a path's bands, in errors of the predictions before (flat from 2 to 6).
+    #: Width of a path's bands, in errors of the predictions before (flat from 2 to 6),
+    #: and of those of stacked problems, in what slacks last moved by (2 takes 8 % fewer
+    #: passes and 4 as many, all of them the same time).
     walk_errors: float = 3.0
     #: Largest share of the rows that a path's bands may hold, and share over which the
     #: Hessian of a sample is smoothed (0.1 takes a path on a9a a seventh more passes,
@@ -110,3 +115,6 @@ class NewtonSettings:
 
 
 SETTINGS = NewtonSettings()
+
+#: Products over the rows in a step of Newton's method: a Gram matrix and five more.
+STEP_PRODUCTS = 6

@@ -11,22 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.problem.limits import CACHED_ENTRIES, MOST_STEPS
 from wideberth.solvers.base import Control, Outcome, make_control
-from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.newton_settings import SETTINGS, STEP_PRODUCTS
 from wideberth.solvers.stack import Stack
 from wideberth.solvers.stack_start import MOST_START_STEPS, estimate, few_rows
-from wideberth.solvers.stack_steps import MOST_STACK_STEPS, Working, minimise
+from wideberth.solvers.stack_steps import Working, minimise
 
-#: Number of working sets after which a problem is left to a solver of its own: a choice
-#: (digits takes one up to C=1, two at 20, three at 500).
-_MOST_ROUNDS = 4
 #: Number of steps that a problem takes at most.
-MOST_STACKED_STEPS = MOST_START_STEPS + _MOST_ROUNDS * MOST_STACK_STEPS
+MOST_STACKED_STEPS = MOST_START_STEPS + SETTINGS.most_returns * MOST_STEPS
 #: Number of entries of all working sets at a time: a bound on memory, 32 MB.
 _WORKING_ENTRIES = 1 << 22
-#: Products over the rows of a working set in a step: a Gram matrix and five more.
-_PRODUCTS = 6
 
 #: Most steps, most seconds, callback and start of the clock of nobody.
 _NO_LIMITS = MOST_STACKED_STEPS, None, None, 0.0
@@ -87,7 +82,7 @@ class _Rounds:
         self.steps = np.full(len(self.problems), guess.steps)
         for problem in self.problems:
             problem.rows.passes.add(2 * guess.steps * problem.n)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(SETTINGS.most_returns):
             if not self.left.size:
                 break
             self._round()
@@ -112,7 +107,7 @@ class _Rounds:
         np.put_along_axis(shares, chosen, part, axis=1)
         slack = np.empty_like(settled)
         for k, place in enumerate(self.left.tolist()):
-            read = _PRODUCTS * int(taken[k]) * chosen.shape[1]
+            read = STEP_PRODUCTS * int(taken[k]) * chosen.shape[1]
             self.problems[place].rows.passes.add(read)
             slack[k] = self._prove(place, x[k], shares[k]).slack[self.used]
         self._take_back(x, slack, settled, chosen)

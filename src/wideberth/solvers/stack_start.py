@@ -44,13 +44,6 @@ _STEPS = 5
 _MOST_LOOKS = 8
 #: Number of steps until then.
 MOST_START_STEPS = _STEPS * _MOST_LOOKS
-#: Half width of the band around the margin that is near, in root mean squares of what
-#: slacks have moved by since the last look (2 takes 8 % fewer passes and 4 as many, all
-#: of them the same time).
-_BAND = 3.0
-#: Number of rows near the margin for each column that are few (3 takes 6 % more passes,
-#: 6 takes 7 % fewer; in time 3 to 6 are even, 8 takes an eighth more).
-_FEW = 4
 #: Number of rows that are few however few columns there are: calls cost more than these
 #: (with 100 half of 30 classes of 200 rows are left alone, and take twice the time).
 _FEW_ROWS = 200
@@ -71,7 +64,7 @@ class Estimate(NamedTuple):
 
 def few_rows(n: int, m: int) -> int:
     """Number of rows that are few, of n with m columns; a tenth of all is few too."""
-    return min(max(_FEW * m, int(LITTLE * n), _FEW_ROWS), n)
+    return min(max(SETTINGS.rows_per_feature * m, int(LITTLE * n), _FEW_ROWS), n)
 
 
 def estimate(stack: Stack) -> Estimate:
@@ -82,7 +75,7 @@ def estimate(stack: Stack) -> Estimate:
     while True:
         before, slack = slack, start.look()
         moved, free = slack - before, start.free()
-        width = _BAND * np.sqrt(np.einsum("kn,kn->k", moved, moved) / n)
+        width = SETTINGS.walk_errors * np.sqrt(np.einsum("kn,kn->k", moved, moved) / n)
         near = free | (np.abs(slack) <= width[:, None])
         count, sound = near.sum(axis=1), np.isfinite(width)
         tied = free.sum(axis=1) > max(SETTINGS.copy_share * n, few)

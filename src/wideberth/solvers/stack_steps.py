@@ -24,13 +24,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from wideberth.problem.limits import COARSE, EPS, LITTLE, TINY
+from wideberth.problem.limits import COARSE, EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.stack import Stack
 
-#: Number of steps on a working set after which they are given up: a choice; usual are 4
-#: to 20.
-MOST_STACK_STEPS = 40
 # Signs of the changes of 1 − a and a.
 _SIDES = np.array([-1.0, 1.0])[:, None, None]
 
@@ -73,13 +70,13 @@ def minimise(
     steps, K = _Steps(work, stack, x, slack), len(x)
     x, shares, taken = np.array(x), np.array(steps.room[1]), np.zeros(K, dtype=int)
     best, left = np.full(K, np.inf), np.arange(K)
-    for step in range(MOST_STACK_STEPS + 1):
+    for step in range(MOST_STEPS + 1):
         better = steps.gap < best[left]
         places = left[better]
         best[places], taken[places] = steps.gap[better], step
         x[places], shares[places] = steps.x[better], steps.room[1][better]
         going = (best[left] > goal) & (better | (steps.gap > tol))
-        if step == MOST_STACK_STEPS or not going.any():
+        if step == MOST_STEPS or not going.any():
             break
         if 2 * np.count_nonzero(going) <= left.size:  # a smaller copy pays
             steps.keep(going)
