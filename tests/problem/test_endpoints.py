@@ -14,6 +14,7 @@ from wideberth.problem.endpoints import (
     critical_scale,
     is_null,
     null_certificate,
+    project,
     saturation_scale,
 )
 from wideberth.problem.layouts import as_rows
@@ -313,3 +314,24 @@ def test_a_proof_of_the_null_model_is_a_start_towards_the_critical_radius(seed):
     rough = critical_scale(problem.with_radii(1.0), **known)
     assert rough.lower <= exact.upper
     assert exact.lower <= rough.upper <= radius * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-3, 0.4, 1.0])
+@pytest.mark.parametrize("levels", [None, 3])
+def test_a_projection_on_the_face_is_a_shift_that_is_cut(share, levels):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 30, 1000):
+        point, caps = rng.normal(size=n), rng.random(n)
+        if levels is not None:  # many of them equal
+            point, caps = np.round(levels * point) / levels, np.full(n, 0.5)
+        mass = share * float(caps.sum())
+        found = project(point, caps, mass)
+        assert (found >= 0).all() and (found <= caps).all()
+        assert found.sum() == pytest.approx(mass, rel=1e-12, abs=1e-12)
+        shift, inside = point - found, (found > 0) & (found < caps)
+        if inside.any():
+            assert np.ptp(shift[inside]) <= 1e-12
+            # Others would have to leave their bounds to be shifted as far.
+            assert (point[found == 0] <= shift[inside].max() + 1e-12).all()
+            at_cap = found == caps
+            assert (shift[at_cap] >= shift[inside].min() - 1e-12).all()

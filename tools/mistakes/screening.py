@@ -363,6 +363,13 @@ MUTANTS = [
         "problem/test_endpoints.py::test_the_best_value_is_that_of_the_null_model_from_the_critical_scale_on",
     ),
     Mutant(
+        "projection on the face: the wrong half is kept",
+        "problem/endpoints.py",
+        "(shift, high) if excess > 0 else (low, shift)",
+        "(low, shift) if excess > 0 else (shift, high)",
+        "problem/test_endpoints.py",
+    ),
+    Mutant(
         "knapsack blind to the noise",
         "problem/endpoints.py",
         "scores = (margins - t * noise)[self.majority]",

@@ -311,19 +311,27 @@ class _FaceDescent:
         return relative * size
 
     def _project(self, point):
-        """Euclidean projection onto {0 ≤ a ≤ caps, Σa = mass}: a shift, by sorting."""
-        knots = np.sort(np.concatenate((point, point - self.caps)))
-        low, high = 0, knots.size - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if np.clip(point - knots[middle], 0, self.caps).sum() >= self.mass:
-                low = middle
-            else:
-                high = middle
-        at = [np.clip(point - knots[k], 0, self.caps).sum() for k in (low, high)]
-        share = (at[0] - self.mass) / (at[0] - at[1]) if at[0] > at[1] else 0.0
-        shift = knots[low] + share * (knots[high] - knots[low])
-        return np.clip(point - shift, 0, self.caps)
+        return project(point, self.caps, self.mass)
+
+
+def project(point: np.ndarray, caps: np.ndarray, mass: float) -> np.ndarray:
+    """Euclidean projection onto {0 ≤ a ≤ caps, Σa = mass}: a shift of the point, cut.
+
+    The sum falls along pieces of lines as the shift grows. Newton's steps go from piece
+    to piece, and halve what is left where they would leave it.
+    """
+    low, high = float((point - caps).min()), float(point.max())
+    shift, close = 0.5 * (low + high), sum_rounding(point.size) * mass
+    for _ in range(MOST_STEPS):
+        found = np.clip(point - shift, 0.0, caps)
+        excess = float(found.sum()) - mass
+        if abs(excess) <= close:
+            break
+        low, high = (shift, high) if excess > 0 else (low, shift)
+        slope = np.count_nonzero((found > 0) & (found < caps))
+        ahead = shift + excess / slope if slope else high
+        shift = ahead if low < ahead < high else 0.5 * (low + high)
+    return found
 
 
 def _knapsack(scores: np.ndarray, caps: np.ndarray, mass: float) -> np.ndarray:
