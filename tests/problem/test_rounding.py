@@ -36,7 +36,7 @@ from wideberth.screening import fold_samples
 from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.passes import InMemory
+from wideberth.solvers.batches import InMemory
 from wideberth.solvers.proofs import Proof
 from wideberth.solvers.tall import Search
 

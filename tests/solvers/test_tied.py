@@ -15,6 +15,7 @@ from wideberth.solvers import tall
 from wideberth.solvers.barriers import ClassBarrier, engine_on, relative_weights
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.line_search import pulled_back
 from wideberth.solvers.newton import Rounds, assume, wrongly_settled
 from wideberth.solvers.passes import Gather
 from wideberth.solvers.tied import OnPath, Path, centred_force, is_tied, solve_tied
@@ -277,9 +278,8 @@ def test_pulling_back_grows_the_working_set_by_a_tenth():
     none, best = gathered(problem, path.w, -50.0 * path.w)
     more, _ = gathered(problem, path.w, -50.0 * path.w, pinned=pinned)
     assert np.isin(pinned[0], more.piece.indices).all()
-    question = Gather(-50.0 * path.w, 0.0, before=best, pinned=pinned)
     asked = problem.at(-50.0 * path.w)
-    _, early = question._pulled_back(problem, best, asked)
+    _, early = pulled_back(problem, best, asked, held=500)
     assert early.sum() >= 50
     assert more.piece.n > none.piece.n
 

@@ -59,7 +59,7 @@ MUTANTS = [
     ),
     Mutant(
         "working sets: a fifth of the best way gone",
-        "solvers/passes.py",
+        "solvers/line_search.py",
         "return 0.5 * (left + right)",
         "return 0.1 * (left + right)",
         "solvers/test_tied.py",

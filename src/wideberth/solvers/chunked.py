@@ -33,11 +33,12 @@ from wideberth.problem.validation import (
 from wideberth.solution import Solution
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
+from wideberth.solvers.batches import Batches
 from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.descent import check_starts
 from wideberth.solvers.distinct import TABLE_SHARE, Collapsed, DistinctRows
-from wideberth.solvers.passes import Batches, Sample
+from wideberth.solvers.passes import Sample
 from wideberth.solvers.tall import Search
 from wideberth.solvers.work import Work
 

@@ -21,7 +21,7 @@ of steps 2 to 4 (`tied.py`), unless it misled. Rows in files and on a device do 
 both.
 
 Three passes are typical, whatever the number of rows. Rows in memory are one batch,
-files and clusters have many (`passes.py`).
+files and clusters have many (`batches.py`).
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from wideberth.screening import null_point
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.batches import Batches, InMemory
 from wideberth.solvers.cells import Kinds, leave_features_out
 from wideberth.solvers.checkpoint import Checkpoint, Standing
 from wideberth.solvers.measured import (
@@ -57,12 +58,7 @@ from wideberth.solvers.measured import (
 )
 from wideberth.solvers.newton import Rounds, solve_groups, solve_near
 from wideberth.solvers.newton_settings import SETTINGS
-from wideberth.solvers.passes import (
-    Batches,
-    Gather,
-    InMemory,
-    Sample,
-)
+from wideberth.solvers.passes import Gather, Sample
 from wideberth.solvers.polish import sparse
 from wideberth.solvers.proofs import Decide, Proof, with_intercept
 from wideberth.solvers.subsample import SamplingError, sample_accuracy, sample_size

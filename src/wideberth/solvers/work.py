@@ -20,9 +20,9 @@ from wideberth.problem.limits import LITTLE
 from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.rows import Passes, gamma
 from wideberth.solvers.aggregate import Groups
+from wideberth.solvers.batches import Answer, Batches, Piece
 from wideberth.solvers.cells import Cells
 from wideberth.solvers.measured_engine import Model
-from wideberth.solvers.passes import Answer, Batches, Piece
 from wideberth.solvers.proofs import Proof
 
 
