@@ -11,7 +11,7 @@ from support.problems import make_problem
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.screening import Reduction
-from wideberth.solvers import tall
+from wideberth.solvers import tied
 from wideberth.solvers.barriers import ClassBarrier, engine_on, relative_weights
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint
@@ -215,7 +215,7 @@ def test_search_goes_on_where_a_path_leads_nowhere(monkeypatch):
     def nowhere(*given):
         asked.append(given)
 
-    monkeypatch.setattr(tall, "solve_tied", nowhere)
+    monkeypatch.setattr(tied, "solve_tied", nowhere)
     found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=0)
     assert asked
     assert found.converged

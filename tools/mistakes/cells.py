@@ -49,12 +49,9 @@ MUTANTS = [
     ),
     Mutant(
         "cells: rows folded in their place",
-        "solvers/tall.py",
-        "question = replace(question, before=None, band=error, kinds=self.kinds)\n"
-        "        if self.kinds is not None:",
-        "self.kinds = None\n"
-        "        question = replace(question, before=None, band=error)\n"
-        "        if self.kinds is not None:",
+        "solvers/selection.py",
+        "question = replace(question, kinds=self._kinds)\n",
+        "self._kinds = None\n",
         _TESTS,
     ),
     Mutant(

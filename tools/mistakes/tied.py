@@ -100,8 +100,8 @@ MUTANTS = [
     Mutant(
         "tied: ties not looked for",
         "solvers/tall.py",
-        "        self.tied = self._follow(work, problem, found)\n",
-        "        self.tied = None\n",
+        "self.tied = solve_where_tied(whole, control, held.problem, found)",
+        "self.tied = None",
         _TESTS,
     ),
     Mutant(

@@ -132,13 +132,13 @@ def solve_source(
         )
     search = Search(chunks, control, checkpoint=kept)
     begun = search.begin()
-    few = chunks.collapsed(begun[1])
+    few = chunks.collapsed(begun)
     if level > -np.inf:
         if few is not None:
             descended = few.descend(control, level, starts)
         else:
             descent = DescentInChunks(chunks, level, control)
-            descended = descent.run(starts, begun[1])
+            descended = descent.run(starts, begun)
         found = descended.search, screening, terms, control, descended
         return _solution(*found, later=source.stays)
     if few is not None:
@@ -288,8 +288,7 @@ def _solution(
         classes = terms.classes.labels
     notes = []
     if not converged:
-        crowded = search.crowded or search.grouping is not None
-        remedy = _MORE_MEMORY if crowded else None
+        remedy = _MORE_MEMORY if search.crowded else None
         if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
             remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))

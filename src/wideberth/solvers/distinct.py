@@ -117,7 +117,7 @@ def _joined(parts: list[Problem]) -> Problem:
 class Collapsed:
     """A search that ends with its first pass: the problem on distinct rows, solved."""
 
-    crowded, grouping = False, None
+    crowded = False
 
     def __init__(self, batches: Batches, distinct: DistinctRows, problem: Problem):
         self.batches, self.distinct, self.passes = batches, distinct, 1

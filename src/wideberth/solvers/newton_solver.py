@@ -15,8 +15,8 @@ from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.smoothed import is_smooth, solve_smoothed
-from wideberth.solvers.subsample import sample_size, small_sample
-from wideberth.solvers.tall import is_sampled, solve_from_nothing
+from wideberth.solvers.subsample import is_sampled, sample_size, small_sample
+from wideberth.solvers.tall import solve_from_nothing
 from wideberth.solvers.walk import Walk, without_margins
 
 #: Largest number of margins that a path keeps for the next radius; beyond it they are
