@@ -71,7 +71,7 @@ MUTANTS = [
         "solvers/working_set.py",
         "        if problem.shared and (work.exact or not found.meets(LITTLE)):\n",
         "        if False:\n",
-        "problem/test_ends.py::test_chunks_with_weights_over_six_orders_are_solved",
+        "problem/test_ends.py::test_chunks_with_weights_over_many_orders_are_solved",
     ),
     Mutant(
         "the null model beside a free intercept missed out of core",
