@@ -17,8 +17,9 @@ from wideberth.problem.presolve import build_problem, cap_weights
 from wideberth.problem.rounding import slack_rounding
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import prove
+from wideberth.solvers.barriers import EvenBarrier
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import EvenBarrier, InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.polish import _best_stretch
 
 

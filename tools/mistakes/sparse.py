@@ -69,9 +69,9 @@ MUTANTS = [
     ),
     Mutant(
         "a start beyond all bounds where noise is lost in rounding",
-        "solvers/interior.py",
-        "            most = 1 / EPS\n",
-        "            most = np.inf\n",
+        "solvers/interior_start.py",
+        "        most = 1 / EPS\n",
+        "        most = np.inf\n",
         "problem/test_noise.py::test_noise_that_is_lost_in_rounding_is_none",
     ),
     Mutant(

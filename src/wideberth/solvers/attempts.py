@@ -32,8 +32,8 @@ from wideberth.problem.noise import L2
 from wideberth.problem.presolve import cap_weights, centre_columns, span_of_rows
 from wideberth.screening import Screener, null_point
 from wideberth.solvers import conic
+from wideberth.solvers.barriers import EvenBarrier
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import EvenBarrier
 from wideberth.solvers.polish import best_of, polished, sparse
 
 #: Largest c_i‖z_i‖² that solvers are handed; squares of it stay within float64.

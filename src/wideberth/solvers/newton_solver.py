@@ -10,7 +10,7 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.presolve import Presolved, span_of_rows
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.compiled import Guess, columns_of, is_small, solve_small
-from wideberth.solvers.interior import Columns
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
@@ -108,7 +108,7 @@ class _CompiledPath(PathSolver):
     def __init__(self, solver: Newton):
         super().__init__(solver)
         self.newton = solver
-        self.columns: Columns | None = None
+        self.columns: ExtendedRows | None = None
         self.first: Outcome | None = None  # under the radius before
         self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
 
