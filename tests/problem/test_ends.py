@@ -21,7 +21,7 @@ from wideberth import (
 from wideberth.notes import not_converged
 from wideberth.problem import Certificate, Pair
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.presolve import centre_columns
+from wideberth.problem.equivalent import centre_columns
 from wideberth.screening import Reduction, screen_points
 from wideberth.screening.partition import ideal_partition
 from wideberth.solvers import attempts, conic, registry

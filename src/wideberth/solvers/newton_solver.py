@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.presolve import Presolved, span_of_rows
+from wideberth.problem.equivalent import span_of_rows
+from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.compiled import Guess, columns_of, is_small, solve_small
 from wideberth.solvers.extended_rows import ExtendedRows
