@@ -189,18 +189,14 @@ def follow(
     levels = read_levels(
         read_radii(radii, own), norm_penalty, norm_penalties, ramp, ramps
     )
-    factors, penalties, _ = levels.T
-    unit = 1.0 if radius is None else radius
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
-    units = build_problem(X, y, C=1.0, radius=unit, factor=factor, **options)
-    check_radii(units, factors.max())
+    options |= {"radius": 1.0 if radius is None else radius, "factor": factor}
+    units = build_problem(X, y, C=1.0, **options)
+    check_radii(units, levels[:, 0].max())
     units = merge_rows(units)
-    problem = units.problem
-    with np.errstate(all="ignore"):
-        least = units.level(factors.min(), penalties.min())
-        values = read_Cs(Cs, [replace(units, problem=least)])
-    tol, max_iter, max_seconds, callback = limits
-    shape, told = (units.n, problem.rows.d), units.callback(callback)
+    values = _values(Cs, units, levels)
+    problem, (tol, max_iter, max_seconds, callback) = units.problem, limits
+    told = units.callback(callback)
     control = make_control(
         problem, tol, max_iter, max_seconds, told, started, random_state
     )
@@ -220,17 +216,30 @@ def follow(
             reason = "stopped by max_seconds or the callback"
     except until:
         reason = "interrupted"
+    shape = units.n, problem.rows.d
     found = Path(
         values, levels, points, *shape, solver.name, keep_alphas, problem.classes
     )
-    remedy = ""
-    if not found.converged[found.done].all():
-        with np.errstate(all="ignore"):  # at the far end of the grid
-            problem = units.level(factors.max(), penalties.max())
-            problem = problem.with_weights(values.max() * problem.weights)
-            remedy = out_of_range(problem, units)
-    found.notes = tuple(_notes(found, reason, tol, remedy))
+    found.notes = tuple(_notes(found, reason, tol, _remedy(found, units)))
     return found
+
+
+def _values(Cs, units: Presolved, levels: np.ndarray) -> np.ndarray:
+    """Values of C, as given or from where all samples are saturated at every level."""
+    factors, penalties, _ = levels.T
+    with np.errstate(all="ignore"):
+        least = units.level(factors.min(), penalties.min())
+        return read_Cs(Cs, [replace(units, problem=least)])
+
+
+def _remedy(found: Path, units: Presolved) -> str:
+    """What may help where points are not proven: the far end of the grid tells."""
+    if found.converged[found.done].all():
+        return ""
+    with np.errstate(all="ignore"):
+        problem = units.level(found.radii.max(), found.norm_penalties.max())
+        problem = problem.with_weights(found.Cs.max() * problem.weights)
+        return out_of_range(problem, units)
 
 
 def _results(

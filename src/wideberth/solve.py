@@ -203,6 +203,8 @@ def solve(
         "sample_weight": sample_weight,
     }
     how = {
+        "ramp": level,
+        "starts": starts,
         "solver": solver,
         "screening": screening,
         "init": init,
@@ -212,29 +214,23 @@ def solve(
         "callback": callback,
         "random_state": random_state,
     }
-    scaled = is_scaled(X, y, memory)
-    if checkpoint is not None and not scaled:
+    if is_scaled(X, y, memory):
+        from wideberth.solvers.chunked import solve_data
+
+        how |= {"memory": memory, "checkpoint": checkpoint, "verbose": verbose}
+        solution = solve_data(X, y, **stated, **how)
+    elif checkpoint is not None:
         raise ValueError(
             f"checkpoint={short(checkpoint)} is for data that is read in chunks; X is "
             "in memory, where init takes an earlier solution."
         )
-    if is_foreign(X) and is_foreign(X_err) and not scaled:
-        stated["X_err"] = host(X_err)
-    elif X_err is not None and not scaled:
-        refuse_errors_elsewhere(X_err, X)
-    if scaled:
-        from wideberth.solvers.chunked import solve_data
-
-        how |= {"ramp": level, "starts": starts, "verbose": verbose}
-        how |= {"memory": memory, "checkpoint": checkpoint}
-        solution = solve_data(X, y, **stated, **how)
-    elif is_foreign(X):  # small
-        how |= {"ramp": level, "starts": starts, "quiet": True}
-        solution = _moved_to(solve(host(X), y, **stated, **how), X)
+    elif is_foreign(X):
+        solution = _solve_on_host(X, y, stated, how)
     else:
+        if X_err is not None:
+            refuse_errors_elsewhere(X_err, X)
         presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
-        how |= {"ramp": level, "starts": starts, "started": started}
-        solution = solve_presolved(presolved, **how)
+        solution = solve_presolved(presolved, started=started, **how)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
     return solution
@@ -313,8 +309,13 @@ class OneLook:
         return solve_presolved(self._presolved(place), ramp=level, **how)
 
 
-def _moved_to(solution: Solution, X) -> Solution:
-    """The solution with what is as long as the data beside X."""
+def _solve_on_host(X, y, stated: dict, how: dict) -> Solution:
+    """`solve` in NumPy for a few rows of another library; α comes back beside X."""
+    if is_foreign(errors := stated["X_err"]):
+        stated = stated | {"X_err": host(errors)}
+    elif errors is not None:
+        refuse_errors_elsewhere(errors, X)
+    solution = solve(host(X), y, **stated, **how, quiet=True)
 
     def decided():
         return like(solution.removed, X), like(solution.saturated, X)

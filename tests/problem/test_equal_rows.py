@@ -11,7 +11,8 @@ from wideberth.problem import equal_rows
 from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
-from wideberth.solvers.passes import InMemory, Sample
+from wideberth.solvers.batches import InMemory
+from wideberth.solvers.passes import Sample
 from wideberth.solvers.work import PerRow, Work
 
 INTERCEPTS = [None, 0.0, 2.0]

@@ -13,12 +13,14 @@ from torture_problems import clouds
 from wideberth import NullModelWarning, RobustLinearSVC, path, solve
 from wideberth.certify import certified_radius
 from wideberth.problem import Certificate, Pair, Problem
-from wideberth.problem.presolve import build_problem, cap_weights
+from wideberth.problem.equivalent import cap_weights
+from wideberth.problem.presolve import build_problem
 from wideberth.problem.rounding import slack_rounding
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import prove
+from wideberth.solvers.barriers import EvenBarrier
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import EvenBarrier, InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.polish import _best_stretch
 
 

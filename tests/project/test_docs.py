@@ -60,6 +60,28 @@ def test_links_within_the_repository_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def modules(*folders):
+    """Names of the modules in some folders of the package, or in all of it."""
+    package = ROOT / "src" / "wideberth"
+    if not folders:
+        return {file.name for file in package.rglob("*.py")}
+    return {file.name for name in folders for file in (package / name).glob("*.py")}
+
+
+def test_the_map_names_modules_that_there_are():
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    listed = page[page.index("    src/wideberth/") : page.index("    paper/")]
+    named = set(re.findall(r"\b\w+\.py\b", listed))
+    assert named <= modules()
+    held = modules("problem", "screening", "solvers") - {"__init__.py"}
+    assert held <= named
+
+
+def test_the_theory_names_modules_that_there_are():
+    page = (ROOT / "docs" / "theory" / "index.md").read_text("utf-8")
+    assert set(re.findall(r"`(\w+\.py)`", page)) <= modules()
+
+
 def test_the_citation_names_the_version():
     import wideberth
 

@@ -17,8 +17,8 @@ from wideberth.problem.noise import as_noise
 from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.base import Control
+from wideberth.solvers.batches import Answer, InMemory, Piece
 from wideberth.solvers.newton import solve_near
-from wideberth.solvers.passes import Answer, InMemory, Piece
 from wideberth.solvers.work import PerRow, Work
 
 

@@ -5,8 +5,9 @@ import pytest
 
 from wideberth import solve
 from wideberth.problem import Problem
+from wideberth.solvers.batches import InMemory
 from wideberth.solvers.cells import Kinds, leave_features_out, merge
-from wideberth.solvers.passes import Gather, InMemory
+from wideberth.solvers.passes import Gather
 from wideberth.solvers.subsample import SamplingError
 from wideberth.solvers.work import PerRow, Work
 

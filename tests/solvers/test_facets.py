@@ -172,7 +172,7 @@ def test_fewer_rows_than_features_take_the_same_steps(
     thin, dense = InteriorPoint(problem), InteriorPoint(problem)
 
     def factor(weights):
-        matrix = dense._curvature(weights) + np.diag(dense.penalty)
+        matrix = dense.curvature(weights) + np.diag(dense.penalty)
         dense.cone.add_curvature(matrix)
         return Factor.of(matrix)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.problems import make_problem
 
-from wideberth.solvers.barriers import ClassBarrier
-from wideberth.solvers.interior import EvenBarrier, InteriorPoint
+from wideberth.solvers.barriers import ClassBarrier, EvenBarrier
+from wideberth.solvers.interior import InteriorPoint
 
 BARRIERS = [InteriorPoint, EvenBarrier, ClassBarrier]
 
@@ -42,9 +42,9 @@ def test_steps_keep_the_equations_that_are_linear(barrier, noise):
         difference = engine.force[0] - engine.force[1]
         np.testing.assert_allclose(difference, engine.slack, atol=1e-9 * scale)
         np.testing.assert_allclose(engine.room.sum(axis=0), 1.0, atol=1e-12)
-        slack = 1 - engine._change(engine.x)
+        slack = 1 - engine.products(engine.x)
         np.testing.assert_allclose(engine.slack, slack, atol=1e-9 * scale)
-        combined = engine._lift(engine.alpha) + engine.folded
+        combined = engine.combine(engine.alpha) + engine.folded
         size = np.abs(engine.combined).max()
         np.testing.assert_allclose(engine.combined, combined, atol=1e-9 * size)
 
@@ -58,7 +58,7 @@ def test_a_predictor_solves_the_linear_form_of_its_pairs(barrier):
     np.testing.assert_allclose(d_room[0], -d_room[1], atol=1e-12)
     np.testing.assert_allclose(error, -d_room * d_force, atol=1e-12)
     force = engine.force + d_force
-    slack = engine.slack - engine._change(dx)
+    slack = engine.slack - engine.products(dx)
     scale = np.abs(engine.force).max()
     np.testing.assert_allclose(force[0] - force[1], slack, atol=1e-9 * scale)
 

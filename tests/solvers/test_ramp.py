@@ -423,7 +423,8 @@ def test_a_search_that_finds_nothing_better_raises_nothing(monkeypatch):
 
     def astray(self):
         run(self)
-        self.point = replace(self.point, w=3 * self.point.w, value=2 * self.point.value)
+        point = self.best.point
+        self.best.point = replace(point, w=3 * point.w, value=2 * point.value)
 
     monkeypatch.setattr(Search, "run", astray)
     found = solve(chunks, C=0.02, ramp=-1.0, random_state=0, quiet=True)

@@ -12,7 +12,8 @@ from wideberth import RobustLinearSVC
 from wideberth.problem import Problem
 from wideberth.solvers import stack, stack_rounds, stack_start, stack_steps
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import InteriorPoint, Start
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.interior_start import Start
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.stack import Stack, can_be_stacked
 from wideberth.solvers.stack_rounds import solve_stacked

@@ -11,10 +11,11 @@ from support.problems import make_problem
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.screening import Reduction
-from wideberth.solvers import tall
+from wideberth.solvers import tied
 from wideberth.solvers.barriers import ClassBarrier, engine_on, relative_weights
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.line_search import pulled_back
 from wideberth.solvers.newton import Rounds, assume, wrongly_settled
 from wideberth.solvers.passes import Gather
 from wideberth.solvers.tied import OnPath, Path, centred_force, is_tied, solve_tied
@@ -139,7 +140,7 @@ def test_a_path_carried_over_to_its_own_rows_is_where_it_was(radius):
     assert other.mismatch() < 0.1
     np.testing.assert_allclose(other.room.sum(axis=0), 1.0, rtol=1e-12)
     np.testing.assert_allclose(
-        other.combined, other._lift(other.alpha) + other.folded, atol=1e-9
+        other.combined, other.combine(other.alpha) + other.folded, atol=1e-9
     )
     np.testing.assert_allclose(other.slack, path.slack, atol=1e-9)
 
@@ -214,7 +215,7 @@ def test_search_goes_on_where_a_path_leads_nowhere(monkeypatch):
     def nowhere(*given):
         asked.append(given)
 
-    monkeypatch.setattr(tall, "solve_tied", nowhere)
+    monkeypatch.setattr(tied, "solve_tied", nowhere)
     found = solve(X, y, C=1.0, solver="newton", tol=1e-4, random_state=0)
     assert asked
     assert found.converged
@@ -277,9 +278,8 @@ def test_pulling_back_grows_the_working_set_by_a_tenth():
     none, best = gathered(problem, path.w, -50.0 * path.w)
     more, _ = gathered(problem, path.w, -50.0 * path.w, pinned=pinned)
     assert np.isin(pinned[0], more.piece.indices).all()
-    question = Gather(-50.0 * path.w, 0.0, before=best, pinned=pinned)
     asked = problem.at(-50.0 * path.w)
-    _, early = question._pulled_back(problem, best, asked)
+    _, early = pulled_back(problem, best, asked, held=500)
     assert early.sum() >= 50
     assert more.piece.n > none.piece.n
 

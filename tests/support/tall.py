@@ -53,7 +53,7 @@ def searched(
         search.point.b,
         search.certificate,
         search.passes,
-        search.grouping is not None,
+        search.selection.grouping is not None,
         alpha,
         removed,
         saturated,

@@ -49,17 +49,14 @@ MUTANTS = [
     ),
     Mutant(
         "cells: rows folded in their place",
-        "solvers/tall.py",
-        "question = replace(question, before=None, band=error, kinds=self.kinds)\n"
-        "        if self.kinds is not None:",
-        "self.kinds = None\n"
-        "        question = replace(question, before=None, band=error)\n"
-        "        if self.kinds is not None:",
+        "solvers/selection.py",
+        "question = replace(question, kinds=self._kinds)\n",
+        "self._kinds = None\n",
         _TESTS,
     ),
     Mutant(
         "working sets: a fifth of the best way gone",
-        "solvers/passes.py",
+        "solvers/line_search.py",
         "return 0.5 * (left + right)",
         "return 0.1 * (left + right)",
         "solvers/test_tied.py",

@@ -118,7 +118,7 @@ MUTANTS = [
     Mutant(
         "a small array of another library answered in NumPy",
         "solve.py",
-        "    elif is_foreign(X):  # small\n",
+        "    elif is_foreign(X):\n",
         "    elif False:\n",
         "test_arguments.py::test_an_array_of_another_library_goes_one_road",
     ),

@@ -89,7 +89,7 @@ MUTANTS = [
     ),
     Mutant(
         "chunks' shares of α not those of the null model",
-        "solvers/tall.py",
+        "solvers/incumbent.py",
         "by_class=(upper, lower)",
         "by_class=(lower, upper)",
         "solvers/test_scale.py::test_the_null_model_out_of_core_has_the_value_of_the_null_model",

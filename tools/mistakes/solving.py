@@ -201,7 +201,7 @@ MUTANTS = [
     ),
     Mutant(
         "folded samples left where they were when columns are centred",
-        "problem/presolve.py",
+        "problem/equivalent.py",
         "fold = replace(fold, d=fold.d - fold.balance * means)",
         "fold = replace(fold, d=fold.d)",
         "problem/test_ends.py::test_second_attempts_know_of_folded_samples_beside_a_free_intercept",
@@ -285,7 +285,7 @@ MUTANTS = [
     ),
     Mutant(
         "second attempts in the span of the rows that are not folded",
-        "problem/presolve.py",
+        "problem/equivalent.py",
         "problem.n < problem.rows.d and (fold is None or not fold.n)",
         "problem.n < problem.rows.d",
         "problem/test_ends.py::test_second_attempts_know_what_folded_samples_pull_at",

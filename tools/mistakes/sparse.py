@@ -69,9 +69,9 @@ MUTANTS = [
     ),
     Mutant(
         "a start beyond all bounds where noise is lost in rounding",
-        "solvers/interior.py",
-        "            most = 1 / EPS\n",
-        "            most = np.inf\n",
+        "solvers/interior_start.py",
+        "        most = 1 / EPS\n",
+        "        most = np.inf\n",
         "problem/test_noise.py::test_noise_that_is_lost_in_rounding_is_none",
     ),
     Mutant(
@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "norm penalty left out of the objective in chunks",
-        "solvers/tall.py",
+        "solvers/work.py",
         "value, rounding = value + noise, rounding",
         "value, rounding = value, rounding",
         "solvers/test_scale.py::test_polyhedra_and_penalties_in_chunks",
@@ -244,7 +244,7 @@ MUTANTS = [
     ),
     Mutant(
         "no exact zeros in chunks",
-        "solvers/tall.py",
+        "solvers/working_set.py",
         "            found = sparse(problem, found, inner.tol)\n",
         "            pass\n",
         "solvers/test_scale.py::test_polyhedra_and_penalties_in_chunks",

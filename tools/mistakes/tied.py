@@ -100,8 +100,8 @@ MUTANTS = [
     Mutant(
         "tied: ties not looked for",
         "solvers/tall.py",
-        "        self.tied = self._follow(work, problem, found)\n",
-        "        self.tied = None\n",
+        "self.tied = solve_where_tied(whole, control, held.problem, found)",
+        "self.tied = None",
         _TESTS,
     ),
     Mutant(
@@ -113,9 +113,9 @@ MUTANTS = [
     ),
     Mutant(
         "working set: worse point kept",
-        "solvers/passes.py",
-        "        if not point.value > best.value:\n",
-        "        if True:\n",
+        "solvers/line_search.py",
+        "    if not asked.value > best.value:\n",
+        "    if True:\n",
         _TESTS,
     ),
     Mutant(
@@ -127,14 +127,14 @@ MUTANTS = [
     ),
     Mutant(
         "working set: pulled-back point not twice as far looked ahead of",
-        "solvers/passes.py",
+        "solvers/line_search.py",
         "max(2 * t, float(xp.sort(way)[least]))",
         "float(xp.sort(way)[least])",
         _TESTS,
     ),
     Mutant(
         "working set: not grown by a tenth where nothing better was found",
-        "solvers/passes.py",
+        "solvers/line_search.py",
         "max(2 * t, float(xp.sort(way)[least]))",
         "2 * t",
         _TESTS,

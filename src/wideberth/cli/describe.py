@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,74 +45,116 @@ def describe_rows(
     Radii are those `trained` with. Rows flip at those that were asked for, whose median
     is `asked`: None where there is no noise, or where it is not known.
     """
-    classes: Counter = Counter()
-    right = certified = 0
-    verdicts = flips = None
-    smallest, largest = np.inf, -np.inf
-    seen: tuple = ()
     asked = asked_radius(options, given, trained)
-    none = asked is None or isinstance(model, MeasuredSVC) or not np.any(asked)
+    seen = _Seen()
     pieces = rows.pieces(trained.radius, trained.bars, options.error_shape)
     for X, y, radii, bars in pieces:
+        seen.add(X, y, radii)
         if isinstance(model, MeasuredSVC):
             found = model.verdict(X, X_err=trained.cells)
-            verdicts = doubts(found, X, y, rows.kept, rows.columns.features)
+            seen.verdicts = doubts(found, X, y, rows.kept, rows.columns.features)
             correct = found.label == y
-            sure = correct & found.certain
+            seen.judge(correct, correct & found.certain)
         else:
             correct = model.predict(X) == y
             reach = model.certified_radius(X, bars)
-            sure = certain(correct, reach, radii)
+            seen.judge(correct, certain(correct, reach, radii))
             if rows.y is not None:
-                flips = easily_flipped(model, rows, correct, reach, asked, bars)
-        right += int(correct.sum())
-        certified += int(sure.sum())
-        smallest, largest = min(smallest, np.min(radii)), max(largest, np.max(radii))
-        classes.update(y.tolist())
-        part = (len(y), *moments(X))
-        seen = _together(seen, part) if seen else part
-    n, mean, variance, low, high = seen
-    scales = {"mean": mean, "std": np.sqrt(variance), "min": low, "max": high}
+                seen.flips = easily_flipped(model, rows, correct, reach, asked, bars)
+    none = asked is None or isinstance(model, MeasuredSVC) or not np.any(asked)
+    median = None if none else float(np.median(asked))
     svc, limits = classifier_of(model), _noise_limits(model, rows, trained)
     return {
-        "data": {
-            **rows.facts,
-            "target": options.target,
-            "classes": {str(label): classes[label] for label in sorted(classes)},
-            "row_counters": _row_counters(rows),
-            "leaks": find_leaks(rows, options.seed),
-            "undeclared_errors": undeclared(rows.columns.numeric),
-            "features": [
-                {
-                    "name": name,
-                    "category": j >= len(rows.columns.numeric),
-                    **{key: float(of[j]) for key, of in scales.items()},
-                }
-                for j, name in enumerate(rows.columns.features)
-            ],
-        },
-        "uncertainty": {
-            "story": trained.story,
-            "column": options.radius_column,
-            "smallest": float(smallest),
-            "median": trained.median,
-            "largest": float(largest),
-            "asked": None if none else float(np.median(asked)),
-            **_describe_noise(options, trained.noise, rows.columns),
-            "per_row": trained.per_row,
-        },
+        "data": _describe_data(options, rows, seen),
+        "uncertainty": _describe_uncertainty(options, rows, trained, seen, median),
         "training": {
             "problems": [
                 _describe_problem(svc, k, limit) for k, limit in enumerate(limits)
             ],
             "support": None if rows.y is None else len(svc.support_),
-            "training_accuracy": right / n,
-            "training_certified": certified / n,
+            "training_accuracy": seen.right / seen.n,
+            "training_certified": seen.certified / seen.n,
             "tol": svc.tol,
         },
-        "verdicts": verdicts,
-        "flips": flips,
+        "verdicts": seen.verdicts,
+        "flips": seen.flips,
         "suspects": describe_suspects(options, rows, svc),
+    }
+
+
+@dataclass
+class _Seen:
+    """What a pass over the rows finds: counts, ranges, and how the model does."""
+
+    classes: Counter = field(default_factory=Counter)
+    #: Rows and the `moments` of their features.
+    moments: tuple = ()
+    #: The least and the largest radius.
+    smallest: float = np.inf
+    largest: float = -np.inf
+    #: Rows that the model gets right, and those whose class no noise would change.
+    right: int = 0
+    certified: int = 0
+    verdicts: dict | None = None
+    flips: Any = None
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return self.moments[0]
+
+    def add(self, X, y, radii) -> None:
+        """Take in a piece."""
+        self.classes.update(y.tolist())
+        part = (len(y), *moments(X))
+        self.moments = _together(self.moments, part) if self.moments else part
+        self.smallest = min(self.smallest, np.min(radii))
+        self.largest = max(self.largest, np.max(radii))
+
+    def judge(self, correct, sure) -> None:
+        """Take in which rows of a piece the model gets right, and which for sure."""
+        self.right += int(correct.sum())
+        self.certified += int(sure.sum())
+
+
+def _describe_data(options: FitOptions, rows: Rows, seen: _Seen) -> dict:
+    _, mean, variance, low, high = seen.moments
+    scales = {"mean": mean, "std": np.sqrt(variance), "min": low, "max": high}
+    classes = seen.classes
+    return {
+        **rows.facts,
+        "target": options.target,
+        "classes": {str(label): classes[label] for label in sorted(classes)},
+        "row_counters": _row_counters(rows),
+        "leaks": find_leaks(rows, options.seed),
+        "undeclared_errors": undeclared(rows.columns.numeric),
+        "features": [
+            {
+                "name": name,
+                "category": j >= len(rows.columns.numeric),
+                **{key: float(of[j]) for key, of in scales.items()},
+            }
+            for j, name in enumerate(rows.columns.features)
+        ],
+    }
+
+
+def _describe_uncertainty(
+    options: FitOptions,
+    rows: Rows,
+    trained: Uncertainty,
+    seen: _Seen,
+    asked: float | None,
+) -> dict:
+    return {
+        "story": trained.story,
+        "column": options.radius_column,
+        "smallest": float(seen.smallest),
+        "median": trained.median,
+        "largest": float(seen.largest),
+        "asked": asked,
+        **_describe_noise(options, trained.noise, rows.columns),
+        "per_row": trained.per_row,
     }
 
 

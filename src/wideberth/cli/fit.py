@@ -22,12 +22,14 @@ from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
 from wideberth.cli.population import evaluate_measured, fit_measured
-from wideberth.cli.prepare import Columns
+from wideberth.cli.prepare import Columns, Rows
 from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_model
+from wideberth.cli.uncertainty import Uncertainty
 from wideberth.cli.worth import judge_worth
+from wideberth.data.table import Reader
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
 from wideberth.report.environment import machine, versions
@@ -86,54 +88,15 @@ def _fit(
     options: FitOptions, opened: Opened, progress: output.Progress
 ) -> tuple[Model, dict]:
     """Train and evaluate; return the model and all there is to say about it."""
-    memory, reader = options.memory, opened.reader
-    if memory is None:
-        rows, given = training_data(opened)
-    else:
-        # Rows that lack values are refused in pieces, and no fold is taken out.
-        options = replace(options, missing="error", folds=0)
-        progress.show(f"reading {options.data}")
-        rows, given = data_in_pieces(opened, memory)
+    options, rows, given = _read(options, opened, progress)
     progress.show(f"training on {rows.facts['rows_used']} rows")
     started = time.perf_counter()
-    measured = options.missing == "model"
-    model: RobustPipeline | MeasuredSVC
-    if measured:
-        model, choice, notes = fit_measured(
-            options, given, rows.X, rows.y, given.cells, rows.weights
-        )
-    else:
-        model, choice, notes = fit_model(
-            *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
-            verbose=memory is not None and progress.on,
-            told=progress.gap if progress.on else None,
-        )
+    model, choice, notes = _train(options, rows, given, progress)
     seconds = time.perf_counter() - started
     trained, factor = given.chosen(choice), choice["factor"] if choice else 1.0
     found = describe_rows(options, rows, given, trained, model)
-    interrupted, evaluation = False, None
-    try:  # from here on there is a model, and it is kept
-        evaluation = (
-            evaluate_measured(options, rows, given, progress)
-            if measured
-            else evaluate(options, rows, given, trained, progress)
-        )
-        interrupted = evaluation is not None and evaluation["interrupted"]
-    except KeyboardInterrupt:
-        interrupted = True
-    source = {
-        "name": reader.name,
-        "format": reader.kind,
-        "sha256": reader.digest(),
-        "details": reader.details,
-        "memory": options.memory,
-    }
-    origin = {
-        "command": shlex.join(["wideberth", *sys.argv[1:]]),
-        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
-        "versions": versions(_PACKAGES),
-        "machine": machine(),
-    }
+    evaluation, interrupted = _evaluate(options, rows, given, trained, progress)
+    source, origin = _describe_source(options, opened.reader), _describe_origin()
     result = {
         "request": _describe_request(options, rows.columns),
         "source": source,
@@ -156,6 +119,71 @@ def _fit(
     about = origin | {"data": source}
     made = Model(model, rows.columns, target, column, factor, given.errors, about)
     return made, result
+
+
+def _read(
+    options: FitOptions, opened: Opened, progress: output.Progress
+) -> tuple[FitOptions, Rows, Uncertainty]:
+    """The rows, at once or in pieces, and what is known of their errors."""
+    if (memory := options.memory) is None:
+        return options, *training_data(opened)
+    progress.show(f"reading {options.data}")
+    # Rows that lack values are refused in pieces, and no fold is taken out.
+    options = replace(options, missing="error", folds=0)
+    return options, *data_in_pieces(opened, memory)
+
+
+def _train(
+    options: FitOptions, rows: Rows, given: Uncertainty, progress: output.Progress
+) -> tuple[RobustPipeline | MeasuredSVC, dict | None, list[str]]:
+    """The model, the choice that was made by cross-validation, what solvers noted."""
+    if options.missing == "model":
+        return fit_measured(options, given, rows.X, rows.y, given.cells, rows.weights)
+    return fit_model(
+        *(options, given, rows.X, rows.y, given.radius, given.bars, rows.weights),
+        verbose=options.memory is not None and progress.on,
+        told=progress.gap if progress.on else None,
+    )
+
+
+def _evaluate(
+    options: FitOptions,
+    rows: Rows,
+    given: Uncertainty,
+    trained: Uncertainty,
+    progress: output.Progress,
+) -> tuple[dict | None, bool]:
+    """How well the model does on rows held out, and whether that was interrupted.
+
+    There is a model by now, and it is kept.
+    """
+    try:
+        if options.missing == "model":
+            found = evaluate_measured(options, rows, given, progress)
+        else:
+            found = evaluate(options, rows, given, trained, progress)
+    except KeyboardInterrupt:
+        return None, True
+    return found, found is not None and found["interrupted"]
+
+
+def _describe_source(options: FitOptions, reader: Reader) -> dict:
+    return {
+        "name": reader.name,
+        "format": reader.kind,
+        "sha256": reader.digest(),
+        "details": reader.details,
+        "memory": options.memory,
+    }
+
+
+def _describe_origin() -> dict:
+    return {
+        "command": shlex.join(["wideberth", *sys.argv[1:]]),
+        "time": time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+        "versions": versions(_PACKAGES),
+        "machine": machine(),
+    }
 
 
 def _describe_request(options: FitOptions, columns: Columns) -> dict:

@@ -14,6 +14,8 @@ from wideberth.problem.limits import (
     CACHED_ENTRIES,
     DEVICE_ENTRIES,
     EPS,
+    FEW_FEATURES,
+    MOSTLY_ZERO,
     QUICK_GRAM,
 )
 from wideberth.problem.rows import Rows, row_squares
@@ -241,3 +243,28 @@ def as_rows(X, y) -> Rows:
     if isinstance(values, np.ndarray) and not values.flags.aligned:
         X = X.copy()
     return SparseRows(X, y) if sparse else DenseRows(X, y)
+
+
+def to_csr(X):
+    """X as CSR if it is a large, wide array of which at most a quarter is not zero."""
+    large = isinstance(X, np.ndarray) and X.size > CACHED_ENTRIES
+    if not large or X.shape[1] <= FEW_FEATURES:
+        return X
+    looked_at = X[:: max(X.size // CACHED_ENTRIES, 1)]
+    if np.count_nonzero(looked_at) > MOSTLY_ZERO * looked_at.size:
+        return X
+    size = max(CACHED_ENTRIES // X.shape[1], 1)  # at a time: indices take space
+    blocks = [_csr_block(X[start : start + size]) for start in range(0, len(X), size)]
+    if sum(block.nnz for block in blocks) > MOSTLY_ZERO * X.size:
+        return X
+    return sp.vstack(blocks, format="csr")
+
+
+def _csr_block(X: np.ndarray) -> sp.csr_array:
+    """A few rows as CSR, by masks: SciPy's own way takes three times as long."""
+    used = np.ascontiguousarray(X != 0)
+    places, counts = np.flatnonzero(used), np.count_nonzero(used, axis=1)
+    ends = np.cumsum(counts)
+    columns = places - np.repeat(X.shape[1] * np.arange(len(X)), counts)
+    data, index = X.reshape(-1)[places], (columns, np.concatenate(([0], ends)))
+    return sp.csr_array((data, *(part.astype(np.int32) for part in index)), X.shape)

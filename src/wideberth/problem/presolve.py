@@ -19,10 +19,8 @@ points of the one problem are points of the other:
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
 
-The changes below serve solvers and attempts at hard problems; what they give is
-evaluated on the original: `span_of_rows`, `cap_weights`, `centre_columns`.
-
-Data of usual size is left as it is, uncopied.
+Data of usual size is left as it is, uncopied. Changes that solvers and attempts make to
+a problem in passing are in `equivalent.py`.
 """
 
 from __future__ import annotations
@@ -43,13 +41,8 @@ from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.folded import Folded
 from wideberth.problem.labels import check_labels
-from wideberth.problem.layouts import DenseRows, as_rows
-from wideberth.problem.limits import (
-    CACHED_ENTRIES,
-    FEW_FEATURES,
-    MOSTLY_ZERO,
-    power_of_two,
-)
+from wideberth.problem.layouts import as_rows, to_csr
+from wideberth.problem.limits import power_of_two
 from wideberth.problem.measured import with_errors
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
@@ -240,9 +233,6 @@ class Presolved:
         return lambda entry: callback(self.entry(entry))
 
 
-# -- from the user's problem to that of the solvers ----------------------------------
-
-
 def build_problem(
     X,
     y,
@@ -366,31 +356,6 @@ def _largest_entry(X) -> float:
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
-def to_csr(X):
-    """X as CSR if it is a large, wide array of which at most a quarter is not zero."""
-    large = isinstance(X, np.ndarray) and X.size > CACHED_ENTRIES
-    if not large or X.shape[1] <= FEW_FEATURES:
-        return X
-    looked_at = X[:: max(X.size // CACHED_ENTRIES, 1)]
-    if np.count_nonzero(looked_at) > MOSTLY_ZERO * looked_at.size:
-        return X
-    size = max(CACHED_ENTRIES // X.shape[1], 1)  # at a time: indices take space
-    blocks = [_csr_block(X[start : start + size]) for start in range(0, len(X), size)]
-    if sum(block.nnz for block in blocks) > MOSTLY_ZERO * X.size:
-        return X
-    return sp.vstack(blocks, format="csr")
-
-
-def _csr_block(X: np.ndarray) -> sp.csr_array:
-    """A few rows as CSR, by masks: SciPy's own way takes three times as long."""
-    used = np.ascontiguousarray(X != 0)
-    places, counts = np.flatnonzero(used), np.count_nonzero(used, axis=1)
-    ends = np.cumsum(counts)
-    columns = places - np.repeat(X.shape[1] * np.arange(len(X)), counts)
-    data, index = X.reshape(-1)[places], (columns, np.concatenate(([0], ends)))
-    return sp.csr_array((data, *(part.astype(np.int32) for part in index)), X.shape)
-
-
 def merge_rows(presolved: Presolved) -> Presolved:
     """With equal samples merged, where there are many."""
     many = presolved.problem.n >= equal_rows.MANY_SAMPLES
@@ -433,53 +398,3 @@ def check_radii(presolved: Presolved, factor: float = 1.0) -> None:
             "float64, and no model survives a fraction of it. Lower the largest of "
             "them."
         )
-
-
-# -- changes of problem for attempts at a proof --------------------------------------
-
-
-def span_of_rows(problem: Problem) -> Presolved:
-    """The problem in the span of its rows, where w* must lie under ℓ2 noise.
-
-    ‖w‖ and ⟨w,x_i⟩ are all that matters there, so wide data of n rows becomes n×n.
-    Folded samples may pull out of the span: with them, nothing changes.
-    """
-    fold = problem.folded
-    wide = problem.n < problem.rows.d and (fold is None or not fold.n)
-    if not wide or not problem.noise.isotropic:
-        return Presolved(problem)
-    coordinates, expand = problem.rows.rotated()
-    rows = DenseRows(coordinates, problem.y, problem.rows.passes)
-    fold = None if fold is None else Folded.penalty(fold.s, rows.d)
-    return Presolved(replace(problem, rows=rows, folded=fold), turned_back=expand)
-
-
-def cap_weights(problem: Problem, most: float) -> Problem:
-    """The problem with no c_i‖z_i‖² beyond `most`; the same object if none is.
-
-    Where the optimum has α_i < c_i for the largest weights, they may as well be
-    smaller: the problem has the same solution, and its dual points are feasible.
-    """
-    heaviest = float(problem.weights.max(initial=0.0))
-    if heaviest * problem.rows.d * USUAL**2 <= most:
-        return problem  # entries are at most `USUAL`: no pass is needed to see it
-    largest = float(problem.rows.norms().max(initial=0.0))
-    cap = most / largest / largest if largest > 0 else np.inf
-    if heaviest <= cap:
-        return problem
-    return problem.with_weights(np.minimum(problem.weights, cap))
-
-
-def centre_columns(problem: Problem) -> Problem:
-    """The problem with columns of mean 0, where a free intercept makes up for it.
-
-    The same w and α in exact arithmetic, and far better conditioned where columns
-    hardly vary: dates, or anything constant.
-    """
-    X = problem.rows.X
-    X = X.toarray() if sp.issparse(X) else X
-    means = X.mean(axis=0, dtype=np.float64)
-    rows, fold = DenseRows(X - means, problem.y, problem.rows.passes), problem.folded
-    if fold is not None:  # Σc_iy_i(x_i − means)
-        fold = replace(fold, d=fold.d - fold.balance * means)
-    return replace(problem, rows=rows, folded=fold)

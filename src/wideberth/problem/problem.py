@@ -39,9 +39,9 @@ from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
 from wideberth.problem.error_bars import OwnNoise
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.folded import Folded
+from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.limits import TINY
 from wideberth.problem.noise import SharedNoise, as_noise
 from wideberth.problem.rounding import (
     OFF,
@@ -50,7 +50,6 @@ from wideberth.problem.rounding import (
     dual_rounding,
     null_rounding,
     primal_rounding,
-    sum_rounding,
     summed,
     totals_rounding,
     well_inside,
@@ -259,24 +258,9 @@ class Problem:
         return slack if self.intercept is None else slack - self.y * b
 
     def best_intercept(self, slack: np.ndarray) -> float:
-        """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0). One sort."""
-        penalty = self.intercept or 0.0
-        order = np.argsort(self.y * slack)
-        breaks = (self.y * slack)[order]
-        # Slope of the hinge part right of each break; it jumps by c_i there (§4.4).
-        start = -self._fold("balance") - self.weights[self.y > 0].sum()
-        if not breaks.size:
-            return float(-start / penalty) if penalty else 0.0
-        right = start + np.cumsum(self.weights[order])
-        left = np.concatenate(([start], right[:-1]))
-        k = int(np.searchsorted(right + penalty * breaks >= 0, True))
-        if k == breaks.size:
-            return float(-right[-1] / penalty) if penalty else float(breaks[-1])
-        if left[k] + penalty * breaks[k] > 0:
-            return float(-left[k] / penalty)
-        if penalty == 0 and right[k] == 0 and k + 1 < breaks.size:
-            return float(0.5 * (breaks[k] + breaks[k + 1]))
-        return float(breaks[k])
+        """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0)."""
+        penalty, folded = self.intercept or 0.0, self._fold("balance")
+        return best_intercept(slack, self.y, self.weights, penalty, folded)
 
     # -- dual ------------------------------------------------------------------
 
@@ -364,8 +348,7 @@ class Problem:
     def repair(self, alpha: np.ndarray) -> np.ndarray:
         """Return a feasible α near the given one (the same object if it is feasible).
 
-        Clips to the box; with a free intercept scales the heavier class down (§4.4),
-        and the lighter one up where folded samples leave no other way.
+        Clips to the box, and balances the classes beside a free intercept.
         """
         if not is_foreign(alpha):
             alpha = check_vector(alpha, self.n, "alpha", finite=False)
@@ -376,21 +359,7 @@ class Problem:
             alpha = xp.clip(alpha, 0.0, self.weights)
         if self.intercept != 0:
             return alpha
-        fold, upper = self._fold("balance"), self.y > 0
-        sums = [accurate_sum(xp.where(part, alpha, 0.0)) for part in (upper, ~upper)]
-        excess = sums[0] - sums[1] + fold
-        if abs(excess) <= sum_rounding(self.n) * (sum(sums) + abs(fold)):
-            return alpha
-        heavy = upper if excess > 0 else ~upper
-        mass, other = sums if excess > 0 else sums[::-1]
-        target = other - fold if excess > 0 else other + fold
-        factor = max(target, 0.0) / mass if mass else 0.0
-        alpha = xp.where(heavy, factor * alpha, alpha)
-        if target < 0:
-            room = xp.where(heavy, 0.0, self.weights - alpha)
-            share = min(-target / max(accurate_sum(room), TINY), 1.0)
-            alpha = xp.minimum(alpha + share * room, self.weights)
-        return alpha
+        return balanced(alpha, self.y, self.weights, self._fold("balance"))
 
     def _balanced(self, alpha: np.ndarray) -> bool:
         """Whether Σα_i y_i = 0 up to rounding, folded samples included."""

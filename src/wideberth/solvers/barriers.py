@@ -17,8 +17,18 @@ import numpy as np
 
 from wideberth.problem import Problem
 from wideberth.problem.limits import LITTLE
-from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.interior_start import Start
 from wideberth.solvers.newton_settings import SETTINGS
+
+
+class EvenBarrier(InteriorPoint):
+    """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
+
+    def adopt(self, problem):
+        """Take over a problem, and the weights of its rows."""
+        super().adopt(problem)
+        self.relative = self.c / float(self.c.mean())
 
 
 class ClassBarrier(EvenBarrier):

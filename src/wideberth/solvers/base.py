@@ -20,8 +20,8 @@ import numpy as np
 
 from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
+from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.presolve import cap_weights
 from wideberth.problem.validation import check_number
 from wideberth.screening import Partition, Screener
 

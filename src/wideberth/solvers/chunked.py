@@ -33,11 +33,12 @@ from wideberth.problem.validation import (
 from wideberth.solution import Solution
 from wideberth.solvers.aggregate import Grouping
 from wideberth.solvers.base import Control, make_control
+from wideberth.solvers.batches import Batches
 from wideberth.solvers.checkpoint import Checkpoint
 from wideberth.solvers.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.descent import check_starts
 from wideberth.solvers.distinct import TABLE_SHARE, Collapsed, DistinctRows
-from wideberth.solvers.passes import Batches, Sample
+from wideberth.solvers.passes import Sample
 from wideberth.solvers.tall import Search
 from wideberth.solvers.work import Work
 
@@ -131,13 +132,13 @@ def solve_source(
         )
     search = Search(chunks, control, checkpoint=kept)
     begun = search.begin()
-    few = chunks.collapsed(begun[1])
+    few = chunks.collapsed(begun)
     if level > -np.inf:
         if few is not None:
             descended = few.descend(control, level, starts)
         else:
             descent = DescentInChunks(chunks, level, control)
-            descended = descent.run(starts, begun[1])
+            descended = descent.run(starts, begun)
         found = descended.search, screening, terms, control, descended
         return _solution(*found, later=source.stays)
     if few is not None:
@@ -287,8 +288,7 @@ def _solution(
         classes = terms.classes.labels
     notes = []
     if not converged:
-        crowded = search.crowded or search.grouping is not None
-        remedy = _MORE_MEMORY if crowded else None
+        remedy = _MORE_MEMORY if search.crowded else None
         if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
             remedy = f"rounding forbids more: {BLURRED}"
         notes.append(not_converged(control, certificate, seconds, remedy))

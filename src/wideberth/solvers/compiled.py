@@ -35,7 +35,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import Columns
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton_settings import SETTINGS, STEP_PRODUCTS
 
 #: Number of problems in one call from which on compiled code is loaded, as searches
@@ -80,7 +80,7 @@ def solve_small(
     control: Control,
     guess: Guess | None = None,
     decided: Partition | None = None,
-    columns: Columns | None = None,
+    columns: ExtendedRows | None = None,
 ) -> Outcome | None:
     """Solve by compiled code; None where it does not get to the tolerance.
 
@@ -100,13 +100,13 @@ def solve_small(
     return found
 
 
-def columns_of(problem: Problem, last: Columns | None = None) -> Columns:
+def columns_of(problem: Problem, last: ExtendedRows | None = None) -> ExtendedRows:
     """The rows as steps take them; the `last` ones, where only weights differ."""
     if last is not None:
         names = ("rows", "radii", "folded", "intercept")
         if all(getattr(problem, name) is getattr(last.problem, name) for name in names):
             return last
-    columns = Columns()
+    columns = ExtendedRows()
     columns.adopt(problem)
     return columns
 
@@ -210,7 +210,7 @@ def _by_steps(
     control: Control,
     slack: np.ndarray | None,
     decided: Partition | None,
-    columns: Columns | None,
+    columns: ExtendedRows | None,
 ):
     """The optimum by interior-point steps, from about known slacks if there are any."""
     screener, small, counts = None, problem, (problem.n, 0, 0)
@@ -234,7 +234,7 @@ def _minimised(
     problem: Problem,
     goal: float,
     slack: np.ndarray | None = None,
-    columns: Columns | None = None,
+    columns: ExtendedRows | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
     """x, α, steps taken and whether they led to the relative gap `goal`."""
     from wideberth.solvers import mehrotra, nearest_rows  # loads numba

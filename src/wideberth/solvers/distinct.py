@@ -29,10 +29,10 @@ from wideberth.screening import screen_at_hand
 from wideberth.solution import RampDescent
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.batches import Batches
 from wideberth.solvers.chunked_descent import DescendedInChunks
 from wideberth.solvers.descent import Descent
 from wideberth.solvers.newton_solver import Newton
-from wideberth.solvers.passes import Batches
 from wideberth.solvers.proofs import Proof
 from wideberth.solvers.work import PerRow
 
@@ -117,7 +117,7 @@ def _joined(parts: list[Problem]) -> Problem:
 class Collapsed:
     """A search that ends with its first pass: the problem on distinct rows, solved."""
 
-    crowded, grouping = False, None
+    crowded = False
 
     def __init__(self, batches: Batches, distinct: DistinctRows, problem: Problem):
         self.batches, self.distinct, self.passes = batches, distinct, 1

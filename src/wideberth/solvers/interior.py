@@ -32,72 +32,26 @@ shrunk between steps. Nothing here certifies; gaps are for steering.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from wideberth.problem import Problem
 from wideberth.problem.arrays import (
     at_least,
     extremes,
     floats,
-    host,
     like,
-    namespace,
 )
-from wideberth.problem.limits import EPS, LITTLE, TINY
-from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
+from wideberth.problem.limits import EPS, TINY
+from wideberth.solvers.algebra import Factor, ThinFactor
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.facets import CONES
+from wideberth.solvers.interior_start import Start, cone_room, least_squares
 from wideberth.solvers.newton_settings import SETTINGS
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where to start: a primal point with its margins Zw, and shares α/c."""
-
-    w: np.ndarray
-    b: float
-    margins: np.ndarray
-    share: np.ndarray
-
-
-class Columns:
-    """A problem as the engine takes it: rows e_i = (z_i, −ρ_i, y_i), Q, what is folded.
-
-    `noisy` tells whether t is part of x: some sample moves, or the norm is penalised.
-    `extras` are the columns beyond z; `table` holds all of them, where rows are few.
-    """
-
-    noisy: bool | None = None
-
-    def adopt(self, problem: Problem) -> None:
-        """Take over a problem; t stays part of x once it is."""
-        self.problem, self.c = problem, problem.weights
-        self.xp = namespace(problem.weights)
-        fold, d = problem.folded, problem.rows.d
-        if self.noisy is None:
-            moves = (fold is not None and fold.s > 0) or self.xp.any(problem.radii)
-            self.noisy = bool(moves) and problem.noise.lipschitz(d) > 0
-        columns, penalties, folded = [], [], []
-        if self.noisy:
-            columns.append(-problem.radii)
-            penalties.append(0.0)
-            folded.append(0.0 if fold is None else -fold.s)
-        if problem.intercept is not None:
-            columns.append(problem.y)
-            penalties.append(problem.intercept)
-            folded.append(0.0 if fold is None else fold.balance)
-        self.extras = problem.weights[:, None][:, :0]
-        if columns:
-            self.extras = self.xp.stack(columns, axis=1)
-        self.table = problem.rows.table(self.extras)
-        self.penalty = np.concatenate((np.ones(d), penalties))
-        self.folded = np.concatenate((np.zeros(d) if fold is None else fold.d, folded))
-
-
-class InteriorPoint(Columns):
+class InteriorPoint(ExtendedRows):
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
     Without a start it begins at least squares on the slacks.
@@ -113,7 +67,7 @@ class InteriorPoint(Columns):
         d = problem.rows.d
         self.adopt(problem)
         self.signs, xp = like(np.array([[-1.0], [1.0]]), self.c), self.xp
-        start = self._least_squares() if start is None else start
+        start = least_squares(self) if start is None else start
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
             size = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
@@ -123,7 +77,7 @@ class InteriorPoint(Columns):
                 SETTINGS.least_distance,
             )
             distance = self._set_slack(start.margins, [omega, *extra])
-            self.cone_room = self._cone_room(distance, omega)
+            self.cone_room = cone_room(self, distance, omega)
             extra = [(1 + self.cone_room) * omega, *extra]
         distance = self._set_slack(start.margins, extra)
         self.x = np.concatenate((start.w, extra))
@@ -132,34 +86,9 @@ class InteriorPoint(Columns):
         upper = at_least(0.0, self.slack) + distance
         self.force = xp.stack([upper, upper - self.slack])
         self.last_change = 0.0 * upper
-        self.combined = self._lift(self.alpha) + self.folded
+        self.combined = self.combine(self.alpha) + self.folded
         self.cone: Any = CONES[problem.noise.dual_order](self) if self.noisy else None
         self._measure()
-
-    def _least_squares(self) -> Start:
-        """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise, whose α is ½c_i u_i.
-
-        From nothing where weights or features are out of all proportion.
-        """
-        d, half = self.problem.rows.d, 0.5 * self.c
-        matrix, right = self._curvature(half), self._lift(half) + self.folded
-        matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.penalty
-        if self.noisy:  # t stays 0
-            matrix[d, :] = matrix[:, d] = right[d] = 0.0
-            matrix[d, d] = 1.0
-        if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
-            matrix[-1, -1] = 1.0
-        factor = cholesky(matrix)
-        x = right if factor is None else lapack.dpotrs(factor, right, lower=1)[0]
-        b = 0.0 if self.problem.intercept is None else float(x[-1])
-        x[d:] = 0.0
-        margins = self._change(x)
-        if factor is None or not self.xp.all(self.xp.isfinite(margins)):
-            x, b, margins = np.zeros_like(x), 0.0, 0.0 * self.c
-        facets = self.noisy and not self.problem.noise.smooth
-        if facets and self.problem.n < d:  # all rows on the margin leave no room
-            x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
-        return Start(x[:d], b, margins, 0.5 * (1 - margins - self.problem.y * b))
 
     def _set_slack(self, margins, extra: list[float]) -> float:
         """Slacks at x = (w, extra); the mean distance from the margin."""
@@ -167,25 +96,6 @@ class InteriorPoint(Columns):
         self.slack = 1.0 - (margins + self.extras @ beyond)
         distance = float(self.xp.sum(self.xp.abs(self.slack))) / max(self.problem.n, 1)
         return max(distance, SETTINGS.least_distance)
-
-    def _cone_room(self, distance: float, omega: float) -> float:
-        """How far inside the cone to start, relative to Ω(w).
-
-        As far as makes t, whose weight is Σα_iρ_i, count for as much as all the rows,
-        which start `distance` inside their bounds; a tenth at most if Ω is smooth, and
-        each facet of other shapes for no more than ten rows, and the noise that is lost
-        in rounding for nothing.
-        """
-        c, radii, fold = self.c, self.problem.radii, self.problem.folded
-        weight = 0.5 * float(c @ radii) + (0.0 if fold is None else fold.s)
-        rows = 0.5 * distance * float(self.xp.sum(c))
-        most = LITTLE
-        if not self.problem.noise.smooth:
-            most = 1 / EPS
-            facets = 2 * self.problem.noise.degrees(self.problem.rows.d)
-            rows *= min(facets / (LITTLE * max(self.problem.n, 1)), 1.0)
-        room = rows / max(weight * omega, TINY)
-        return min(max(room, SETTINGS.least_distance), most)
 
     @property
     def w(self) -> np.ndarray:
@@ -219,35 +129,6 @@ class InteriorPoint(Columns):
         That is negative where folded rows were settled wrongly.
         """
         return self.gap / max(abs(self.primal), TINY)
-
-    def _lift(self, a: np.ndarray) -> np.ndarray:
-        """Σ a_i e_i, by one product."""
-        if self.table is not None:
-            self.problem.rows.passes.add(self.problem.n)
-            return host(self.table.T @ a)
-        combined = self.problem.rows.combine(a)
-        if not self.extras.shape[1]:
-            return combined
-        return np.concatenate((combined, host(a @ self.extras)))
-
-    def _change(self, dx: np.ndarray) -> np.ndarray:
-        """⟨dx,e_i⟩, by one product."""
-        if self.table is not None:
-            self.problem.rows.passes.add(self.problem.n)
-            return self.table @ like(dx, self.table)
-        d = self.problem.rows.d
-        change = self.problem.rows.margins(dx[:d])
-        if dx.size > d:
-            change += self.extras @ like(dx[d:], self.extras)
-        return change
-
-    def _curvature(self, weights: np.ndarray) -> np.ndarray:
-        """Σ weights_i e_i e_iᵀ, by one product."""
-        if self.table is None:
-            return self.problem.rows.curvature(weights, self.extras)
-        self.problem.rows.passes.add(self.problem.n)
-        scaled = self.table * self.xp.sqrt(weights)[:, None]
-        return host(scaled.T @ scaled)
 
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""
@@ -291,7 +172,7 @@ class InteriorPoint(Columns):
         self.x = np.zeros(self.penalty.size)
         self.x[places], rest = before[: places.size], before[places.size :]
         self.x[problem.rows.d :] = rest
-        self.combined = self._lift(self.alpha) + self.folded
+        self.combined = self.combine(self.alpha) + self.folded
         if self.cone is not None:
             self.cone.widen(self, places)
             self.slack = self.slack - self.extras @ like(
@@ -301,7 +182,7 @@ class InteriorPoint(Columns):
 
     def resync(self) -> None:
         """Compute Σα_i e_i afresh; the identity that carries it drifts by rounding."""
-        self.combined = self._lift(self.alpha) + self.folded
+        self.combined = self.combine(self.alpha) + self.folded
         self._measure()
 
     # -- one step ----------------------------------------------------------------
@@ -327,7 +208,7 @@ class InteriorPoint(Columns):
         if cone is not None:
             right += self.cone.right_side(cone)
         dx = factor.solve(right)
-        change = self._change(dx)
+        change = self.products(dx)
         rate = self._rate(slice(None), weights, lifts[1, :] - lifts[0, :] - change)
         lifts /= self.force
         lifts -= 1.0 + rate  # the relative move of the force
@@ -344,7 +225,7 @@ class InteriorPoint(Columns):
         """What solves with Newton's matrix, and the predictor's right-hand side."""
         weights = self.c * weights
         right = self.combined - self.penalty * self.x
-        right += self._lift(weights * self.slack)
+        right += self.combine(weights * self.slack)
         return self._factor(weights), right
 
     def _factor(self, weights: np.ndarray) -> Factor | ThinFactor | None:
@@ -353,7 +234,7 @@ class InteriorPoint(Columns):
         thin = None if self.cone is None or n >= d else self.cone.thin()
         if thin is not None:
             return self._thin_factor(weights, *thin)
-        return self._factored(self._curvature(weights))
+        return self._factored(self.curvature(weights))
 
     def _factored(self, gram: np.ndarray) -> Factor | None:
         """The factor of Q + Σθ_i e_i e_iᵀ + BᵀW⁻²B, of which the middle is given."""
@@ -380,7 +261,7 @@ class InteriorPoint(Columns):
 
         And what is known of the corrector's right-hand side, here nothing.
         """
-        rate = self._rate(slice(None), weights, -self._change(dx))
+        rate = self._rate(slice(None), weights, -self.products(dx))
         return rate, self._error(slice(None), rate), None
 
     def _rate(self, rows, weights: np.ndarray, change):
@@ -423,7 +304,7 @@ class InteriorPoint(Columns):
 
     def _lifted(self, lifts, weights, target, known):
         """What the corrector's right-hand side has beyond the predictor's."""
-        return self._lift(self.c * weights * (lifts[1, :] - lifts[0, :]))
+        return self.combine(self.c * weights * (lifts[1, :] - lifts[0, :]))
 
     def _aims(self, target: float):
         """What each product of room and force is to become, before correction."""
@@ -453,15 +334,6 @@ class InteriorPoint(Columns):
         self.force = _grown(self.force, t, force_rate)
         self.last_change = change
         self._measure()
-
-
-class EvenBarrier(InteriorPoint):
-    """The interior-point method with the products α_ip_i and (c_i−α_i)q_i kept even."""
-
-    def adopt(self, problem):
-        """Take over a problem, and the weights of its rows."""
-        super().adopt(problem)
-        self.relative = self.c / float(self.c.mean())
 
 
 def _grown(values, t: float, rate):

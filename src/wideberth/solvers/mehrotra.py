@@ -79,15 +79,7 @@ def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
         target, length = 0.0, 0.0
         for turn in range(2):  # the predictor, which aims at μ = 0, and the step
             corrected = turn == 1
-            for i in range(n):
-                aim = R[_U, i]
-                if corrected:
-                    R[_DP, i] = (target + R[_DA, i] * R[_DP, i]) / R[_REST, i]
-                    R[_DQ, i] = (target - R[_DA, i] * R[_DQ, i]) / share[i]
-                    aim += R[_DQ, i] - R[_DP, i]
-                R[_DA, i] = aim
-                R[_WORK, i] = c[i] * R[_WEIGHT, i] * aim
-            np.dot(E.T, R[_WORK], right)
+            _pull(E, c, share, R, right, target, corrected)
             for j in range(m):
                 right[j] += combined[j] - penalty[j] * x[j]
             if corrected and kind == BOX:
@@ -96,43 +88,16 @@ def minimise(E, c, penalty, fold, total, scales, kind, b_at, goal, most, steer):
                 cones.round_correct(cone, scales, target, right)
             solve_factored(matrix, right, dx)
             np.dot(E, dx, R[_CHANGE])
-            rate, first, second = 0.0, 0.0, 0.0
-            for i in range(n):
-                rest, a, p, q = R[_REST, i], share[i], R[_P, i], R[_Q, i]
-                da = R[_WEIGHT, i] * (R[_DA, i] - R[_CHANGE, i])
-                dp, dq = R[_RATIO_P, i] * da - p, -R[_RATIO_Q, i] * da - q
-                if corrected:
-                    dp, dq = dp + R[_DP, i], dq + R[_DQ, i]
-                rate = max(rate, max(da / rest, -da / a))
-                rate = max(rate, max(-dp / p, -dq / q))
-                first += rest * dp - da * p + a * dq + da * q
-                second += da * dq - da * dp
-                R[_DA, i], R[_DP, i], R[_DQ, i] = da, dp, dq
+            rate, first, second = _follow(share, R, corrected)
             length = 1.0 / rate if rate > 1.0 else 1.0 / to_boundary
-            if kind == BOX:
-                cones.box_move(cone, scales, dx, corrected)
-                length = min(length, cones.box_longest(cone, scales))
-            elif kind != NONE:
-                cones.round_move(cone, scales, dx, corrected)
-                length = min(length, cones.round_longest(cone))
+            length = min(length, _longest(scales, kind, dx, cone, corrected))
             ahead = min(length, 1.0)
             ahead = 1.0 + (first + ahead * second) * ahead / (2.0 * n * mu)
             target = mu * min(max(ahead, 0.0), 1.0) ** 3
         t = min(1.0, to_boundary * length)
         if not t > EPS:
             return x, share, step, np.inf
-        for j in range(m):
-            x[j] += t * dx[j]
-        for i in range(n):
-            R[_U, i] -= t * R[_CHANGE, i]
-            R[_REST, i] = max(R[_REST, i] - t * R[_DA, i], TINY)
-            share[i] = max(share[i] + t * R[_DA, i], TINY)
-            R[_P, i] += t * R[_DP, i]
-            R[_Q, i] += t * R[_DQ, i]
-        if kind == BOX:
-            cones.box_advance(cone, scales, t)
-        elif kind != NONE:
-            cones.round_advance(cone, t)
+        _advance(scales, kind, x, share, R, dx, cone, t)
     return x, share, most, np.inf
 
 
@@ -267,6 +232,74 @@ def _bend(E, c, penalty, scales, kind, x, share, R, S, matrix, coarse, cone):
         cones.round_scale(cone, scales, x)
         cones.round_bend(cone, scales, matrix)
     return factorise(matrix)
+
+
+@jit
+def _pull(E, c, share, R, right, target, corrected):
+    """Σθ_i e_i times what slacks are to change by, of a predictor or of the step.
+
+    The step aims at products of `target`, less what the predictor's are off by.
+    """
+    for i in range(c.size):
+        aim = R[_U, i]
+        if corrected:
+            R[_DP, i] = (target + R[_DA, i] * R[_DP, i]) / R[_REST, i]
+            R[_DQ, i] = (target - R[_DA, i] * R[_DQ, i]) / share[i]
+            aim += R[_DQ, i] - R[_DP, i]
+        R[_DA, i] = aim
+        R[_WORK, i] = c[i] * R[_WEIGHT, i] * aim
+    np.dot(E.T, R[_WORK], right)
+
+
+@jit
+def _follow(share, R, corrected):
+    """Write the moves of a, p and q that go with ⟨dx,e_i⟩.
+
+    Return the largest rate at which one of them comes to its bound, and by how much
+    Σ(1−a_i)p_i + a_iq_i changes with the length of the step and with its square.
+    """
+    rate, first, second = 0.0, 0.0, 0.0
+    for i in range(share.size):
+        rest, a, p, q = R[_REST, i], share[i], R[_P, i], R[_Q, i]
+        da = R[_WEIGHT, i] * (R[_DA, i] - R[_CHANGE, i])
+        dp, dq = R[_RATIO_P, i] * da - p, -R[_RATIO_Q, i] * da - q
+        if corrected:
+            dp, dq = dp + R[_DP, i], dq + R[_DQ, i]
+        rate = max(rate, max(da / rest, -da / a))
+        rate = max(rate, max(-dp / p, -dq / q))
+        first += rest * dp - da * p + a * dq + da * q
+        second += da * dq - da * dp
+        R[_DA, i], R[_DP, i], R[_DQ, i] = da, dp, dq
+    return rate, first, second
+
+
+@jit
+def _longest(scales, kind, dx, cone, corrected):
+    """Move the cone's multipliers along; the longest step that stays inside it."""
+    if kind == BOX:
+        cones.box_move(cone, scales, dx, corrected)
+        return cones.box_longest(cone, scales)
+    if kind != NONE:
+        cones.round_move(cone, scales, dx, corrected)
+        return cones.round_longest(cone)
+    return np.inf
+
+
+@jit
+def _advance(scales, kind, x, share, R, dx, cone, t):
+    """Go on by a step of length t."""
+    for j in range(x.size):
+        x[j] += t * dx[j]
+    for i in range(share.size):
+        R[_U, i] -= t * R[_CHANGE, i]
+        R[_REST, i] = max(R[_REST, i] - t * R[_DA, i], TINY)
+        share[i] = max(share[i] + t * R[_DA, i], TINY)
+        R[_P, i] += t * R[_DP, i]
+        R[_Q, i] += t * R[_DQ, i]
+    if kind == BOX:
+        cones.box_advance(cone, scales, t)
+    elif kind != NONE:
+        cones.round_advance(cone, t)
 
 
 @jit

@@ -24,9 +24,10 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction, Screener
-from wideberth.solvers.barriers import engine_on
+from wideberth.solvers.barriers import EvenBarrier, engine_on
 from wideberth.solvers.base import Best, Control, Outcome
-from wideberth.solvers.interior import EvenBarrier, InteriorPoint, Start
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.interior_start import Start
 from wideberth.solvers.newton_settings import SETTINGS
 
 

@@ -7,16 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.presolve import Presolved, span_of_rows
+from wideberth.problem.equivalent import span_of_rows
+from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.compiled import Guess, columns_of, is_small, solve_small
-from wideberth.solvers.interior import Columns
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.smoothed import is_smooth, solve_smoothed
-from wideberth.solvers.subsample import sample_size, small_sample
-from wideberth.solvers.tall import is_sampled, solve_from_nothing
+from wideberth.solvers.subsample import is_sampled, sample_size, small_sample
+from wideberth.solvers.tall import solve_from_nothing
 from wideberth.solvers.walk import Walk, without_margins
 
 #: Largest number of margins that a path keeps for the next radius; beyond it they are
@@ -108,7 +109,7 @@ class _CompiledPath(PathSolver):
     def __init__(self, solver: Newton):
         super().__init__(solver)
         self.newton = solver
-        self.columns: Columns | None = None
+        self.columns: ExtendedRows | None = None
         self.first: Outcome | None = None  # under the radius before
         self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
 

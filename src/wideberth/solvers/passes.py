@@ -5,183 +5,31 @@ rows that are settled there (theory §3) and hands over those that are not. A ba
 be forgotten once it has answered: nothing as long as the data is kept. At which bound a
 row was settled is computed again, when it is asked for, from the point it was settled
 at.
-
-`Batches` is what a search needs of the data: all rows in memory are one batch, files
-and clusters have many (`chunked.py`).
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from wideberth.problem import Folded, PrimalPoint, Problem
-from wideberth.problem.arrays import (
-    fill,
-    host,
-    namespace,
-    pick,
-    scatter,
-)
-from wideberth.problem.equal_rows import EqualRows, merge_chunk
+from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.arrays import fill, host, namespace, scatter
+from wideberth.problem.equal_rows import merge_chunk
 from wideberth.problem.error_bars import NO_PUSHES
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.noise import Noise
-from wideberth.problem.rows import Passes
 from wideberth.screening import fold_samples
 from wideberth.solvers.aggregate import Grouping, Groups
-from wideberth.solvers.cells import Cells, Kinds, Merging, merge
+from wideberth.solvers.batches import Answer, Piece
+from wideberth.solvers.cells import Kinds, Merging, merge
+from wideberth.solvers.line_search import pulled_back
 from wideberth.solvers.measured_engine import Model
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.proofs import Proof, part_of, slack_of
-from wideberth.solvers.subsample import SamplingError, chances, draw, lucky
-
-#: Number of times that a third of a way is thrown away, which leaves a fifth of it (a
-#: choice).
-_THIRDS = 4
-
-
-class Batches(ABC):
-    """The rows of a problem in batches; `map` puts a question to each of them.
-
-    A question is called with the number of the batch and the problem on its rows.
-    """
-
-    #: Rows, where that is known before the first pass, and features.
-    n: int | None
-    d: int
-    noise: Noise
-    intercept: float | None
-    #: Rows that may be handed over at a time.
-    capacity: int
-    #: What products over rows in memory, which are one batch, are counted by.
-    counter: Passes | None = None
-    #: A norm penalty, which every problem made of the rows has.
-    penalty: Folded | None = None
-    #: Most roundings in weights that are those of equal samples (`Problem.chain`).
-    chain = 0.0
-    #: Whether the first pass asks for distinct rows.
-    distinct: Any = None
-    #: Whether rows stay where they are, so that a read costs a product and no more.
-    stays = False
-
-    @abstractmethod
-    def map(self, question) -> Iterator:
-        """Answers of all batches; one pass."""
-
-    #: Whether all rows share one shape of noise; others are not put in groups.
-    shared = True
-
-    @abstractmethod
-    def grouping(self, n: int) -> Grouping:
-        """How to group n rows that cannot be held."""
-
-    @abstractmethod
-    def spares(self, size: int) -> bool:
-        """Whether so many bytes may be held for numbers per row."""
-
-
-class InMemory(Batches):
-    """All rows of a problem as one batch; points keep their margins."""
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        self.n = self.capacity = problem.n
-        self.d, self.noise = problem.rows.d, problem.noise
-        self.shared = problem.shared
-        self.intercept, self.counter = problem.intercept, problem.rows.passes
-        self.penalty, self.chain = problem.folded, problem.chain
-
-    def map(self, question):
-        """Ask the one batch."""
-        yield question(0, self.problem)
-
-    def grouping(self, n):
-        """There is room for all rows."""
-        raise NotImplementedError
-
-    def spares(self, size):
-        """There is room for numbers per row, too."""
-        return True
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Rows of one batch that are handed over, and the chance each had to be drawn."""
-
-    X: Any
-    y: Any
-    weights: Any
-    radii: Any
-    indices: Any  # their places in the batch
-    chance: Any
-    bars: Any = None  # sets of their own, where there are
-    alpha: Any = None  # in the last proof, where that is asked for
-
-    @classmethod
-    def of(cls, problem: Problem, near, alpha=None) -> Piece:
-        """The rows `near`, a mask; no copy is made of all rows."""
-        indices = namespace(near).nonzero(near)[0]
-        parts = [problem.rows.X, problem.y, problem.weights, problem.radii]
-        if indices.shape[0] < problem.n:
-            parts = [pick(part, indices) for part in parts]
-        X, y, weights, radii = parts
-        bars = None if problem.shared else problem.noise.take(indices)
-        alpha = None if alpha is None else pick(alpha, indices)
-        chance = fill(y, indices.shape[0], 1.0)
-        return cls(X, y, weights, radii, indices, chance, bars, alpha)
-
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return self.indices.shape[0]
-
-    def sampled(self, share: float, seed: tuple[int, ...], rows=None) -> Piece:
-        """About this share of the rows, which are `rows` where those are at hand."""
-        k = math.ceil(share * self.n)
-        if k >= self.n:
-            return self
-        rows = as_rows(self.X, self.y) if rows is None else rows
-        J, chance = draw(rows, self.weights, k, seed)
-        parts = self.X, self.y, self.weights, self.radii, self.indices, self.chance
-        X, y, weights, radii, indices, before = (pick(part, J) for part in parts)
-        bars = None if self.bars is None else self.bars.take(J)
-        alpha = None if self.alpha is None else pick(self.alpha, J)
-        return Piece(X, y, weights, radii, indices, before * chance, bars, alpha)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one batch holds at a point."""
-
-    number: int
-    n: int
-    hinge: float
-    rounding: float
-    #: The point with its margins, where that was asked for.
-    point: PrimalPoint | None = None
-    #: How many rows are near the margin.
-    near: int = 0
-    #: Rows taken to be at α = c, or all that are far, in cells; and those handed over,
-    #: singly or in groups.
-    fold: Folded | None = None
-    cells: Cells | None = None
-    piece: Piece | None = None
-    #: What stands for the noise of folded rows that have sets of their own.
-    model: Model | None = None
-    groups: Groups | None = None
-    #: All rows folded, by class where there is an intercept, and how many of each class
-    #: there are; the first pass over many batches only.
-    sides: tuple[Folded, ...] = ()
-    classes: tuple[int, int] = (0, 0)
-    #: The distinct rows of a batch, where those are asked for and few.
-    equal: EqualRows | None = None
+from wideberth.solvers.subsample import SamplingError, chances, lucky
 
 
 @dataclass(frozen=True)
@@ -266,7 +114,8 @@ class Gather:
             return self._in_one_read(number, problem)
         point, early = problem.at(self.w, self.b), None
         if self.good is not None and self.before is not None:
-            point, early = self._pulled_back(problem, self.before, point)
+            held = sum(map(len, (self.pinned or {}).values()))
+            point, early = pulled_back(problem, self.before, point, held)
         answer = Answer(number, problem.n, point.hinge, point.rounding)
         if self.good is not None:
             answer = replace(answer, point=point)
@@ -376,56 +225,6 @@ class Gather:
         if self.before is None:
             return near
         return near | ((slack_of(problem, self.before) > 0) != (slack > 0))
-
-    def _pulled_back(self, problem: Problem, best: PrimalPoint, point: PrimalPoint):
-        """A point, or a better one on the way to it; and which rows cross first then.
-
-        Rows that were settled wrongly hold nothing back, so that a solution may be far
-        off and worse than the best point. The objective is convex: halving the way
-        finds a lower one. The rows that cross the margin up to twice as far, and more
-        until the working set has grown by a tenth, are those that were missed.
-        """
-        if not point.value > best.value:
-            return point, None
-        asked, t = point, self._way(problem, best, point)
-        if t > 0:  # margins that are a mean round otherwise than the certificate allows
-            w, b = best.w + t * (asked.w - best.w), best.b + t * (asked.b - best.b)
-            point = problem.at(w, b)
-        point = point if t > 0 and point.value < best.value else best
-        crossed = (best.slack > 0) != (asked.slack > 0)
-        xp = namespace(crossed)
-        move = xp.where(crossed, best.slack - asked.slack, 1.0)
-        way = xp.where(crossed, best.slack / move, math.inf)
-        held = 0 if self.pinned is None else sum(map(len, self.pinned.values()))
-        least = min(int(LITTLE * held), problem.n - 1)
-        return point, crossed & (way <= max(2 * t, float(xp.sort(way)[least])))
-
-    def _way(self, problem: Problem, best: PrimalPoint, asked: PrimalPoint) -> float:
-        """How far to go from one point towards another: to the least of a few values.
-
-        No row is read for that: margins in between are means. The objective is convex,
-        so halving the way can stop where values rise again, and thirds of what is left
-        about the lowest one can be thrown away.
-        """
-
-        def value(t):
-            w, b = best.w + t * (asked.w - best.w), best.b + t * (asked.b - best.b)
-            margins = best.margins + t * (asked.margins - best.margins)
-            return problem.at(w, b, margins).value
-
-        t, low, here = 0.5, value(0.5), best.value
-        while t > SETTINGS.least_way and not (low < here and value(0.5 * t) > low):
-            t *= 0.5
-            low = value(t)
-        if not low < here:
-            return 0.0
-        left, right = 0.5 * t, 2.0 * t
-        for _ in range(_THIRDS):
-            if value(2 / 3 * left + right / 3) < value(left / 3 + 2 / 3 * right):
-                right = left / 3 + 2 / 3 * right
-            else:
-                left = 2 / 3 * left + right / 3
-        return 0.5 * (left + right)
 
     def _distances(self, problem: Problem, slack):
         """How far each row may still move."""

@@ -18,6 +18,7 @@ from wideberth.problem.arrays import concat, host, like, masked, namespace, scat
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.screening.partition import decide
+from wideberth.solvers.batches import Batches
 from wideberth.solvers.cells import Cells
 from wideberth.solvers.newton_settings import SETTINGS
 
@@ -59,7 +60,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Decided:
-    """What is known of the rows of a batch at the end; arrays where there is room."""
+    """What is known of rows at the end, a batch or all; arrays where there is room."""
 
     counts: tuple[int, int, int]  # free, saturated, removed
     alpha: Any = None
@@ -111,6 +112,26 @@ class Decide:
     def part(self, number: int) -> Decide:
         """What of this question concerns one batch."""
         return replace(self, proof=part_of(self.proof, number))
+
+
+def decide_rows(batches: Batches, question: Decide) -> Decided:
+    """What is known of all rows, by one pass.
+
+    With a free b decisions take bounds on all margins at once (theory §4.4).
+    """
+    parts = list(batches.map(question))
+    counts = tuple(sum(part.counts[k] for part in parts) for k in range(3))
+    if not question.arrays:
+        return Decided(counts)
+    alpha = concat([part.alpha for part in parts])
+    if question.region is None:
+        return Decided(counts, alpha)
+    if batches.intercept == 0:
+        known = with_intercept(parts, batches.noise)
+        return Decided(known.counts, alpha, known.removed, known.saturated)
+    removed = concat([part.removed for part in parts])
+    saturated = concat([part.saturated for part in parts])
+    return Decided(counts, alpha, removed, saturated)
 
 
 def with_intercept(parts: list[Decided], noise) -> Partition:

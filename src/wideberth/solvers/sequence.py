@@ -27,7 +27,8 @@ import numpy as np
 
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.presolve import Presolved, cap_weights
+from wideberth.problem.equivalent import cap_weights
+from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import Attempt, prove

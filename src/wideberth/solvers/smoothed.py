@@ -33,7 +33,7 @@ from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.algebra import Factor, conjugate_gradients
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import Columns
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton import Rounds, least_rows
 
 #: Width of the first band: the least one that holds all rows at w = 0, whose slacks
@@ -72,7 +72,7 @@ class _Near(Rounds):
         return work, engine
 
 
-class Smoothed(Columns):
+class Smoothed(ExtendedRows):
     """The search: steps in (w, b), the rows' e_i applied to x = (w, Ω(w), b)."""
 
     astray = False

@@ -29,6 +29,16 @@ def sample_size(n: int, d: int) -> int:
     return int((SETTINGS.sample_factor * n * d**0.5) ** (2 / 3))
 
 
+def first_size(n: int, d: int) -> int:
+    """Rows of a first sample of n, which is no smaller than what is solved directly."""
+    return max(sample_size(n, d), SETTINGS.direct_rows)
+
+
+def is_sampled(problem: Problem) -> bool:
+    """Whether a problem has so many rows that a sample of them is solved first."""
+    return first_size(problem.n, problem.rows.d) <= SETTINGS.copy_share * problem.n
+
+
 def small_sample(n: int) -> int:
     """Rows of a sample whose solution may be found beside that of n; 0 of too few."""
     size = n // SETTINGS.walk_rows
@@ -38,6 +48,15 @@ def small_sample(n: int) -> int:
 def sample_accuracy(n: int, d: int) -> float:
     """Relative gap of a sample of n rows beyond which its error makes more a waste."""
     return SETTINGS.sample_accuracy * d / max(n, 1)
+
+
+def sample_goal(problem: Problem, target: float) -> float:
+    """The relative gap to which a sample is solved, where all rows are to a target.
+
+    A rough one would mislead, and cost passes, even where the target is loose.
+    """
+    accuracy = sample_accuracy(problem.n, problem.rows.d)
+    return max(accuracy, 0.5 * LITTLE * target)
 
 
 def draw(rows: Rows, weights, k: int, seed) -> tuple[Any, Any]:

@@ -29,6 +29,7 @@ from wideberth.solvers.algebra import Factor, ThinFactor
 from wideberth.solvers.barriers import ClassBarrier
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton import least_rows, rms
+from wideberth.solvers.subsample import is_sampled, sample_goal
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,23 @@ def is_tied(problem: Problem, found: Outcome) -> bool:
     alpha, weights = found.dual.alpha, problem.weights
     inside = (alpha > LITTLE**2 * weights) & (alpha < (1 - LITTLE**2) * weights)
     return int(np.count_nonzero(inside)) > least_rows(problem)
+
+
+def solve_where_tied(
+    problem: Problem, control: Control, sample: Problem, found: Outcome
+) -> OnPath | None:
+    """The solution by the central path of a sample with many rows on the margin.
+
+    None where the solution `found` on the sample has few, or the path leads nowhere. It
+    begins with the smallest sample, and goes on as long as there is one.
+    """
+    begun = isinstance(found, OnPath)
+    if not begun and (is_sampled(sample) or not is_tied(sample, found)):
+        return None
+    inner = control.rougher(sample_goal(sample, control.target))
+    path = path_to(sample, found, inner)
+    control.steps = inner.steps
+    return solve_tied(problem, control, path)
 
 
 def path_to(problem: Problem, found: Outcome, control: Control) -> Path:

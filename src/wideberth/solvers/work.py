@@ -20,9 +20,9 @@ from wideberth.problem.limits import LITTLE
 from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.rows import Passes, gamma
 from wideberth.solvers.aggregate import Groups
+from wideberth.solvers.batches import Answer, Batches, Piece
 from wideberth.solvers.cells import Cells
 from wideberth.solvers.measured_engine import Model
-from wideberth.solvers.passes import Answer, Batches, Piece
 from wideberth.solvers.proofs import Proof
 
 
@@ -33,6 +33,11 @@ class PerRow(Mapping):
         self._in_memory = in_memory
         self._kept: dict[int, Any] = {}
         self._folder: ScratchFolder | None = None
+
+    @classmethod
+    def beside(cls, batches: Batches, n: int) -> PerRow:
+        """Room for labels of groups and shares of n rows, while both change."""
+        return cls(batches.spares(30 * n))
 
     def __setitem__(self, number: int, values: np.ndarray) -> None:
         self._kept[number] = values
@@ -63,11 +68,11 @@ class Work:
     """
 
     def __init__(self, batches: Batches, question, labels: PerRow):
-        self.batches, self.labels = batches, labels
+        self.batches, self.question, self.labels = batches, question, labels
         self.grouping = getattr(question, "grouping", None)
         self.most = getattr(question, "most", np.inf)
         self.n, self.near, self.exact = 0, 0, True
-        self.point: PrimalPoint | None = None
+        self._point: PrimalPoint | None = None  # of one batch of all rows
         self.fold: Folded | None = batches.penalty
         self.cells: Cells | None = None
         self.model: Model | None = None
@@ -85,7 +90,7 @@ class Work:
         """Take in what one batch answered."""
         self.n += answer.n
         self.near += answer.near
-        self.point = answer.point
+        self._point = answer.point
         self._hinges.append(answer.hinge)
         self._rounding += answer.rounding
         if answer.fold is not None:
@@ -180,6 +185,23 @@ class Work:
             xp = namespace(piece.y)
             mass += float(xp.sum(xp.where(other, piece.weights / piece.chance, 0.0)))
         return abs(need) < (1 - LITTLE) * mass or need == 0
+
+    @property
+    def point(self) -> PrimalPoint:
+        """Where the pass evaluated the objective; with its margins, if they are known.
+
+        That is not always where it was asked to.
+        """
+        if self._point is not None:
+            return self._point
+        w, b, none = self.question.w, self.question.b, np.empty(0)
+        (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
+        value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
+        omega = self.batches.noise.support(w) if self.batches.shared else 0.0
+        if (fold := self.batches.penalty) is not None:
+            noise = fold.s * omega + fold.pushes.total(w)
+            value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
+        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
