@@ -326,7 +326,8 @@ def test_a_projection_on_the_face_is_a_shift_that_is_cut(share, levels):
             point, caps = np.round(levels * point) / levels, np.full(n, 0.5)
         mass = share * float(caps.sum())
         found = project(point, caps, mass)
-        assert (found >= 0).all() and (found <= caps).all()
+        assert (found >= 0).all()
+        assert (found <= caps).all()
         assert found.sum() == pytest.approx(mass, rel=1e-12, abs=1e-12)
         shift, inside = point - found, (found > 0) & (found < caps)
         if inside.any():
