@@ -93,7 +93,7 @@ def solve_small(
     found = None
     if _room(control) >= MOST_STEPS and _can_be_swept(problem):
         quick = _sweeps_are_quick(problem)
-        few = _few(problem) <= SETTINGS.walk_share * problem.n
+        few = _few(problem) <= SETTINGS.near_share * problem.n
         if quick or (guess is None and few):  # guesses without a start take rounds
             found, guess = _by_sweeps(problem, control, guess, quick)
     if found is None and _room(control) >= MOST_STEPS:

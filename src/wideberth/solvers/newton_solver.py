@@ -104,6 +104,7 @@ class _CompiledPath(PathSolver):
     """Guesses from the points before: the line through them, linear in log C."""
 
     carries = False
+    uses_decisions = False
 
     def __init__(self, solver: Newton):
         super().__init__(solver)
@@ -164,6 +165,7 @@ def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
 class _NewtonPath(PathSolver):
     """Predictions from the walk along C and from that under the radius before."""
 
+    carries = False  # its predictions do
     #: Its working sets hold the same few rows, and need no copy of the data first.
     uses_decisions = False
 

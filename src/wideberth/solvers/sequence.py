@@ -27,6 +27,7 @@ import numpy as np
 
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
+from wideberth.problem.limits import TINY
 from wideberth.problem.presolve import Presolved, cap_weights
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
@@ -76,6 +77,7 @@ class Sequence:
         self.units, self.control, self.proofs = units, control, proofs
         self.weight_limit = solver.weight_limit
         self.single, self.solver = solver, solver.along(problem, control)
+        self.carries = self.solver.carries
 
     def points(
         self, Cs: np.ndarray, levels: np.ndarray
@@ -159,10 +161,11 @@ class Sequence:
         problem = base.with_weights(C * base.weights)
         passes = problem.rows.passes.count
         start, decided, ratio = None, None, np.inf
-        if last is not None and self.solver.carries:
+        if last is not None:
             ratio = C / last[0]
-            start = carry(problem, last[1], ratio)
-        elif last is None and problem.intercept != 0:
+            near = carried_gap(problem, last[1], ratio) <= control.target
+            start = carry(problem, last[1], ratio) if near or self.carries else None
+        elif problem.intercept != 0:
             # Else b is not unique; a solver centres it.
             start = _at_bounds(problem, problem.weights)
         outcome = self._known(problem, start, control.target, C, null)
@@ -208,7 +211,7 @@ class Sequence:
             if easier is not problem:  # what is known is about other weights
                 known = None, None
             found = self.solver.solve(easier, control, C, *known)
-            if not self.solver.carries:
+            if not self.carries:
                 return found
             # Afresh: what was folded on the way has left its rounding in d.
             dual = easier.dual_at(found.dual.alpha, near=found.point.w)
@@ -237,6 +240,20 @@ def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
         problem.at(point.w, point.b, point.margins),
         problem.dual_at(alpha, combined=ratio * dual.d, near=point.w),
     )
+
+
+def carried_gap(problem: Problem, last: Outcome, ratio: float) -> float:
+    """The relative gap of what `carry` returns, where weights alone differ.
+
+    P(w) grows by (ratio − 1)Σc_i[u_i]_+, and D(α) = Σα_i − ½L becomes ratio·Σα_i −
+    ½ratio²L with L = ‖w(α)‖² + λ_b b². No vector as long as the rows is touched; what
+    is folded is left out of account, so it tells where to look and proves nothing.
+    """
+    point, dual = last.point, last.dual
+    square = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
+    primal = point.value + (ratio - 1) * point.hinge
+    value = ratio * (dual.value + 0.5 * square) - 0.5 * ratio * ratio * square
+    return (primal - value) / max(primal, TINY)
 
 
 def _at_bounds(problem: Problem, alpha: np.ndarray) -> Outcome:

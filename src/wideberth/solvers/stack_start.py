@@ -88,7 +88,7 @@ def estimate(stack: Stack) -> Estimate:
         tied = free.sum(axis=1) > max(SETTINGS.copy_share * n, few)
         if start.looks == _MOST_LOOKS or ((count <= few) | tied | ~sound).all():
             break
-    told = sound & (count <= max(few, SETTINGS.walk_share * n))
+    told = sound & (count <= max(few, SETTINGS.near_share * n))
     x, slack = start.x.astype(np.float64), slack.astype(np.float64)
     return Estimate(x, slack, near, told, start.looks * _STEPS)
 

@@ -360,7 +360,7 @@ class Search:
         if self.batches.counter is not None and self.batches.shared:
             X, weights, most = problem.rows.X, 1 / work.chance, self._most_near
             near = xp.abs(slack) <= band
-            many = float(weights[near].sum()) > SETTINGS.walk_share * self.n
+            many = float(weights[near].sum()) > SETTINGS.near_share * self.n
             tied = many and is_tied(problem, found)
             if tied or leave_features_out(X, weights, near):
                 self.kinds = Kinds.of(X, weights, error, band, most)

@@ -1,8 +1,10 @@
 """Newton's method from problem to problem on the same rows: paths in C and in radius.
 
 Neighbouring problems have neighbouring solutions, so each is started from a prediction
-and from how wrong predictions of its kind were before: rows whose slack is larger than
-that are settled from the start (`newton.py`, working sets). Predicted is
+of the slacks and from how wrong predictions of its kind were before. Of a prediction
+matters which rows are on the wrong side of the margin, and how many are as near to it
+as the farthest of these: so many would have been enough. The next working set holds a
+few more, and other rows are settled from the start (`newton.py`). Predicted is
 
 * `still`: the solution before,
 * `onward`: the line through the two before, linear in the step taken,
@@ -22,7 +24,7 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.measured import MeasuredRounds
-from wideberth.solvers.newton import Rounds, nearest_share, rms
+from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.subsample import (
     Sample,
@@ -41,7 +43,7 @@ class Walk:
         self.past: list[
             tuple[float, PrimalPoint]
         ] = []  # at most two, the last one last
-        self.errors: dict[str, np.ndarray] = {}
+        self.enough: dict[str, int] = {}  # rows, by kind of prediction
         self.helper: Walk | None = None  # the walk over a sample of the rows
         most = small_sample(problem.n)
         if most:
@@ -52,7 +54,7 @@ class Walk:
 
     def restart(self) -> None:
         """Begin anew, on the same rows."""
-        self.past, self.errors = [], {}
+        self.past, self.enough = [], {}
         if self.helper is not None:
             self.helper.restart()
 
@@ -82,7 +84,7 @@ class Walk:
         rounds = Rounds if problem.shared else MeasuredRounds
         outcome = rounds(problem, control).solve(*start)
         for kind, point in predicted.items():
-            self._learn(kind, np.abs(outcome.point.slack - point.slack))
+            self._learn(kind, point.slack, outcome.point.slack)
         self.accept(outcome.point, at)
         return outcome
 
@@ -118,20 +120,25 @@ class Walk:
         return {"sampled": _seen(problem, end)}
 
     def _band(self, problem: Problem, slack: np.ndarray, kind: str) -> np.ndarray:
-        """Bands as wide as the errors of the steps before were."""
+        """A band that holds as many rows as were enough before, and some more."""
         if kind == "sampled":
             return self.sampling(problem, slack)
-        error = self.errors.get(kind)
-        if error is None:
+        if kind not in self.enough:
             return nearest_share(slack)
-        band = SETTINGS.walk_errors * (error + rms(error))
-        return np.minimum(band, nearest_share(slack, SETTINGS.walk_share))
+        share = SETTINGS.walk_reserve * self.enough[kind] / max(slack.size, 1)
+        return nearest_share(slack, min(share, SETTINGS.walk_share))
 
-    def _learn(self, kind: str, error: np.ndarray) -> None:
-        """Remember an error, and half of the one before: a small one may be luck."""
-        if kind in self.errors:
-            error = np.maximum(error, self.errors[kind] / 2)
-        self.errors[kind] = error
+    def _learn(self, kind: str, predicted: np.ndarray, slack: np.ndarray) -> None:
+        """Remember how many rows would do, and half of before: few may be luck."""
+        enough = rows_enough(predicted, slack)
+        self.enough[kind] = max(enough, self.enough.get(kind, 0) // 2)
+
+
+def rows_enough(predicted: np.ndarray, slack: np.ndarray) -> int:
+    """The fewest rows nearest to a predicted margin with all on its wrong side."""
+    distance, wrong = np.abs(predicted), (predicted > 0) != (slack > 0)
+    farthest = distance[wrong].max(initial=-1.0)
+    return int(np.count_nonzero(distance <= farthest))
 
 
 def without_margins(point: PrimalPoint) -> PrimalPoint:
