@@ -244,9 +244,10 @@ def _results(
     Cs, which_C = np.unique(values, return_inverse=True)
     signs = np.array([1.0, -1.0, 1.0])
     ordered, which = np.unique(signs * levels, axis=0, return_inverse=True)
+    rows = [np.flatnonzero(which == k).tolist() for k in range(len(ordered))]
+    columns = [np.flatnonzero(which_C == j).tolist() for j in range(len(Cs))]
     for k, j, result in sequence.points(Cs, signs * ordered):
-        rows, columns = np.flatnonzero(which == k), np.flatnonzero(which_C == j)
-        for where in product(rows.tolist(), columns.tolist()):
+        for where in product(rows[k], columns[j]):
             yield where, result
 
 

@@ -84,7 +84,8 @@ class Walk:
         rounds = Rounds if problem.shared else MeasuredRounds
         outcome = rounds(problem, control).solve(*start)
         for kind, point in predicted.items():
-            self._learn(kind, point.slack, outcome.point.slack)
+            known = point.slack, outcome.point.slack, self.enough.get(kind, 0)
+            self.enough[kind] = rows_enough(*known)
         self.accept(outcome.point, at)
         return outcome
 
@@ -128,17 +129,15 @@ class Walk:
         share = SETTINGS.walk_reserve * self.enough[kind] / max(slack.size, 1)
         return nearest_share(slack, min(share, SETTINGS.walk_share))
 
-    def _learn(self, kind: str, predicted: np.ndarray, slack: np.ndarray) -> None:
-        """Remember how many rows would do, and half of before: few may be luck."""
-        enough = rows_enough(predicted, slack)
-        self.enough[kind] = max(enough, self.enough.get(kind, 0) // 2)
 
+def rows_enough(predicted: np.ndarray, slack: np.ndarray, before: int = 0) -> int:
+    """The fewest rows nearest to a predicted margin with all on its wrong side.
 
-def rows_enough(predicted: np.ndarray, slack: np.ndarray) -> int:
-    """The fewest rows nearest to a predicted margin with all on its wrong side."""
+    But no less than half of what was enough `before`: few may be luck.
+    """
     distance, wrong = np.abs(predicted), (predicted > 0) != (slack > 0)
     farthest = distance[wrong].max(initial=-1.0)
-    return int(np.count_nonzero(distance <= farthest))
+    return max(int(np.count_nonzero(distance <= farthest)), before // 2)
 
 
 def without_margins(point: PrimalPoint) -> PrimalPoint:
