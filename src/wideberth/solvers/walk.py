@@ -1,18 +1,18 @@
 """Newton's method from problem to problem on the same rows: paths in C and in radius.
 
-Neighbouring problems have neighbouring solutions, so each is started from a prediction
-of the slacks and from how wrong predictions of its kind were before. Of a prediction
-matters which rows are on the wrong side of the margin, and how many are as near to it
-as the farthest of these: so many would have been enough. The next working set holds a
-few more, and other rows are settled from the start (`newton.py`). Predicted is
+Neighbouring problems have neighbouring solutions. Predicted is
 
-* `still`: the solution before,
-* `onward`: the line through the two before, linear in the step taken,
-* `beside`: the solution before, moved as a walk under the neighbouring radius moved,
-* `sample`: the solution before, moved as a walk over a sample of the rows moved, on
-  tall data. It costs little, and on long strides it knows what a line cannot.
+* the solution before,
+* the line through the two before, linear in the step taken,
+* the solution before, moved as a walk under the neighbouring radius moved,
+* the solution before, moved as a walk over a sample of the rows moved, on tall data: it
+  costs little, and on long strides it knows what a line cannot.
 
-The candidate with the lowest objective wins. Nothing here bears on correctness.
+A start is about the lowest point on the ways from the first of these to the others. Of
+its slacks matters which rows are on the wrong side of the margin, and how many are as
+near to it as the farthest of these: so many would have been enough. The next working
+set holds a few more, and other rows are settled from the start (`newton.py`). Nothing
+here bears on correctness.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from wideberth.solvers.subsample import (
     small_sample,
 )
 
+#: Number of halvings of a way that the lowest point on it is sought by: a choice.
+_HALVINGS = 6
+
 
 class Walk:
     """Solves problems that differ in weights and radii alone, one after the other."""
@@ -43,8 +46,9 @@ class Walk:
         self.past: list[
             tuple[float, PrimalPoint]
         ] = []  # at most two, the last one last
-        self.enough: dict[str, int] = {}  # rows, by kind of prediction
+        self.enough: int | None = None  # rows that would have done before
         self.helper: Walk | None = None  # the walk over a sample of the rows
+        self.sampling: SamplingError | None = None  # where it is all that is known
         most = small_sample(problem.n)
         if most:
             size = min(sample_size(problem.n, problem.rows.d), most)
@@ -54,7 +58,7 @@ class Walk:
 
     def restart(self) -> None:
         """Begin anew, on the same rows."""
-        self.past, self.enough = [], {}
+        self.past, self.enough = [], None
         if self.helper is not None:
             self.helper.restart()
 
@@ -74,37 +78,36 @@ class Walk:
 
         `beside` are solutions of another walk: where this one was, and where it goes.
         """
-        predicted = self._predict(problem, at, beside)
+        predicted, start = self._predict(problem, at, beside), None
         if self.helper is not None:
-            predicted |= self._ask_helper(self.helper, problem, control, at)
-        start: tuple = ()
+            predicted.append(self._ask_helper(self.helper, problem, control, at))
         if predicted:
-            kind = min(predicted, key=lambda kind: predicted[kind].value)
-            start = predicted[kind], self._band(problem, predicted[kind].slack, kind)
+            start = lowest_between(problem, predicted)
+        band = None if start is None else self._band(problem, start.slack)
         rounds = Rounds if problem.shared else MeasuredRounds
-        outcome = rounds(problem, control).solve(*start)
-        for kind, point in predicted.items():
-            known = point.slack, outcome.point.slack, self.enough.get(kind, 0)
-            self.enough[kind] = rows_enough(*known)
+        outcome = rounds(problem, control).solve(start, band)
+        if start is not None:
+            known = start.slack, outcome.point.slack, self.enough or 0
+            self.enough = rows_enough(*known)
         self.accept(outcome.point, at)
         return outcome
 
-    def _predict(self, problem: Problem, at: float, beside) -> dict[str, PrimalPoint]:
+    def _predict(self, problem: Problem, at: float, beside) -> list[PrimalPoint]:
         if not self.past:
-            return {} if beside is None else {"beside": _seen(problem, beside[1])}
+            return [] if beside is None else [_seen(problem, beside[1])]
         here, last = self.past[-1]
-        predicted = {"still": _seen(problem, last)}
+        predicted = [_seen(problem, last)]
         if len(self.past) > 1:
             before, start = self.past[0]
             stride = (at - here) / (here - before)
-            predicted["onward"] = _seen(problem, last, stride, start, last)
+            predicted.append(_seen(problem, last, stride, start, last))
         if beside is not None:
-            predicted["beside"] = _seen(problem, last, 1.0, *beside)
+            predicted.append(_seen(problem, last, 1.0, *beside))
         return predicted
 
     def _ask_helper(
         self, helper: Walk, problem: Problem, control: Control, at: float
-    ) -> dict[str, PrimalPoint]:
+    ) -> PrimalPoint:
         """The move of the walk over the sample; at first, where that walk is."""
         before = helper.past[-1:]
         accuracy = sample_accuracy(self.sample.rows.n, self.sample.rows.d)
@@ -112,22 +115,55 @@ class Walk:
         part = self.sample.of(problem)
         found = helper.step(part, quiet, at).point
         control.steps = quiet.steps
-        end = without_margins(found)
+        end, self.sampling = without_margins(found), None
         if before and self.past:
             start = without_margins(before[0][1])
-            return {"sample": _seen(problem, self.past[-1][1], 1.0, start, end)}
+            return _seen(problem, self.past[-1][1], 1.0, start, end)
         doubt = 1 - self.sample.chance
         self.sampling = SamplingError(part, found, doubt, self.rng)
-        return {"sampled": _seen(problem, end)}
+        return _seen(problem, end)
 
-    def _band(self, problem: Problem, slack: np.ndarray, kind: str) -> np.ndarray:
+    def _band(self, problem: Problem, slack: np.ndarray) -> np.ndarray:
         """A band that holds as many rows as were enough before, and some more."""
-        if kind == "sampled":
+        if self.sampling is not None:
             return self.sampling(problem, slack)
-        if kind not in self.enough:
+        if self.enough is None:
             return nearest_share(slack)
-        share = SETTINGS.walk_reserve * self.enough[kind] / max(slack.size, 1)
+        share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
         return nearest_share(slack, min(share, SETTINGS.walk_share))
+
+
+def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
+    """About the lowest point on the ways from the first one to the others in turn."""
+    lowest, *others = points
+    for other in sorted(others, key=lambda point: point.value):
+        t = _best_share(problem, lowest, other)
+        lowest = _seen(problem, lowest, t, lowest, other) if t else lowest
+    return lowest
+
+
+def _best_share(problem: Problem, start: PrimalPoint, end: PrimalPoint) -> float:
+    """The share t of a way at which P is about least.
+
+    Slacks u_i are taken for linear in t, as they are without noise, and what is folded
+    too. Then P'(t) = m + t‖δ‖² + Σ_{u_i(t) > 0} c_iδu_i never falls, δ being the way of
+    (w, √λ_b b), and m is known from P at both ends.
+    """
+    w, b, rise = end.w - start.w, end.b - start.b, end.slack - start.slack
+    square = float(w @ w) + (problem.intercept or 0.0) * b * b
+    linear = (end.value - end.hinge) - (start.value - start.hinge) - 0.5 * square
+    slopes = problem.weights * rise
+
+    def falls(t: float) -> bool:
+        active = start.slack + t * rise > 0
+        return linear + t * square + float(slopes @ active) < 0
+
+    if falls(1.0):
+        return 1.0
+    t = 0.0
+    for k in range(1, _HALVINGS + 1):
+        t += 0.5**k if falls(t + 0.5**k) else 0.0
+    return t
 
 
 def rows_enough(predicted: np.ndarray, slack: np.ndarray, before: int = 0) -> int:
