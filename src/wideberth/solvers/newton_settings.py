@@ -101,9 +101,8 @@ class NewtonSettings:
     #: sample of fewer than `direct_rows` rows is not worth while (without the walk a
     #: path over 60 000 rows takes 1.7 times the passes).
     walk_rows: int = 8
-    #: Rows of a path's working set for each that would have been enough before (paths
-    #: on breast cancer, spambase, a9a and made-up data take a tenth longer at 1 and at
-    #: 2).
+    #: Rows of a path's working set for each that would have been enough before (flat
+    #: from 1.5 to 2; paths take up to a tenth more steps at 1.2, passes at 2.5).
     walk_reserve: float = 1.5
     #: Largest share of the rows that a path's working set may hold, as many as without
     #: a prediction (at 0.2 a path on a9a takes a seventh more passes).

@@ -2,6 +2,7 @@
 
 Neighbouring problems have neighbouring solutions. Predicted is
 
+* at first, all samples at their bounds, where that is about the solution,
 * the solution before,
 * the line through the two before, linear in the step taken,
 * the solution before, moved as a walk under the neighbouring radius moved,
@@ -22,6 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.measured import MeasuredRounds
 from wideberth.solvers.newton import Rounds, nearest_share
@@ -94,7 +96,7 @@ class Walk:
 
     def _predict(self, problem: Problem, at: float, beside) -> list[PrimalPoint]:
         if not self.past:
-            return [] if beside is None else [_seen(problem, beside[1])]
+            return _saturated(problem) if beside is None else [_seen(problem, beside[1])]
         here, last = self.past[-1]
         predicted = [_seen(problem, last)]
         if len(self.past) > 1:
@@ -131,6 +133,18 @@ class Walk:
             return nearest_share(slack)
         share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
         return nearest_share(slack, min(share, SETTINGS.walk_share))
+
+
+def _saturated(problem: Problem) -> list[PrimalPoint]:
+    """The point of all samples at their bounds, where a path begins (theory §2).
+
+    Where it is near the optimum: elsewhere all rows are quicker than a wrong guess.
+    """
+    if not problem.shared:
+        return []
+    dual = problem.dual_at(problem.weights)
+    point = problem.at(dual.w)
+    return [point] if point.value - dual.value <= LITTLE * point.value else []
 
 
 def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
