@@ -77,7 +77,6 @@ class Sequence:
         self.units, self.control, self.proofs = units, control, proofs
         self.weight_limit = solver.weight_limit
         self.single, self.solver = solver, solver.along(problem, control)
-        self.carries = self.solver.carries
 
     def points(
         self, Cs: np.ndarray, levels: np.ndarray
@@ -164,7 +163,8 @@ class Sequence:
         if last is not None:
             ratio = C / last[0]
             near = carried_gap(problem, last[1], ratio) <= control.target
-            start = carry(problem, last[1], ratio) if near or self.carries else None
+            if near or self.solver.carries:
+                start = carry(problem, last[1], ratio)
         elif problem.intercept != 0:
             # Else b is not unique; a solver centres it.
             start = _at_bounds(problem, problem.weights)
@@ -211,7 +211,7 @@ class Sequence:
             if easier is not problem:  # what is known is about other weights
                 known = None, None
             found = self.solver.solve(easier, control, C, *known)
-            if not self.carries:
+            if not self.solver.carries:
                 return found
             # Afresh: what was folded on the way has left its rounding in d.
             dual = easier.dual_at(found.dual.alpha, near=found.point.w)

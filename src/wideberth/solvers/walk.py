@@ -95,8 +95,10 @@ class Walk:
         return outcome
 
     def _predict(self, problem: Problem, at: float, beside) -> list[PrimalPoint]:
+        if not self.past and beside is None:
+            return _saturated(problem)
         if not self.past:
-            return _saturated(problem) if beside is None else [_seen(problem, beside[1])]
+            return [_seen(problem, beside[1])]
         here, last = self.past[-1]
         predicted = [_seen(problem, last)]
         if len(self.past) > 1:
