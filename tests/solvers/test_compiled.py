@@ -326,6 +326,21 @@ def test_steps_are_taken_on_as_many_rows_as_a_guess_says(stepped):
         assert read == (steps + 1) * rows
 
 
+def test_a_path_learns_how_many_rows_it_needs():
+    X, y = data(n=600)
+    problem, control = Problem.from_data(X, y), Control(tol=1e-4)
+    along = get_solver("compiled").along(problem, control)
+    along.next_radius()
+    learned = []
+    for C in (0.5, 1.0, 4.0, 4.01):
+        along.solve(problem.with_weights(C * problem.weights), control, C, None, None)
+        learned.append(along.enough)
+    assert learned[0] == 0 < learned[2]
+    assert learned[2] // 2 <= learned[3] <= learned[2]
+    along.next_radius()
+    assert along.enough == 0
+
+
 def test_sweeps_tell_how_many_rows_they_leave_in_doubt():
     slack, weights = np.linspace(-1, 1, 200), np.full(200, 2.0)
     settled = np.where(slack > 0, weights, 0.0)
