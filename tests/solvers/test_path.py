@@ -329,7 +329,8 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
 def test_a_path_starts_at_the_lowest_point_between_its_predictions(radius, intercept):
     rng = np.random.default_rng(0)
     for seed in range(5):
-        problem = make_problem(seed, n=100, radius=radius, intercept=intercept)
+        C = (1.0, 1e-3)[seed % 2]
+        problem = make_problem(seed, n=100, C=C, radius=radius, intercept=intercept)
         best = solve(C=1.0, radius=problem.radii, quiet=True, **arguments(problem))
         away = rng.normal(size=best.w.size)
         for shares in ((0.3, -0.7), (0.5, 2.0), (-0.5, -0.1)):
@@ -345,7 +346,8 @@ def test_a_path_starts_at_the_lowest_point_between_its_predictions(radius, inter
             ]
             lowest = min(line)
             assert found.value <= min(end.value for end in ends) * (1 + 1e-12)
-            assert found.value - lowest <= 0.1 * (max(line) - lowest) + 1e-12
+            share = 0.1 if radius else 0.01  # noise bends the way
+            assert found.value - lowest <= share * (max(line) - lowest) + 1e-12
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
