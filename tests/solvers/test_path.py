@@ -16,7 +16,7 @@ from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver
-from wideberth.solvers.newton import Rounds
+from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.sequence import Sequence, carried_gap, carry
@@ -316,12 +316,39 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     slack = np.linspace(-1, 2, 400)
     walk = Walk(problem, np.random.default_rng(0))
     sizes = []
-    for enough in (None, 0, 40, 400):
+    for enough in (0, 40, 120, 240):
         walk.enough = enough
         sizes.append(np.count_nonzero(np.abs(slack) <= walk._band(problem, slack)))
-    most = SETTINGS.walk_share * 400
-    expected = [most, 0, SETTINGS.walk_reserve * 40, most]
+    reserve = SETTINGS.walk_reserve
+    expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all
     np.testing.assert_allclose(sizes, expected, atol=3)
+
+
+def test_rows_that_had_to_come_back_are_taken_at_once_next_time(monkeypatch):
+    """A prediction may be right, and yet few rows not be enough to hold w in place."""
+    problem = make_problem(4, n=400, d=5, C=1.0)
+    walk, solved = Walk(problem, np.random.default_rng(0)), Rounds.solve
+    control = Control(1e-6)
+    walk.step(problem, control, 0.0)
+
+    def solve_in_rounds(rounds, point, band):
+        found = solved(rounds, point, band)
+        rounds.needed = 123
+        return found
+
+    monkeypatch.setattr(Rounds, "solve", solve_in_rounds)
+    walk.step(problem.with_weights(1.01 * problem.weights), control, 0.01)
+    assert walk.enough == 123
+
+
+def test_rounds_tell_how_many_rows_the_last_working_set_had():
+    problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
+    best = Rounds(problem, Control(1e-6)).solve().point
+    for start, wrong in ((best, False), (problem.at(-best.w, -best.b), True)):
+        rounds = Rounds(problem, Control(1e-6))
+        found = rounds.solve(start, nearest_share(start.slack, 0.05))
+        assert found.meets(1e-6)
+        assert (rounds.needed > 150) == wrong
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)

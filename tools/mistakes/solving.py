@@ -363,4 +363,18 @@ MUTANTS = [
         "            pass\n",
         _COMPILED + "a_path_learns_how_many_rows_it_needs",
     ),
+    Mutant(
+        "paths do not learn from rows that had to come back",
+        "solvers/walk.py",
+        "max(rows_enough(*known), rounds.needed)",
+        "rows_enough(*known)",
+        _PATH + "rows_that_had_to_come_back_are_taken_at_once_next_time",
+    ),
+    Mutant(
+        "rounds tell of rows though the first working set did",
+        "solvers/newton.py",
+        "began if tries > 1 else 0",
+        "began",
+        _PATH + "rounds_tell_how_many_rows_the_last_working_set_had",
+    ),
 ]

@@ -104,9 +104,6 @@ class NewtonSettings:
     #: Rows of a path's working set for each that would have been enough before (flat
     #: from 1.5 to 2; paths take up to a tenth more steps at 1.2, passes at 2.5).
     walk_reserve: float = 1.5
-    #: Largest share of the rows that a path's working set may hold, as many as without
-    #: a prediction (at 0.2 a path on a9a takes a seventh more passes).
-    walk_share: float = 0.3
     #: Largest share of the rows at which those near the margin are few, and share over
     #: which the Hessian of a sample is smoothed (flat from 0.1 to 0.5 on average).
     near_share: float = 0.2

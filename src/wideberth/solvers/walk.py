@@ -11,9 +11,9 @@ Neighbouring problems have neighbouring solutions. Predicted is
 
 A start is about the lowest point on the ways from the first of these to the others. Of
 its slacks matters which rows are on the wrong side of the margin, and how many are as
-near to it as the farthest of these: so many would have been enough. The next working
-set holds a few more, and other rows are settled from the start (`newton.py`). Nothing
-here bears on correctness.
+near to it as the farthest of these: so many would have been enough, where others did
+not have to come back. The next working set holds a few more, and other rows are settled
+from the start (`newton.py`). Nothing here bears on correctness.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class Walk:
         if predicted:
             start = lowest_between(problem, predicted)
         band = None if start is None else self._band(problem, start.slack)
-        rounds = Rounds if problem.shared else MeasuredRounds
-        outcome = rounds(problem, control).solve(start, band)
+        rounds = (Rounds if problem.shared else MeasuredRounds)(problem, control)
+        outcome = rounds.solve(start, band)
         if start is not None:
             known = start.slack, outcome.point.slack, self.enough or 0
-            self.enough = rows_enough(*known)
+            self.enough = max(rows_enough(*known), rounds.needed)
         self.accept(outcome.point, at)
         return outcome
 
@@ -128,13 +128,18 @@ class Walk:
         return _seen(problem, end)
 
     def _band(self, problem: Problem, slack: np.ndarray) -> np.ndarray:
-        """A band that holds as many rows as were enough before, and some more."""
+        """A band that holds as many rows as were enough before, and some more.
+
+        All of them where a smaller copy would hold most, as where many are tied.
+        """
         if self.sampling is not None:
             return self.sampling(problem, slack)
         if self.enough is None:
             return nearest_share(slack)
         share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
-        return nearest_share(slack, min(share, SETTINGS.walk_share))
+        if share > SETTINGS.copy_share:
+            return np.full(slack.size, np.inf)
+        return nearest_share(slack, share)
 
 
 def _saturated(problem: Problem) -> list[PrimalPoint]:
