@@ -316,6 +316,7 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     slack = np.linspace(-1, 2, 400)
     walk = Walk(problem, np.random.default_rng(0))
     sizes = []
+    assert walk.enough == SETTINGS.near_share * 400
     for enough in (0, 40, 120, 240):
         walk.enough = enough
         sizes.append(np.count_nonzero(np.abs(slack) <= walk._band(problem, slack)))

@@ -317,8 +317,8 @@ MUTANTS = [
     Mutant(
         "paths take a fixed share of the rows",
         "solvers/walk.py",
-        "        if self.enough is None:\n",
-        "        if True:\n",
+        "SETTINGS.walk_reserve * self.enough / max(slack.size, 1)",
+        "0.3",
         _PATH + "working_sets_hold_a_few_more_rows_than_were_enough_before",
     ),
     Mutant(

@@ -48,7 +48,9 @@ class Walk:
         self.past: list[
             tuple[float, PrimalPoint]
         ] = []  # at most two, the last one last
-        self.enough: int | None = None  # rows that would have done before
+        #: Rows that would have done before; at first, as many as are few.
+        self.few = int(SETTINGS.near_share * problem.n)
+        self.enough = self.few
         self.helper: Walk | None = None  # the walk over a sample of the rows
         self.sampling: SamplingError | None = None  # where it is all that is known
         most = small_sample(problem.n)
@@ -60,7 +62,7 @@ class Walk:
 
     def restart(self) -> None:
         """Begin anew, on the same rows."""
-        self.past, self.enough = [], None
+        self.past, self.enough = [], self.few
         if self.helper is not None:
             self.helper.restart()
 
@@ -88,8 +90,8 @@ class Walk:
         band = None if start is None else self._band(problem, start.slack)
         rounds = (Rounds if problem.shared else MeasuredRounds)(problem, control)
         outcome = rounds.solve(start, band)
-        if start is not None:
-            known = start.slack, outcome.point.slack, self.enough or 0
+        if start is not None and self.past:
+            known = start.slack, outcome.point.slack, self.enough
             self.enough = max(rows_enough(*known), rounds.needed)
         self.accept(outcome.point, at)
         return outcome
@@ -134,8 +136,6 @@ class Walk:
         """
         if self.sampling is not None:
             return self.sampling(problem, slack)
-        if self.enough is None:
-            return nearest_share(slack)
         share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
         if share > SETTINGS.copy_share:
             return np.full(slack.size, np.inf)
