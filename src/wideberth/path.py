@@ -204,7 +204,9 @@ def follow(
     # However often points are asked for, each is solved once.
     distinct = np.unique(values).size * len(np.unique(levels, axis=0))
     problems = max(problems, distinct)
-    solver = choose_solver(problem, solver, along_path=True, problems=problems)
+    with np.errstate(all="ignore"):
+        hardest = problem.with_weights(values.max() * problem.weights)
+    solver = choose_solver(hardest, solver, along_path=True, problems=problems)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:
@@ -253,9 +255,10 @@ def _results(
     Cs, which_C = np.unique(values, return_inverse=True)
     signs = np.array([1.0, -1.0, 1.0])
     ordered, which = np.unique(signs * levels, axis=0, return_inverse=True)
+    rows = [np.flatnonzero(which == k).tolist() for k in range(len(ordered))]
+    columns = [np.flatnonzero(which_C == j).tolist() for j in range(len(Cs))]
     for k, j, result in sequence.points(Cs, signs * ordered):
-        rows, columns = np.flatnonzero(which == k), np.flatnonzero(which_C == j)
-        for where in product(rows.tolist(), columns.tolist()):
+        for where in product(rows[k], columns[j]):
             yield where, result
 
 

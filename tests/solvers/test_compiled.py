@@ -172,7 +172,8 @@ def test_steps_on_few_rows_lead_to_the_optimum_of_all(
     # As at the optimum, about as there, as little as nothing, and all wrong.
     for slack in (best.slack, best.slack + away, best.slack - 0.3, -best.slack):
         stepped.clear()
-        x, alpha, steps, reached = compiled._minimised(problem, 1e-6, slack)
+        guess = compiled.Guess(alpha, slack, 0.0)
+        x, alpha, steps, reached = compiled._minimised(problem, 1e-6, guess)
         ((counted, read, gap),) = stepped
         b = None if intercept is None else x[-1]
         pair = problem.at(x[:6], b), problem.dual_at(alpha)
@@ -312,16 +313,47 @@ def test_sweeps_that_an_intercept_makes_slow_tell_slacks_alone(intercept, swept)
     assert control.steps < 100
 
 
-def test_sweeps_that_leave_many_rows_in_doubt_tell_nothing():
-    X, y = data(n=200, d=5)
+def test_steps_are_taken_on_as_many_rows_as_a_guess_says(stepped):
+    X, y = data(n=600)
     problem = Problem.from_data(X, y)
-    slack = np.linspace(-1, 1, 200)
-    settled = np.where(slack > 0, 1.0, 0.0)
-    for doubtful, told in ((40, True), (41, False)):
+    x, alpha, *_ = compiled._minimised(problem, 1e-6)
+    slack = problem.at(x[:6]).slack
+    for enough, rows in ((0, 24), (100, 100), (301, 600)):  # half of them is too many
+        stepped.clear()
+        guess = compiled.Guess(alpha, slack, 0.0, enough)
+        compiled._minimised(problem, 1e-6, guess)
+        ((steps, read, _),) = stepped
+        assert read == (steps + 1) * rows
+
+
+def test_a_path_learns_how_many_rows_it_needs():
+    X, y = data(n=600)
+    problem, control = Problem.from_data(X, y), Control(tol=1e-4)
+    along = get_solver("compiled").along(problem, control)
+    along.next_radius()
+    learned = []
+    for C in (0.5, 1.0, 4.0, 4.01):
+        along.solve(problem.with_weights(C * problem.weights), control, C, None, None)
+        learned.append(along.enough)
+    assert learned[0] == 0 < learned[2]
+    assert learned[2] // 2 <= learned[3] <= learned[2]
+    along.next_radius()
+    assert along.enough == 0
+
+
+def test_sweeps_tell_how_many_rows_they_leave_in_doubt():
+    slack, weights = np.linspace(-1, 1, 200), np.full(200, 2.0)
+    settled = np.where(slack > 0, weights, 0.0)
+    for doubtful in (0, 40, 200):
         alpha = settled.copy()
-        alpha[:doubtful] = 0.5
-        guess = compiled.Guess(alpha, slack, 0.0)
-        assert (compiled._unless_in_doubt(problem, guess) is not None) == told
+        alpha[:doubtful] = 1.0
+        assert compiled._off_bounds(alpha, weights, slack) == doubtful
+    X, y = data(n=300, d=5)
+    problem = Problem.from_data(X, y, C=0.1, intercept=0.0)
+    found, told = compiled._by_sweeps(problem, Control(tol=1e-4), None, quick=True)
+    assert found is None
+    left = compiled._off_bounds(told.alpha, problem.weights, told.slack)
+    assert 0 < told.enough == compiled._IN_DOUBT * left
 
 
 # -- what it does not do ---------------------------------------------------------------

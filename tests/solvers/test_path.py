@@ -16,9 +16,11 @@ from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver
-from wideberth.solvers.newton import Rounds
+from wideberth.solvers.newton import Rounds, nearest_share
+from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.sequence import Sequence, carry
+from wideberth.solvers.sequence import Sequence, carried_gap, carry
+from wideberth.solvers.walk import Walk, _saturated, lowest_between, rows_enough
 
 TOL = 1e-6
 
@@ -263,7 +265,127 @@ def test_a_carried_solution_has_the_gap_of_the_theory():
         moved = carry(problem.with_weights(ratio * problem.weights), last, ratio)
         expected = 0.5 * (ratio - 1) ** 2 * cold.w @ cold.w
         assert moved.gap == pytest.approx(expected, rel=1e-6)
+        told = carried_gap(problem, last, ratio)
+        assert told == pytest.approx(moved.gap / moved.point.value, rel=1e-6)
     assert problem.rows.passes.count == passes
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_a_carried_gap_is_known_without_a_look_at_the_rows(intercept):
+    problem = make_problem(3, n=80, C=0.3, radius=0.2, intercept=intercept)
+    found = solve(
+        C=1.0, radius=problem.radii, tol=1e-2, quiet=True, **arguments(problem)
+    )
+    last = Outcome(problem.at(found.w, found.b), problem.dual_at(found.alpha))
+    for ratio in (1.0, 1.3, 0.7):
+        moved = carry(problem.with_weights(ratio * problem.weights), last, ratio)
+        told = carried_gap(problem, last, ratio)
+        assert told == pytest.approx(moved.gap / moved.point.value, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["newton", "coordinate"])
+def test_solutions_that_serve_the_next_point_too_are_handed_on_unsolved(solver):
+    problem = make_problem(4, n=300, d=5, C=1.0)
+    Cs = np.geomspace(0.1, 0.101, 6)
+    found = path(Cs=Cs, tol=0.01, solver=solver, quiet=True, **arguments(problem))
+    assert found.converged.all()
+    assert not any(point.n_iter for point in list(found)[1:])
+
+
+# -- predictions -------------------------------------------------------------------
+
+
+def test_enough_rows_hold_all_on_the_wrong_side():
+    predicted = np.array([0.1, -0.2, 0.3, -0.4, 5.0])
+    assert rows_enough(predicted, predicted) == 0
+    assert rows_enough(predicted, predicted - 0.25) == 1
+    assert rows_enough(predicted, predicted + 0.25) == 2
+    assert rows_enough(predicted, -predicted) == 5
+    assert rows_enough(predicted, predicted, 9) == 4
+    rng = np.random.default_rng(0)
+    predicted, slack = rng.normal(size=(2, 500))
+    nearest = np.argsort(np.abs(predicted))
+    wrong = (predicted > 0) != (slack > 0)
+    enough = rows_enough(predicted, slack)
+    assert not wrong[nearest[enough:]].any()
+    assert wrong[nearest[enough - 1]]
+
+
+def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
+    problem = make_problem(4, n=400, d=5, C=1.0)
+    slack = np.linspace(-1, 2, 400)
+    walk = Walk(problem, np.random.default_rng(0))
+    sizes = []
+    assert walk.enough == SETTINGS.near_share * 400
+    for enough in (0, 40, 120, 240):
+        walk.enough = enough
+        sizes.append(np.count_nonzero(np.abs(slack) <= walk._band(problem, slack)))
+    reserve = SETTINGS.walk_reserve
+    expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all
+    np.testing.assert_allclose(sizes, expected, atol=3)
+
+
+def test_rows_that_had_to_come_back_are_taken_at_once_next_time(monkeypatch):
+    """A prediction may be right, and yet few rows not be enough to hold w in place."""
+    problem = make_problem(4, n=400, d=5, C=1.0)
+    walk, solved = Walk(problem, np.random.default_rng(0)), Rounds.solve
+    control = Control(1e-6)
+    walk.step(problem, control, 0.0)
+
+    def solve_in_rounds(rounds, point, band):
+        found = solved(rounds, point, band)
+        rounds.needed = 123
+        return found
+
+    monkeypatch.setattr(Rounds, "solve", solve_in_rounds)
+    walk.step(problem.with_weights(1.01 * problem.weights), control, 0.01)
+    assert walk.enough == 123
+
+
+def test_rounds_tell_how_many_rows_the_last_working_set_had():
+    problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
+    best = Rounds(problem, Control(1e-6)).solve().point
+    for start, wrong in ((best, False), (problem.at(-best.w, -best.b), True)):
+        rounds = Rounds(problem, Control(1e-6))
+        found = rounds.solve(start, nearest_share(start.slack, 0.05))
+        assert found.meets(1e-6)
+        assert (rounds.needed > 150) == wrong
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("radius", [0.0, 0.2])
+def test_a_path_starts_at_the_lowest_point_between_its_predictions(radius, intercept):
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        C = (1.0, 1e-3)[seed % 2]
+        problem = make_problem(seed, n=100, C=C, radius=radius, intercept=intercept)
+        best = solve(C=1.0, radius=problem.radii, quiet=True, **arguments(problem))
+        away = rng.normal(size=best.w.size)
+        for shares in ((0.3, -0.7), (0.5, 2.0), (-0.5, -0.1)):
+            ends = [problem.at(best.w + s * away, best.b + s) for s in shares]
+            found = lowest_between(problem, ends)
+            ways = np.linspace(0, 1, 201)
+            line = [
+                problem.at(
+                    ends[0].w + t * (ends[1].w - ends[0].w),
+                    ends[0].b + t * (ends[1].b - ends[0].b),
+                ).value
+                for t in ways
+            ]
+            lowest = min(line)
+            assert found.value <= min(end.value for end in ends) * (1 + 1e-12)
+            share = 0.1 if radius else 0.01  # noise bends the way
+            assert found.value - lowest <= share * (max(line) - lowest) + 1e-12
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_a_path_begins_at_the_bounds_where_these_are_about_right(intercept):
+    problem = make_problem(4, n=300, d=5, intercept=intercept)
+    first = path(Cs=3, quiet=True, **arguments(problem)).Cs[0]
+    (point,) = _saturated(problem.with_weights(0.5 * first * problem.weights))
+    small = problem.with_weights(0.5 * first * problem.weights)
+    assert small.at(point.w, point.b).value == point.value
+    assert _saturated(problem.with_weights(1e3 * first * problem.weights)) == []
 
 
 def carried_decisions(problem, Cs, factors, region):
@@ -462,3 +584,14 @@ def test_a_start_with_far_too_few_rows_recovers():
     )
     assert found.meets(control.tol)
     assert problem.rows.passes.count < 500
+
+
+def test_a_path_goes_by_sweeps_where_its_largest_weights_are_small():
+    X = np.random.default_rng(0).normal(size=(60_000, 10))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    weight = 10 / float((X * X).sum())
+    for level, name in ((200.0, "coordinate"), (1000.0, "newton")):
+        Cs = level * weight * np.array([0.5, 1.0])
+        found = path(X, y, Cs=Cs, radii=[0.0], fit_intercept=False)
+        assert found.solver == name
+        assert found.converged.all()

@@ -99,7 +99,7 @@ MUTANTS = [
     Mutant(
         "smoothed: sweeps keep what the smoothed hinge does quicker",
         "solvers/registry.py",
-        "easy = _EASY_SMOOTHED if smoothing_pays(problem) else _EASY",
+        "easy = _EASY_QUICK if along_path or smoothing_pays(problem) else _EASY",
         "easy = _EASY",
         _TESTS,
     ),

@@ -2,6 +2,9 @@
 
 from mistakes.mutant import Mutant
 
+_PATH = "solvers/test_path.py::test_"
+_COMPILED = "solvers/test_compiled.py::test_"
+
 MUTANTS = [
     Mutant(
         "answer of a problem of lighter weights taken for that of the one given",
@@ -27,8 +30,8 @@ MUTANTS = [
     Mutant(
         "certificate computed afresh for the word of a run",
         "solvers/base.py",
-        "judged = copy(found)",
-        "judged = replace(found)",
+        'vars(judged)["certificate"] = certificate',
+        "pass",
         "project/test_walk.py::test_solve_is_soon_at_work_and_computes_one_certificate",
     ),
     Mutant(
@@ -74,13 +77,6 @@ MUTANTS = [
         "solvers/test_compiled.py::test_sweeps_that_an_intercept_makes_slow_tell_slacks_alone",
     ),
     Mutant(
-        "slacks taken from sweeps that left most rows in doubt",
-        "solvers/compiled.py",
-        "return None if np.count_nonzero(wrong) > 2 * _few(problem) else guess",
-        "return guess",
-        "solvers/test_compiled.py::test_sweeps_that_leave_many_rows_in_doubt_tell_nothing",
-    ),
-    Mutant(
         "rows settled wrongly left out of the gap",
         "solvers/nearest_rows.py",
         "            lost += c[i] * abs(slack[i])\n",
@@ -111,8 +107,8 @@ MUTANTS = [
     Mutant(
         "compiled steps of a path taken on all rows",
         "solvers/newton_solver.py",
-        "        return Guess(C / here * last.dual.alpha, slack, last.point.b)\n",
-        "        return None\n",
+        "return Guess(C / here * last.dual.alpha, slack, last.point.b, self.enough)",
+        "return None",
         "solvers/test_compiled.py::test_a_path_takes_its_steps_on_few_rows",
     ),
     Mutant(
@@ -289,5 +285,96 @@ MUTANTS = [
         "problem.n < problem.rows.d and (fold is None or not fold.n)",
         "problem.n < problem.rows.d",
         "problem/test_ends.py::test_second_attempts_know_what_folded_samples_pull_at",
+    ),
+    Mutant(
+        "a carried gap that forgets how the dual shrinks",
+        "solvers/sequence.py",
+        "- 0.5 * ratio * ratio * square",
+        "- 0.5 * ratio * square",
+        _PATH + "a_carried_solution_has_the_gap_of_the_theory",
+    ),
+    Mutant(
+        "paths carry no solution on, however near the next one is",
+        "solvers/sequence.py",
+        "if near or self.solver.carries:",
+        "if self.solver.carries:",
+        _PATH + "solutions_that_serve_the_next_point_too_are_handed_on_unsolved",
+    ),
+    Mutant(
+        "paths count the rows on the wrong side and none before them",
+        "solvers/walk.py",
+        "np.count_nonzero(distance <= farthest)",
+        "np.count_nonzero(wrong)",
+        _PATH + "enough_rows_hold_all_on_the_wrong_side",
+    ),
+    Mutant(
+        "paths forget how many rows were enough before",
+        "solvers/walk.py",
+        "before // 2)",
+        "0)",
+        _PATH + "enough_rows_hold_all_on_the_wrong_side",
+    ),
+    Mutant(
+        "paths take a fixed share of the rows",
+        "solvers/walk.py",
+        "SETTINGS.walk_reserve * self.enough / max(slack.size, 1)",
+        "0.3",
+        _PATH + "working_sets_hold_a_few_more_rows_than_were_enough_before",
+    ),
+    Mutant(
+        "a way's slope without that of the length of w",
+        "solvers/walk.py",
+        "linear + t * square + float",
+        "linear + float",
+        _PATH + "a_path_starts_at_the_lowest_point_between_its_predictions",
+    ),
+    Mutant(
+        "the lowest point of a way is its end",
+        "solvers/walk.py",
+        "    if falls(1.0):\n",
+        "    if True:\n",
+        _PATH + "a_path_starts_at_the_lowest_point_between_its_predictions",
+    ),
+    Mutant(
+        "paths start with all samples at their bounds, however far off",
+        "solvers/walk.py",
+        "[point] if point.value - dual.value <= LITTLE * point.value else []",
+        "[point]",
+        _PATH + "a_path_begins_at_the_bounds_where_these_are_about_right",
+    ),
+    Mutant(
+        "compiled steps on few rows whatever a guess says",
+        "solvers/compiled.py",
+        "max(_few(problem), guess.enough)",
+        "_few(problem)",
+        _COMPILED + "steps_are_taken_on_as_many_rows_as_a_guess_says",
+    ),
+    Mutant(
+        "sweeps leave no row in doubt",
+        "solvers/compiled.py",
+        "np.where(slack > 0, alpha < weights, alpha > 0)",
+        "np.where(slack > 0, alpha < 0, alpha > weights)",
+        _COMPILED + "sweeps_tell_how_many_rows_they_leave_in_doubt",
+    ),
+    Mutant(
+        "compiled paths do not learn how many rows they need",
+        "solvers/newton_solver.py",
+        "            self.enough = rows_enough(*known)\n",
+        "            pass\n",
+        _COMPILED + "a_path_learns_how_many_rows_it_needs",
+    ),
+    Mutant(
+        "paths do not learn from rows that had to come back",
+        "solvers/walk.py",
+        "max(rows_enough(*known), rounds.needed)",
+        "rows_enough(*known)",
+        _PATH + "rows_that_had_to_come_back_are_taken_at_once_next_time",
+    ),
+    Mutant(
+        "rounds tell of rows though the first working set did",
+        "solvers/newton.py",
+        "began if tries > 1 else 0",
+        "began",
+        _PATH + "rounds_tell_how_many_rows_the_last_working_set_had",
     ),
 ]

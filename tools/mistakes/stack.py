@@ -71,7 +71,7 @@ MUTANTS = [
     Mutant(
         "stack: problems stay that no look tells",
         "solvers/stack_start.py",
-        "told = sound & (count <= max(few, SETTINGS.walk_share * n))",
+        "told = sound & (count <= max(few, SETTINGS.near_share * n))",
         "told = sound",
         _TESTS,
     ),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -118,8 +117,9 @@ class Control:
 
         `proof` is the certificate to go by, where that is not the one of the points.
         """
-        judged = copy(found)  # with its certificate, which `replace` would drop
-        vars(judged)["status"] = self.status(proof or found.certificate)
+        certificate = found.certificate
+        judged = Outcome(found.point, found.dual, self.status(proof or certificate))
+        vars(judged)["certificate"] = certificate
         return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:

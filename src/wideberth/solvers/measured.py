@@ -68,6 +68,8 @@ def dual_with_others(
 class MeasuredRounds:
     """One problem, solved by rounds; see `Rounds` in `newton.py`."""
 
+    needed = 0  # whatever it was: more rounds follow in any case
+
     def __init__(self, problem: Problem, control: Control, decided=None):
         self.full, self.control, self.decided = problem, control, decided
 

@@ -77,7 +77,8 @@ class Rounds:
 
     `point` is the best primal point so far and `band` how far each row's margin may
     still move from there; the rows `pinned` belong to every working set, because they
-    were settled wrongly before. The engine runs to the relative gap `goal`.
+    were settled wrongly before. The engine runs to the relative gap `goal`. What it
+    `needed` are the rows of the last working set, where the first one did not do.
     """
 
     full: Problem
@@ -106,9 +107,11 @@ class Rounds:
         self.band = np.full(self.full.n, np.inf) if band is None else band
         if problem.n < self.full.n:
             self._restrict(self.screener.reduction.free)
+        tries = 0
         while True:
             work, engine = self._working_set()
-            began = work.free.size
+            began, tries = work.free.size, tries + 1
+            self.needed = began if tries > 1 else 0
             for _ in range(SETTINGS.most_returns):
                 work, engine = self._run(work, engine)
                 found = self._verify(work, engine)

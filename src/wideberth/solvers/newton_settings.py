@@ -104,14 +104,12 @@ class NewtonSettings:
     #: sample of fewer than `direct_rows` rows is not worth while (without the walk a
     #: path over 60 000 rows takes 1.7 times the passes).
     walk_rows: int = 8
-    #: Width of a path's bands, in errors of the predictions before (flat from 2 to 6),
-    #: and of those of stacked problems, in what slacks last moved by (2 takes 8 % fewer
-    #: passes and 4 as many, all of them the same time).
-    walk_errors: float = 3.0
-    #: Largest share of the rows that a path's bands may hold, and share over which the
-    #: Hessian of a sample is smoothed (0.1 takes a path on a9a a seventh more passes,
-    #: 0.5 a fifteenth).
-    walk_share: float = 0.2
+    #: Rows of a path's working set for each that would have been enough before (flat
+    #: from 1.5 to 2; paths take up to a tenth more steps at 1.2, passes at 2.5).
+    walk_reserve: float = 1.5
+    #: Largest share of the rows at which those near the margin are few, and share over
+    #: which the Hessian of a sample is smoothed (flat from 0.1 to 0.5 on average).
+    near_share: float = 0.2
 
 
 SETTINGS = NewtonSettings()

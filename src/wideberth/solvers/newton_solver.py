@@ -18,7 +18,7 @@ from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.smoothed import is_smooth, solve_smoothed
 from wideberth.solvers.subsample import is_sampled, sample_size, small_sample
 from wideberth.solvers.tall import solve_from_nothing
-from wideberth.solvers.walk import Walk, without_margins
+from wideberth.solvers.walk import Walk, rows_enough, without_margins
 
 #: Largest number of margins that a path keeps for the next radius; beyond it they are
 #: computed again, a pass for each point. It is a bound on memory, 128 MB.
@@ -105,6 +105,7 @@ class _CompiledPath(PathSolver):
     """Guesses from the points before: the line through them, linear in log C."""
 
     carries = False
+    uses_decisions = False
 
     def __init__(self, solver: Newton):
         super().__init__(solver)
@@ -112,9 +113,10 @@ class _CompiledPath(PathSolver):
         self.columns: ExtendedRows | None = None
         self.first: Outcome | None = None  # under the radius before
         self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
+        self.enough = 0  # rows that would have done before
 
     def next_radius(self):
-        self.past = []
+        self.past, self.enough = [], 0
 
     def accept(self, outcome, C):
         if not self.past:
@@ -127,6 +129,9 @@ class _CompiledPath(PathSolver):
         found = solve_small(problem, control, guess, None, self.columns)
         if found is None:
             found = Newton.run(self.newton, problem, control)
+        if guess is not None and self.past:
+            known = guess.slack, found.point.slack, self.enough
+            self.enough = rows_enough(*known)
         self.accept(found, C)
         return control.judge(found)
 
@@ -139,7 +144,7 @@ class _CompiledPath(PathSolver):
             before, earlier = self.past[0]
             stride = np.log(C / here) / np.log(here / before)
             slack = slack + stride * (slack - earlier.point.slack)
-        return Guess(C / here * last.dual.alpha, slack, last.point.b)
+        return Guess(C / here * last.dual.alpha, slack, last.point.b, self.enough)
 
 
 def smoothing_pays(problem: Problem) -> bool:
@@ -165,6 +170,7 @@ def _expanded(problem: Problem, spanned: Presolved, found: Outcome) -> Outcome:
 class _NewtonPath(PathSolver):
     """Predictions from the walk along C and from that under the radius before."""
 
+    carries = False  # its predictions do
     #: Its working sets hold the same few rows, and need no copy of the data first.
     uses_decisions = False
 

@@ -36,14 +36,17 @@ _ADDED: dict[str, Solver] = {}
 #: Largest Σc_i‖z_i‖² for each feature at which sweeps over the samples are taken for
 #: quicker than Newton's method; `make bench-choice` compares the two.
 _EASY = 1500.0
-#: The same where Newton's method smooths the hinge, which spares Gram matrices: at 330
-#: and less sweeps take from a fifth less to a third of its time, at 450 and more from
-#: as long to five times as long (1e-4; 5 000×200 to 100 000×1 000, dense and sparse).
-_EASY_SMOOTHED = 400.0
-#: Factor by which both are larger where noise curves the objective more than ½‖w‖²:
-#: samples move w the less then (13 tables of 4 600 to 200 000 rows, radii 0.02 to 0.3,
-#: C 0.01 to 10: with factors of 4 to 8 a solution takes 8 % longer than by the better
-#: of both solvers, with none 13 %).
+#: The same where Newton's method is quick. It is where it smooths the hinge, which
+#: spares Gram matrices: at 330 and less sweeps take from a fifth less to a third of its
+#: time, at 450 and more from as long to five times as long (1e-4; 5 000×200 to
+#: 100 000×1 000, dense and sparse). And it is along paths: at the largest C of ten, on
+#: 18 tables, radii 0 to 0.1, bounds of 300 to 800 take 12 to 14 % longer than the
+#: better of both, none at all 20 % and 10 000 15 %.
+_EASY_QUICK = 400.0
+#: Factor by which both are larger, but for paths, where noise curves the objective more
+#: than ½‖w‖²: samples move w the less then (13 tables of 4 600 to 200 000 rows, radii
+#: 0.02 to 0.3, C 0.01 to 10: with factors of 4 to 8 a solution takes 8 % longer than by
+#: the better of both solvers, with none 13 %).
 _EASED_BY_NOISE = 6.0
 #: Largest number of products n·d² at which a dense Gram matrix is still quick: it takes
 #: 0.1 s (20 000×316 and 200 000×100, one thread), and a solution a dozen of them.
@@ -168,14 +171,12 @@ def _sweeps_are_quicker(problem: Problem, along_path: bool) -> bool:
     """
     rows, d = problem.rows, problem.rows.d
     algebra = 0.0 if d <= FEW_FEATURES else _algebra(problem)
-    if along_path:
-        return algebra > 1
-    easy = _EASY_SMOOTHED if smoothing_pays(problem) else _EASY
-    if _noise_outweighs_penalty(problem):
+    easy = _EASY_QUICK if along_path or smoothing_pays(problem) else _EASY
+    if not along_path and _noise_outweighs_penalty(problem):
         easy *= _EASED_BY_NOISE
     if float(problem.weights @ rows.norms() ** 2) <= easy * d:
         return True
-    return algebra > _HARD_SECONDS
+    return algebra > (1 if along_path else _HARD_SECONDS)
 
 
 def _noise_outweighs_penalty(problem: Problem) -> bool:

@@ -124,7 +124,7 @@ class Selection:
 
         Each of these stands for `counts` of all n rows.
         """
-        many = float(counts[near].sum()) > SETTINGS.walk_share * n
+        many = float(counts[near].sum()) > SETTINGS.near_share * n
         tied = many and is_tied(problem, found)
         return tied or leave_features_out(problem.rows.X, counts, near)
 

@@ -28,6 +28,7 @@ import numpy as np
 from wideberth.problem import Certificate, Problem
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights
+from wideberth.problem.limits import TINY
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.ramp import Ramp
 from wideberth.screening import Partition, screen_at_hand
@@ -160,10 +161,12 @@ class Sequence:
         problem = base.with_weights(C * base.weights)
         passes = problem.rows.passes.count
         start, decided, ratio = None, None, np.inf
-        if last is not None and self.solver.carries:
+        if last is not None:
             ratio = C / last[0]
-            start = carry(problem, last[1], ratio)
-        elif last is None and problem.intercept != 0:
+            near = carried_gap(problem, last[1], ratio) <= control.target
+            if near or self.solver.carries:
+                start = carry(problem, last[1], ratio)
+        elif problem.intercept != 0:
             # Else b is not unique; a solver centres it.
             start = _at_bounds(problem, problem.weights)
         outcome = self._known(problem, start, control.target, C, null)
@@ -238,6 +241,20 @@ def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
         problem.at(point.w, point.b, point.margins),
         problem.dual_at(alpha, combined=ratio * dual.d, near=point.w),
     )
+
+
+def carried_gap(problem: Problem, last: Outcome, ratio: float) -> float:
+    """The relative gap of what `carry` returns, where weights alone differ.
+
+    P(w) grows by (ratio − 1)Σc_i[u_i]_+, and D(α) = Σα_i − ½L becomes ratio·Σα_i −
+    ½ratio²L with L = ‖w(α)‖² + λ_b b². No vector as long as the rows is touched; what
+    is folded is left out of account, so it tells where to look and proves nothing.
+    """
+    point, dual = last.point, last.dual
+    square = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
+    primal = point.value + (ratio - 1) * point.hinge
+    value = ratio * (dual.value + 0.5 * square) - 0.5 * ratio * ratio * square
+    return (primal - value) / max(primal, TINY)
 
 
 def _at_bounds(problem: Problem, alpha: np.ndarray) -> Outcome:

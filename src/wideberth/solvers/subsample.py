@@ -129,7 +129,7 @@ class SamplingError:
         slack = point.slack
         xp = namespace(slack)
         typical = LITTLE * float(xp.mean(xp.abs(slack)))  # where most are tied at 0
-        width = quantile(xp.abs(slack), SETTINGS.walk_share)
+        width = quantile(xp.abs(slack), SETTINGS.near_share)
         width = max(width, typical, SETTINGS.least_distance)
         inside = xp.where(xp.abs(slack) <= width, problem.weights, 0.0)
         hessian = _bordered_gram(problem, inside / (2 * width))

@@ -1,16 +1,19 @@
 """Newton's method from problem to problem on the same rows: paths in C and in radius.
 
-Neighbouring problems have neighbouring solutions, so each is started from a prediction
-and from how wrong predictions of its kind were before: rows whose slack is larger than
-that are settled from the start (`newton.py`, working sets). Predicted is
+Neighbouring problems have neighbouring solutions. Predicted is
 
-* `still`: the solution before,
-* `onward`: the line through the two before, linear in the step taken,
-* `beside`: the solution before, moved as a walk under the neighbouring radius moved,
-* `sample`: the solution before, moved as a walk over a sample of the rows moved, on
-  tall data. It costs little, and on long strides it knows what a line cannot.
+* at first, all samples at their bounds, where that is about the solution,
+* the solution before,
+* the line through the two before, linear in the step taken,
+* the solution before, moved as a walk under the neighbouring radius moved,
+* the solution before, moved as a walk over a sample of the rows moved, on tall data: it
+  costs little, and on long strides it knows what a line cannot.
 
-The candidate with the lowest objective wins. Nothing here bears on correctness.
+A start is about the lowest point on the ways from the first of these to the others. Of
+its slacks matters which rows are on the wrong side of the margin, and how many are as
+near to it as the farthest of these: so many would have been enough, where others did
+not have to come back. The next working set holds a few more, and other rows are settled
+from the start (`newton.py`). Nothing here bears on correctness.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ from dataclasses import replace
 import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
+from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.measured import MeasuredRounds
-from wideberth.solvers.newton import Rounds, nearest_share, rms
+from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
 from wideberth.solvers.subsample import (
     Sample,
@@ -31,6 +35,9 @@ from wideberth.solvers.subsample import (
     sample_size,
     small_sample,
 )
+
+#: Number of halvings of a way that the lowest point on it is sought by: a choice.
+_HALVINGS = 6
 
 
 class Walk:
@@ -41,8 +48,11 @@ class Walk:
         self.past: list[
             tuple[float, PrimalPoint]
         ] = []  # at most two, the last one last
-        self.errors: dict[str, np.ndarray] = {}
+        #: Rows that would have done before; at first, as many as are few.
+        self.few = int(SETTINGS.near_share * problem.n)
+        self.enough = self.few
         self.helper: Walk | None = None  # the walk over a sample of the rows
+        self.sampling: SamplingError | None = None  # where it is all that is known
         most = small_sample(problem.n)
         if most:
             size = min(sample_size(problem.n, problem.rows.d), most)
@@ -52,7 +62,7 @@ class Walk:
 
     def restart(self) -> None:
         """Begin anew, on the same rows."""
-        self.past, self.errors = [], {}
+        self.past, self.enough = [], self.few
         if self.helper is not None:
             self.helper.restart()
 
@@ -72,36 +82,38 @@ class Walk:
 
         `beside` are solutions of another walk: where this one was, and where it goes.
         """
-        predicted = self._predict(problem, at, beside)
+        predicted, start = self._predict(problem, at, beside), None
         if self.helper is not None:
-            predicted |= self._ask_helper(self.helper, problem, control, at)
-        start: tuple = ()
+            predicted.append(self._ask_helper(self.helper, problem, control, at))
         if predicted:
-            kind = min(predicted, key=lambda kind: predicted[kind].value)
-            start = predicted[kind], self._band(problem, predicted[kind].slack, kind)
-        rounds = Rounds if problem.shared else MeasuredRounds
-        outcome = rounds(problem, control).solve(*start)
-        for kind, point in predicted.items():
-            self._learn(kind, np.abs(outcome.point.slack - point.slack))
+            start = lowest_between(problem, predicted)
+        band = None if start is None else self._band(problem, start.slack)
+        rounds = (Rounds if problem.shared else MeasuredRounds)(problem, control)
+        outcome = rounds.solve(start, band)
+        if start is not None and self.past:
+            known = start.slack, outcome.point.slack, self.enough
+            self.enough = max(rows_enough(*known), rounds.needed)
         self.accept(outcome.point, at)
         return outcome
 
-    def _predict(self, problem: Problem, at: float, beside) -> dict[str, PrimalPoint]:
+    def _predict(self, problem: Problem, at: float, beside) -> list[PrimalPoint]:
+        if not self.past and beside is None:
+            return _saturated(problem)
         if not self.past:
-            return {} if beside is None else {"beside": _seen(problem, beside[1])}
+            return [_seen(problem, beside[1])]
         here, last = self.past[-1]
-        predicted = {"still": _seen(problem, last)}
+        predicted = [_seen(problem, last)]
         if len(self.past) > 1:
             before, start = self.past[0]
             stride = (at - here) / (here - before)
-            predicted["onward"] = _seen(problem, last, stride, start, last)
+            predicted.append(_seen(problem, last, stride, start, last))
         if beside is not None:
-            predicted["beside"] = _seen(problem, last, 1.0, *beside)
+            predicted.append(_seen(problem, last, 1.0, *beside))
         return predicted
 
     def _ask_helper(
         self, helper: Walk, problem: Problem, control: Control, at: float
-    ) -> dict[str, PrimalPoint]:
+    ) -> PrimalPoint:
         """The move of the walk over the sample; at first, where that walk is."""
         before = helper.past[-1:]
         accuracy = sample_accuracy(self.sample.rows.n, self.sample.rows.d)
@@ -109,29 +121,80 @@ class Walk:
         part = self.sample.of(problem)
         found = helper.step(part, quiet, at).point
         control.steps = quiet.steps
-        end = without_margins(found)
+        end, self.sampling = without_margins(found), None
         if before and self.past:
             start = without_margins(before[0][1])
-            return {"sample": _seen(problem, self.past[-1][1], 1.0, start, end)}
+            return _seen(problem, self.past[-1][1], 1.0, start, end)
         doubt = 1 - self.sample.chance
         self.sampling = SamplingError(part, found, doubt, self.rng)
-        return {"sampled": _seen(problem, end)}
+        return _seen(problem, end)
 
-    def _band(self, problem: Problem, slack: np.ndarray, kind: str) -> np.ndarray:
-        """Bands as wide as the errors of the steps before were."""
-        if kind == "sampled":
+    def _band(self, problem: Problem, slack: np.ndarray) -> np.ndarray:
+        """A band that holds as many rows as were enough before, and some more.
+
+        All of them where a smaller copy would hold most, as where many are tied.
+        """
+        if self.sampling is not None:
             return self.sampling(problem, slack)
-        error = self.errors.get(kind)
-        if error is None:
-            return nearest_share(slack)
-        band = SETTINGS.walk_errors * (error + rms(error))
-        return np.minimum(band, nearest_share(slack, SETTINGS.walk_share))
+        share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
+        if share > SETTINGS.copy_share:
+            return np.full(slack.size, np.inf)
+        return nearest_share(slack, share)
 
-    def _learn(self, kind: str, error: np.ndarray) -> None:
-        """Remember an error, and half of the one before: a small one may be luck."""
-        if kind in self.errors:
-            error = np.maximum(error, self.errors[kind] / 2)
-        self.errors[kind] = error
+
+def _saturated(problem: Problem) -> list[PrimalPoint]:
+    """The point of all samples at their bounds, where a path begins (theory §2).
+
+    Where it is near the optimum: elsewhere all rows are quicker than a wrong guess.
+    """
+    if not problem.shared:
+        return []
+    dual = problem.dual_at(problem.weights)
+    point = problem.at(dual.w)
+    return [point] if point.value - dual.value <= LITTLE * point.value else []
+
+
+def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:
+    """About the lowest point on the ways from the first one to the others in turn."""
+    lowest, *others = points
+    for other in sorted(others, key=lambda point: point.value):
+        t = _best_share(problem, lowest, other)
+        lowest = _seen(problem, lowest, t, lowest, other) if t else lowest
+    return lowest
+
+
+def _best_share(problem: Problem, start: PrimalPoint, end: PrimalPoint) -> float:
+    """The share t of a way at which P is about least.
+
+    Slacks u_i are taken for linear in t, as they are without noise, and what is folded
+    too. Then P'(t) = m + t‖δ‖² + Σ_{u_i(t) > 0} c_iδu_i never falls, δ being the way of
+    (w, √λ_b b), and m is known from P at both ends.
+    """
+    w, b, rise = end.w - start.w, end.b - start.b, end.slack - start.slack
+    square = float(w @ w) + (problem.intercept or 0.0) * b * b
+    linear = (end.value - end.hinge) - (start.value - start.hinge) - 0.5 * square
+    slopes = problem.weights * rise
+
+    def falls(t: float) -> bool:
+        active = start.slack + t * rise > 0
+        return linear + t * square + float(slopes @ active) < 0
+
+    if falls(1.0):
+        return 1.0
+    t = 0.0
+    for k in range(1, _HALVINGS + 1):
+        t += 0.5**k if falls(t + 0.5**k) else 0.0
+    return t
+
+
+def rows_enough(predicted: np.ndarray, slack: np.ndarray, before: int = 0) -> int:
+    """The fewest rows nearest to a predicted margin with all on its wrong side.
+
+    But no less than half of what was enough `before`: few may be luck.
+    """
+    distance, wrong = np.abs(predicted), (predicted > 0) != (slack > 0)
+    farthest = distance[wrong].max(initial=-1.0)
+    return max(int(np.count_nonzero(distance <= farthest)), before // 2)
 
 
 def without_margins(point: PrimalPoint) -> PrimalPoint:
