@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -26,6 +27,10 @@ from wideberth.solvers.base import make_control
 from wideberth.solvers.grids import read_Cs, read_levels, read_radii
 from wideberth.solvers.registry import check_choices, choose_solver
 from wideberth.solvers.sequence import Found, Sequence
+
+#: Rows of all points up to which these keep what tells the samples that they decide, to
+#: be asked later: a bound on memory, some 150 MB.
+_KEPT_ROWS = 1 << 22
 
 
 def path(
@@ -213,7 +218,8 @@ def follow(
         with np.errstate(all="ignore"):
             for where, result in _results(sequence, values, levels):
                 at = float(values[where[1]]), *levels[where[0]].tolist()
-                points[where] = _point(at, result, units, keep_alphas)
+                few = len(points) * problem.n <= _KEPT_ROWS
+                points[where] = _point(at, result, units, keep_alphas, few)
         if len(points) < values.size * len(levels):
             reason = "stopped by max_seconds or the callback"
     except until:
@@ -263,15 +269,21 @@ def _results(
 
 
 def _point(
-    at: tuple[float, float, float, float], found: Found, units: Presolved, alphas: bool
+    at: tuple[float, float, float, float],
+    found: Found,
+    units: Presolved,
+    alphas: bool,
+    few: bool,
 ) -> PathPoint:
+    """One model in the user's units; what it decides is told later, where rows are few.
+
+    Until then all that tells it is kept.
+    """
     outcome, control = found.outcome, found.control
     point, certificate = outcome.point, units.certificate(found.certificate)
     descended = found.descended
     converged, n = outcome.status == "solved", units.n
-    saturated, removed, left_out = 0, 0, 0
-    if found.proven is not None:
-        _, saturated, removed = units.counts(found.proven)
+    left_out, decisions = 0, partial(_decisions, units, found)
     if descended is not None:
         left_out = int(units.left_out(descended.left_out).sum())
     return PathPoint(
@@ -287,12 +299,19 @@ def _point(
         passes=found.passes,
         seconds=found.seconds,
         undecided=n if found.decided is None else units.counts(found.decided)[0],
-        removed=removed,
-        saturated=saturated,
         left_out=left_out,
         trace=[units.entry(entry) for entry in control.trace],
         alpha=units.dual_weights(outcome.dual.alpha, at[0]) if alphas else None,
+        decided=decisions if few else decisions(),
     )
+
+
+def _decisions(units: Presolved, found: Found) -> tuple[int, int, int]:
+    """How many samples a final certificate leaves open, saturates and removes."""
+    if found.proven is None:
+        return units.n, 0, 0
+    with np.errstate(all="ignore"):  # what overflows decides nothing
+        return units.counts(found.proven())
 
 
 def _notes(found: Path, reason: str, tol: float, remedy: str) -> list[Warning]:

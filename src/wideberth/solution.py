@@ -224,8 +224,9 @@ class PathPoint:
 
     `undecided` samples were left to the solver by what the point before proves;
     `removed` and `saturated` are how many the final certificate proves to have α_i = 0
-    and α_i = c_i; `left_out` how many the ramp leaves out, of which `removed` counts
-    all. `passes`, `seconds` and `n_iter` are those of this point alone.
+    and α_i = c_i, computed when first asked for; `left_out` how many the ramp leaves
+    out, of which `removed` counts all. `passes`, `seconds` and `n_iter` are those of
+    this point alone.
     """
 
     C: float
@@ -243,14 +244,32 @@ class PathPoint:
     passes: float
     seconds: float
     undecided: int
-    removed: int
-    saturated: int
     left_out: int
     trace: list[dict] = field(repr=False)
     alpha: np.ndarray | None = field(repr=False, default=None)
+    #: How many samples are undecided, saturated and removed, or what computes that.
+    decided: Any = field(repr=False, compare=False, default=(0, 0, 0))
+
+    @cached_property
+    def _counts(self) -> tuple[int, int, int]:
+        return self.decided() if callable(self.decided) else self.decided
+
+    @property
+    def saturated(self) -> int:
+        """Samples proven to have α_i = c_i at the optimum."""
+        return self._counts[1]
+
+    @property
+    def removed(self) -> int:
+        """Samples proven to have α_i = 0 at the optimum."""
+        return self._counts[2]
+
+    def __getstate__(self):
+        return vars(self) | {"decided": self._counts}  # the data stays behind
 
 
-#: Arrays of a path, the number of each point that they hold, and what stands for none.
+#: Arrays of a path, the number of each point that they hold, and what stands for none;
+#: the last two are gathered when first asked for.
 _ARRAYS: dict[str, tuple[str, Any]] = {
     "intercepts": ("b", np.nan),
     "objectives": ("objective", np.nan),
@@ -260,11 +279,11 @@ _ARRAYS: dict[str, tuple[str, Any]] = {
     "seconds": ("seconds", np.nan),
     "n_iters": ("n_iter", 0),
     "undecided": ("undecided", 0),
-    "removed": ("removed", 0),
-    "saturated": ("saturated", 0),
     "left_out": ("left_out", 0),
     "null": ("null", False),
     "converged": ("converged", False),
+    "removed": ("removed", 0),
+    "saturated": ("saturated", 0),
 }
 
 
@@ -314,25 +333,36 @@ class Path:
         alphas=False,
         classes=(-1, 1),
     ):
-        def gathered(name, nothing, *shape):
-            values = np.full((len(levels), len(Cs), *shape), nothing)
-            for where, point in points.items():
-                values[where] = getattr(point, name)
-            return values
-
         self.Cs = Cs
         self.radii, self.norm_penalties, self.ramps = np.asarray(levels).T
         self.classes = np.asarray(classes)
         self.n_samples, self.solver, self._points = n_samples, solver, points
         self.notes: tuple[Warning, ...] = ()
-        self.done = ~np.isnan(gathered("C", np.nan))
-        self.coefs = gathered("w", np.nan, n_features)
-        self.alphas = gathered("alpha", np.nan, n_samples) if alphas else None
+        self.done = ~np.isnan(self._gathered("C", np.nan))
+        self.coefs = self._gathered("w", np.nan, n_features)
+        self.alphas = self._gathered("alpha", np.nan, n_samples) if alphas else None
         self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in levels]
         for (k, j), point in points.items():
             self.traces[k][j] = point.trace
-        for name, (number, nothing) in _ARRAYS.items():
-            setattr(self, name, gathered(number, nothing))
+        for name, (number, nothing) in list(_ARRAYS.items())[:-2]:
+            setattr(self, name, self._gathered(number, nothing))
+
+    def _gathered(self, name: str, nothing, *shape: int) -> np.ndarray:
+        """A number, or an array of this shape, of every point."""
+        values = np.full((len(self.radii), len(self.Cs), *shape), nothing)
+        for where, point in self._points.items():
+            values[where] = getattr(point, name)
+        return values
+
+    @cached_property
+    def removed(self) -> np.ndarray:
+        """Samples that final certificates prove to have α_i = 0."""
+        return self._gathered(*_ARRAYS["removed"])
+
+    @cached_property
+    def saturated(self) -> np.ndarray:
+        """Samples that final certificates prove to have α_i = c_i."""
+        return self._gathered(*_ARRAYS["saturated"])
 
     if TYPE_CHECKING:
 
@@ -386,7 +416,6 @@ class Path:
             raise ImportError(
                 "Path.to_frame needs pandas: pip install pandas."
             ) from error
-        points = [vars(point) for point in self]
         kept = [
             "C",
             "radius",
@@ -394,6 +423,7 @@ class Path:
             "ramp",
             *(number for number, _ in _ARRAYS.values()),
         ]
+        points = [[getattr(point, name) for name in kept] for point in self]
         return pandas.DataFrame(points, columns=kept)
 
     def plot(self, *, against=None, k=0, feature_names=None, ax=None):

@@ -1,7 +1,9 @@
 """Paths in C and radius: every point is the cold solution, whatever it started from."""
 
+import pickle
 import warnings
 from collections import Counter
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from safety import Reference
 from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
+from wideberth.screening import screen_at_hand
+from wideberth.solvers import sequence
 from wideberth.solvers.base import Control, Outcome, PathSolver
 from wideberth.solvers.newton import Rounds, nearest_share
 from wideberth.solvers.newton_settings import SETTINGS
@@ -595,3 +599,27 @@ def test_a_path_goes_by_sweeps_where_its_largest_weights_are_small():
         found = path(X, y, Cs=Cs, radii=[0.0], fit_intercept=False)
         assert found.solver == name
         assert found.converged.all()
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 22])
+def test_what_points_decide_is_computed_when_asked_for(monkeypatch, kept):
+    problem = make_problem(n=60, d=4, seed=0)
+    X, y, asked = problem.rows.X, problem.y, []
+
+    def noted(*given):
+        asked.append(given)
+        return screen_at_hand(*given)
+
+    monkeypatch.setattr(sequence, "screen_at_hand", noted)
+    monkeypatch.setattr(import_module("wideberth.path"), "_KEPT_ROWS", kept)
+    Cs = [0.01, 0.1, 1.0]
+    found = path(X, y, Cs=Cs, radii=[0.1])
+    at_once = 0 if kept else 2  # what the first point keeps is none too many
+    assert len(asked) == at_once
+    again = pickle.loads(pickle.dumps(found))
+    assert len(asked) == 3
+    removed = [solve(X, y, C=C, radius=0.1).removed.sum() for C in Cs]
+    assert found.removed.sum() == pytest.approx(sum(removed), abs=3)
+    for name in ("removed", "saturated"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
+        assert found.to_frame()[name].tolist() == getattr(found, name)[0].tolist()

@@ -7,6 +7,13 @@ _COMPILED = "solvers/test_compiled.py::test_"
 
 MUTANTS = [
     Mutant(
+        "points of long paths keep what tells their decisions",
+        "path.py",
+        "few = len(points) * problem.n <= _KEPT_ROWS",
+        "few = True",
+        "solvers/test_path.py::test_what_points_decide_is_computed_when_asked_for",
+    ),
+    Mutant(
         "answer of a problem of lighter weights taken for that of the one given",
         "solvers/base.py",
         "        return control.judge(Outcome(point, dual))\n",

@@ -16,6 +16,7 @@ from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import path
+from wideberth.solution import PathPoint
 
 _COLUMNS = (
     *("C", "radius", "norm_penalty", "objective", "relative_gap", "converged", "null"),
@@ -87,9 +88,15 @@ def _table(
             raise KeyboardInterrupt  # it gives what it has; half a table is no result
         for point in found:
             line = [str(label)] if several else []
-            told = vars(point) | {"features": int(np.count_nonzero(point.w))}
-            line += [told[name] for name in told_of]
+            line += [_told(point, name) for name in told_of]
             if options.weights:  # in the units of the data
                 line += [point.b + point.w @ origin, *(point.w @ to_raw)]
             lines.append(line)
     return headings, lines
+
+
+def _told(point: PathPoint, name: str):
+    """What a column of the table says about a model."""
+    if name == "features":
+        return int(np.count_nonzero(point.w))
+    return getattr(point, name)

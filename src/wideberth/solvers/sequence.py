@@ -19,7 +19,7 @@ the C before, and that of a path with the hinge loss, followed roughly beside it
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -42,14 +42,14 @@ from wideberth.solvers.newton_settings import SETTINGS
 class Found:
     """One point of a grid: the answer with its status, and what it took.
 
-    `decided` are the samples that were known before the solve; `proven` those that the
-    final certificate decides, None where it was not asked. With a ramp `outcome` is on
-    the samples that are not left out.
+    `decided` are the samples that were known before the solve; `proven` computes those
+    that the final certificate decides, None where that is not to be asked. With a ramp
+    `outcome` is on the samples that are not left out.
     """
 
     outcome: Outcome
     decided: Partition | None
-    proven: Partition | None
+    proven: Callable[[], Partition] | None
     control: Control
     passes: float
     seconds: float
@@ -146,15 +146,18 @@ class Sequence:
         name = min(known, key=lambda name: ramp.value(known[name]))
         descent = Descent(ramp, control, self.single)
         descended = descent.go_on(known[name], starts[name].dual.alpha, name)
-        partition = None
-        if control.screening is not None and self.proofs:
-            partition = screen_at_hand(
-                descended.problem, descended.outcome, control.screening
-            )
+        proven = self._proven(descended.problem, descended.outcome)
         spent = problem.rows.passes.count - passes + convex.passes
         seconds = time.perf_counter() - control.started
         outcome = control.judge(descended.outcome, descended.certificate)
-        return Found(outcome, None, partition, control, spent, seconds, descended)
+        return Found(outcome, None, proven, control, spent, seconds, descended)
+
+    def _proven(self, problem: Problem, outcome: Outcome):
+        """What computes the samples that points decide, if that may be asked."""
+        region = self.control.screening
+        if region is None or not self.proofs:
+            return None
+        return partial(screen_at_hand, problem, outcome, region)
 
     def _point(self, base: Problem, control: Control, C: float, last, null) -> Found:
         """Solve at one C, from the solution at another."""
@@ -183,11 +186,9 @@ class Sequence:
             first = self._attempt(problem, C, start, decided)
         outcome = control.judge(prove(problem, control, outcome, first))
         spent = problem.rows.passes.count - passes
-        partition = None
-        if control.screening is not None and self.proofs:
-            partition = screen_at_hand(problem, outcome, control.screening)
+        proven = self._proven(problem, outcome)
         seconds = time.perf_counter() - control.started
-        return Found(outcome, decided, partition, control, spent, seconds)
+        return Found(outcome, decided, proven, control, spent, seconds)
 
     def _known(self, problem, start, tol: float, C: float, null) -> Outcome | None:
         """The answer, where a closed form or the solution before has it."""
