@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.bench.counting import counting
 from benchmarks.datasets import a9a, breast_cancer, spambase, tall
 from wideberth import RobustLinearSVC, path, solve
-from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.newton.settings import SETTINGS
 
 
 def _solved(load: Callable, **options) -> Callable[[], int]:
@@ -42,7 +42,7 @@ def _walked(load: Callable, **options) -> Callable[[], int]:
 
 
 def _classes(load: Callable, **options) -> Callable[[], int]:
-    """One class against the rest, solved together (`wideberth.solvers.stack`)."""
+    """One class against the rest, solved together (`wideberth.solvers.classes`)."""
 
     def run() -> int:
         X, y = load(return_X_y=True)

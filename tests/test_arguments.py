@@ -294,7 +294,7 @@ def test_points_of_a_problem_are_checked():
 @pytest.mark.parametrize("times", [1, 2_000])
 def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     """Small ones to NumPy, large ones in chunks, whoever asks."""
-    from wideberth.solvers import chunked as solving
+    from wideberth.solvers.chunks import chunked as solving
 
     seen = []
 

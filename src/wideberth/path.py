@@ -24,9 +24,9 @@ from wideberth.problem.presolve import (
 )
 from wideberth.solution import Path, PathPoint
 from wideberth.solvers.base import make_control
-from wideberth.solvers.grids import read_Cs, read_levels, read_radii
+from wideberth.solvers.paths.grids import read_Cs, read_levels, read_radii
+from wideberth.solvers.paths.sequence import Found, Sequence
 from wideberth.solvers.registry import check_choices, choose_solver
-from wideberth.solvers.sequence import Found, Sequence
 
 #: Rows of all points up to which these keep what tells the samples that they decide, to
 #: be asked later: a bound on memory, some 150 MB.

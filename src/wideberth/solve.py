@@ -42,10 +42,10 @@ from wideberth.screening.features import screen_features
 from wideberth.solution import Solution
 from wideberth.solvers.attempts import Solve, by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
-from wideberth.solvers.descent import Descended, Descent, check_starts
+from wideberth.solvers.classes.rounds import Proven, solve_stacked
+from wideberth.solvers.classes.stack import can_be_stacked
+from wideberth.solvers.ramp.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver, get_solver
-from wideberth.solvers.stack import can_be_stacked
-from wideberth.solvers.stack_rounds import Proven, solve_stacked
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
@@ -215,7 +215,7 @@ def solve(
         "random_state": random_state,
     }
     if is_scaled(X, y, memory):
-        from wideberth.solvers.chunked import solve_data
+        from wideberth.solvers.chunks.chunked import solve_data
 
         how |= {"memory": memory, "checkpoint": checkpoint, "verbose": verbose}
         solution = solve_data(X, y, **stated, **how)

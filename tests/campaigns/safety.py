@@ -60,7 +60,7 @@ from wideberth.screening.regions import REGIONS, Region
 from wideberth.solve import solve
 from wideberth.solvers.base import Outcome
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.sequence import carry
+from wideberth.solvers.paths.sequence import carry
 from wideberth_paper import configurations, load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.reference import wrong_decisions

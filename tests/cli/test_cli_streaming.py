@@ -96,7 +96,7 @@ def test_too_little_memory_is_refused_before_anything_is_read(folder):
 def test_training_goes_on_from_a_checkpoint(folder, monkeypatch):
     command = "fit a.csv --target state --drop who --memory 8GB --out n.skops --force"
     kept = []
-    save = "wideberth.solvers.checkpoint.Checkpoint.save"
+    save = "wideberth.solvers.chunks.checkpoint.Checkpoint.save"
     monkeypatch.setattr(save, lambda self, standing: kept.append(self.path.name))
     monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 40)
     run(f"{command} --checkpoint c.npz", folder=folder)
@@ -111,7 +111,9 @@ def test_an_interrupted_fit_says_how_to_go_on(folder, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wideberth.solvers.checkpoint.Checkpoint.load", interrupt)
+    monkeypatch.setattr(
+        "wideberth.solvers.chunks.checkpoint.Checkpoint.load", interrupt
+    )
     done = run(
         "fit a.csv --target state --drop who --memory 8GB --checkpoint c.npz",
         folder=folder,

@@ -11,9 +11,9 @@ from wideberth.problem import equal_rows
 from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
-from wideberth.solvers.batches import InMemory
-from wideberth.solvers.passes import Sample
-from wideberth.solvers.work import PerRow, Work
+from wideberth.solvers.tall.batches import InMemory
+from wideberth.solvers.tall.passes import Sample
+from wideberth.solvers.tall.work import PerRow, Work
 
 INTERCEPTS = [None, 0.0, 2.0]
 CSR = sp.csr_array

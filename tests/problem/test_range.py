@@ -18,9 +18,9 @@ from wideberth.problem.presolve import build_problem
 from wideberth.problem.rounding import slack_rounding
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.barriers import EvenBarrier
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton.barriers import EvenBarrier
+from wideberth.solvers.newton.interior import InteriorPoint
 from wideberth.solvers.polish import _best_stretch
 
 

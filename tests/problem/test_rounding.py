@@ -36,8 +36,8 @@ from wideberth.screening import fold_samples
 from wideberth.screening.partition import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.incumbent import Incumbent
-from wideberth.solvers.proofs import Proof
+from wideberth.solvers.tall.incumbent import Incumbent
+from wideberth.solvers.tall.proofs import Proof
 
 U = Fraction(1, 2**53)
 #: A little more than half a unit in the last place of 1: adding it rounds up by u.

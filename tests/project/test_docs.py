@@ -65,7 +65,7 @@ def modules(*folders):
     package = ROOT / "src" / "wideberth"
     if not folders:
         return {file.name for file in package.rglob("*.py")}
-    return {file.name for name in folders for file in (package / name).glob("*.py")}
+    return {file.name for name in folders for file in (package / name).rglob("*.py")}
 
 
 def test_the_map_names_modules_that_there_are():
@@ -79,7 +79,11 @@ def test_the_map_names_modules_that_there_are():
 
 def test_the_theory_names_modules_that_there_are():
     page = (ROOT / "docs" / "theory" / "index.md").read_text("utf-8")
-    assert set(re.findall(r"`(\w+\.py)`", page)) <= modules()
+    named = re.findall(r"`((?:\w+/)*)(\w+\.py)?`", page)
+    package = ROOT / "src" / "wideberth"
+    for folder, name in named:
+        if folder or name:
+            assert list(package.rglob(folder + name)), folder + name
 
 
 def test_the_citation_names_the_version():

@@ -15,11 +15,11 @@ from wideberth.data import Source
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.problem.noise import as_noise
 from wideberth.screening import fold_samples
-from wideberth.solvers.aggregate import Grouping, Groups
 from wideberth.solvers.base import Control
-from wideberth.solvers.batches import Answer, InMemory, Piece
-from wideberth.solvers.newton import solve_near
-from wideberth.solvers.work import PerRow, Work
+from wideberth.solvers.newton.rounds import solve_near
+from wideberth.solvers.tall.aggregate import Grouping, Groups
+from wideberth.solvers.tall.batches import Answer, InMemory, Piece
+from wideberth.solvers.tall.work import PerRow, Work
 
 
 class Held(Source):

@@ -5,11 +5,11 @@ import pytest
 
 from wideberth import solve
 from wideberth.problem import Problem
-from wideberth.solvers.batches import InMemory
-from wideberth.solvers.cells import Kinds, leave_features_out, merge
-from wideberth.solvers.passes import Gather
-from wideberth.solvers.subsample import SamplingError
-from wideberth.solvers.work import PerRow, Work
+from wideberth.solvers.tall.batches import InMemory
+from wideberth.solvers.tall.cells import Kinds, leave_features_out, merge
+from wideberth.solvers.tall.passes import Gather
+from wideberth.solvers.tall.subsample import SamplingError
+from wideberth.solvers.tall.work import PerRow, Work
 
 
 def rare_columns(n=12_000, seed=0, radius=0.05):

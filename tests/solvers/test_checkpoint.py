@@ -9,7 +9,7 @@ import pytest
 import wideberth
 from wideberth import RobustLinearSVC, open_data, solve
 from wideberth.data import DataError
-from wideberth.solvers.checkpoint import Checkpoint
+from wideberth.solvers.chunks.checkpoint import Checkpoint
 
 OPTIONS = {"C": 0.1, "radius": 0.05, "tol": 1e-8, "random_state": 0, "quiet": True}
 

@@ -12,21 +12,16 @@ from hypothesis import given, settings
 from problems import PENALISED_SHAPES, make_problem, problems
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
 from wideberth.problem import Problem
-from wideberth.solvers import (
-    ascent,
-    compiled,
-    mehrotra,
-    nearest_rows,
-    newton_solver,
-    small_factor,
-)
-from wideberth.solvers.ascent import ascend
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.compiled import MANY_PROBLEMS, is_small, solve_small
-from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.nearest_rows import minimise_nearest
-from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.compiled import ascent, mehrotra, nearest_rows, small_factor
+from wideberth.solvers.compiled import small as compiled
+from wideberth.solvers.compiled.ascent import ascend
+from wideberth.solvers.compiled.nearest_rows import minimise_nearest
+from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small, solve_small
+from wideberth.solvers.newton import solver as newton_solver
+from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.registry import choose_solver, get_solver
 
 

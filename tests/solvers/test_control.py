@@ -6,7 +6,7 @@ from problems import make_problem
 from wideberth.screening import Partition, Screener
 from wideberth.solve import solve
 from wideberth.solvers.base import Best, Outcome
-from wideberth.solvers.selection import Selection
+from wideberth.solvers.tall.selection import Selection
 
 
 def test_only_the_gap_of_all_samples_certifies():

@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 from problems import make_problem, problems
 from wideberth import NullModelWarning, Problem, solve
 from wideberth.screening.partition import ideal_partition
-from wideberth.solvers import coordinate
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.coordinate import Coordinate
-from wideberth.solvers.face import DualIterate, maximise_block, newton_on_face
-from wideberth.solvers.newton_solver import Newton
+from wideberth.solvers.coordinate import solver as coordinate
+from wideberth.solvers.coordinate.face import (
+    DualIterate,
+    maximise_block,
+    newton_on_face,
+)
+from wideberth.solvers.coordinate.solver import Coordinate
+from wideberth.solvers.coordinate.sweep import Sweeper, _best_step
+from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.registry import choose_solver
-from wideberth.solvers.sweep import Sweeper, _best_step
 
 TOL = 1e-7
 

@@ -8,8 +8,8 @@ from wideberth import Problem, solve
 from wideberth.data import Source
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import merge_chunk
-from wideberth.solvers import distinct
-from wideberth.solvers.working_set import WorkingSet
+from wideberth.solvers.chunks import distinct
+from wideberth.solvers.tall.working_set import WorkingSet
 
 #: Sizes of the chunks; the last is too small to be worth merging by itself.
 CHUNKS = (6_000, 9_000, 5_000, 700)

@@ -16,8 +16,8 @@ from polyhedral import (
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
 from wideberth.problem.folded import Folded
-from wideberth.solvers.algebra import Factor, ThinFactor
-from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton.algebra import Factor, ThinFactor
+from wideberth.solvers.newton.interior import InteriorPoint
 
 CASES = list(itertools.product(SHAPES, INTERCEPTS, (0.0, 2.0)))
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.problems import make_problem
 
-from wideberth.solvers.barriers import ClassBarrier, EvenBarrier
-from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton.barriers import ClassBarrier, EvenBarrier
+from wideberth.solvers.newton.interior import InteriorPoint
 
 BARRIERS = [InteriorPoint, EvenBarrier, ClassBarrier]
 

@@ -10,7 +10,7 @@ from measured import FORMS, make_arguments
 from wideberth import fill_errors, solve
 from wideberth.problem import Problem
 from wideberth.problem.read_errors import read_errors
-from wideberth.solvers.measured_rounded import RoundedOff
+from wideberth.solvers.measured.rounded import RoundedOff
 
 INTERCEPTS = (None, 1.0, 0.0)
 

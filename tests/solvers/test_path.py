@@ -18,13 +18,13 @@ from wideberth import NullModelWarning, critical_radius, path, screen, solve
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.problem.presolve import Presolved
 from wideberth.screening import screen_at_hand
-from wideberth.solvers import sequence
 from wideberth.solvers.base import Control, Outcome, PathSolver
-from wideberth.solvers.newton import Rounds, nearest_share
-from wideberth.solvers.newton_settings import SETTINGS
+from wideberth.solvers.newton.rounds import Rounds, nearest_share
+from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.newton.walk import Walk, _saturated, lowest_between, rows_enough
+from wideberth.solvers.paths import sequence
+from wideberth.solvers.paths.sequence import Sequence, carried_gap, carry
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.sequence import Sequence, carried_gap, carry
-from wideberth.solvers.walk import Walk, _saturated, lowest_between, rows_enough
 
 TOL = 1e-6
 

@@ -20,10 +20,10 @@ from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
 from wideberth.solvers.base import Control, Random
-from wideberth.solvers.descent import Descent
-from wideberth.solvers.ramp_bound import chords, least_margins
+from wideberth.solvers.ramp.bound import chords, least_margins
+from wideberth.solvers.ramp.descent import Descent
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.tall import Search
+from wideberth.solvers.tall.search import Search
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -6,12 +6,12 @@ import scipy.sparse as sp
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
-from wideberth.solvers import smoothed
 from wideberth.solvers.base import Control, Random
-from wideberth.solvers.newton import Rounds
-from wideberth.solvers.newton_solver import Newton, smoothing_pays
+from wideberth.solvers.newton import smoothed
+from wideberth.solvers.newton.rounds import Rounds
+from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
+from wideberth.solvers.newton.solver import Newton, smoothing_pays
 from wideberth.solvers.registry import choose_solver
-from wideberth.solvers.smoothed import Smoothed, solve_smoothed
 
 NOISES = {"none": (0.0, "l2"), "ball": (0.1, "l2"), "ellipsoid": (0.1, "scales")}
 

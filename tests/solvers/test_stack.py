@@ -10,13 +10,16 @@ from sklearn.datasets import load_digits
 
 from wideberth import RobustLinearSVC
 from wideberth.problem import Problem
-from wideberth.solvers import stack, stack_rounds, stack_start, stack_steps
 from wideberth.solvers.base import Control
-from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.interior_start import Start
+from wideberth.solvers.classes import rounds as stack_rounds
+from wideberth.solvers.classes import stack
+from wideberth.solvers.classes import start as stack_start
+from wideberth.solvers.classes import steps as stack_steps
+from wideberth.solvers.classes.rounds import solve_stacked
+from wideberth.solvers.classes.stack import Stack, can_be_stacked
+from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.newton.start import Start
 from wideberth.solvers.registry import get_solver
-from wideberth.solvers.stack import Stack, can_be_stacked
-from wideberth.solvers.stack_rounds import solve_stacked
 
 NOISES = {"none": ("l2", 0.0), "l2": ("l2", 0.2), "ellipsoid": ("scales", 0.1)}
 front = sys.modules["wideberth.solve"]  # of the name of its function

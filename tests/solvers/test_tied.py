@@ -11,14 +11,14 @@ from support.problems import make_problem
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.screening import Reduction
-from wideberth.solvers import tied
-from wideberth.solvers.barriers import ClassBarrier, engine_on, relative_weights
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.line_search import pulled_back
-from wideberth.solvers.newton import Rounds, assume, wrongly_settled
-from wideberth.solvers.passes import Gather
-from wideberth.solvers.tied import OnPath, Path, centred_force, is_tied, solve_tied
+from wideberth.solvers.newton.barriers import ClassBarrier, engine_on, relative_weights
+from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.newton.rounds import Rounds, assume, wrongly_settled
+from wideberth.solvers.tall import tied
+from wideberth.solvers.tall.line_search import pulled_back
+from wideberth.solvers.tall.passes import Gather
+from wideberth.solvers.tall.tied import OnPath, Path, centred_force, is_tied, solve_tied
 
 
 def rare_class(n=60_000, d=6, share=0.02, seed=0):

@@ -7,8 +7,8 @@ import numpy as np
 
 from wideberth.problem import Certificate
 from wideberth.solvers.base import Random
-from wideberth.solvers.chunked import Chunks
-from wideberth.solvers.tall import Search
+from wideberth.solvers.chunks.chunked import Chunks
+from wideberth.solvers.tall.search import Search
 
 INTERCEPTS = {
     "none": {},

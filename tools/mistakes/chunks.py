@@ -5,7 +5,7 @@ from mistakes.mutant import Mutant
 MUTANTS = [
     Mutant(
         "what is asked after a run told as part of it",
-        "solvers/chunked.py",
+        "solvers/chunks/chunked.py",
         "search.dual_weights(screening, recorded=False)",
         "search.dual_weights(screening)",
         "problem/test_namespaces.py::test_what_is_proven_of_the_rows_is_asked_after_the_run",
@@ -68,21 +68,21 @@ MUTANTS = [
     ),
     Mutant(
         "no second attempt out of core",
-        "solvers/working_set.py",
+        "solvers/tall/working_set.py",
         "        if problem.shared and (work.exact or not found.meets(LITTLE)):\n",
         "        if False:\n",
         "problem/test_ends.py::test_chunks_with_weights_over_many_orders_are_solved",
     ),
     Mutant(
         "the null model beside a free intercept missed out of core",
-        "solvers/incumbent.py",
+        "solvers/tall/incumbent.py",
         "        if self._null is not None and self._null_is_optimal(self._null):\n",
         "        if False:\n",
         "problem/test_ends.py::test_chunks_know_the_null_model_that_memory_knows",
     ),
     Mutant(
         "a tiny model called the null model out of core",
-        "solvers/incumbent.py",
+        "solvers/tall/incumbent.py",
         "        if self.proof is None or self.proof.dual.w.any():\n",
         "        if self.proof is None:\n",
         "problem/test_ends.py::test_chunks_take_no_tiny_model_for_the_null_model",

@@ -21,7 +21,7 @@ _NAMED = "solvers/test_measured.py::test_errors_that_cannot_be_are_named"
 MUTANTS = [
     Mutant(
         "steps that end in no number kept",
-        "solvers/measured_engine.py",
+        "solvers/measured/engine.py",
         "        if not possible:\n            vars(self).update(before)\n",
         "        pass\n",
         "solvers/test_measured.py::test_a_step_that_ends_in_no_number_is_taken_back",
@@ -56,7 +56,7 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: dual point of others at their old errors",
-        "solvers/measured.py",
+        "solvers/measured/rounds.py",
         "        problem = replace(problem, folded=model.settled(problem.folded))\n",
         "        problem = replace(problem, folded=problem.folded)\n",
         "solvers/test_error_bars_in_chunks.py::"
@@ -64,7 +64,7 @@ MUTANTS = [
     ),
     Mutant(
         "error bars: a right side without the corrector's second order",
-        "solvers/measured_rounded.py",
+        "solvers/measured/rounded.py",
         "            last += self._sum(block, theta[J] * (lead[0, :] - lead[1, :]))\n",
         "",
         "solvers/test_measured.py::test_steps_of_newton_solve_their_equations",

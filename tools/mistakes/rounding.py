@@ -187,7 +187,7 @@ MUTANTS = [
     ),
     Mutant(
         "rounding of the dual value forgotten out of core",
-        "solvers/incumbent.py",
+        "solvers/tall/incumbent.py",
         "        return Certificate.of(point, self.proof.dual)\n",
         "        value = self.proof.dual.value\n"
         "        return Certificate(point.value, value, point.rounding)\n",

@@ -2,7 +2,7 @@
 
 from mistakes.mutant import Mutant
 
-_FILE, _TESTS = "solvers/smoothed.py", "solvers/test_smoothed.py"
+_FILE, _TESTS = "solvers/newton/smoothed.py", "solvers/test_smoothed.py"
 
 MUTANTS = [
     Mutant(
@@ -91,7 +91,7 @@ MUTANTS = [
     ),
     Mutant(
         "smoothed: taken where a sample is quicker",
-        "solvers/newton_solver.py",
+        "solvers/newton/solver.py",
         "    return not is_sampled(problem) or size",
         "    return True or size",
         _TESTS,
@@ -112,21 +112,21 @@ MUTANTS = [
     ),
     Mutant(
         "smoothed: sweeps hand over whatever is in doubt",
-        "solvers/coordinate.py",
+        "solvers/coordinate/solver.py",
         "        if 2 * active.size > n:\n            return False\n",
         "",
         "solvers/test_coordinate.py",
     ),
     Mutant(
         "smoothed: sweeps go on however slow",
-        "solvers/coordinate.py",
+        "solvers/coordinate/solver.py",
         "            if self._few_rows_may_finish(active):\n",
         "            if False:\n",
         "solvers/test_coordinate.py",
     ),
     Mutant(
         "smoothed: sweeps hand over rows that are settled",
-        "solvers/coordinate.py",
+        "solvers/coordinate/solver.py",
         "        band[free[active]] = np.inf\n",
         "        band[:] = np.inf\n",
         "solvers/test_coordinate.py",

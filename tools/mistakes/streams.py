@@ -27,7 +27,7 @@ MUTANTS = [
     ),
     Mutant(
         "rows taken unchecked where a run goes on",
-        "solvers/chunked.py",
+        "solvers/chunks/chunked.py",
         "_Asked(self.terms, question, self.beyond, not self.checked)",
         "_Asked(self.terms, question, self.beyond, False)",
         "solvers/test_checkpoint.py::test_data_is_checked_where_a_run_goes_on_too",

@@ -38,7 +38,7 @@ from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.notes import not_proven
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.validation import check_jobs, check_number, short
-from wideberth.solvers.grids import read_Cs, read_levels, read_radii, read_ramps
+from wideberth.solvers.paths.grids import read_Cs, read_levels, read_radii, read_ramps
 
 _SELECTIONS = ("best", "one-standard-error")
 

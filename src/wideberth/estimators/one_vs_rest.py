@@ -26,7 +26,7 @@ from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
-from wideberth.solvers.stack_rounds import MOST_STACKED_STEPS
+from wideberth.solvers.classes.rounds import MOST_STACKED_STEPS
 
 #: Parameters that `solve` takes, and checks, as they are: what the problems are, and
 #: how they are solved.

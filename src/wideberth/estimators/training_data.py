@@ -48,8 +48,8 @@ from wideberth.problem.validation import (
 )
 from wideberth.solution import Solution
 from wideberth.solve import OneLook, solve
-from wideberth.solvers.checkpoint import Checkpoint
-from wideberth.solvers.chunked import solve_source
+from wideberth.solvers.chunks.checkpoint import Checkpoint
+from wideberth.solvers.chunks.chunked import solve_source
 
 
 def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChunks:

@@ -20,11 +20,11 @@ from wideberth.problem.limits import (
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.base import Solver
 from wideberth.solvers.columns import Columns
-from wideberth.solvers.compiled import MANY_PROBLEMS, is_small
+from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small
 from wideberth.solvers.conic import Conic
-from wideberth.solvers.coordinate import Coordinate
-from wideberth.solvers.newton_solver import Compiled, Newton, smoothing_pays
-from wideberth.solvers.subsample import sample_size
+from wideberth.solvers.coordinate.solver import Coordinate
+from wideberth.solvers.newton.solver import Compiled, Newton, smoothing_pays
+from wideberth.solvers.tall.subsample import sample_size
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
@@ -120,7 +120,7 @@ def choose_solver(
 
     Newton's method gives way to the coordinate solver where sweeps are quicker: never
     on small data, where it is quick anyhow and spares the compiler. That one pays where
-    the call is about many small `problems` (`compiled.py`).
+    the call is about many small `problems` (`compiled/small.py`).
     """
     if not isinstance(solver, str) or solver != "auto":
         return get_solver(solver)

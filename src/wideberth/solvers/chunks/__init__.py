@@ -1,0 +1,1 @@
+"""`solve` for data in chunks: files and clusters."""

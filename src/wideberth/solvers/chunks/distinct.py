@@ -1,0 +1,196 @@
+"""Data in chunks of few distinct rows: one read, and all else is in memory (§12).
+
+The first pass asks every chunk for its distinct rows (`equal_rows.py`). `DistinctRows`
+puts them into one table, in which rows of different chunks are merged in turn, and
+gives up once that is too large. Where it holds all rows in the end `Collapsed` solves
+the problem on it in memory, and deals out α, and what is proven, to the rows.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wideberth.problem import Certificate, PrimalPoint, Problem
+from wideberth.problem.arrays import concat
+from wideberth.problem.equal_rows import (
+    WORTH_MERGING,
+    EqualRows,
+    merged,
+)
+from wideberth.problem.layouts import as_rows
+from wideberth.problem.ramp import Ramp
+from wideberth.problem.rows import Passes
+from wideberth.screening import screen_at_hand
+from wideberth.solution import RampDescent
+from wideberth.solvers.attempts import prove
+from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.ramp.chunked_descent import DescendedInChunks
+from wideberth.solvers.ramp.descent import Descent
+from wideberth.solvers.tall.batches import Batches
+from wideberth.solvers.tall.proofs import Proof
+from wideberth.solvers.tall.work import PerRow
+
+#: Share of the rows for which there is room that the table may hold: a choice; it is
+#: there beside a sample of as many rows as there is room for.
+TABLE_SHARE = 0.25
+
+
+class DistinctRows:
+    """The distinct rows of the chunks so far, and which of them every row is.
+
+    `most` of them are held; numbers per row are kept `in_memory` or in scratch files.
+    """
+
+    def __init__(self, most: float, in_memory: bool):
+        self.most, self.given_up, self.n = most, False, 0
+        self._parts: list[Problem] = []
+        self._labels, self._weights = PerRow(in_memory), PerRow(in_memory)
+        self._places: dict[int, np.ndarray] = {}  # of a chunk's rows in the table
+
+    def add(self, number: int, equal: EqualRows | None) -> None:
+        """Take in the distinct rows of a chunk; None where it has too many."""
+        if equal is None or self.given_up:
+            self._give_up()
+            return
+        start = sum(part.n for part in self._parts)
+        self._places[number] = np.arange(start, start + equal.problem.n)
+        self._parts.append(equal.problem)
+        self._labels[number], self._weights[number] = equal.label, equal.weights
+        self.n += equal.n
+        if start + equal.problem.n > self.most:
+            self._merge()
+            # A table that stays nearly full would be merged again with every chunk.
+            if self._parts[0].n > WORTH_MERGING * self.most:
+                self._give_up()
+
+    def problem(self) -> Problem | None:
+        """The problem on all of them; None where it was given up, or is no smaller."""
+        if self.given_up or not self._parts:
+            return None
+        self._merge()
+        if self._parts[0].n > WORTH_MERGING * self.n:
+            return None
+        return self._parts[0]
+
+    def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each chunk the place of its rows in the table, and their weights."""
+        for number in sorted(self._places):
+            yield self._places[number][self._labels[number]], self._weights[number]
+
+    def _merge(self) -> None:
+        found = merged(_joined(self._parts), share=1.0)
+        assert found is not None
+        self._parts = [found.problem]
+        self._places = {k: found.label[place] for k, place in self._places.items()}
+
+    def _give_up(self) -> None:
+        self.given_up = True
+        self._parts, self._places = [], {}
+        self._labels, self._weights = PerRow(True), PerRow(True)
+
+
+def _joined(parts: list[Problem]) -> Problem:
+    """One problem of the rows of several."""
+    first = parts[0]
+    columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
+    X, y, weights, radii = (concat(list(column)) for column in columns)
+    noise = first.noise
+    if not first.shared:
+        bars = (part.noise for part in parts)
+        noise = functools.reduce(lambda one, other: one.joined(other), bars)
+    return replace(
+        first,
+        rows=as_rows(X, y),
+        weights=weights,
+        radii=radii,
+        noise=noise,
+        chain=max(part.chain for part in parts),
+    )
+
+
+class Collapsed:
+    """A search that ends with its first pass: the problem on distinct rows, solved."""
+
+    crowded = False
+
+    def __init__(self, batches: Batches, distinct: DistinctRows, problem: Problem):
+        self.batches, self.distinct, self.passes = batches, distinct, 1
+        self.n = distinct.n
+        counter = Passes(self.n, self.n)  # the read that found the rows
+        self.problem = replace(problem, folded=batches.penalty)
+        self.problem.rows.passes = counter
+
+    def run(self, control: Control) -> None:
+        """Solve it."""
+        self.control = control
+        with np.errstate(all="ignore"):  # what overflows is certified, or not
+            found = prove(self.problem, control, None, Newton().solve)
+        self._end(self.problem, found)
+
+    def descend(self, control: Control, level: float, starts: int) -> DescendedInChunks:
+        """Descend on the ramp loss instead."""
+        self.control, ramp = control, Ramp(self.problem, level)
+        with np.errstate(all="ignore"):
+            found = Descent(ramp, control, Newton()).run(starts)
+        self._end(found.problem, found.outcome)
+        left_out = None
+        if self.batches.spares(2 * self.n):
+            parts = [found.left_out[J] & (c > 0) for J, c in self.distinct.rows()]
+            left_out = concat(parts)
+        how = tuple(found.objectives), found.start, found.ending
+        report = RampDescent(level, left_out, *how)
+        cost = ramp.cost(found.left_out)
+        return DescendedInChunks(self, cost, report, 0, found.certificate)
+
+    def _end(self, solved: Problem, found: Outcome) -> None:
+        self.solved, self.found = solved, found
+        self.proof = Proof(found.dual, found.point)
+
+    @property
+    def point(self) -> PrimalPoint:
+        """The solution."""
+        return self.found.point
+
+    @property
+    def certificate(self) -> Certificate:
+        """That of all rows."""
+        return self.found.certificate
+
+    def dual_weights(
+        self, region: str | None = None, recorded: bool = True
+    ) -> tuple[Any, Any, Any]:
+        """α of all rows, and masks of those proven to be at 0 and at their weight.
+
+        They are None where there is no room.
+        """
+        arrays = self.batches.spares(10 * self.n)
+        if not (region or arrays):
+            return None, None, None
+        partition = None
+        if region is not None:
+            partition = screen_at_hand(self.solved, self.found, region)
+        alphas, removed, saturated, counts = [], [], [], np.zeros(3, dtype=int)
+        for label, weights in self.distinct.rows():
+            equal = EqualRows(self.problem, label, weights)
+            if arrays:
+                alphas.append(equal.dealt(self.found.dual.alpha))
+            if partition is None:
+                continue
+            masks = equal.decided(partition.removed, partition.saturated)
+            sizes = [int(mask.sum()) for mask in masks]
+            counts += label.size - sum(sizes), sizes[1], sizes[0]
+            if arrays:
+                removed.append(masks[0])
+                saturated.append(masks[1])
+        if partition is not None and recorded:
+            counted = tuple(counts.tolist())
+            self.control.record(float(self.passes), self.certificate, counted)
+        parts = (alphas, removed, saturated)
+        alpha, gone, full = (concat(part) if part else None for part in parts)
+        return alpha, gone, full

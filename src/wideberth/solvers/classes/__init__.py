@@ -1,0 +1,1 @@
+"""Problems that differ in their labels alone, solved together."""

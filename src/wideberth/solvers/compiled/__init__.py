@@ -1,0 +1,1 @@
+"""Compiled code for programs that solve many small problems."""

@@ -1,0 +1,1 @@
+"""Dual coordinate ascent: sweeps over the samples."""

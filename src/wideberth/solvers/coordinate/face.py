@@ -1,0 +1,173 @@
+"""Second-order steps for the coordinate solver, where single coordinates stall.
+
+Coordinate ascent converges at the pace of the flattest direction of D. Two kinds of
+them occur in practice, and each has its remedy; both only ever raise D.
+
+* *A few rows that keep moving*: near-copies with opposite labels (cross-posted texts,
+  repeated measurements) whose α must climb to the bound together while each single step
+  is 1/‖z_i‖². `maximise_block` maximises D over the rows that moved most, all others
+  fixed, by the interior-point engine in the span of those rows: their |B|×|B| form
+  (theory §6.2).
+* *A settled face that is ill-conditioned*: `newton_on_face` takes a Newton step over
+  all rows strictly inside their box, by conjugate gradients on
+
+      −D''_JJ = ω(Z_JZ_Jᵀ − mmᵀ) + (m−ρ)(m−ρ)ᵀ + yyᵀ/λ_b,
+      ω = ‖w‖/‖d‖,  m = Z_J d/‖d‖
+
+  preconditioned by its diagonal, and clips the result to the box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wideberth.problem import Folded, Problem
+from wideberth.problem.layouts import DenseRows
+from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
+from wideberth.problem.rows import Rows
+from wideberth.solvers.newton.algebra import conjugate_gradients
+from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.newton.start import Start
+
+
+@dataclass
+class DualIterate:
+    """A dual point of a problem with d, s and Σα_i y_i, folded samples included."""
+
+    alpha: np.ndarray
+    d: np.ndarray
+    s: float
+    balance: float
+
+    @classmethod
+    def of(cls, problem: Problem, alpha: np.ndarray, d=None) -> DualIterate:
+        """Evaluate s, the balance and, if it is not known, d at α, by one product."""
+        if d is None:
+            d = problem.rows.combine(alpha)
+            d = d if problem.folded is None else d + problem.folded.d
+        s, balance = float(alpha @ problem.radii), float(alpha @ problem.y)
+        if problem.folded is not None:
+            s, balance = s + problem.folded.s, balance + problem.folded.balance
+        return cls(alpha, d, s, balance)
+
+    def moved(self, problem: Problem, rows: Rows, J, alpha_J) -> DualIterate:
+        """The iterate with other α on J, whose rows are `rows`."""
+        change = alpha_J - self.alpha[J]
+        alpha = self.alpha.copy()
+        alpha[J] = alpha_J
+        return DualIterate(
+            alpha,
+            self.d + rows.combine(change),
+            self.s + float(change @ problem.radii[J]),
+            self.balance + float(change @ rows.y),
+        )
+
+    def value(self, problem: Problem) -> float:
+        """D(α) less what folded samples add to Σα."""
+        length = max(float(np.linalg.norm(self.d)) - self.s, 0.0)
+        penalty = inverse_penalty(problem) * self.balance**2
+        return float(self.alpha.sum()) - 0.5 * (length**2 + penalty)
+
+
+def inverse_penalty(problem: Problem) -> float:
+    """1/λ_b of a penalised intercept, 0 without one."""
+    return 1.0 / problem.intercept if problem.intercept else 0.0
+
+
+def newton_on_face(
+    problem: Problem, at: DualIterate
+) -> tuple[DualIterate | None, bool]:
+    """One Newton step on the rows strictly inside their box.
+
+    Returns the new point, None if D would not rise, and whether the box barred the
+    way: then some direction is so flat that its Newton step leaves the box by far.
+    """
+    J = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))
+    size, penalty = float(np.linalg.norm(at.d)), inverse_penalty(problem)
+    length = size - at.s
+    if not J.size or length <= 0:
+        return None, True
+    rows, alpha, weights = problem.rows.take(J), at.alpha[J], problem.weights[J]
+    m, omega = rows.margins(at.d) / size, length / size
+    lift = m - problem.radii[J]
+    gradient = 1.0 - penalty * at.balance * rows.y - length * lift
+
+    def curvature(v: np.ndarray) -> np.ndarray:
+        out = omega * rows.margins(rows.combine(v))
+        out += lift * float(lift @ v) - m * (omega * float(m @ v))
+        return out + rows.y * (penalty * float(rows.y @ v)) if penalty else out
+
+    diagonal = omega * np.maximum(rows.norms() ** 2 - m**2, 0.0) + lift**2 + penalty
+    step, barred = _step_inside(
+        curvature, gradient, np.maximum(diagonal, TINY), -alpha, weights - alpha
+    )
+    found = at.moved(problem, rows, J, np.clip(alpha + step, 0.0, weights))
+    return found if found.value(problem) > at.value(problem) else None, barred
+
+
+def _step_inside(curvature, right, diagonal, low, high) -> tuple[np.ndarray, bool]:
+    """Solve `curvature(x) = right` by conjugate gradients, scaled by the diagonal.
+
+    Once the part of x outside the box weighs as much as the step gains, the x before
+    is returned, and True.
+    """
+    x = np.zeros_like(right)
+    for ahead in conjugate_gradients(curvature, right, lambda r: r / diagonal):
+        outside = ahead - np.clip(ahead, low, high)
+        if float(outside @ (diagonal * outside)) > float(right @ ahead) / 2:
+            return x, True
+        x = ahead
+    return x, False
+
+
+def maximise_block(
+    problem: Problem, at: DualIterate, B: np.ndarray
+) -> DualIterate | None:
+    """Maximise D over the rows B, the others fixed; None if D did not rise."""
+    rows = problem.rows.take(B)
+    weights, alpha = problem.weights[B], at.alpha[B]
+    rest = at.d - rows.combine(alpha)
+    coordinates, folded = _span(rows, rest)
+    small = replace(
+        problem,
+        rows=DenseRows(coordinates, rows.y),
+        weights=weights,
+        radii=problem.radii[B],
+        folded=Folded(
+            d=folded,
+            s=max(at.s - float(alpha @ problem.radii[B]), 0.0),
+            total=float(at.alpha.sum() - alpha.sum()),
+            balance=at.balance - float(alpha @ rows.y),
+            n=1,
+            mass=0.0,
+            rounding=0.0,
+        ),
+    )
+    w = small.noise.prox(small.rows.combine(alpha) + folded, at.s)
+    start = Start(
+        w, inverse_penalty(problem) * at.balance, small.rows.margins(w), alpha / weights
+    )
+    engine = InteriorPoint(small, start)
+    value = small.dual_at(alpha).value
+    for _ in range(MOST_STEPS):
+        gained = engine.primal - engine.gap - value
+        if engine.gap <= LITTLE * gained or not engine.step():
+            break
+    found = at.moved(problem, rows, B, engine.share * weights)
+    return found if found.value(problem) > at.value(problem) else None
+
+
+def _span(rows: Rows, extra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of the rows and of one more vector in a basis of their span."""
+    m = rows.n
+    gram = np.empty((m + 1, m + 1))
+    product = rows.X @ rows.X.T
+    gram[:m, :m] = product if isinstance(product, np.ndarray) else product.toarray()
+    gram[m, :m] = gram[:m, m] = rows.y * rows.margins(extra)
+    gram[m, m] = extra @ extra
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > len(gram) * EPS * values[-1]
+    coordinates = vectors[:, kept] * np.sqrt(values[kept])
+    return np.ascontiguousarray(coordinates[:m]), coordinates[m].copy()

@@ -1,0 +1,385 @@
+"""Dual coordinate ascent for sparse and wide data, ℓ2 noise (theory §6.2).
+
+    max D(α) = Σα_i − ½[‖d‖ − s]_+² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    d = Σα_i z_i,  s = Σα_i ρ_i,   w(α) = (1 − s/‖d‖)_+ d
+
+Work goes in rounds:
+
+1. *Look.* One product gives all margins, hence P, D and their gap on the whole
+   (screened) problem, whatever the sweeps left out; a second one gives d afresh when a
+   certificate is due: to end, to screen, to move the intercept.
+2. *Screen.* Rows whose α is proven leave for good (`screening/`), while enough work
+   is left to repay the copy.
+3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
+   others are swept a few times, in random order, by the compiled epochs of `sweep.py`.
+4. *Accelerate.* If at the pace of the last round the tolerance is far away, the
+   second-order steps of `face.py` take over the directions that coordinates crawl
+   along; with few features Newton's method on the rows in doubt ends the search.
+
+An intercept is a proximal outer loop folded into the rounds: each works on
+P + ½λ(b − b⁰)², whose dual is the one above with λ_b + λ for λ_b and a constant λb⁰
+added to Σα_i y_i, and leaves b⁰ at its b. λ is such that b curves D no more than a
+usual row does: a free or hardly penalised intercept ties all coordinates together, and
+single ones would crawl. Certificates and screening are those of the true problem, α
+being made feasible first (theory §4.4).
+
+Everything is decided by counts, never by clocks: the same seed gives the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS
+from wideberth.problem.rounding import accurate_sum
+from wideberth.screening import COPY_READS, Screener
+from wideberth.solvers.base import Best, Control, Outcome, Solver
+from wideberth.solvers.coordinate.face import (
+    DualIterate,
+    inverse_penalty,
+    maximise_block,
+    newton_on_face,
+)
+from wideberth.solvers.newton.rounds import Rounds, least_rows
+from wideberth.solvers.newton.solver import Newton, smoothing_pays
+
+
+@dataclass(frozen=True)
+class CoordinateSettings:
+    """Tunables of the coordinate solver.
+
+    "Flat" says where the passes of `python -m benchmarks.coordinate` change by less
+    than 5 % on average.
+
+    Attributes
+    ----------
+    least_epochs : int
+        Sweeps over the active rows between two looks at all rows, at least; 1 takes 1 %
+        more passes and 4 takes 8 % fewer on average, either up to 1.5 times as many.
+    call_entries : int
+        Entries of X swept in one compiled call, which nothing can interrupt: a choice.
+    least_screened : float
+        Least share of rows that screening must decide to make a smaller copy worth
+        while; flat from 0.1 to 0.5.
+    block_rows : int
+        Rows that are maximised over jointly, in the time of 4·150³ entries of a
+        product; without them near-copies of opposite label stay unsolved.
+    newton_size : int
+        Largest number of rows or of features, whichever is less, at which Newton's
+        method may take over: a choice that bounds the memory of its algebra at 18 MB;
+        flat from 100 to 5000.
+    """
+
+    least_epochs: int = 2
+    call_entries: int = 4_000_000
+    least_screened: float = 0.5
+    block_rows: int = 150
+    newton_size: int = 1500
+
+
+class Coordinate(Solver):
+    """Dual coordinate ascent: for sparse and wide data, `l2` noise."""
+
+    name = "coordinate"
+
+    def __init__(self, settings: CoordinateSettings | None = None):
+        self.settings = settings or CoordinateSettings()
+
+    def supports(self, problem):
+        """Euclidean noise."""
+        if problem.noise.isotropic:
+            return None
+        return (
+            f"The coordinate solver needs 'l2' noise, not {problem.noise.name!r}; use "
+            "solver='newton' for per-feature scales, 'conic' for the other shapes."
+        )
+
+    def run(self, problem, control, start, decided):
+        """Ascend from the dual weights of `start`, or from zero.
+
+        Where sweeping turns out to be hard, Newton's method does it instead.
+        """
+        ascent = _Ascent(problem, control, decided, self.settings)
+        found = ascent.solve(None if start is None else start.dual.alpha)
+        if not ascent.gave_up:
+            return found
+        return Newton().run(problem, control, None, decided)
+
+
+#: Time that NumPy's calls for a solution by Newton's method take, in entries of a
+#: product: 2 ms (flat from 1e6 to 5e6 on 4 601×57 and 10 000×50).
+_CALLS = 2e6
+
+
+class _Pace:
+    """How many more epochs and rounds the gap needs at the pace of the last round."""
+
+    def __init__(self):
+        self.gap, self.epochs, self.left, self.known = math.inf, 0, math.inf, False
+        self.rounds = math.inf
+
+    def note(self, gap: float, goal: float) -> None:
+        """Take in the gap after the epochs of a round."""
+        self.known = math.isfinite(self.gap)
+        fall = math.log(self.gap / gap) if self.known and 0 < gap < self.gap else 0.0
+        self.left = self.epochs * math.log(gap / goal) / fall if fall else math.inf
+        if gap <= goal:
+            self.left = 0.0
+        self.rounds = self.left / max(self.epochs, 1)
+        self.gap, self.epochs = gap, 0
+
+
+class _Intercept:
+    """The proximal loop that keeps an intercept from tying all coordinates together."""
+
+    def __init__(self, problem: Problem):
+        self.penalty = problem.intercept or 0.0
+        norms = problem.rows.norms()
+        #: λ at which b curves D as a usual row does.
+        self.usual = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
+        #: Largest λ at which b can still move by 10 in one round.
+        self.most = 0.1 * float(problem.weights.sum())
+        self.center, self.shrinkage, self.ease = 0.0, 1.0, 1.0
+
+    def proximal(self, problem: Problem) -> Problem:
+        """The problem with λ(b − b⁰)²/2 added, as a penalty and a folded balance."""
+        penalty = self.ease * min(self.usual / self.shrinkage, self.most)
+        penalty = max(self.penalty, penalty)
+        fold = problem.folded or Folded(np.zeros(problem.rows.d), 0, 0, 0, 0, 0, 0)
+        balance = fold.balance + (penalty - self.penalty) * self.center
+        fold = replace(fold, balance=balance)
+        return replace(problem, intercept=penalty, folded=fold)
+
+    def learn(self, b: float, dual: DualPoint, inner_gap: float, gap: float) -> None:
+        """Move b⁰ to b; lower λ where it is what keeps the true gap open."""
+        if inner_gap < LITTLE * gap:
+            self.ease *= 0.3
+        size = float(np.linalg.norm(dual.d))
+        shrinkage = float(np.linalg.norm(dual.w)) / size if size else 1.0
+        self.center, self.shrinkage = b, max(shrinkage, EPS)
+
+
+class _Ascent:
+    """The rounds; `inner` is the problem they work on, `at` the dual point there."""
+
+    def __init__(
+        self, problem: Problem, control: Control, decided, settings: CoordinateSettings
+    ):
+        self.full, self.control, self.settings = problem, control, settings
+        self.screener = Screener(problem, control.screening, decided)
+        self.intercept = None if problem.intercept is None else _Intercept(problem)
+        self.pace = _Pace()
+        self.smallest, self.idle = math.inf, 0  # gap, and rounds that did not lower it
+        self.gave_up = False
+        self.best = Best(self.screener)
+        self.passes_before = problem.rows.passes.count  # of other points of a path
+
+    def solve(self, init: np.ndarray | None) -> Outcome:
+        """Rounds until the gap of the full problem meets the tolerance."""
+        self._start(init)
+        while True:
+            point, gap = self._look()
+            if self._decisive(point, gap):
+                found = self._certify(point, gap)
+                gap = found.gap
+                if self.best.certified(self.control.tol) or self.control.exhausted():
+                    return self.best.finish()
+                if self._may_screen():
+                    self._screen(found)
+            self.pace.note(gap, 0.5 * self.control.tol * point.value)
+            self.idle = 0 if gap < self.smallest else self.idle + 1
+            self.smallest = min(gap, self.smallest)
+            if self._newton_is_due() or self.idle > MOST_STEPS:
+                self.gave_up = self._newton_may_finish()
+                self._certify(*self._look())
+                return self.best.finish()
+            active, inside = self._doubtful()
+            if self._few_rows_may_finish(active):
+                return self._finish(point, active)
+            self._round(active, inside)
+
+    def _start(self, init: np.ndarray | None) -> None:
+        free = self.screener.reduction.free
+        if init is not None:
+            self._enter(np.clip(init, 0.0, self.full.weights)[free])
+            return
+        self._enter(np.zeros(free.size), np.zeros(self.full.rows.d))
+        self._sweep(np.arange(free.size), self.settings.least_epochs)
+
+    def _enter(self, alpha: np.ndarray, d: np.ndarray | None = None) -> None:
+        """Go on with α on the problem as screened so far."""
+        problem = self.screener.problem
+        self.inner = problem
+        if self.intercept is not None:
+            self.inner = self.intercept.proximal(problem)
+        self.at = DualIterate.of(self.inner, alpha, d)
+
+    def _newton_may_finish(self) -> bool:
+        """Whether the problem is small enough for Newton's dense algebra."""
+        return min(self.full.n, self.full.rows.d) <= self.settings.newton_size
+
+    def _few_rows_may_finish(self, active: np.ndarray) -> bool:
+        """Whether Newton's method on the rows in doubt is quicker than to sweep on.
+
+        In entries of a product: it takes a dozen steps, each with a Gram matrix of
+        these rows and a factor of d³/30, and three products with all rows; sweeping one
+        takes 3, and every round has two products with all rows.
+        """
+        rows, n = self.full.rows, self.full.n
+        if not (self.pace.known and n > rows.d <= self.settings.newton_size):
+            return False
+        if 2 * active.size > n:
+            return False
+        share = max(active.size, least_rows(self.full)) / n
+        gram = rows.gram_passes() * share * rows.entries()
+        newton = 12 * (gram + rows.d**3 / 30) + 3 * rows.entries() + _CALLS
+        sweeping = 3 * self.inner.rows.entries(active) * self.pace.left
+        return sweeping + 2 * rows.entries() * self.pace.rounds > newton
+
+    def _finish(self, point: PrimalPoint, active: np.ndarray) -> Outcome:
+        """Newton's method on the rows in doubt, from the point of the sweeps."""
+        full, free = self.full, self.screener.reduction.free
+        if free.size < full.n:
+            point = full.at(point.w, point.b)
+        band = np.zeros(full.n)
+        band[free[active]] = np.inf
+        return Rounds(full, self.control).solve(point, band)
+
+    def _newton_is_due(self) -> bool:
+        """Whether Newton's method would have been done by now.
+
+        It takes about as long as 100 products with the data, a dozen Gram matrices and
+        m³/4 more entries, m the fewer of rows and features; where it smooths the hinge
+        a quarter of that, and sweeps are given twice the time. A pass of the sweeps and
+        of what goes with them takes as long as 2.5 products (`make bench-choice`).
+        """
+        rows = self.full.rows
+        algebra = 0.25 * min(rows.n, rows.d) ** 3 / max(rows.entries(), 1)
+        products, grams = (60, 6) if smoothing_pays(self.full) else (100, 12)
+        due = (products + grams * rows.gram_passes()) / 2.5 + algebra
+        spent = rows.passes.count - self.passes_before
+        return self._newton_may_finish() and spent > due
+
+    # -- certificates --------------------------------------------------------------
+
+    def _look(self) -> tuple[PrimalPoint, float]:
+        """The primal point of α, and the gap of the inner problem.
+
+        One product: d is as the sweeps left it. Its rounding moves w by next to nothing
+        and proves nothing wrong, for any w will do.
+        """
+        problem, at = self.screener.problem, self.at
+        point = problem.at(problem.noise.prox(at.d, at.s))
+        self.b = inverse_penalty(self.inner) * at.balance
+        self.slack = point.slack + problem.y * (point.b - self.b)
+        # With (w, b) those of α the gap is complementarity alone (theory §6.1).
+        hinge = problem.weights * np.maximum(self.slack, 0.0)
+        return point, accurate_sum(hinge - at.alpha * self.slack)
+
+    def _decisive(self, point: PrimalPoint, gap: float) -> bool:
+        """Whether a certificate is due: to end, to screen, or to move b⁰."""
+        met = gap <= self.control.tol * point.value
+        over = self.control.exhausted() or self.intercept is not None
+        return met or over or self._may_screen()
+
+    def _certify(self, point: PrimalPoint, inner_gap: float) -> Outcome:
+        """Evaluate α on the screened problem, d afresh; note the gap."""
+        problem, alpha = self.screener.problem, self.at.alpha
+        dual = problem.dual_at(alpha)
+        if self.intercept is not None:
+            self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
+        self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
+        # A copy, for sweeps go on in the array itself.
+        found = Outcome(point, replace(dual, alpha=dual.alpha.copy()))
+        passes = self.full.rows.passes.count
+        self.control.record(passes, found.certificate, self.screener.counts)
+        self.best.keep(found)
+        return found
+
+    # -- one round -----------------------------------------------------------------
+
+    def _may_screen(self) -> bool:
+        """Whether enough rounds are left for screening to repay its copy."""
+        repays = self.pace.known and self._reads_ahead() >= COPY_READS
+        return repays and self.screener.region is not None
+
+    def _reads_ahead(self) -> float:
+        """Products with all rows in the rounds to come, two in each."""
+        return 2 * self.pace.rounds
+
+    def _screen(self, found: Outcome) -> None:
+        kept = self.screener.update(
+            found, self.settings.least_screened, self._reads_ahead()
+        )
+        if kept is not None:
+            self.slack = self.slack[kept]
+            self._enter(self.at.alpha[kept])
+
+    def _round(self, active: np.ndarray, inside: np.ndarray) -> None:
+        """Sweep the rows in doubt; accelerate where that would take too long."""
+        inner = self.inner
+        entries = max(inner.rows.entries(active), 1)
+        # Looking and certifying, two products with all rows, stay a third of sweeping.
+        least = self.settings.least_epochs
+        epochs = max(2 * self.full.rows.entries() / entries, 2 * least)
+        epochs = max(min(epochs, self.pace.left), least)
+        moves = self._sweep(active, int(epochs))
+        # In entries of a product: sweeping one takes 3, a step on the face about 100
+        # products with its rows, a block 4·(its rows)³ (measured on news20).
+        inside_entries = inner.rows.entries(np.flatnonzero(inside))
+        second_order = 100 * inside_entries + 4 * self.settings.block_rows**3
+        sweeping = 3 * entries * self.pace.left
+        if self.pace.known and sweeping > second_order:
+            self._accelerate(active, moves)
+
+    def _doubtful(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows whose bound is in doubt, or soon may be; a mask of those at none."""
+        alpha, weights = self.at.alpha, self.inner.weights
+        inside = (alpha > 0) & (alpha < weights)
+        wrong = np.where(self.slack > 0, alpha < weights, alpha > 0)
+        doubtful = inside | wrong
+        # Rows as near to the margin as the doubtful ones are off may soon join them.
+        typical = self.slack[doubtful]
+        near = math.sqrt(float(typical @ typical) / max(typical.size, 1))
+        return np.flatnonzero(doubtful | (np.abs(self.slack) <= near)), inside
+
+    def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
+        """Sweep the active rows; returns how far each of them moved w in the end."""
+        from wideberth.solvers.coordinate.sweep import (
+            Sweeper,  # here, for it loads numba
+        )
+
+        part, at = Sweeper(self.inner, active), self.at
+        alpha, state = at.alpha[active], np.array([at.s, at.balance])
+        before = alpha
+        # Many epochs a call where they are short: calls have a cost of their own.
+        entries = epochs * self.inner.rows.entries(active)
+        calls = min(max(entries // self.settings.call_entries, 1), epochs)
+        drawn = self.control.rng.integers(2**32, size=epochs)
+        for seeds in np.array_split(drawn, calls):
+            seeds = seeds[: self.control.max_iter - self.control.steps]
+            if self.control.exhausted():
+                break
+            part.epochs(seeds[:-1], alpha, at.d, state)
+            before = alpha.copy()
+            part.epochs(seeds[-1:], alpha, at.d, state)
+            self.pace.epochs += seeds.size
+            self.control.steps += seeds.size
+        at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
+        return np.abs(alpha - before) * part.norms
+
+    def _accelerate(self, active: np.ndarray, moves: np.ndarray) -> None:
+        """A Newton step on the face; if it is barred, one on the fastest rows."""
+        found, barred = newton_on_face(self.inner, self.at)
+        self.at = found or self.at
+        if not barred:
+            return
+        if active.size > 1:
+            fastest = np.argsort(-moves)[: self.settings.block_rows]
+            block = np.sort(active[fastest])
+            self.at = maximise_block(self.inner, self.at, block) or self.at
+        self._sweep(active, self.settings.least_epochs)

@@ -1,0 +1,1 @@
+"""Error bars: a set of its own around every sample."""

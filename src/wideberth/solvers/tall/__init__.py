@@ -1,0 +1,1 @@
+"""Few passes over many rows, wherever they live: sample, gather, solve, prove."""

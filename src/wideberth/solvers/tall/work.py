@@ -1,0 +1,305 @@
+"""What the batches hand over in one pass, put together as one problem in memory."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wideberth.data.errors import DataError
+from wideberth.data.files import ScratchFolder
+from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem.arrays import concat, namespace
+from wideberth.problem.layouts import as_rows
+from wideberth.problem.limits import LITTLE
+from wideberth.problem.measured import MeasuredProblem
+from wideberth.problem.rows import Passes, gamma
+from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.tall.aggregate import Groups
+from wideberth.solvers.tall.batches import Answer, Batches, Piece
+from wideberth.solvers.tall.cells import Cells
+from wideberth.solvers.tall.proofs import Proof
+
+
+class PerRow(Mapping):
+    """Numbers per row, batch by batch: in memory, or else in a scratch folder."""
+
+    def __init__(self, in_memory: bool):
+        self._in_memory = in_memory
+        self._kept: dict[int, Any] = {}
+        self._folder: ScratchFolder | None = None
+
+    @classmethod
+    def beside(cls, batches: Batches, n: int) -> PerRow:
+        """Room for labels of groups and shares of n rows, while both change."""
+        return cls(batches.spares(30 * n))
+
+    def __setitem__(self, number: int, values: np.ndarray) -> None:
+        self._kept[number] = values
+        if self._in_memory:
+            return
+        if self._folder is None:
+            self._folder = ScratchFolder()
+        self._kept[number] = self._folder.path / f"{number}.npy"
+        np.save(self._kept[number], values)
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        kept = self._kept[number]
+        return kept if self._in_memory else np.load(kept)
+
+    def __iter__(self):
+        return iter(self._kept)
+
+    def __len__(self):
+        return len(self._kept)
+
+
+class Work:
+    """The sum of all answers, with at most as many rows as there is room for.
+
+    Of a first pass that finds more a sample is kept, weighted up. Of others nothing is,
+    if more than `most` rows are near the margin. `exact` says whether dual points of
+    this work are points of the whole problem.
+    """
+
+    def __init__(self, batches: Batches, question, labels: PerRow):
+        self.batches, self.question, self.labels = batches, question, labels
+        self.grouping = getattr(question, "grouping", None)
+        self.most = getattr(question, "most", np.inf)
+        self.n, self.near, self.exact = 0, 0, True
+        self._point: PrimalPoint | None = None  # of one batch of all rows
+        self.fold: Folded | None = batches.penalty
+        self.cells: Cells | None = None
+        self.model: Model | None = None
+        self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
+        self.sides: tuple[Folded, ...] = ()
+        self.classes: tuple[int, ...] = (0, 0)
+        self._share = 1.0  # of the rows of a first pass that is kept
+        self._hinges: list[float] = []
+        self._rounding = 0.0
+        self._pieces: dict[int, Piece] = {}
+        self._groups: dict[int, Groups] = {}
+        self._last = np.inf  # place in the order of groups beyond which rows are merged
+
+    def add(self, answer: Answer) -> None:
+        """Take in what one batch answered."""
+        self.n += answer.n
+        self.near += answer.near
+        self._point = answer.point
+        self._hinges.append(answer.hinge)
+        self._rounding += answer.rounding
+        if answer.fold is not None:
+            self.fold = answer.fold if self.fold is None else self.fold + answer.fold
+        if answer.cells is not None:
+            self.cells = answer.cells
+        if answer.model is not None:
+            known = self.model
+            self.model = answer.model if known is None else known + answer.model
+        if answer.sides:
+            before = self.sides or (None,) * len(answer.sides)
+            pairs = zip(before, answer.sides, strict=True)
+            self.sides = tuple(new if old is None else old + new for old, new in pairs)
+            self.classes = tuple(map(operator.add, self.classes, answer.classes))
+        if answer.groups is not None:
+            self._add_groups(answer.number, answer.groups)
+        elif answer.piece is not None:
+            self._add_piece(answer.number, answer.piece, answer.near)
+
+    @property
+    def rows(self) -> int:
+        """Rows held, and groups."""
+        pieces = sum(piece.n for piece in self._pieces.values())
+        return pieces + sum(groups.n for groups in self._groups.values())
+
+    @property
+    def merged(self) -> int:
+        """Rows that stand for cells; they come last."""
+        return 0 if self.cells is None else self.cells.n
+
+    @property
+    def settled(self) -> int:
+        """Rows that are not held and below the margin."""
+        folded = 0 if self.fold is None else self.fold.n
+        return folded + (0 if self.cells is None else self.cells.active)
+
+    @property
+    def overfull(self) -> bool:
+        """Whether nothing is kept, since too much was to be."""
+        return self.near > self.most
+
+    def _add_piece(self, number: int, piece: Piece, near: int) -> None:
+        if self.overfull:
+            self._pieces = {}
+            return
+        capacity = self.batches.capacity
+        piece = piece.sampled(self._share, (number,))
+        self._pieces[number] = piece
+        certain = not piece.n or bool(namespace(piece.chance).all(piece.chance == 1))
+        self.exact &= certain and piece.n == near
+        if self.rows <= max(capacity, len(self._pieces)):
+            return
+        share = 0.9 * capacity / self.rows
+        self._share, self.exact = self._share * share, False
+        for name, part in self._pieces.items():
+            self._pieces[name] = part.sampled(share, (name, self.n))
+
+    def _add_groups(self, number: int, groups: Groups) -> None:
+        """Take in the groups of a batch; keep those single rows that come first."""
+        assert self.grouping is not None
+        groups = groups.within(self.grouping).coarser(self._last, self.grouping.share)
+        self.labels[number] = groups.labels
+        own = np.arange(groups.n, dtype=np.int32)
+        self._groups[number] = replace(groups, labels=own)
+        orders = [part.order[part.single] for part in self._groups.values()]
+        singles = self.grouping.singles
+        if sum(map(len, orders)) > singles:
+            # A fifth fewer than may be, so that not every batch asks for it again.
+            k = int(0.8 * singles)
+            self._last = float(np.partition(np.concatenate(orders), k)[k])
+            for name, part in self._groups.items():
+                self._groups[name] = part.coarser(self._last, self.grouping.share)
+
+    def check_classes(self) -> None:
+        """Refuse data of one class, once all rows are counted."""
+        if not self.sides:
+            return
+        for count, label in zip(self.classes, ("+1", "−1"), strict=True):
+            if count == 0:
+                raise DataError(
+                    f"No row of the data has the label {label}; a classifier needs "
+                    "both −1 and +1."
+                )
+
+    def balances(self) -> bool:
+        """Whether the rows held can balance the folded ones, as a free b demands."""
+        if self.batches.intercept != 0 or self.fold is None or self.cells is not None:
+            return True
+        need, mass = self.fold.balance, 0.0
+        for piece in self._pieces.values():
+            other = piece.y < 0 if need > 0 else piece.y > 0
+            xp = namespace(piece.y)
+            mass += float(xp.sum(xp.where(other, piece.weights / piece.chance, 0.0)))
+        return abs(need) < (1 - LITTLE) * mass or need == 0
+
+    @property
+    def point(self) -> PrimalPoint:
+        """Where the pass evaluated the objective; with its margins, if they are known.
+
+        That is not always where it was asked to.
+        """
+        if self._point is not None:
+            return self._point
+        w, b, none = self.question.w, self.question.b, np.empty(0)
+        (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
+        value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
+        omega = self.batches.noise.support(w) if self.batches.shared else 0.0
+        if (fold := self.batches.penalty) is not None:
+            noise = fold.s * omega + fold.pushes.total(w)
+            value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
+        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
+
+    def loss(self) -> tuple[float, float]:
+        """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
+        hinge = math.fsum(self._hinges)
+        return hinge, self._rounding + gamma(4) * hinge
+
+    def problem(self) -> Problem:
+        """The rows held, the settled ones folded. The parts are given up for it.
+
+        It leaves behind the `members` of each batch, the places of its rows or its
+        groups, and of a sample the `chance` of each row.
+        """
+        noise, intercept = self.batches.noise, self.batches.intercept
+        if self._groups:
+            groups, self._groups = self._groups, {}
+            self.members = {k: part.labels for k, part in groups.items()}
+            self._sizes = {k: part.n for k, part in groups.items()}
+            problem = Groups.problem(list(groups.values()), noise, intercept)
+            if (penalty := self.batches.penalty) is not None:
+                merged = penalty if problem.folded is None else problem.folded + penalty
+                problem = replace(problem, folded=merged)
+        else:
+            pieces = list(self._pieces.values())
+            self.members = {k: piece.indices for k, piece in self._pieces.items()}
+            self._pieces = {}
+            X, y = concat([p.X for p in pieces]), concat([p.y for p in pieces])
+            weights = concat([piece.weights / piece.chance for piece in pieces])
+            radii = concat([piece.radii for piece in pieces])
+            self.chance = concat([piece.chance for piece in pieces])
+            if all(piece.alpha is not None for piece in pieces):
+                self.alpha = concat([piece.alpha for piece in pieces])
+            fold = self.fold
+            if fold is not None and not fold.n:
+                fold = self.batches.penalty
+            if self.cells is not None:
+                parts = zip((X, y, weights, radii), self.cells.as_rows(), strict=True)
+                X, y, weights, radii = (concat(list(part)) for part in parts)
+                self.chance = concat([self.chance, np.ones(self.merged)])
+                known = self.cells.known(noise.rotation_error)
+                fold = known if fold is None else fold + known
+            rows = as_rows(X, y)
+            stated = rows, weights, radii
+            if self.batches.shared:
+                problem = Problem(*stated, noise, intercept, fold)
+            else:
+                bars = functools.reduce(
+                    lambda one, other: one.joined(other), (p.bars for p in pieces)
+                )
+                problem = MeasuredProblem(*stated, bars, intercept, fold)
+            problem = replace(problem, chain=self.batches.chain)
+        problem.rows.passes = self.batches.counter or Passes(self.n)
+        return problem
+
+    def classes_as_rows(self) -> Problem:
+        """Each class, or all rows where there is no b, as one group of rows.
+
+        On the face A where the null model is decided (`endpoints`) the members of a
+        group share one ratio α_i/c_i, so it is decided for the whole problem.
+        """
+        sides, y = self.sides, np.array([1.0, -1.0])[: len(self.sides)]
+        total = np.array([side.total for side in sides])
+        scale = 1.0 / np.where(total > 0, total, 1.0)
+        X = (y * scale)[:, None] * np.array([side.d for side in sides])
+        radii = scale * np.array([side.s for side in sides])
+        known = functools.reduce(operator.add, sides)
+        known = replace(
+            known,
+            d=np.zeros(self.batches.d),
+            s=0.0 if self.batches.penalty is None else self.batches.penalty.s,
+            total=0.0,
+            balance=0.0,
+            rounding=known.rounding + gamma(4) * known.mass,
+            chain=known.chain + 8,
+        )
+        noise, intercept = self.batches.noise, self.batches.intercept
+        return Problem(as_rows(X, y), total, radii, noise, intercept, known)
+
+    def proof(self, dual: DualPoint, rule: PrimalPoint) -> Proof:
+        """A dual point of the rows held as one of all rows, settled at `rule`."""
+        members = self.split(dual.alpha)
+        if self.cells is None:
+            return Proof(dual, rule, members)
+        own = dual.alpha[dual.alpha.shape[0] - self.cells.n :]
+        return Proof(dual, rule, members, cells=(self.cells, own))
+
+    def split(self, alpha) -> dict[int, tuple[Any, Any]]:
+        """Places and values of α, batch by batch."""
+        parts, start = {}, 0
+        for number, indices in self.members.items():
+            stop = start + indices.shape[0]
+            parts[number] = indices, alpha[start:stop]
+            start = stop
+        return parts
+
+    def share_out(self, alpha, weights, shares: PerRow) -> None:
+        """Give every row the share α/c of its group."""
+        share = np.divide(alpha, weights, out=np.zeros(alpha.size), where=weights > 0)
+        share, start = np.minimum(share, 1.0), 0
+        for number, labels in self.members.items():
+            shares[number] = share[start + labels[self.labels[number]]]
+            start += self._sizes[number]
