@@ -156,13 +156,12 @@ def test_dense_algebra_comes_first_only_where_it_is_quick():
 
 def test_a_path_goes_by_newton_where_a_single_fit_would_sweep():
     X, y = mostly_zero(5000, 60, 0.9)
-    problem = Problem.from_data(X, y, C=0.01)
+    C = 1000 * 60 / float((X * X).sum())
+    problem = Problem.from_data(X, y, C=C)
     assert choose_solver(problem).name == "coordinate"
     assert choose_solver(problem, along_path=True).name == "newton"
-    assert (
-        path(X, y, Cs=[0.001, 0.01], radii=[0.0], fit_intercept=False).solver
-        == "newton"
-    )
+    found = path(X, y, Cs=[0.1 * C, C], radii=[0.0], fit_intercept=False)
+    assert found.solver == "newton"
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])

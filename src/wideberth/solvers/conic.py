@@ -194,7 +194,8 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         noise = cp.multiply(problem.radii, problem.noise.conic(cp, w))
         margins = margins - noise[np.flatnonzero(used)]
         for bars, a in () if fold is None else fold.pushes.parts:
-            cost = cost + (a / unit) @ bars.conic(cp, w)
+            if a.size:  # CVXPY before 1.8 knows no empty arrays
+                cost = cost + (a / unit) @ bars.conic(cp, w)
     elif radii.any() or (fold is not None and fold.s > 0):
         t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
         margins = margins - (radii / widest) * t
