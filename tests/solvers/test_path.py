@@ -23,7 +23,12 @@ from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.walk import Walk, _saturated, lowest_between, rows_enough
 from wideberth.solvers.paths import sequence
-from wideberth.solvers.paths.sequence import Sequence, carried_gap, carry
+from wideberth.solvers.paths.sequence import (
+    Sequence,
+    best_scale,
+    carried_gap,
+    carry,
+)
 from wideberth.solvers.registry import get_solver
 
 TOL = 1e-6
@@ -122,6 +127,9 @@ def test_order_and_repetition_of_the_grid_do_not_matter(cancer):
     expected = ordered.coefs[np.ix_([1, 0, 1], [2, 0, 2, 1])]
     np.testing.assert_array_equal(mixed.coefs, expected)
     assert len(mixed) == 12
+    often = path(X, y, Cs=9 * [0.01, 0.1, 1.0], radii=[0.0, 0.1], fit_intercept=False)
+    assert often.solver == ordered.solver  # which would be another for 54 points
+    np.testing.assert_array_equal(often.coefs[:, :3], ordered.coefs)
 
 
 def test_radii_per_sample_are_multiplied(cancer):
@@ -623,3 +631,37 @@ def test_what_points_decide_is_computed_when_asked_for(monkeypatch, kept):
     for name in ("removed", "saturated"):
         np.testing.assert_array_equal(getattr(found, name), getattr(again, name))
         assert found.to_frame()[name].tolist() == getattr(found, name)[0].tolist()
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 1.0])
+def test_once_no_sample_is_within_the_margin_a_larger_C_costs_nothing(intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) / np.arange(1, 4)
+    X = X[np.abs(X[:, 0]) > 0.3]
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    options = {"fit_intercept": intercept is not None, "solver": "newton"}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-6}
+    found = path(X, y, Cs=[1.0, 1e3, 3e3, 1e4], radii=[0.0], **options)
+    assert found.converged.all()
+    assert (found.n_iters[0, :2] > 0).all()
+    assert (found.n_iters[0, 2:] == 0).all()
+    for coef in found.coefs[0, 2:]:
+        np.testing.assert_array_equal(coef, found.coefs[0, 1])
+
+
+@pytest.mark.parametrize("C", [1e-6, 0.1, 1e3])
+def test_a_solution_is_carried_at_the_best_multiple_of_its_dual_weights(C):
+    problem = make_problem(n=40, d=5, seed=1).with_weights(np.full(40, C))
+    last = get_solver("newton").solve(problem, Control(1e-9))
+    for ratio in (0.5, 1.0, 3.0):
+        other = problem.with_weights(ratio * problem.weights)
+        scale = best_scale(other, last, ratio)
+        assert scale <= ratio
+        values = [
+            carry(other, last, t).dual.value
+            for t in (0.9 * scale, scale, min(1.1 * scale, ratio))
+        ]
+        assert values[1] >= max(values) - 1e-9 * abs(values[1])
+        told = carried_gap(other, last, ratio, scale)
+        held = carry(other, last, scale).certificate.relative_gap
+        assert told == pytest.approx(held, abs=1e-9)

@@ -7,6 +7,20 @@ _COMPILED = "solvers/test_compiled.py::test_"
 
 MUTANTS = [
     Mutant(
+        "solutions carried beyond their best multiple",
+        "solvers/paths/sequence.py",
+        "return min(total / square, ratio) if square > 0 else ratio",
+        "return ratio",
+        "solvers/test_path.py",
+    ),
+    Mutant(
+        "solutions carried beyond the new weights",
+        "solvers/paths/sequence.py",
+        "return min(total / square, ratio) if square > 0 else ratio",
+        "return total / square if square > 0 else ratio",
+        "solvers/test_path.py",
+    ),
+    Mutant(
         "points of long paths keep what tells their decisions",
         "path.py",
         "few = len(points) * problem.n <= _KEPT_ROWS",
@@ -373,7 +387,7 @@ MUTANTS = [
     Mutant(
         "paths do not learn from rows that had to come back",
         "solvers/newton/walk.py",
-        "max(rows_enough(*known), rounds.needed)",
+        "rounds.needed or rows_enough(*known)",
         "rows_enough(*known)",
         _PATH + "rows_that_had_to_come_back_are_taken_at_once_next_time",
     ),

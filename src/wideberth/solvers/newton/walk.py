@@ -92,7 +92,7 @@ class Walk:
         outcome = rounds.solve(start, band)
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough
-            self.enough = max(rows_enough(*known), rounds.needed)
+            self.enough = rounds.needed or rows_enough(*known)
         self.accept(outcome.point, at)
         return outcome
 

@@ -166,8 +166,10 @@ class Sequence:
         start, decided, ratio = None, None, np.inf
         if last is not None:
             ratio = C / last[0]
-            near = carried_gap(problem, last[1], ratio) <= control.target
-            if near or self.solver.carries:
+            scale = best_scale(problem, last[1], ratio)
+            if carried_gap(problem, last[1], ratio, scale) <= control.target:
+                start = carry(problem, last[1], scale)
+            elif self.solver.carries:  # samples at their bounds stay there
                 start = carry(problem, last[1], ratio)
         elif problem.intercept != 0:
             # Else b is not unique; a solver centres it.
@@ -230,32 +232,50 @@ class Sequence:
         return partition if partition.share > 1 - SETTINGS.copy_share else None
 
 
-def carry(problem: Problem, last: Outcome, ratio: float) -> Outcome:
-    """A solution as points of a problem of other weights, `ratio` times as large.
+def carry(problem: Problem, last: Outcome, scale: float) -> Outcome:
+    """A solution as points of a problem of other weights, α being `scale` times it.
 
     Radii may differ too. Margins and Zᵀα are known, so no row is read; multiplied by
-    `ratio` they are off by one rounding more, which the bounds of `rows.py` allow for.
+    `scale` they are off by one rounding more, which the bounds of `rows.py` allow for.
     """
     point, dual = last.point, last.dual
-    alpha = np.minimum(ratio * dual.alpha, problem.weights)
+    alpha = np.minimum(scale * dual.alpha, problem.weights)
     return Outcome(
         problem.at(point.w, point.b, point.margins),
-        problem.dual_at(alpha, combined=ratio * dual.d, near=point.w),
+        problem.dual_at(alpha, combined=scale * dual.d, near=point.w),
     )
 
 
-def carried_gap(problem: Problem, last: Outcome, ratio: float) -> float:
+def best_scale(problem: Problem, last: Outcome, ratio: float) -> float:
+    """The factor t ≤ ratio on α of the largest D, for weights `ratio` times as large.
+
+    D(tα) = tΣα_i − ½t²L with L = ‖w(α)‖² + λ_b b². It is the ratio where all samples
+    are at their bounds, and 1 where none is: then a larger C changes nothing.
+    """
+    square = _square(problem, last)
+    total = last.dual.value + 0.5 * square
+    return min(total / square, ratio) if square > 0 else ratio
+
+
+def carried_gap(
+    problem: Problem, last: Outcome, ratio: float, scale: float | None = None
+) -> float:
     """The relative gap of what `carry` returns, where weights alone differ.
 
-    P(w) grows by (ratio − 1)Σc_i[u_i]_+, and D(α) = Σα_i − ½L becomes ratio·Σα_i −
-    ½ratio²L with L = ‖w(α)‖² + λ_b b². No vector as long as the rows is touched; what
-    is folded is left out of account, so it tells where to look and proves nothing.
+    P(w) grows by (ratio − 1)Σc_i[u_i]_+, and D is as in `best_scale`, at the ratio if
+    no scale is given. No vector as long as the rows is touched; what is folded is left
+    out of account, so it tells where to look and proves nothing.
     """
-    point, dual = last.point, last.dual
-    square = float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
-    primal = point.value + (ratio - 1) * point.hinge
-    value = ratio * (dual.value + 0.5 * square) - 0.5 * ratio * ratio * square
+    square, scale = _square(problem, last), ratio if scale is None else scale
+    primal = last.point.value + (ratio - 1) * last.point.hinge
+    value = scale * (last.dual.value + 0.5 * square) - 0.5 * scale * scale * square
     return (primal - value) / max(primal, TINY)
+
+
+def _square(problem: Problem, last: Outcome) -> float:
+    """‖w(α)‖² + λ_b b²."""
+    dual = last.dual
+    return float(dual.w @ dual.w) + (problem.intercept or 0.0) * dual.b * dual.b
 
 
 def _at_bounds(problem: Problem, alpha: np.ndarray) -> Outcome:
