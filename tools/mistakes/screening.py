@@ -400,7 +400,7 @@ MUTANTS = [
     Mutant(
         "carried multipliers without their factor",
         "solvers/paths/sequence.py",
-        "np.minimum(ratio * dual.alpha, problem.weights)",
+        "np.minimum(scale * dual.alpha, problem.weights)",
         "np.minimum(dual.alpha, problem.weights)",
         "solvers/test_path.py::test_a_carried_solution_has_the_gap_of_the_theory",
     ),

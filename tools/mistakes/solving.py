@@ -177,7 +177,7 @@ MUTANTS = [
     Mutant(
         "dual carried along a path without its factor",
         "solvers/paths/sequence.py",
-        "problem.dual_at(alpha, combined=ratio * dual.d,",
+        "problem.dual_at(alpha, combined=scale * dual.d,",
         "problem.dual_at(alpha, combined=dual.d,",
         "solvers/test_path.py::test_a_carried_solution_has_the_gap_of_the_theory",
     ),
@@ -310,15 +310,15 @@ MUTANTS = [
     Mutant(
         "a carried gap that forgets how the dual shrinks",
         "solvers/paths/sequence.py",
-        "- 0.5 * ratio * ratio * square",
-        "- 0.5 * ratio * square",
+        "- 0.5 * scale * scale * square",
+        "- 0.5 * scale * square",
         _PATH + "a_carried_solution_has_the_gap_of_the_theory",
     ),
     Mutant(
         "paths carry no solution on, however near the next one is",
         "solvers/paths/sequence.py",
-        "if near or self.solver.carries:",
-        "if self.solver.carries:",
+        "if carried_gap(problem, last[1], ratio, scale) <= control.target:",
+        "if False:",
         _PATH + "solutions_that_serve_the_next_point_too_are_handed_on_unsolved",
     ),
     Mutant(
