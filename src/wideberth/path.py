@@ -302,7 +302,7 @@ def _point(
         left_out=left_out,
         trace=[units.entry(entry) for entry in control.trace],
         alpha=units.dual_weights(outcome.dual.alpha, at[0]) if alphas else None,
-        decided=decisions if few else decisions(),
+        decided=decisions if few and found.proven is not None else decisions(),
     )
 
 
