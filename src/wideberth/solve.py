@@ -289,15 +289,21 @@ class OneLook:
     def __init__(self, X, labels, problems: int, together=None, **stated):
         with np.errstate(all="ignore"):  # norms may overflow
             shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
-        self._presolved = lambda place: shared.with_labels(labels(place))
-        self._problems = problems
+        self._shared, self._labels, self._problems = shared, labels, problems
+        self._presolved: list[Presolved] = []
         self._proven: list[Proven | None] = [None] * problems
         merged = shared.equal is not None
         if together is None or merged or not can_be_stacked(shared.problem, problems):
             return
-        presolved = [self._presolved(place) for place in range(problems)]
-        self._presolved = presolved.__getitem__
-        self._proven = solve_stacked([each.problem for each in presolved], together)
+        self._presolved = [self._at(place) for place in range(problems)]
+        binary = [each.problem for each in self._presolved]
+        self._proven = solve_stacked(binary, together)
+
+    def _at(self, place: int) -> Presolved:
+        """The problem at this place."""
+        if self._presolved:
+            return self._presolved[place]
+        return self._shared.with_labels(self._labels(place))
 
     def solve(self, place: int, *, ramp=None, **how) -> Solution:
         """Train the problem at this place; notes are left in the solution."""
@@ -306,7 +312,7 @@ class OneLook:
         level = -np.inf if ramp is None else check_ramp(ramp)
         how |= {"started": started, "problems": self._problems}
         how["proven"] = self._proven[place]
-        return solve_presolved(self._presolved(place), ramp=level, **how)
+        return solve_presolved(self._at(place), ramp=level, **how)
 
 
 def _solve_on_host(X, y, stated: dict, how: dict) -> Solution:

@@ -166,6 +166,13 @@ def test_what_is_wrong_with_a_csv_is_said_with_row_and_column(
     assert "\n" not in told
 
 
+def test_a_pair_of_quotes_alone_is_a_row(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text('a\n""\n1\nq\n')
+    with pytest.raises(DataError, match=r"row 3 \(line 4\), column 'a' holds 'q'"):
+        read(path, Request())
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

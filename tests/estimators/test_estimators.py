@@ -554,8 +554,9 @@ def test_classes_in_parallel_are_the_same():
     options = {"radius": 0.1, "random_state": 0}
     alone = RobustLinearSVC(**options).fit(X, y)
     same_model(alone, RobustLinearSVC(n_jobs=2, **options).fit(X, y), rtol=1e-6)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        same_model(alone, RobustLinearSVC(**options).fit(X, y), rtol=1e-6)
+    for backend in ("loky", "multiprocessing"):
+        with joblib.parallel_config(backend=backend, n_jobs=2):
+            same_model(alone, RobustLinearSVC(**options).fit(X, y), rtol=1e-6)
 
 
 def test_a_warm_start_at_the_solution_has_nothing_to_do():

@@ -327,12 +327,15 @@ def _cut(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
 
 
 def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
-    """Rows that are not blank, each with the number of its last line."""
+    """Rows that are not blank, each with the number of its last line.
+
+    A pair of quotes alone is a row, of one cell that is empty.
+    """
     reader = _cut(lines, delimiter)
     number = 0
     try:
         for number, row in enumerate(reader, 1):
-            if row and not (len(row) == 1 and not row[0].strip()):
+            if row and not (len(row) == 1 and row[0].isspace()):
                 yield getattr(reader, "line_num", number), row
     except csv.Error as error:
         line = getattr(reader, "line_num", number)

@@ -162,15 +162,9 @@ class InMemory:
         stated |= problems.stated(data, places[0])
         del stated["y"]
 
-        def labels(place: int) -> np.ndarray:
-            return problems.signs(data, places[place])
-
+        labels = partial(_signs, problems, data)
         look = OneLook(data.X, labels, len(places), together, **stated)
-
-        def train(positive: int, **options) -> Solution:
-            return look.solve(places.index(positive), **options)
-
-        return train
+        return partial(_solve_at, look, places)
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
         """Train on the label at this place against the rest."""
@@ -181,6 +175,16 @@ class InMemory:
                 if np.ndim(values) > 0:
                     stated[name] = like(np.ascontiguousarray(values), self.X)
         return solve(data.X, **stated, **options, quiet=True)
+
+
+def _signs(problems: OneVsRest, data, place: int) -> np.ndarray:
+    """Labels of the problem at a place; no closure, for they travel to processes."""
+    return problems.signs(data, problems.positives[place])
+
+
+def _solve_at(look: OneLook, places: list, positive, **options) -> Solution:
+    """Train on a label against the rest, of those at these places."""
+    return look.solve(places.index(positive), **options)
 
 
 def binary_problems(model, data: InMemory) -> list[Problem]:
