@@ -25,6 +25,8 @@ _STYLES = {
     "wideberth_cold": ("#f7b6d2", "h"),
     "liblinear": ("#1f77b4", "s"),
     "libsvm": ("#17becf", "D"),
+    "rehline": ("#2b8a6e", "1"),
+    "snapml": ("#4d4dff", "+"),
     "sgd": ("#7f7f7f", "X"),
     "skglm": ("#2ca02c", "P"),
     "clarabel": ("#9467bd", "<"),
