@@ -258,6 +258,17 @@ def test_a_class_of_no_weight_beside_a_free_intercept_costs_nothing(side, radius
     assert "no weight" in str(note)
 
 
+def test_sweeps_end_where_one_class_has_no_weight():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X, y = clouds(seed, n=int(rng.integers(6, 30)), d=int(rng.integers(1, 5)))
+        weight = np.where(y == rng.choice([-1, 1]), rng.random(y.size), 0.0)
+        options = FREE | {"radius": rng.choice([0.01, 0.1, 0.5]), "quiet": True}
+        found = solve(X, y, sample_weight=weight, solver="coordinate", **options)
+        assert found.converged
+        assert found.primal == 0.0
+
+
 # -- weights that span many orders, out of core --------------------------------------
 
 

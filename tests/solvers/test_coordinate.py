@@ -249,6 +249,25 @@ def test_a_single_step_is_exact(vectors, scale, reach, radius, bend):
     assert value(np.array([step]))[0] >= value(grid).max() - 1e-12
 
 
+def test_a_step_from_no_direction_is_finite_whatever_rounding_left_of_the_noise():
+    for s, radius in [(-1e-18, 0.1), (0.1, 0.5)]:  # less than 0 at once, or on the way
+        step = _best_step(0.0, 0.0, 0.0, s, radius, -1.0, 1.0, -0.2 * (1 + 1e-15), 0.8)
+        assert -0.2 * (1 + 1e-15) <= step < 0
+
+
+def test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing():
+    y = np.array([1, 1, 1, -1])
+    problem = Problem.from_data(np.eye(4), y, radius=0.3, intercept=1.0)
+    alpha, rows = np.array([0.1, 0.2, 0.3, 0.0]), np.arange(3)
+    at = DualIterate.of(problem, alpha.copy())
+    less = at.s * (1 - 1e-15)  # what a sum in another order may be
+    state = np.array([less, 10.0])  # the intercept takes these rows off the margin
+    Sweeper(problem, rows).epochs(np.zeros(1, int), at.alpha[rows], at.d, state)
+    assert state[0] == 0.0
+    at = DualIterate(alpha, problem.rows.combine(alpha), less, 0.6)
+    assert at.moved(problem, problem.rows.take(rows), rows, np.zeros(3)).s == 0.0
+
+
 @pytest.mark.parametrize("intercept", [None, 1.0])
 @pytest.mark.parametrize("radius", [0.0, 0.3])
 def test_second_order_steps_raise_the_dual(intercept, radius):

@@ -91,6 +91,27 @@ MUTANTS = [
         "solvers/test_coordinate.py::test_passes_of_other_problems_do_not_count_against_the_sweeps",
     ),
     Mutant(
+        "a direction of w looked for where rounding leaves d = 0 and s < 0",
+        "solvers/coordinate/sweep.py",
+        "length = q - max(s + t * radius, 0.0)",
+        "length = q - (s + t * radius)",
+        "solvers/test_coordinate.py::test_a_step_from_no_direction_is_finite_whatever_rounding_left_of_the_noise",
+    ),
+    Mutant(
+        "sweeps that take noise back to less than none",
+        "solvers/coordinate/sweep.py",
+        "s = max(s + step * radius, 0.0)",
+        "s += step * radius",
+        "solvers/test_coordinate.py::test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing",
+    ),
+    Mutant(
+        "second-order steps that take noise back to less than none",
+        "solvers/coordinate/face.py",
+        "max(self.s + float(change @ problem.radii[J]), 0.0)",
+        "self.s + float(change @ problem.radii[J])",
+        "solvers/test_coordinate.py::test_noise_that_is_taken_back_does_not_sum_to_less_than_nothing",
+    ),
+    Mutant(
         "an intercept that slows sweeps pulled to 0 whatever is known of it",
         "solvers/compiled/small.py",
         "        penalty * b if slow else 0.0,\n",

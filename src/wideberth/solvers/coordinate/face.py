@@ -60,7 +60,7 @@ class DualIterate:
         return DualIterate(
             alpha,
             self.d + rows.combine(change),
-            self.s + float(change @ problem.radii[J]),
+            max(self.s + float(change @ problem.radii[J]), 0.0),
             self.balance + float(change @ rows.y),
         )
 

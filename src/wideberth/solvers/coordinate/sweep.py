@@ -5,7 +5,9 @@
 
 Along one coordinate D depends on ‖d‖², ⟨d,z_i⟩, ‖z_i‖², s, ρ_i and b alone, so its
 maximiser costs one read of the row, a few scalar Newton steps, and, if α_i moves, one
-update of d. Without noise the first step is exact (Hsieh et al., ICML 2008).
+update of d. Without noise the first step is exact (Hsieh et al., ICML 2008). Sums of
+what was added and taken away may round to less than 0; ‖d‖² and s are held above it,
+for beside d = 0 an s < 0 would leave a w ≠ 0 without a direction.
 
 Indices come as unsigned integers: numba then skips the test for negative ones, which
 halves the time of a sparse dot product. Reassociating its sum (fastmath) would make it
@@ -125,7 +127,7 @@ def epoch(
         else:
             _add_sparse(data, indices, start, stop, label * step, d)
         norm2 = max(norm2 + step * (2.0 * along + step * square), 0.0)
-        s += step * radius
+        s = max(s + step * radius, 0.0)
         balance += step * label
     state[0], state[1] = s, balance
 
@@ -193,7 +195,7 @@ def _slope(t, along, square, norm2, s, radius, linear, beta):
     """Derivative of D along the coordinate at t, and minus its second one."""
     q2 = norm2 + t * (2.0 * along + t * square)
     q = math.sqrt(max(q2, 0.0))
-    length = q - s - t * radius  # ‖w‖ at t
+    length = q - max(s + t * radius, 0.0)  # ‖w‖ at t
     if length <= 0.0:
         return linear - t * beta, beta
     rate = (along + t * square) / q
