@@ -199,6 +199,34 @@ def test_screening_fires_and_is_right(intercept):
     assert np.all(share[ideal.saturated] > 1 - 1e-6)  # balancing may take a little
 
 
+def test_screening_that_decides_nothing_reads_nothing():
+    passes = []
+    for region in (None, "ellipsoid"):
+        problem = text_problem(C=1.0)
+        problem.rows.norms()
+        before = problem.rows.passes.count
+        _, control = run(problem, region=region)
+        assert control.trace[-1]["free"] == problem.n
+        passes.append(problem.rows.passes.count - before)
+    assert passes[0] == passes[1]
+
+
+def test_callbacks_hear_of_every_round_and_can_end_it():
+    problem, heard = text_problem(C=100.0), []
+    _, control = run(problem, region=None, callback=heard.append)
+    assert heard == control.trace
+    gaps = [entry["gap"] for entry in heard]
+    assert len(gaps) > 5
+    assert min(gaps) == gaps[-1] < 1e-3 * gaps[0]
+    third = heard[2]["iteration"]
+    found, control = run(
+        problem, region=None, callback=lambda entry: entry["iteration"] >= third
+    )
+    assert found.status == "stopped"
+    assert control.steps == third
+    assert found.dual.value > -np.inf
+
+
 def test_data_is_not_copied():
     problem = text_problem(n=100)
     for X in (problem.rows.X, problem.rows.X.astype(np.float32)):

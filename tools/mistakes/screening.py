@@ -419,4 +419,32 @@ MUTANTS = [
         "problem/test_endpoints.py::"
         "test_a_proof_of_the_null_model_is_a_start_towards_the_critical_radius",
     ),
+    Mutant(
+        "more promised of a gap than its ball decides",
+        "screening/reduction.py",
+        "max(square, 0.0) ** 0.5 * lengths",
+        "0.5 * max(square, 0.0) ** 0.5 * lengths",
+        "screening/test_screening.py::test_what_a_gap_promises_to_decide_its_proof_decides",
+    ),
+    Mutant(
+        "points that promise nothing not counted as looked at",
+        "screening/reduction.py",
+        "        self.looks -= promised\n",
+        "        self.looks -= 1\n",
+        "screening/test_screening.py::test_what_a_gap_promises_to_decide_its_proof_decides",
+    ),
+    Mutant(
+        "sweeps that prove a gap to screen whatever it promises",
+        "solvers/coordinate/solver.py",
+        "if self.screener.promises(point, gap, *self._worth_screening()):",
+        "if self.screener.region is not None:",
+        "solvers/test_coordinate.py::test_screening_that_decides_nothing_reads_nothing",
+    ),
+    Mutant(
+        "callbacks of sweeps that hear of certificates alone",
+        "solvers/coordinate/solver.py",
+        "        self._note(nearly)\n",
+        "",
+        "solvers/test_coordinate.py::test_callbacks_hear_of_every_round_and_can_end_it",
+    ),
 ]

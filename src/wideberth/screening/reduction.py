@@ -15,7 +15,7 @@ from operator import mul
 
 import numpy as np
 
-from wideberth.problem import Certificate, Folded, Pair, Problem
+from wideberth.problem import Certificate, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import largest, masked, namespace
 from wideberth.problem.rounding import accurate_sum, chain, summed
 from wideberth.problem.rows import gamma
@@ -137,16 +137,40 @@ class Screener:
         and in the reads that are `ahead`, where a solver can tell.
         """
         self.looks += 1
-        if self.region is None or self.looks < COPY_READS:
+        region = self.region
+        if region is None or not self._repays(1.0, least, ahead):
             return None
         if self.problem.n == 0 or pair.dual.value == -np.inf:
             return None
-        partition = screen_at_hand(self.problem, pair, self.region)
-        spared = partition.share * min(self.looks, ahead)
-        if partition.share <= least or spared < COPY_READS:
+        partition = screen_at_hand(self.problem, pair, region)
+        if not self._repays(partition.share, least, ahead):
             return None
         self.reduction, self.looks = self.reduction.shrink(partition), 0
         return partition.free
+
+    def promises(
+        self, point: PrimalPoint, gap: float, least: float = 0.0, ahead: float = np.inf
+    ) -> bool:
+        """Whether to prove this gap, at a point w = w(α), would let `update` shrink.
+
+        For solvers that have to pay for a proof: by the ball of radius √gap about w
+        (theory §4.2), no row read and nothing decided. A point that promises nothing
+        counts as one that was handed in.
+        """
+        self.looks += 1
+        problem, region = self.problem, self.region
+        if region is None or problem.n == 0 or not self._repays(1.0, least, ahead):
+            return False
+        lengths = problem.rows.norms() + problem.sample_noise.lipschitz(problem.rows.d)
+        square = 2 * gap if region == "gap" else gap
+        near = np.abs(point.slack) <= max(square, 0.0) ** 0.5 * lengths
+        promised = self._repays(1 - near.mean(), least, ahead)
+        self.looks -= promised
+        return promised
+
+    def _repays(self, share: float, least: float, ahead: float) -> bool:
+        """Whether it pays to go on without this share of the samples."""
+        return share > least and share * min(self.looks, ahead) >= COPY_READS
 
     @property
     def counts(self) -> tuple[int, int, int]:

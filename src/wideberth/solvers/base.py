@@ -123,8 +123,9 @@ class Control:
         return judged
 
     def record(self, passes: float, certificate: Certificate, counts) -> None:
-        """Note a certified point; the callback may ask to stop by returning True.
+        """Note a certified point, or what comes near one where a proof costs a product.
 
+        The callback may ask to stop by returning True.
         `counts` are the numbers of free, saturated and removed samples.
         """
         entry = {

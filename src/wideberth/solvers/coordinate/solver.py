@@ -8,8 +8,8 @@ Work goes in rounds:
 1. *Look.* One product gives all margins, hence P, D and their gap on the whole
    (screened) problem, whatever the sweeps left out; a second one gives d afresh when a
    certificate is due: to end, to screen, to move the intercept.
-2. *Screen.* Rows whose α is proven leave for good (`screening/`), while enough work
-   is left to repay the copy.
+2. *Screen.* Rows whose α is proven leave for good (`screening/`), once the gap promises
+   enough of them, and while enough work is left to repay the copy.
 3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
    others are swept a few times, in random order, by the compiled epochs of `sweep.py`.
 4. *Accelerate.* If at the pace of the last round the tolerance is far away, the
@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
+from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
-from wideberth.screening import COPY_READS, Screener
+from wideberth.screening import Screener
 from wideberth.solvers.base import Best, Control, Outcome, Solver
 from wideberth.solvers.coordinate.face import (
     DualIterate,
@@ -188,8 +188,7 @@ class _Ascent:
                 gap = found.gap
                 if self.best.certified(self.control.tol) or self.control.exhausted():
                     return self.best.finish()
-                if self._may_screen():
-                    self._screen(found)
+                self._screen(found)
             self.pace.note(gap, 0.5 * self.control.tol * point.value)
             self.idle = 0 if gap < self.smallest else self.idle + 1
             self.smallest = min(gap, self.smallest)
@@ -227,7 +226,7 @@ class _Ascent:
 
         In entries of a product: it takes a dozen steps, each with a Gram matrix of
         these rows and a factor of d³/30, and three products with all rows; sweeping one
-        takes 3, and every round has two products with all rows.
+        takes 3, and to look at all rows and choose among them as long as two products.
         """
         rows, n = self.full.rows, self.full.n
         if not (self.pace.known and n > rows.d <= self.settings.newton_size):
@@ -281,10 +280,21 @@ class _Ascent:
         return point, accurate_sum(hinge - at.alpha * self.slack)
 
     def _decisive(self, point: PrimalPoint, gap: float) -> bool:
-        """Whether a certificate is due: to end, to screen, or to move b⁰."""
-        met = gap <= self.control.tol * point.value
-        over = self.control.exhausted() or self.intercept is not None
-        return met or over or self._may_screen()
+        """Whether a certificate is due: to end, to screen, or to move b⁰.
+
+        Where it is not the gap is noted as it is, and who hears of it may ask to end.
+        """
+        if self.intercept is not None or gap <= self.control.tol * point.value:
+            return True
+        if self.screener.promises(point, gap, *self._worth_screening()):
+            return True
+        nearly = Certificate(point.value, point.value - gap, point.rounding)
+        self._note(nearly)
+        return self.control.exhausted()
+
+    def _note(self, certificate: Certificate) -> None:
+        passes = self.full.rows.passes.count
+        self.control.record(passes, certificate, self.screener.counts)
 
     def _certify(self, point: PrimalPoint, inner_gap: float) -> Outcome:
         """Evaluate α on the screened problem, d afresh; note the gap."""
@@ -295,26 +305,23 @@ class _Ascent:
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
         # A copy, for sweeps go on in the array itself.
         found = Outcome(point, replace(dual, alpha=dual.alpha.copy()))
-        passes = self.full.rows.passes.count
-        self.control.record(passes, found.certificate, self.screener.counts)
+        self._note(found.certificate)
         self.best.keep(found)
         return found
 
     # -- one round -----------------------------------------------------------------
 
-    def _may_screen(self) -> bool:
-        """Whether enough rounds are left for screening to repay its copy."""
-        repays = self.pace.known and self._reads_ahead() >= COPY_READS
-        return repays and self.screener.region is not None
+    def _worth_screening(self) -> tuple[float, float]:
+        """Least share of rows to decide, and products with all rows that are ahead.
 
-    def _reads_ahead(self) -> float:
-        """Products with all rows in the rounds to come, two in each."""
-        return 2 * self.pace.rounds
+        A round has one to look, and one to certify where b⁰ moves.
+        """
+        products = 1 if self.intercept is None else 2
+        ahead = products * self.pace.rounds if self.pace.known else 0.0
+        return self.settings.least_screened, ahead
 
     def _screen(self, found: Outcome) -> None:
-        kept = self.screener.update(
-            found, self.settings.least_screened, self._reads_ahead()
-        )
+        kept = self.screener.update(found, *self._worth_screening())
         if kept is not None:
             self.slack = self.slack[kept]
             self._enter(self.at.alpha[kept])
@@ -323,7 +330,7 @@ class _Ascent:
         """Sweep the rows in doubt; accelerate where that would take too long."""
         inner = self.inner
         entries = max(inner.rows.entries(active), 1)
-        # Looking and certifying, two products with all rows, stay a third of sweeping.
+        # Two products with all rows, to look and to certify, stay a third of sweeping.
         least = self.settings.least_epochs
         epochs = max(2 * self.full.rows.entries() / entries, 2 * least)
         epochs = max(min(epochs, self.pace.left), least)
