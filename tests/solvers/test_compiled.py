@@ -20,6 +20,7 @@ from wideberth.solvers.compiled.ascent import ascend
 from wideberth.solvers.compiled.nearest_rows import minimise_nearest
 from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small, solve_small
 from wideberth.solvers.newton import solver as newton_solver
+from wideberth.solvers.newton.extended_rows import ExtendedRows
 from wideberth.solvers.newton.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.registry import choose_solver, get_solver
@@ -215,12 +216,10 @@ def test_a_path_takes_its_steps_on_few_rows(stepped):
 
 def test_rows_as_steps_take_them_are_made_anew_for_other_radii():
     problem = make_problem(0, intercept=0.0)
-    columns = compiled.columns_of(problem)
-    assert (
-        compiled.columns_of(problem.with_weights(problem.weights), columns) is columns
-    )
+    rows = ExtendedRows.of(problem)
+    assert ExtendedRows.of(problem.with_weights(problem.weights), rows) is rows
     other = problem.with_radii(2 * problem.radii)
-    assert compiled.columns_of(other, columns) is not columns
+    assert ExtendedRows.of(other, rows) is not rows
 
 
 def test_a_start_tells_which_rows_to_step_on(stepped):

@@ -155,7 +155,7 @@ MUTANTS = [
     ),
     Mutant(
         "the table of a path's rows kept where radii are others",
-        "solvers/compiled/small.py",
+        "solvers/newton/extended_rows.py",
         'names = ("rows", "radii", "folded", "intercept")',
         'names = ("rows", "folded", "intercept")',
         "solvers/test_compiled.py::test_rows_as_steps_take_them_are_made_anew_for_other_radii",

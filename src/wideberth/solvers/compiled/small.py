@@ -35,6 +35,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.coordinate.settings import CoordinateSettings
 from wideberth.solvers.newton.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 
@@ -45,9 +46,6 @@ MANY_PROBLEMS = 50
 #: Number of passes after which sweeps are given up: Newton's steps would have taken
 #: about as long (flat from 15 to 40 on wine, breast cancer and digits).
 _MOST_PASSES = 25
-#: Number of sweeps between two looks at all rows, at least: that of the coordinate
-#: solver (`CoordinateSettings.least_epochs`).
-_LEAST_SWEEPS = 2
 #: Rows that steps are taken on for each that sweeps leave off its bound: rows as near
 #: to the margin may still cross it (at 1 a search on Spambase reads a seventh more
 #: rows, at 3 searches on wine and digits a tenth more).
@@ -88,13 +86,13 @@ def solve_small(
     control: Control,
     guess: Guess | None = None,
     decided: Partition | None = None,
-    columns: ExtendedRows | None = None,
+    extended: ExtendedRows | None = None,
 ) -> Outcome | None:
     """Solve by compiled code; None where it does not get to the tolerance.
 
     Nor is it tried under a limit of so few steps that it might have to stop at it.
-    Sweeps that do not get there tell about the slacks that steps begin with. `columns`
-    may carry `columns_of` the problem.
+    Sweeps that do not get there tell about the slacks that steps begin with. `extended`
+    may be the rows of the problem as steps take them.
     """
     found = None
     if _room(control) >= MOST_STEPS and _can_be_swept(problem):
@@ -103,19 +101,8 @@ def solve_small(
         if quick or (guess is None and few):  # guesses without a start take rounds
             found, guess = _by_sweeps(problem, control, guess, quick)
     if found is None and _room(control) >= MOST_STEPS:
-        found = _by_steps(problem, control, guess, decided, columns)
+        found = _by_steps(problem, control, guess, decided, extended)
     return found
-
-
-def columns_of(problem: Problem, last: ExtendedRows | None = None) -> ExtendedRows:
-    """The rows as steps take them; the `last` ones, where only weights differ."""
-    if last is not None:
-        names = ("rows", "radii", "folded", "intercept")
-        if all(getattr(problem, name) is getattr(last.problem, name) for name in names):
-            return last
-    columns = ExtendedRows()
-    columns.adopt(problem)
-    return columns
 
 
 def _room(control: Control) -> int:
@@ -158,9 +145,9 @@ def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, quick: b
         np.minimum(guess.alpha, weights, out=alpha)
         b = guess.b
     slow = problem.intercept is not None and problem.intercept < penalty
-    most = _MOST_PASSES
+    most, least = _MOST_PASSES, CoordinateSettings.least_epochs
     if slow or not quick:
-        most = 2 * _LEAST_SWEEPS if guess is None else 0
+        most = 2 * least if guess is None else 0
     sweeps, read, met = ascent.ascend(
         np.require(X, np.float64, ("C", "W")).reshape(-1),
         problem.y,
@@ -172,7 +159,7 @@ def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, quick: b
         alpha,
         slack,
         (1 - LITTLE) * control.tol,
-        _LEAST_SWEEPS,
+        least,
         most,
         _room(control),
     )
@@ -213,17 +200,17 @@ def _by_steps(
     control: Control,
     guess: Guess | None,
     decided: Partition | None,
-    columns: ExtendedRows | None,
+    extended: ExtendedRows | None,
 ):
     """The optimum by interior-point steps, from about known slacks if there are any."""
     screener, small, counts = None, problem, (problem.n, 0, 0)
     if decided is not None or not problem.weights.all():
         screener = Screener(problem, None, decided)
         small, counts = screener.problem, screener.counts
-        guess = columns = None
+        guess = extended = None
     if small.n == 0:
         return None
-    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol, guess, columns)
+    x, alpha, steps, reached = _minimised(small, 0.5 * control.tol, guess, extended)
     control.steps += steps
     if not reached:
         return None
@@ -237,26 +224,27 @@ def _minimised(
     problem: Problem,
     goal: float,
     guess: Guess | None = None,
-    columns: ExtendedRows | None = None,
+    extended: ExtendedRows | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
     """x, α, steps taken and whether they led to the relative gap `goal`."""
     from wideberth.solvers.compiled import mehrotra, nearest_rows  # loads numba
 
-    columns, noise, kind = columns or columns_of(problem), problem.noise, mehrotra.NONE
-    if columns.noisy:
+    extended = extended or ExtendedRows.of(problem)
+    noise, kind = problem.noise, mehrotra.NONE
+    if extended.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind
     n, weights, scales = problem.n, np.array(problem.weights), np.empty(problem.rows.d)
     scales[:] = noise.scales
     x, share, steps, read, gap = nearest_rows.minimise_nearest(
-        columns.table,
+        extended.table,
         weights,
-        columns.penalty,
-        columns.folded,
+        extended.penalty,
+        extended.folded,
         0.0 if problem.folded is None else float(problem.folded.total),
         scales,
         kind,
-        -1 if problem.intercept is None else columns.penalty.size - 1,
+        -1 if problem.intercept is None else extended.penalty.size - 1,
         goal,
         MOST_STEPS,
         (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary),

@@ -22,6 +22,18 @@ class ExtendedRows:
 
     noisy: bool | None = None
 
+    @classmethod
+    def of(cls, problem: Problem, last: ExtendedRows | None = None) -> ExtendedRows:
+        """Those of a problem; the `last` ones, where only weights differ."""
+        if last is not None:
+            names = ("rows", "radii", "folded", "intercept")
+            known = last.problem
+            if all(getattr(problem, name) is getattr(known, name) for name in names):
+                return last
+        rows = cls()
+        rows.adopt(problem)
+        return rows
+
     def adopt(self, problem: Problem) -> None:
         """Take over a problem; t stays part of x once it is."""
         self.problem, self.c = problem, problem.weights

@@ -10,7 +10,7 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
-from wideberth.solvers.compiled.small import Guess, columns_of, is_small, solve_small
+from wideberth.solvers.compiled.small import Guess, is_small, solve_small
 from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.extended_rows import ExtendedRows
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
@@ -110,7 +110,7 @@ class _CompiledPath(PathSolver):
     def __init__(self, solver: Newton):
         super().__init__(solver)
         self.newton = solver
-        self.columns: ExtendedRows | None = None
+        self.extended: ExtendedRows | None = None
         self.first: Outcome | None = None  # under the radius before
         self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
         self.enough = 0  # rows that would have done before
@@ -124,9 +124,9 @@ class _CompiledPath(PathSolver):
         self.past = [*self.past[-1:], (C, outcome)]
 
     def solve(self, problem, control, C, start, decided):
-        self.columns = columns_of(problem, self.columns)
+        self.extended = ExtendedRows.of(problem, self.extended)
         guess = self._guess(C)
-        found = solve_small(problem, control, guess, None, self.columns)
+        found = solve_small(problem, control, guess, None, self.extended)
         if found is None:
             found = Newton.run(self.newton, problem, control)
         if guess is not None and self.past:
