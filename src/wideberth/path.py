@@ -102,8 +102,8 @@ def path(
     max_seconds : float, optional
         Stop after about this long, all points together.
     callback : callable, optional
-        Called with a dict at every certified point, which also holds "C", "radius",
-        "norm_penalty" and "ramp"; return True to stop.
+        Called with a dict at every point whose gap is known, which also holds "C",
+        "radius", "norm_penalty" and "ramp"; return True to stop.
     random_state : int or Generator, optional
         As in `solve`.
     keep_alphas : bool

@@ -98,7 +98,8 @@ class Solution:
     decided : pair of boolean arrays of shape (n,), or what computes them
         `removed` and `saturated`.
     trace : list of dict
-        One entry for every certified point of the run; "features" are those left, once
+        One entry for every point whose gap is known: proven, or between two proofs of
+        sweeps but for the rounding of what they update. "features" are those left, once
         some were proven to have no weight. Where equal samples were merged "free",
         "saturated" and "removed" count distinct ones.
     notes : tuple of Warning
@@ -313,7 +314,7 @@ class Path:
     null, converged, done : bool arrays
         Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
     traces : list of list of list of dict
-        The certified points of every solve, as in `Solution.trace`.
+        The points of every solve, as in `Solution.trace`.
     alphas : array of shape (n_levels, n_Cs, n_samples) or None
     n_samples : int
     classes : array of shape (2,)

@@ -161,7 +161,7 @@ def solve(
     init : Solution or (w, b, alpha), optional
         Warm start. At the solution it costs the two products that certify it.
     callback : callable, optional
-        Called with a dict at every certified point; return True to stop.
+        Called with a dict at every point whose gap is known; return True to stop.
     random_state : int or Generator, optional
         Decides which subsamples a start is made from, and the order in which the
         coordinate solver visits samples; the answer is within `tol` whatever it is,
