@@ -9,7 +9,9 @@ OLDEST_TESTS := $(addprefix tests/, \
 	data/test_untrusted.py problem/test_noise.py problem/test_problem.py \
 	problem/test_endpoints.py solvers/test_conic.py test_arguments.py \
 	problem/test_labels.py problem/test_covariance.py solvers/test_metamorphic.py \
-	estimators/test_trained_radius.py problem/test_rounding.py)
+	estimators/test_trained_radius.py problem/test_rounding.py \
+	problem/test_error_bars.py solvers/test_measured.py estimators/test_measured_svc.py \
+	estimators/test_categories.py)
 
 .PHONY: reproduce reproduce-full test test-oldest test-machines lint format
 .PHONY: accessibility

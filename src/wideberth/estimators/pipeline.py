@@ -31,7 +31,7 @@ With correlated noise it need not: there, missing cells are refused.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -145,6 +145,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     denoised_ : object or None
         The fitted parts before and behind a `TrueFeatures`, where that is a step.
     """
+
+    # Scorers of scikit-learn 1.6 ask a pipeline itself, not its classifier.
+    __metadata_request__score: ClassVar = {"X_err": True}
 
     steps: list[tuple[str, Any]]
     linear_map_: Any
