@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.notes import NullModelWarning
-    from wideberth.path import Path, path
+    from wideberth.path import path
+    from wideberth.path_points import Path
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
     from wideberth.problem.noise import Correlated
@@ -39,7 +40,7 @@ _HOMES = {
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.notes",
     "Partition": "wideberth.screening",
-    "Path": "wideberth.path",
+    "Path": "wideberth.path_points",
     "Problem": "wideberth.problem",
     "RobustLinearSVC": "wideberth.estimators",
     "RobustLinearSVCCV": "wideberth.estimators",

@@ -15,6 +15,7 @@ from itertools import product
 import numpy as np
 
 from wideberth.notes import NullModelWarning, convergence_warning, not_proven
+from wideberth.path_points import Path, PathPoint
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.presolve import (
     Presolved,
@@ -22,7 +23,6 @@ from wideberth.problem.presolve import (
     check_radii,
     merge_rows,
 )
-from wideberth.solution import Path, PathPoint
 from wideberth.solvers.base import make_control
 from wideberth.solvers.paths.grids import read_Cs, read_levels, read_radii
 from wideberth.solvers.paths.sequence import Found, Sequence

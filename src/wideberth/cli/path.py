@@ -16,7 +16,7 @@ from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import path
-from wideberth.solution import PathPoint
+from wideberth.path_points import PathPoint
 
 _COLUMNS = (
     *("C", "radius", "norm_penalty", "objective", "relative_gap", "converged", "null"),
