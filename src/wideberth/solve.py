@@ -26,7 +26,6 @@ from wideberth.problem.presolve import (
     build_problem,
     cut_radii,
     merge_rows,
-    share_rows,
     unchanged,
 )
 from wideberth.problem.ramp import Ramp, check_ramp
@@ -42,8 +41,7 @@ from wideberth.screening.features import screen_features
 from wideberth.solution import Solution
 from wideberth.solvers.attempts import Solve, by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
-from wideberth.solvers.classes.rounds import Proven, solve_stacked
-from wideberth.solvers.classes.stack import can_be_stacked
+from wideberth.solvers.classes.rounds import Proven
 from wideberth.solvers.ramp.descent import Descended, Descent, check_starts
 from wideberth.solvers.registry import check_choices, choose_solver, get_solver
 
@@ -275,44 +273,6 @@ def solve_presolved(
                 first, chosen = proven.tell, get_solver("newton")
             found = prove(problem, control, known, first)
         return _solution(presolved, control, found, chosen.name)
-
-
-class OneLook:
-    """Problems on the same samples that differ in their labels alone.
-
-    Checks, units, layout, norms and equal rows are theirs together: the data is looked
-    at once. `labels` gives the labels of each, by its place among so many `problems`.
-    Where they are small and dense they are solved `together` to that tolerance, if one
-    is given, as far as they can be (`stack.py`). The rest is what `solve` takes.
-    """
-
-    def __init__(self, X, labels, problems: int, together=None, **stated):
-        with np.errstate(all="ignore"):  # norms may overflow
-            shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
-        self._shared, self._labels, self._problems = shared, labels, problems
-        self._presolved: list[Presolved] = []
-        self._proven: list[Proven | None] = [None] * problems
-        merged = shared.equal is not None
-        if together is None or merged or not can_be_stacked(shared.problem, problems):
-            return
-        self._presolved = [self._at(place) for place in range(problems)]
-        binary = [each.problem for each in self._presolved]
-        self._proven = solve_stacked(binary, together)
-
-    def _at(self, place: int) -> Presolved:
-        """The problem at this place."""
-        if self._presolved:
-            return self._presolved[place]
-        return self._shared.with_labels(self._labels(place))
-
-    def solve(self, place: int, *, ramp=None, **how) -> Solution:
-        """Train the problem at this place; notes are left in the solution."""
-        started = time.perf_counter()
-        check_choices(how["solver"], how["screening"])
-        level = -np.inf if ramp is None else check_ramp(ramp)
-        how |= {"started": started, "problems": self._problems}
-        how["proven"] = self._proven[place]
-        return solve_presolved(self._at(place), ramp=level, **how)
 
 
 def _solve_on_host(X, y, stated: dict, how: dict) -> Solution:

@@ -25,6 +25,7 @@ from wideberth.data.opening import (
     refuse_errors_elsewhere,
 )
 from wideberth.estimators.images import Images
+from wideberth.estimators.one_look import OneLook
 from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     per_class,
@@ -47,7 +48,7 @@ from wideberth.problem.validation import (
     short,
 )
 from wideberth.solution import Solution
-from wideberth.solve import OneLook, solve
+from wideberth.solve import solve
 from wideberth.solvers.chunks.checkpoint import Checkpoint
 from wideberth.solvers.chunks.chunked import solve_source
 
