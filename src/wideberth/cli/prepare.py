@@ -60,7 +60,7 @@ class Columns:
                 )
             _refuse_numbers(name, levels)
             categories[name] = tuple(levels)
-        columns = cls(table.names, categories, dates)
+        columns = cls(tuple(table.names), categories, dates)
         check_names(columns.features, "with --one-hot it", ())
         return columns
 

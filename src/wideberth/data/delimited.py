@@ -12,7 +12,6 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,9 +21,10 @@ import numpy as np
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, quoted
+from wideberth.data.names import Names
 from wideberth.data.numbers import NULLS, Numbers, is_word, looks_like_number
 from wideberth.data.streams import HEAD, File, explained, lines_of
-from wideberth.data.table import Format, Plan, Reader, Request, Table
+from wideberth.data.table import Format, Plan, Reader, Request, Table, check_names
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
@@ -62,21 +62,18 @@ class DelimitedReader(Reader):
                     f"{self.files[0].name}; files of one table must have the same "
                     "first line."
                 )
-        self.names, self.line, self.delimiter, self.plain = headers[0]
+        names, self.line, self.delimiter, self.plain = headers[0]
+        self.names = Names(names)
+        if form.header:
+            numbered = enumerate(names, 1)
+            self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
         self.details = {"delimiter": _SIGNS.get(self.delimiter, self.delimiter)}
-        self._unnamed: list[str] = []
         self._types: dict[str, Any] = {}
 
     def plan(self, request: Request) -> Plan:
-        """Columns without a name are no features; they must be empty, see `_table`."""
-        plan = super().plan(request)
-        if self.form.header and request.features is None:
-            named = enumerate(self.names, 1)
-            found = [name for k, name in named if name == f"{_UNNAMED}{k}"]
-            self._unnamed = [name for name in found if name in plan.features]
-            features = tuple(n for n in plan.features if n not in self._unnamed)
-            plan = replace(plan, features=features)
-        return plan
+        """Columns may go by the same name as long as they are dropped."""
+        check_names(self.names, self.name, request.dropped)
+        return super().plan(request)
 
     def text_columns(self, names):
         """By the first value of each; read until all have one."""
@@ -122,7 +119,7 @@ class DelimitedReader(Reader):
         form = self.form
         at = {name: str(k) for k, name in enumerate(self.names)}
         labels = [at[n] for n in plan.texts]
-        cells = [at[n] for n in (*plan.features, *plan.numbers, *self._unnamed)]
+        cells = [at[n] for n in (*plan.features, *plan.numbers, *plan.empty)]
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
@@ -189,12 +186,12 @@ class DelimitedReader(Reader):
                 place = f"row {k + 1} (line {line}), column {quoted(name)}"
                 raise _not_utf8(file.name, place) from None
 
-        for name in self._unnamed:
+        for name in plan.empty:
             if any(_decoded(cell).strip() for cell in batch.column(name).to_pylist()):
                 raise DataError(
                     f"{file.name}: column {name[1:]} has no name in the header; if it "
-                    f"numbers the rows leave it out with --drop '{name}', else give it "
-                    "a name."
+                    f"numbers the rows leave it out with --drop '{name}' (`columns` in "
+                    "Python), else give it a name."
                 )
         table = table_of(batch, plan, file.name, floats, None if native else texts)
         if len(self.files) == 1:
