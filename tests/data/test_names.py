@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wideberth import RobustLinearSVC
@@ -12,6 +12,7 @@ from wideberth.data.names import Names
 NUMBERS = st.sets(st.integers(0, 12)).map(lambda some: np.array(sorted(some), int))
 RANGES = st.builds(lambda start, d: range(start, start + d), *[st.integers(0, 6)] * 2)
 GIVEN = st.lists(st.sampled_from(["label", "a", "é", "x", "x01", "x+1"]), unique=True)
+NUMBERED = st.builds(Names, numbers=NUMBERS | RANGES)
 NAMES = st.builds(Names, GIVEN, NUMBERS | RANGES)
 ASKED = st.sampled_from(["label", "a", "b", "", "x", "x0", "x1", "x3", "x03", "x99"])
 
@@ -28,7 +29,11 @@ def test_names_are_as_a_list_of_them(names, asked):
     assert names.without(asked) == [name for name in plain if name not in asked]
 
 
-@given(NAMES, NAMES | st.lists(ASKED))
+@given(NAMES | NUMBERED, NAMES | NUMBERED | st.lists(ASKED))
+@example(Names(numbers=range(3)), Names(numbers=range(1, 4)))
+@example(Names(numbers=np.array([2, 5])), Names(numbers=range(7)))
+@example(Names(numbers=range(1, 3)), Names(numbers=range(1, 6)))
+@example(Names(), Names(numbers=np.array([1, 3])))
 def test_names_are_found_where_a_list_has_them(names, wanted):
     plain = list(names)
     found = np.minimum(names.places(wanted), len(names))

@@ -38,8 +38,8 @@ MUTANTS = [
     Mutant(
         "columns without a name left out, whatever they hold",
         "data/table.py",
-        "            empty = tuple(name for name in self.unnamed if name not in aside)\n",
-        "",
+        "empty = tuple(name for name in self.unnamed if name not in aside)\n",
+        "pass\n",
         f"{_UNNAMED}an_index_is_refused_on_every_road",
     ),
     Mutant(
