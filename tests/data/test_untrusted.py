@@ -230,6 +230,11 @@ def test_headers_that_promise_what_is_not_there(here, shape):
         open_data("X.npy", np.ones(4))
 
 
+def test_an_archive_that_asks_for_any_amount_of_memory(here):
+    packed("a.npz", {"X.npy": header(f"({10**16}, 2)") + bytes(64)})
+    assert "a.npz asks for more memory than there is (" in refused("a.npz")
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\x93NUMPY", header("((("), header(f"({2**70},)")]
 )

@@ -15,6 +15,13 @@ MUTANTS = [
         f"{_UNTRUSTED}a_table_of_fewer_rows_than_it_promises_is_damaged",
     ),
     Mutant(
+        "a file that asks for any amount of memory ends in a MemoryError",
+        "data/streams.py",
+        "    except (DataError, ImportError, BrokenPipeError):\n",
+        "    except (DataError, ImportError, MemoryError, BrokenPipeError):\n",
+        f"{_UNTRUSTED}an_archive_that_asks_for_any_amount_of_memory",
+    ),
+    Mutant(
         "lists in a file taken for labels",
         "data/columnar.py",
         "            if types.is_nested(kind):\n",
