@@ -104,7 +104,7 @@ MUTANTS = [
     Mutant(
         "text after a closing quote taken in",
         "data/delimited.py",
-        "        if suspects:\n",
+        "        if not quotes.finish() and file not in self._strict:\n",
         "        if False:\n",
         "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),

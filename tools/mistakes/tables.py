@@ -5,6 +5,7 @@ from mistakes.mutant import Mutant
 _UNTRUSTED = "data/test_untrusted.py::test_"
 _UNNAMED = "data/test_unnamed.py::test_"
 _NAMES = "data/test_names.py::test_"
+_SOURCES = "cli/test_cli_sources.py::test_"
 
 MUTANTS = [
     Mutant(
@@ -34,6 +35,48 @@ MUTANTS = [
         "        if _is_collection(value):\n",
         "        if False:\n",
         "problem/test_labels.py::test_what_is_no_label_is_refused_on_every_road",
+    ),
+    Mutant(
+        "a quote that is never closed takes all rows below",
+        "data/delimited.py",
+        "        return self.right and self.count % 2 == 0\n",
+        "        return self.right\n",
+        f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",
+    ),
+    Mutant(
+        "quotes between two reads of a file overlooked",
+        "data/delimited.py",
+        "        self._last = data[-2:]\n",
+        "        self._last = data[-1:]\n",
+        f"{_SOURCES}quotes_that_pyarrow_would_misread_are_noticed",
+    ),
+    Mutant(
+        "quotes within cells taken for those around them",
+        "data/delimited.py",
+        "            self.right = bool(self.border[beside].all())\n",
+        "",
+        f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",
+    ),
+    Mutant(
+        "a line of blanks taken for a cell of the only column",
+        "data/delimited.py",
+        "    plain = plain and len(names) > 1",
+        "    pass",
+        f"{_SOURCES}blank_lines_and_quotes_are_the_same_in_every_encoding",
+    ),
+    Mutant(
+        "rows of too few empty cells skipped",
+        "data/delimited.py",
+        "row.actual_columns == 1 and row.text.isspace()",
+        "row.text.isspace()",
+        f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",
+    ),
+    Mutant(
+        "a header without a line end not skipped",
+        "data/delimited.py",
+        '            yield data\n    yield b"\\n"\n',
+        "            yield data\n",
+        f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),
     Mutant(
         "columns without a name as features",

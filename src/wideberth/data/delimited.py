@@ -7,6 +7,7 @@ column of what is wrong with it; for the line Python's reader cuts the text agai
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
@@ -69,6 +70,7 @@ class DelimitedReader(Reader):
             self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
         self.details = {"delimiter": _SIGNS.get(self.delimiter, self.delimiter)}
         self._types: dict[str, Any] = {}
+        self._strict: set[File] = set()  # odd quotes, but Python's reader takes them
 
     def plan(self, request: Request) -> Plan:
         """Columns may go by the same name as long as they are dropped."""
@@ -123,10 +125,10 @@ class DelimitedReader(Reader):
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        suspects: list[int] = []
+        quotes = _Quotes(self.delimiter)
         pieces = _rewritten(self._rows(file))
         if self.plain:
-            pieces = _watched(file, self.delimiter, block, suspects)
+            pieces = _watched(file, block, quotes)
         with pc.open_csv(
             io.BufferedReader(_Stream(pieces), block),
             pc.ReadOptions(  # columns go by their numbers, as names may be there twice
@@ -137,7 +139,7 @@ class DelimitedReader(Reader):
             pc.ParseOptions(
                 delimiter=self.delimiter if self.plain else ",",
                 newlines_in_values=True,
-                invalid_row_handler=lambda r: "error" if r.text.strip() else "skip",
+                invalid_row_handler=_skip_blank_line,
             ),
             pc.ConvertOptions(
                 column_types=types,
@@ -153,9 +155,10 @@ class DelimitedReader(Reader):
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
                 yield from whole.rename_columns(names).to_batches()
-        if suspects:
+        if not quotes.finish() and file not in self._strict:
             for _ in self._rows(file):
-                pass  # Python's reader refuses text after a closing quote
+                pass  # Python's reader refuses what is wrong about them
+            self._strict.add(file)
 
     def _table(
         self, batch, plan: Plan, file: File, row: int, native: bool, numbers: Numbers
@@ -217,6 +220,11 @@ class DelimitedReader(Reader):
         return _begin(file, self.kind, self.form)[1]
 
 
+def _skip_blank_line(row) -> str:
+    """What pyarrow is to do about a row of too many or too few cells; see `_split`."""
+    return "skip" if row.actual_columns == 1 and row.text.isspace() else "error"
+
+
 class _Stream(io.RawIOBase):
     """What an iterator of bytes yields, as a stream."""
 
@@ -233,22 +241,58 @@ class _Stream(io.RawIOBase):
         return size
 
 
-def _watched(file: File, delimiter: str, size: int, suspects: list) -> Iterator[bytes]:
-    """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
-    inside = np.ones(256, dtype=bool)
-    inside[list(f'{delimiter}\r\n"'.encode())] = False
+class _Quotes:
+    """Looks whether quotes are where they belong, which pyarrow does not mind.
+
+    Every second quote opens a cell and has its border before it, the others close one
+    and have its border behind them; a quote in place of a border is of a pair.
+    """
+
+    def __init__(self, delimiter: str):
+        self.border = np.zeros(256, dtype=bool)
+        self.border[list(f'{delimiter}\r\n"'.encode())] = True
+        self.right, self.count = True, 0
+        self._last = b"\n"  # bytes that the next ones stand beside
+
+    def look(self, data: bytes) -> None:
+        """Look at the next bytes of a file; the last one waits for its neighbour."""
+        data = self._last + data
+        self._last = data[-2:]
+        if self.right and b'"' in data:
+            letters = np.frombuffer(data, np.uint8)
+            quotes = np.flatnonzero(letters[1:-1] == ord('"')) + 1
+            opens = (self.count + np.arange(len(quotes))) % 2 == 0
+            beside = letters[np.where(opens, quotes - 1, quotes + 1)]
+            self.right = bool(self.border[beside].all())
+            self.count += len(quotes)
+
+    def finish(self) -> bool:
+        """Whether all quotes are where they belong, now that the file has ended."""
+        self.look(b"\n")
+        return self.right and self.count % 2 == 0
+
+
+def _watched(file: File, size: int, quotes: _Quotes) -> Iterator[bytes]:
+    """Bytes of a file, whose quotes are looked at.
+
+    The last line ends, for pyarrow skips no header without an end.
+    """
     with file.open() as stream:
+        start = stream.read(size)
+        quotes.look(start.removeprefix(codecs.BOM_UTF8))
+        yield start
         while data := stream.read(size):
-            if b'"' in data and not suspects:
-                letters = np.frombuffer(data, np.uint8)
-                quotes = np.flatnonzero(letters[1:-1] == ord('"'))
-                around = inside[letters[quotes]] & inside[letters[quotes + 2]]
-                suspects += quotes[around].tolist()
+            quotes.look(data)
             yield data
+    yield b"\n"
 
 
 def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
-    """Rows of cells as UTF-8 text with commas between them."""
+    """Rows of cells as UTF-8 text with commas between them.
+
+    Below an empty line: pyarrow would take a mark of order off the first cell.
+    """
+    yield b"\n"
     while some := [row for _, row in itertools.islice(rows, 1000)]:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(some)
@@ -278,6 +322,7 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]
     names = _names(*first, file.name, form.header)
     utf8 = stream.encoding.lower().replace("_", "-").startswith("utf-8")
     plain = utf8 and delimiter != " " and delimiter.isascii()
+    plain = plain and len(names) > 1  # else pyarrow takes lines of blanks for cells
     rows = rows if form.header else itertools.chain([first], rows)
     return (names, first[0], delimiter, plain), rows
 
@@ -335,8 +380,10 @@ def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
             if row and not (len(row) == 1 and row[0].isspace()):
                 yield getattr(reader, "line_num", number), row
     except csv.Error as error:
-        line = getattr(reader, "line_num", number)
-        raise DataError(f"{where}, line {line}: {error}.") from None
+        line, told = getattr(reader, "line_num", number), str(error)
+        if told == "unexpected end of data":
+            told = "a cell starts with a quote that is never closed"
+        raise DataError(f"{where}, line {line}: {told}.") from None
 
 
 def _names(line: int, first: list[str], where: str, header: bool) -> list[str]:
