@@ -19,7 +19,7 @@ from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
 from wideberth.data import FORMATS, DataError, Format, Request, open_table
-from wideberth.data.delimited import _Quotes
+from wideberth.data.quotes import Quotes
 from wideberth.data.table import MISSING
 
 X, Y = two_classes(12)
@@ -194,7 +194,7 @@ def test_blank_lines_and_quotes_are_the_same_in_every_encoding(
 @given(st.text(',;"\na', max_size=30), st.integers(0, 30))
 def test_quotes_that_pyarrow_would_misread_are_noticed(text, cut):
     data = text.encode()
-    whole, pieces = _Quotes(","), _Quotes(",")
+    whole, pieces = Quotes(","), Quotes(",")
     whole.look(data)
     for piece in (data[:cut], data[cut:]):
         pieces.look(piece)

@@ -38,21 +38,21 @@ MUTANTS = [
     ),
     Mutant(
         "a quote that is never closed takes all rows below",
-        "data/delimited.py",
+        "data/quotes.py",
         "        return self.right and self.count % 2 == 0\n",
         "        return self.right\n",
         f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),
     Mutant(
         "quotes between two reads of a file overlooked",
-        "data/delimited.py",
+        "data/quotes.py",
         "        self._last = data[-2:]\n",
         "        self._last = data[-1:]\n",
         f"{_SOURCES}quotes_that_pyarrow_would_misread_are_noticed",
     ),
     Mutant(
         "quotes within cells taken for those around them",
-        "data/delimited.py",
+        "data/quotes.py",
         "            self.right = bool(self.border[beside].all())\n",
         "",
         f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",
@@ -73,7 +73,7 @@ MUTANTS = [
     ),
     Mutant(
         "a header without a line end not skipped",
-        "data/delimited.py",
+        "data/quotes.py",
         '            yield data\n    yield b"\\n"\n',
         "            yield data\n",
         f"{_SOURCES}what_is_wrong_with_a_csv_is_said_with_row_and_column",

@@ -7,7 +7,6 @@ column of what is wrong with it; for the line Python's reader cuts the text agai
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import itertools
@@ -24,6 +23,7 @@ from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.names import Names
 from wideberth.data.numbers import NULLS, Numbers, is_word, looks_like_number
+from wideberth.data.quotes import Quotes, watched
 from wideberth.data.streams import HEAD, File, explained, lines_of
 from wideberth.data.table import Format, Plan, Reader, Request, Table, check_names
 
@@ -125,10 +125,10 @@ class DelimitedReader(Reader):
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        quotes = _Quotes(self.delimiter)
+        quotes = Quotes(self.delimiter)
         pieces = _rewritten(self._rows(file))
         if self.plain:
-            pieces = _watched(file, block, quotes)
+            pieces = watched(file, block, quotes)
         with pc.open_csv(
             io.BufferedReader(_Stream(pieces), block),
             pc.ReadOptions(  # columns go by their numbers, as names may be there twice
@@ -239,52 +239,6 @@ class _Stream(io.RawIOBase):
         size = min(len(buffer), len(self.rest))
         buffer[:size], self.rest = self.rest[:size], self.rest[size:]
         return size
-
-
-class _Quotes:
-    """Looks whether quotes are where they belong, which pyarrow does not mind.
-
-    Every second quote opens a cell and has its border before it, the others close one
-    and have its border behind them; a quote in place of a border is of a pair.
-    """
-
-    def __init__(self, delimiter: str):
-        self.border = np.zeros(256, dtype=bool)
-        self.border[list(f'{delimiter}\r\n"'.encode())] = True
-        self.right, self.count = True, 0
-        self._last = b"\n"  # bytes that the next ones stand beside
-
-    def look(self, data: bytes) -> None:
-        """Look at the next bytes of a file; the last one waits for its neighbour."""
-        data = self._last + data
-        self._last = data[-2:]
-        if self.right and b'"' in data:
-            letters = np.frombuffer(data, np.uint8)
-            quotes = np.flatnonzero(letters[1:-1] == ord('"')) + 1
-            opens = (self.count + np.arange(len(quotes))) % 2 == 0
-            beside = letters[np.where(opens, quotes - 1, quotes + 1)]
-            self.right = bool(self.border[beside].all())
-            self.count += len(quotes)
-
-    def finish(self) -> bool:
-        """Whether all quotes are where they belong, now that the file has ended."""
-        self.look(b"\n")
-        return self.right and self.count % 2 == 0
-
-
-def _watched(file: File, size: int, quotes: _Quotes) -> Iterator[bytes]:
-    """Bytes of a file, whose quotes are looked at.
-
-    The last line ends, for pyarrow skips no header without an end.
-    """
-    with file.open() as stream:
-        start = stream.read(size)
-        quotes.look(start.removeprefix(codecs.BOM_UTF8))
-        yield start
-        while data := stream.read(size):
-            quotes.look(data)
-            yield data
-    yield b"\n"
 
 
 def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
