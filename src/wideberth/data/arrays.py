@@ -60,16 +60,16 @@ class MatrixReader(Reader):
         asked = {*request.texts, *request.numbers, *request.dropped}
         others = () if self.sparse else tuple(n for n in self.columns if n not in asked)
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
-        for name in self.columns:
-            if name in plan.features:
-                raise DataError(
-                    f"{self.name}: {quoted(name)} is no column of X; features must be."
-                )
         for name in plan.texts:
             if name not in self.columns:
                 raise DataError(
                     f"{self.name}: {quoted(name)} is a feature, and those hold "
                     "numbers; it must be an array or a column of its own to be a class."
+                )
+        for name in self.columns:
+            if name in plan.features:
+                raise DataError(
+                    f"{self.name}: {quoted(name)} is no column of X; features must be."
                 )
         return plan
 
