@@ -19,6 +19,7 @@ from commands import as_csv, two_classes
 from wideberth.cli.errors import UserError
 from wideberth.cli.model import load_model
 from wideberth.data import FORMATS, DataError, Format, Request, open_table
+from wideberth.data.quotes import Quotes
 from wideberth.data.table import MISSING
 
 X, Y = two_classes(12)
@@ -148,6 +149,10 @@ def test_what_is_written_is_read_back(
         ("1,2,3\n4,5,6\n", "say --no-header"),
         ("", " is empty."),
         ("a,y\n", "has a header but no rows"),
+        ("a,y", "has a header but no rows"),
+        ("a\tb\ty\n1\t2\tp\n\t\n", ", row 2 (line 3) has 2 cells where the first line has 3"),
+        ('a,y\n1,p\n2,"q\n3,p\n4,q\n', ", line 5: a cell starts with a quote that is never closed."),
+        ('a,y\n1,5"\n2,"q\n3,p\n4,q\n', ", line 5: a cell starts with a quote that is never closed."),
         ('a,y\n"1,p\n', ", line 2: "),
         ('a,y\n1,p\n"2"3,q\n', ", line 3: "),
         ("a;y\n1,234;p\n", ", row 1 (line 2), column 'a' holds '1,234', which may mean 1.234 or 1234"),
@@ -164,6 +169,40 @@ def test_what_is_wrong_with_a_csv_is_said_with_row_and_column(
     told = complaint(tmp_path, content)
     assert sentence in told
     assert "\n" not in told
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    ("content", "values", "labels"),
+    [
+        ("a\n1\n \n2\n\n3", [1, 2, 3], None),
+        ("a,y\n1,p\n \n2,q\n\n3,p", [1, 2, 3], ["p", "q", "p"]),
+        ('a,y\n1,5"\n2,3 "x"\n3,p', [1, 2, 3], ['5"', '3 "x"', "p"]),
+        ('"a","y"\n"1","p, ""q"""\n2,"q\n"', [1, 2], ['p, "q"', "q"]),
+    ],
+)
+def test_blank_lines_and_quotes_are_the_same_in_every_encoding(
+    tmp_path, content, values, labels, encoding
+):
+    path = tmp_path / "a.csv"
+    path.write_bytes(content.encode(encoding))
+    table = read(path, Request(() if labels is None else ("y",)))
+    np.testing.assert_array_equal(table.X[:, 0], values)
+    assert labels is None or table.texts["y"].tolist() == labels
+
+
+@given(st.text(',;"\na', max_size=30), st.integers(0, 30))
+def test_quotes_that_pyarrow_would_misread_are_noticed(text, cut):
+    data = text.encode()
+    whole, pieces = Quotes(","), Quotes(",")
+    whole.look(data)
+    for piece in (data[:cut], data[cut:]):
+        pieces.look(piece)
+    assert (right := whole.finish()) == pieces.finish()
+    try:
+        list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error:
+        assert not right
 
 
 def test_a_pair_of_quotes_alone_is_a_row(tmp_path):

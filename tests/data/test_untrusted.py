@@ -7,6 +7,7 @@ import ast
 import gzip
 import io
 import pickle
+import re
 import zipfile
 from pathlib import Path
 
@@ -229,6 +230,11 @@ def test_headers_that_promise_what_is_not_there(here, shape):
         open_data("X.npy", np.ones(4))
 
 
+def test_an_archive_that_asks_for_any_amount_of_memory(here):
+    packed("a.npz", {"X.npy": header(f"({10**16}, 2)") + bytes(64)})
+    assert "a.npz asks for more memory than there is (" in refused("a.npz")
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\x93NUMPY", header("((("), header(f"({2**70},)")]
 )
@@ -270,6 +276,48 @@ def test_arrow_files_are_checked_before_they_are_used(here):
     Path("a.arrow").write_bytes(whole[:at] + astray + whole[at + len(offsets) :])
     with pytest.raises(DataError, match=r"a\.arrow is not a readable Arrow file"):
         RobustLinearSVC().fit("a.arrow", "y")
+
+
+def test_a_table_of_fewer_rows_than_it_promises_is_damaged(here, capsys):
+    columns = {"a": X[:, 0], "y": [1, -1] * 20}
+    pq.write_table(pa.table(columns), "a.parquet")
+    whole, (told, lie) = Path("a.parquet").read_bytes(), (b"\x16\x50", b"\x16\x52")
+    footer = told + b"\x19\x1c"  # twice the number of rows, a list of one row group
+    assert whole.count(footer) == 1
+    Path("a.parquet").write_bytes(whole.replace(footer, lie + footer[2:]))
+    sentence = "a.parquet is damaged: it promises 41 rows, and 40 can be read"
+    assert sentence in refused("a.parquet")
+    for memory in ([], ["--memory", "8GB"]):
+        assert main(["fit", "a.parquet", "--target", "y", "--folds", "0", *memory]) == 1
+        assert sentence in capsys.readouterr().err
+    with pytest.raises(DataError, match=sentence):
+        solve("a.parquet", "y")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [[1.0], [-1.0]] * 20,
+        [[1.0, 2.0], [3.0]] * 20,
+        [{"a": 1}, {"a": 2}] * 20,
+        pa.DictionaryArray.from_arrays([0, 1] * 20, pa.array([[1], [2]])),
+    ],
+)
+def test_a_label_is_one_value(here, labels, capsys):
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": labels})
+    with pa.ipc.new_file("a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    sentence = "column 'y' holds values of type .*must hold one number or text per row"
+    for train in (solve, RobustLinearSVC().fit):
+        with pytest.raises(DataError, match=sentence):
+            train("a.arrow", "y")
+    for memory in ([], ["--memory", "8GB"]):
+        assert main(["fit", "a.arrow", "--target", "y", "--folds", "0", *memory]) == 1
+        assert re.search(sentence, capsys.readouterr().err)
+    y = np.empty(40, dtype=object)
+    y[:] = labels if isinstance(labels, list) else labels.to_pylist()
+    with pytest.raises(ValueError, match=r"y holds an object of type (list|dict)"):
+        solve([(X, y)], fit_intercept=False)
 
 
 def test_tables_larger_than_memory_are_refused_before_they_are_unpacked(

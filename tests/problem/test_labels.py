@@ -34,6 +34,8 @@ NO_LABELS = {
     "gap": (with_gap(Y), "y has no label at row 1|y contains NaN"),
     "None": (np.array([None, *Y[1:]]), r"y has no label at row 0 \(None\)"),
     "NaN": (np.where(np.arange(N) == 3, np.nan, Y), "y has no label|y contains NaN"),
+    "lists": (pd.Series([[1.0], [-1.0]] * 30), "y holds an object of type"),
+    "dicts": (np.array([{}, {"a": 1}] * 30), "y holds an object of type"),
     "one class": (np.ones(N), "y holds (a single class|1 class)"),
     "numbers": (X[:, 0], "look like measurements|continuous"),
     "complex": (Y + 1j, "y has dtype complex|Complex data not supported"),

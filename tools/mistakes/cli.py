@@ -104,7 +104,7 @@ MUTANTS = [
     Mutant(
         "text after a closing quote taken in",
         "data/delimited.py",
-        "        if suspects:\n",
+        "        if not quotes.finish() and file not in self._strict:\n",
         "        if False:\n",
         "cli/test_cli_sources.py::test_what_is_wrong_with_a_csv_is_said_with_row_and_column",
     ),
@@ -181,9 +181,23 @@ MUTANTS = [
     Mutant(
         "zeros forgotten in the spread of sparse features",
         "cli/prepare.py",
-        "    square = np.sum((there - mean) ** 2) + zeros * mean**2\n",
-        "    square = np.sum((there - mean) ** 2)\n",
+        "(values - mean[column]) ** 2, d) + zeros * mean**2\n",
+        "(values - mean[column]) ** 2, d)\n",
         "cli/test_table_options.py::test_moments_of_sparse_rows_are_those_of_dense_ones",
+    ),
+    Mutant(
+        "zeros forgotten among the least and largest of sparse features",
+        "cli/prepare.py",
+        "low, high = np.where(zeros, 0.0, np.inf), np.where(zeros, 0.0, -np.inf)\n",
+        "low, high = np.full(d, np.inf), np.full(d, -np.inf)\n",
+        "cli/test_table_options.py::test_moments_of_sparse_rows_are_those_of_dense_ones",
+    ),
+    Mutant(
+        "columns of lower and upper errors overlooked",
+        "measurement/columns.py",
+        "        if any(mark not in text for mark in marks):\n",
+        "        if len(marks) > 1 or marks[0] not in text:\n",
+        "measurement/test_columns.py::test_usual_names_are_known",
     ),
     Mutant(
         "a fold that is not done kept",

@@ -7,6 +7,7 @@ that it is applied to later are read alike.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 
@@ -152,7 +153,7 @@ class ErrorColumns:
 
 
 def find_error_columns(
-    options: TrainingOptions, names: list[str]
+    options: TrainingOptions, names: Sequence[str]
 ) -> tuple[ErrorColumns, tuple[str, ...]]:
     """Where the options say that the errors of a table with these columns are.
 
@@ -185,7 +186,7 @@ def find_error_columns(
 
 
 def errors_to_apply(
-    trained: ErrorColumns | None, options, names: list[str], judged: bool
+    trained: ErrorColumns | None, options, names: Sequence[str], judged: bool
 ) -> ErrorColumns | None:
     """Where a table that a model is applied to has its errors; None if it needs none.
 
@@ -238,7 +239,7 @@ def tell_pairs(found: dict[str, list[str]]) -> str:
     )
 
 
-def columns_by_name(pattern: str, names: list[str]) -> dict[str, list[str]]:
+def columns_by_name(pattern: str, names: Sequence[str]) -> dict[str, list[str]]:
     """One column of errors, or two, for every column that has any by this pattern."""
     try:
         found = error_columns(names, pattern)

@@ -60,7 +60,7 @@ class Columns:
                 )
             _refuse_numbers(name, levels)
             categories[name] = tuple(levels)
-        columns = cls(table.names, categories, dates)
+        columns = cls(tuple(table.names), categories, dates)
         check_names(columns.features, "with --one-hot it", ())
         return columns
 
@@ -299,21 +299,17 @@ def moments(X) -> tuple[np.ndarray, ...]:
         return tuple(
             f(X, axis=0) for f in (np.nanmean, np.nanvar, np.nanmin, np.nanmax)
         )
-    columns, n = sp.csc_array(X), X.shape[0]
-    parts = np.split(columns.data, columns.indptr[1:-1])
-    return tuple(np.array([_moments(part, n) for part in parts]).T)
-
-
-def _moments(entries: np.ndarray, n: int) -> tuple[float, ...]:
-    """The same of one feature of n rows, zero where it has no entry."""
-    there = entries[~np.isnan(entries)]
-    zeros = n - len(entries)
-    count = len(there) + zeros
-    mean = there.sum() / count
-    square = np.sum((there - mean) ** 2) + zeros * mean**2
-    ends = [0.0] if zeros else []
-    ends += [there.min(), there.max()] if there.size else []
-    return mean, square / count, min(ends), max(ends)
+    (n, d), entries = X.shape, sp.coo_array(X)
+    zeros = n - np.bincount(entries.col, minlength=d)
+    there = ~np.isnan(entries.data)
+    column, values = entries.col[there], entries.data[there]
+    count = np.bincount(column, minlength=d) + zeros
+    mean = np.bincount(column, values, d) / count
+    square = np.bincount(column, (values - mean[column]) ** 2, d) + zeros * mean**2
+    low, high = np.where(zeros, 0.0, np.inf), np.where(zeros, 0.0, -np.inf)
+    np.minimum.at(low, column, values)
+    np.maximum.at(high, column, values)
+    return mean, square / count, low, high
 
 
 # -- labels ----------------------------------------------------------------------------

@@ -26,9 +26,10 @@ from wideberth.cli.uncertainty import (
     of_columns,
     of_rows,
 )
-from wideberth.data import Request, TableSource
+from wideberth.data import TableSource
 from wideberth.data.beside import Layout, named_errors
 from wideberth.data.errors import listed
+from wideberth.data.table import Plan
 
 #: Most different labels that are kept in mind while a column is read; no classifier has
 #: as many classes, and a column of measurements would fill the memory (a choice).
@@ -60,10 +61,10 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[Rows, Uncertainty]:
     distinct: set[str] = set()
     n = 0
     with blamed_on_data():
-        request, layout, target = opened.request, None, str(options.target)
+        plan, layout = reader.plan(opened.request), None
         if errors is not None:
-            layout, request = _measured_in_pieces(opened, errors)
-        plan = reader.plan(request)
+            plan, layout = _measured_in_pieces(opened, errors, plan)
+        target = str(options.target)
         beside = {"y": target, "radius": options.radius_column}
         beside["weight"] = options.weight_column
         source = TableSource(reader, plan, beside, memory, texts=True)
@@ -78,7 +79,7 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[Rows, Uncertainty]:
                 )
     with located(reader.name):
         source.values = label_values(distinct, n, target)
-    names = plan.features[: source.d]
+    names = tuple(plan.features[: source.d])
     columns = Columns(names, dates=plan.dates)
     given = of_columns(options, columns)
     if errors is not None:
@@ -89,17 +90,17 @@ def data_in_pieces(opened: Opened, memory: str) -> tuple[Rows, Uncertainty]:
     return Rows(source, None, columns, row_counts(n)), given
 
 
-def _measured_in_pieces(opened: Opened, errors: ErrorColumns) -> tuple[Layout, Request]:
-    """Where errors are, and what to read of a table for them."""
-    options, names = opened.options, opened.reader.names
+def _measured_in_pieces(
+    opened: Opened, errors: ErrorColumns, plan: Plan
+) -> tuple[Plan, Layout]:
+    """What to read of a table so that errors come behind the features, and where."""
     if errors.file is not None:
         raise UserError(
             "--errors with a file of its own needs the whole table; put the errors "
             "into the table, or leave out --memory."
         )
-    aside = {*options.beside(), *opened.unused, *errors.names}
-    own: dict = {name: None for name in names if name not in aside}
+    own: dict = dict.fromkeys(plan.features)
     own |= {name: (columns[0], columns[-1]) for name, columns in errors.columns.items()}
-    features, layout = named_errors(own, options.data)
-    request = replace(opened, errors=None).request
-    return layout, replace(request, features=tuple(features))
+    features, layout = named_errors(own, opened.options.data)
+    numbers = tuple(name for name in plan.numbers if name not in features)
+    return replace(plan, features=tuple(features), numbers=numbers), layout

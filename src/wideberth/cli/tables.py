@@ -56,7 +56,7 @@ def open_training_data(options: TrainingOptions) -> Opened:
     if options.errors is not None:
         from wideberth.cli.measured import find_error_columns
 
-        found = find_error_columns(opened.options, reader.names)
+        found = find_error_columns(opened.options, reader.others(()))
         opened.errors, opened.unused = found
     if memory is None:
         with Progress(options.json) as progress:

@@ -291,7 +291,7 @@ class TrainingOptions(TableOptions):
 
         Text columns for "auto", and the parts of names with commas that are no columns.
         """
-        known = set(reader.names)
+        known = reader.names
 
         def split(given: tuple[str, ...]) -> list[str]:
             parts = ([n] if n in known else n.split(",") for n in given)
@@ -300,7 +300,7 @@ class TrainingOptions(TableOptions):
         one_hot, dates, drop = map(split, (self.one_hot, self.dates, self.drop))
         if AUTO in one_hot:
             aside = {*self.beside(), *drop, *dates, *one_hot}
-            found = reader.text_columns([n for n in reader.names if n not in aside])
+            found = reader.text_columns(reader.others(aside))
             one_hot = [*(name for name in one_hot if name != AUTO), *found]
         return replace(
             self, one_hot=tuple(one_hot), dates=tuple(dates), drop=tuple(drop)

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, quoted
+from wideberth.data.names import Names
 from wideberth.data.streams import File, check_room, explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_texts, check_names
 
@@ -35,15 +36,15 @@ _LARGEST = 1 << 24
 class MatrixReader(Reader):
     """A matrix, whose columns are `features`, and `columns` of values beside it."""
 
-    features: list[str]
+    features: Names
     columns: dict[str, Any]
     #: What finds the line that each row ends in, where the file is text.
     find_lines: Callable[[], np.ndarray] | None = None
 
     @property
-    def names(self) -> list[str]:  # type: ignore[override]
+    def names(self) -> Names:  # type: ignore[override]
         """The columns beside the matrix, and its own."""
-        return [*self.columns, *self.features]
+        return Names((*self.columns, *self.features.given), self.features.numbers)
 
     @abstractmethod
     def pieces(self, plan: Plan, size: int, matrix: bool) -> Iterator[tuple[Any, dict]]:
@@ -59,33 +60,35 @@ class MatrixReader(Reader):
         asked = {*request.texts, *request.numbers, *request.dropped}
         others = () if self.sparse else tuple(n for n in self.columns if n not in asked)
         plan = super().plan(replace(request, dropped=(*request.dropped, *others)))
-        for name in (*plan.texts, *plan.features):
-            if (name in self.columns) != (name in plan.texts):
-                what = "is no column of X; features must be"
-                if name not in self.columns:
-                    what = "is a feature, and those hold numbers; it must be an array "
-                    what += "or a column of its own to be a class"
-                raise DataError(f"{self.name}: {quoted(name)} {what}.")
+        for name in plan.texts:
+            if name not in self.columns:
+                raise DataError(
+                    f"{self.name}: {quoted(name)} is a feature, and those hold "
+                    "numbers; it must be an array or a column of its own to be a class."
+                )
+        for name in self.columns:
+            if name in plan.features:
+                raise DataError(
+                    f"{self.name}: {quoted(name)} is no column of X; features must be."
+                )
         return plan
 
     def tables(self, plan, size, native=False):
-        at, d = {name: k for k, name in enumerate(self.features)}, len(self.features)
-        taken = [at.get(name, d) for name in plan.features]
-        matrix = bool(taken) or any(name in at for name in plan.numbers)
+        taken = self.features.places(plan.features)
+        beside = [name for name in plan.numbers if name in self.features]
+        places = self.features.places(beside)
+        matrix = len(taken) + len(beside) > 0
         start = 0
         for X, columns in self.pieces(plan, size, matrix):
-            beside = columns | {
-                name: X[:, [at[name]]] for name in plan.numbers if name in at
-            }
             n = X.shape[0]
-            if d in taken:  # features that do not occur here: a column of zeros
-                X = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, d + 1))
-            texts = {name: beside[name] for name in plan.texts}
+            for name, place in zip(beside, places, strict=True):
+                columns[name] = X[:, [place]]
+            texts = {name: columns[name] for name in plan.texts}
             yield Table(
                 plan.features,
-                X if taken == list(range(X.shape[1])) else X[:, taken],
+                _columns(X, taken),
                 texts if native else {n: as_texts(v) for n, v in texts.items()},
-                {name: self._numbers(name, beside[name]) for name in plan.numbers},
+                {name: self._numbers(name, columns[name]) for name in plan.numbers},
                 self.find_lines,
                 f"{self.name} (from row {start})",
             )
@@ -99,6 +102,21 @@ class MatrixReader(Reader):
             )
         values = values.toarray() if sp.issparse(values) else values
         return values.ravel().astype(np.float64)
+
+
+def _columns(X, taken: range | np.ndarray):
+    """Columns of a matrix, the first ones or any."""
+    if not isinstance(taken, range):
+        return _widened(X, taken.max() + 1)[:, taken]
+    X, stop = _widened(X, len(taken)), len(taken)
+    return X if stop == X.shape[1] else X[:, :stop]
+
+
+def _widened(X, width: int):
+    """Sparse rows with at least so many columns: features that no row has are zero."""
+    if width <= X.shape[1]:
+        return X
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 class ArrayReader(MatrixReader):
@@ -236,7 +254,7 @@ def open_arrays(path, kind: str, *, whole: bool) -> ArrayReader:
     X = _matrix(arrays, file.name)
     names, given = _numbered(X.shape[1]), arrays.get("feature_names")
     if given is not None:
-        names = [str(name) for name in given.ravel()]
+        names = Names(str(name) for name in given.ravel())
         if len(names) != X.shape[1]:
             raise DataError(
                 f"{file.name}: feature_names holds {len(names)} names for "
@@ -251,8 +269,8 @@ def open_arrays(path, kind: str, *, whole: bool) -> ArrayReader:
     return ArrayReader(path, "npz", X, columns, names)
 
 
-def _numbered(d: int) -> list[str]:
-    return [f"x{k}" for k in range(1, d + 1)]
+def _numbered(d: int) -> Names:
+    return Names(numbers=range(1, d + 1))
 
 
 def _load(file: File) -> dict:

@@ -10,6 +10,7 @@ import numpy as np
 
 from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, no_numbers, quoted
+from wideberth.data.names import Names
 from wideberth.data.streams import explained
 from wideberth.data.table import Plan, Reader, Request, Table, as_text, check_names
 
@@ -40,12 +41,13 @@ class ColumnarReader(Reader):
         require_pyarrow(self.name)
         with explained(self.name, self._form):
             self.fragments, self.schema = self._opened()
-            self.names = list(self.schema.names)
+            self.names = Names(self.schema.names)
         check_names(self.names, self.name, ())
-        self.n = 0
+        self._promised: list[int] = []  # rows of each file, as it says
         for origin, fragment in self.fragments:
             with explained(origin, self._form):
-                self.n += fragment.count_rows()
+                self._promised.append(fragment.count_rows())
+        self.n = sum(self._promised)
         if not self.names:
             raise DataError(f"{self.name} has no columns.")
 
@@ -82,21 +84,37 @@ class ColumnarReader(Reader):
         if text:
             dated = [name for name in text if types.is_temporal(kinds[name])]
             raise DataError(f"{self.name}: {no_numbers(text, dated)}")
+        for name in plan.texts:
+            kind = self._value_type(name)
+            if types.is_nested(kind):
+                raise DataError(
+                    f"{self.name}: column {quoted(name)} holds values of type {kind}; "
+                    "it must hold one number or text per row."
+                )
         return plan
 
     def text_columns(self, names):
         import pyarrow.types as types
 
-        def is_text(kind) -> bool:
-            kind = kind.value_type if types.is_dictionary(kind) else kind
+        def is_text(name: str) -> bool:
+            kind = self._value_type(name)
             return types.is_string(kind) or types.is_large_string(kind)
 
-        return [name for name in names if is_text(self.schema.field(name).type)]
+        return list(filter(is_text, names))
+
+    def _value_type(self, name: str):
+        """The type of the values in a column, however they are coded."""
+        import pyarrow.types as types
+
+        kind = self.schema.field(name).type
+        coded = types.is_dictionary(kind) or types.is_run_end_encoded(kind)
+        return kind.value_type if coded else kind
 
     def tables(self, plan, size, native=False):
         rows = max(size // (8 * max(len(plan.features), 1)), 1)
         texts = None if native else lambda _, column: texts_of(column, as_text)
-        for origin, fragment in self.fragments:
+        files = zip(self.fragments, self._promised, strict=True)
+        for (origin, fragment), promised in files:
             with explained(origin, self._form):
                 row = 0
                 for batch in self._batches(fragment, plan, rows):
@@ -105,6 +123,11 @@ class ColumnarReader(Reader):
                     floats = partial(_floats, plan.dates, (origin, row))
                     yield table_of(batch, plan, origin, floats, texts)
                     row += batch.num_rows
+                if row != promised:
+                    raise DataError(
+                        f"{origin} is damaged: it promises {promised} rows, and {row} "
+                        "can be read. Get or write the file again."
+                    )
 
     def _batches(self, fragment, plan: Plan, rows: int):
         """So many rows of one file at a time.
@@ -152,7 +175,7 @@ def texts_of(column, as_text: Callable[[Any], str | None]) -> np.ndarray:
         coded = column.dictionary_encode()
         values, places = coded.dictionary.to_pylist(), coded.indices
         places = places.fill_null(len(values)).to_numpy(zero_copy_only=False)
-    except pa.ArrowNotImplementedError:  # lists and the like
+    except pa.ArrowNotImplementedError:  # runs and the like
         values, places = column.to_pylist(), np.arange(len(column))
     texts = np.empty(len(values) + 1, dtype=object)
     texts[:-1] = [None if value is None else as_text(value) for value in values]

@@ -12,7 +12,6 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,9 +21,11 @@ import numpy as np
 from wideberth.data.columnar import require_pyarrow, table_of, texts_of
 from wideberth.data.dates import day_numbers, not_a_date
 from wideberth.data.errors import DataError, quoted
+from wideberth.data.names import Names
 from wideberth.data.numbers import NULLS, Numbers, is_word, looks_like_number
+from wideberth.data.quotes import Quotes, watched
 from wideberth.data.streams import HEAD, File, explained, lines_of
-from wideberth.data.table import Format, Plan, Reader, Request, Table
+from wideberth.data.table import Format, Plan, Reader, Request, Table, check_names
 
 #: Bytes of text that pyarrow parses at a time; 200 000 × 20 numbers took it 0.27 s of
 #: processor time with 1 MB, 0.43 s with 4 MB and 0.59 s with 32 MB; less was not tried.
@@ -62,21 +63,19 @@ class DelimitedReader(Reader):
                     f"{self.files[0].name}; files of one table must have the same "
                     "first line."
                 )
-        self.names, self.line, self.delimiter, self.plain = headers[0]
+        names, self.line, self.delimiter, self.plain = headers[0]
+        self.names = Names(names)
+        if form.header:
+            numbered = enumerate(names, 1)
+            self.unnamed = tuple(n for k, n in numbered if n == f"{_UNNAMED}{k}")
         self.details = {"delimiter": _SIGNS.get(self.delimiter, self.delimiter)}
-        self._unnamed: list[str] = []
         self._types: dict[str, Any] = {}
+        self._strict: set[File] = set()  # odd quotes, but Python's reader takes them
 
     def plan(self, request: Request) -> Plan:
-        """Columns without a name are no features; they must be empty, see `_table`."""
-        plan = super().plan(request)
-        if self.form.header and request.features is None:
-            named = enumerate(self.names, 1)
-            found = [name for k, name in named if name == f"{_UNNAMED}{k}"]
-            self._unnamed = [name for name in found if name in plan.features]
-            features = tuple(n for n in plan.features if n not in self._unnamed)
-            plan = replace(plan, features=features)
-        return plan
+        """Columns may go by the same name as long as they are dropped."""
+        check_names(self.names, self.name, request.dropped)
+        return super().plan(request)
 
     def text_columns(self, names):
         """By the first value of each; read until all have one."""
@@ -122,14 +121,14 @@ class DelimitedReader(Reader):
         form = self.form
         at = {name: str(k) for k, name in enumerate(self.names)}
         labels = [at[n] for n in plan.texts]
-        cells = [at[n] for n in (*plan.features, *plan.numbers, *self._unnamed)]
+        cells = [at[n] for n in (*plan.features, *plan.numbers, *plan.empty)]
         types = dict.fromkeys(cells, pa.binary())
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
-        suspects: list[int] = []
+        quotes = Quotes(self.delimiter)
         pieces = _rewritten(self._rows(file))
         if self.plain:
-            pieces = _watched(file, self.delimiter, block, suspects)
+            pieces = watched(file, block, quotes)
         with pc.open_csv(
             io.BufferedReader(_Stream(pieces), block),
             pc.ReadOptions(  # columns go by their numbers, as names may be there twice
@@ -140,7 +139,7 @@ class DelimitedReader(Reader):
             pc.ParseOptions(
                 delimiter=self.delimiter if self.plain else ",",
                 newlines_in_values=True,
-                invalid_row_handler=lambda r: "error" if r.text.strip() else "skip",
+                invalid_row_handler=_skip_blank_line,
             ),
             pc.ConvertOptions(
                 column_types=types,
@@ -156,9 +155,10 @@ class DelimitedReader(Reader):
                 whole = pa.Table.from_batches(some).combine_chunks()
                 names = [self.names[int(n)] for n in schema.names]
                 yield from whole.rename_columns(names).to_batches()
-        if suspects:
+        if not quotes.finish() and file not in self._strict:
             for _ in self._rows(file):
-                pass  # Python's reader refuses text after a closing quote
+                pass  # Python's reader refuses what is wrong about them
+            self._strict.add(file)
 
     def _table(
         self, batch, plan: Plan, file: File, row: int, native: bool, numbers: Numbers
@@ -189,12 +189,12 @@ class DelimitedReader(Reader):
                 place = f"row {k + 1} (line {line}), column {quoted(name)}"
                 raise _not_utf8(file.name, place) from None
 
-        for name in self._unnamed:
+        for name in plan.empty:
             if any(_decoded(cell).strip() for cell in batch.column(name).to_pylist()):
                 raise DataError(
                     f"{file.name}: column {name[1:]} has no name in the header; if it "
-                    f"numbers the rows leave it out with --drop '{name}', else give it "
-                    "a name."
+                    f"numbers the rows leave it out with --drop '{name}' (`columns` in "
+                    "Python), else give it a name."
                 )
         table = table_of(batch, plan, file.name, floats, None if native else texts)
         if len(self.files) == 1:
@@ -220,6 +220,11 @@ class DelimitedReader(Reader):
         return _begin(file, self.kind, self.form)[1]
 
 
+def _skip_blank_line(row) -> str:
+    """What pyarrow is to do about a row of too many or too few cells; see `_split`."""
+    return "skip" if row.actual_columns == 1 and row.text.isspace() else "error"
+
+
 class _Stream(io.RawIOBase):
     """What an iterator of bytes yields, as a stream."""
 
@@ -236,22 +241,12 @@ class _Stream(io.RawIOBase):
         return size
 
 
-def _watched(file: File, delimiter: str, size: int, suspects: list) -> Iterator[bytes]:
-    """Bytes of a file; notes a quote within a cell, which pyarrow does not mind."""
-    inside = np.ones(256, dtype=bool)
-    inside[list(f'{delimiter}\r\n"'.encode())] = False
-    with file.open() as stream:
-        while data := stream.read(size):
-            if b'"' in data and not suspects:
-                letters = np.frombuffer(data, np.uint8)
-                quotes = np.flatnonzero(letters[1:-1] == ord('"'))
-                around = inside[letters[quotes]] & inside[letters[quotes + 2]]
-                suspects += quotes[around].tolist()
-            yield data
-
-
 def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
-    """Rows of cells as UTF-8 text with commas between them."""
+    """Rows of cells as UTF-8 text with commas between them.
+
+    Below an empty line: pyarrow would take a mark of order off the first cell.
+    """
+    yield b"\n"
     while some := [row for _, row in itertools.islice(rows, 1000)]:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(some)
@@ -281,6 +276,7 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]
     names = _names(*first, file.name, form.header)
     utf8 = stream.encoding.lower().replace("_", "-").startswith("utf-8")
     plain = utf8 and delimiter != " " and delimiter.isascii()
+    plain = plain and len(names) > 1  # else pyarrow takes lines of blanks for cells
     rows = rows if form.header else itertools.chain([first], rows)
     return (names, first[0], delimiter, plain), rows
 
@@ -338,8 +334,10 @@ def _split(lines: Iterable[str], delimiter: str, where: str) -> Iterator[_Row]:
             if row and not (len(row) == 1 and row[0].isspace()):
                 yield getattr(reader, "line_num", number), row
     except csv.Error as error:
-        line = getattr(reader, "line_num", number)
-        raise DataError(f"{where}, line {line}: {error}.") from None
+        line, told = getattr(reader, "line_num", number), str(error)
+        if told == "unexpected end of data":
+            told = "a cell starts with a quote that is never closed"
+        raise DataError(f"{where}, line {line}: {told}.") from None
 
 
 def _names(line: int, first: list[str], where: str, header: bool) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 #: Longest piece of the data, in characters, that a message repeats.
 _LONGEST = 60
@@ -22,8 +23,8 @@ def quoted(text: object) -> str:
 
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Write names as 'a', 'b' and 3 more."""
-    names = list(names)
-    shown = [quoted(name) for name in names[:most]]
+    names = names if isinstance(names, Collection) else list(names)
+    shown = [quoted(name) for name in islice(names, most)]
     if len(names) > most:
         return f"{', '.join(shown)} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -89,7 +89,7 @@ class TableSource(Source):
             return
         steps = np.all(chunk.X[1:] - chunk.X[:-1] == 1, axis=0)
         if steps.any():
-            names = [self.plan.features[k] for k in np.flatnonzero(steps)]
+            names = [self.plan.features[k] for k in np.flatnonzero(steps).tolist()]
             warnings.warn(
                 f"{self.reader.name}: {listed(names)} numbers the rows and is used as "
                 "a feature; say which columns are features: open_data(path, y, "

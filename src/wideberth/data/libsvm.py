@@ -20,6 +20,7 @@ from wideberth.data.arrays import MatrixReader
 from wideberth.data.errors import DataError, quoted
 from wideberth.data.files import ScratchFolder
 from wideberth.data.memory import chunk_bytes
+from wideberth.data.names import Names
 from wideberth.data.streams import LABEL, check_room, lines_of
 from wideberth.data.table import AT_ONCE, Plan, as_text, as_texts
 
@@ -62,9 +63,9 @@ class LibsvmReader(MatrixReader):
                 self._folder.remove()
             raise
         self.columns = {LABEL: None}
-        self.features = [f"x{k}" for k in self.indices]
+        self.features = Names(numbers=self.indices)
 
-    def _parse(self, stream: BinaryIO, memory: int | None) -> list[int] | range:
+    def _parse(self, stream: BinaryIO, memory: int | None) -> np.ndarray | range:
         """Parse everything; return the indices of the features."""
         size = AT_ONCE if memory is None else chunk_bytes(memory)
         indices = np.empty(0, dtype=np.int64)
@@ -85,7 +86,7 @@ class LibsvmReader(MatrixReader):
                 "anew."
             )
         if memory is None and highest >= _FEW:
-            return indices.tolist()
+            return indices
         return range(lowest, highest + 1)
 
     def _keep(self, X: sp.csr_array, labels: np.ndarray):

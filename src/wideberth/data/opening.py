@@ -23,6 +23,7 @@ from wideberth.data.errors import DataError, listed
 from wideberth.data.file_source import TableSource, no_labels
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
+from wideberth.data.names import Names
 from wideberth.data.sources import ArraySource, ChunkSource, Source
 from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
@@ -293,8 +294,8 @@ def _open_path(
     guessed = columns is None and reader.kind not in ("npy", "libsvm")
     if guessed and d is not None:
         aside = {*request.texts, *request.numbers}
-        names = [name for name in reader.names if name not in aside]
-        if len(names) != d:
+        names = reader.others(aside)
+        if len(names) not in (0, d):
             raise DataError(
                 f"The model has {d} features and no names for them, and {path} has "
                 f"{len(names)} columns, {listed(names, 12)}; say which are features: "
@@ -308,7 +309,7 @@ def _open_path(
     return source
 
 
-def _numbered(reader: Reader, d: int) -> tuple[str, ...]:
+def _numbered(reader: Reader, d: int) -> Names:
     """The names of d features of a LIBSVM file; what no row has is zero."""
     assert isinstance(reader, LibsvmReader)
     start, stop = reader.indices[0], reader.indices[-1] + 1
@@ -317,7 +318,7 @@ def _numbered(reader: Reader, d: int) -> tuple[str, ...]:
             f"{reader.name} has features up to number {stop - 1}, and the model knows "
             f"{d}; leave the others out."
         )
-    return tuple(f"x{k}" for k in range(start, start + d))
+    return Names(numbers=range(start, start + d))
 
 
 def open_reader(path, form: Format, memory: int | None = None) -> Reader:

@@ -178,13 +178,16 @@ def explained(name: str, form: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except (DataError, ImportError, MemoryError, BrokenPipeError):
+    except (DataError, ImportError, BrokenPipeError):
         raise
     except FileNotFoundError:
         raise DataError(f"{name}: there is no such file.") from None
     except Exception as error:
         why = " ".join(str(error).split()).rstrip(".")
-        if form:
+        if form and isinstance(error, MemoryError):
+            told = f"asks for more memory than there is{why and f' ({why})'}; it is "
+            told += "damaged, or too large for this machine"
+        elif form:
             told = f"is not {form} ({why})"
         elif isinstance(error, _UNPACKING):
             told = f"cannot be decompressed: {why}"

@@ -8,7 +8,7 @@ them together; data that outgrows memory is one at a time (`sources.TableSource`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.errors import DataError, listed, meant, quoted
+from wideberth.data.names import Names
 from wideberth.data.streams import File, check_room
 
 #: Cells that mean "no value", in any case of letters.
@@ -53,19 +54,20 @@ class Request:
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
-    features: tuple[str, ...] | None = None
+    features: Sequence[str] | None = None
     dates: tuple[str, ...] = ()
     optional: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The columns to read, all of them present."""
+    """The columns to read, all of them present; those in `empty` must hold nothing."""
 
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
-    features: tuple[str, ...]
+    features: Sequence[str]
     dates: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 @dataclass
@@ -76,7 +78,7 @@ class Table:
     in a text file; `origin` is what messages about these rows start with.
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     X: np.ndarray | sp.csr_array
     texts: dict[str, np.ndarray] = field(default_factory=dict)
     numbers: dict[str, np.ndarray] = field(default_factory=dict)
@@ -113,7 +115,7 @@ class Reader(File, ABC):
 
     Attributes
     ----------
-    names : list of str
+    names : Names
         Names of all columns.
     kind : str
         The format, one of `streams.KINDS`.
@@ -123,9 +125,11 @@ class Reader(File, ABC):
         How the file turned out to be written, for a report.
     """
 
-    names: list[str]
+    names: Names
     details: dict[str, str]
     n: int | None = None
+    #: Columns that the file gives no name: no features unless somebody asks for them.
+    unnamed: tuple[str, ...] = ()
     #: Whether features without a column are zero, rather than an error.
     sparse = False
     #: Told how many rows are read, of how many if that is known, where all are.
@@ -138,28 +142,38 @@ class Reader(File, ABC):
     def plan(self, request: Request) -> Plan:
         """The columns to read for a request."""
         names, given = self.names, request.features
-        check_names(names, self.name, request.dropped)
         aside = (*request.texts, *request.numbers, *request.dropped)
         wanted = [*aside, *request.dates, *(() if self.sparse else given or ())]
-        known, optional = set(names), request.optional.difference(given or ())
-        absent = [n for n in wanted if n not in known and n not in optional]
+        optional = {name for name in request.optional if name not in (given or ())}
+        absent = [n for n in wanted if n not in names and n not in optional]
         if absent:
-            like = meant(absent, names)
+            numbered = (n.lower() for n in absent if n.lower() in names)
+            like = meant(absent, (*names.given, *numbered))
             told = f"{like} Its" if like else "; its"
             raise DataError(
                 f"{self.name} has no column {listed(dict.fromkeys(absent))}{told} "
                 f"columns are {listed(names, 12)}."
             )
+        empty: tuple[str, ...] = ()
         if given is None:
-            given = tuple(name for name in names if name not in set(aside))
+            given = self.others(aside)
+            empty = tuple(name for name in self.unnamed if name not in aside)
             if not given:
-                raise DataError(f"{self.name} has no column left to be a feature.")
+                told = f"; name {listed(empty)} in its header" if empty else ""
+                raise DataError(
+                    f"{self.name} has no column left to be a feature{told}."
+                )
         return Plan(
-            tuple(n for n in dict.fromkeys(request.texts) if n in known),
-            tuple(n for n in dict.fromkeys(request.numbers) if n in known),
-            tuple(given),
+            tuple(n for n in dict.fromkeys(request.texts) if n in names),
+            tuple(n for n in dict.fromkeys(request.numbers) if n in names),
+            given,
             tuple(name for name in request.dates if name in given),
+            empty,
         )
+
+    def others(self, aside: Collection[str]) -> Names:
+        """The columns that are features where nobody says which are."""
+        return self.names.without({*aside, *self.unnamed})
 
     def text_columns(self, names: Iterable[str]) -> list[str]:
         """Those of some columns that hold words: text that starts unlike a number."""
@@ -178,7 +192,7 @@ class Reader(File, ABC):
 
     def read(self, plan: Plan) -> Table:
         """All rows at once."""
-        columns = len((*plan.features, *plan.texts, *plan.numbers))
+        columns = len(plan.features) + len((*plan.texts, *plan.numbers))
         if self.n is not None and not self.sparse:
             check_room(8 * self.n * columns, self.name)
         parts, size = [], 0

@@ -64,10 +64,13 @@ def error_columns(
     """
     columns = list(names)
     by_name = {name.casefold(): name for name in columns}
+    text = "\n".join(by_name)
     found: dict[str, str | tuple[str, str]] = {}
     taken: set[str] = set()
     for one in _KNOWN if pattern == "auto" else (pattern,):
         place, marks = _read(one)
+        if any(mark not in text for mark in marks):
+            continue  # at once, where millions of features are only numbers
         for name in columns:
             if name in found or name in taken:
                 continue

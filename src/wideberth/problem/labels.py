@@ -6,6 +6,7 @@ As in scikit-learn classes are sorted, and of two the second is the positive one
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,20 @@ def uniform(y: np.ndarray) -> np.ndarray:
     for place, value in enumerate(values):
         if is_missing(value):
             raise _no_label(value, place)
+        if _is_collection(value):
+            raise ValueError(
+                f"y holds an object of type {type(value).__name__} at row {place} "
+                f"({value!r}); a label is one number or text."
+            )
     refuse_mixture(values)
     return np.array(values) if values else y
+
+
+def _is_collection(value) -> bool:
+    """Whether this is a list, a dict or the like; text is one value."""
+    if isinstance(value, str | bytes) or not isinstance(value, Collection):
+        return False
+    return getattr(value, "ndim", 1) > 0
 
 
 def _no_label(value, place: int) -> ValueError:
