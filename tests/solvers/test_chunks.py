@@ -317,3 +317,12 @@ def test_a_solver_may_be_an_object_for_chunks_too(data):
     assert by_object.primal == by_name.primal
     with pytest.raises(ValueError, match="solver='conic' needs the data in memory"):
         solve([(X, y)], solver=get_solver("conic"), **OPTIONS)
+
+
+def test_more_features_than_their_matrices_have_room_for_are_refused(tmp_path):
+    wide = tmp_path / "wide.svm"
+    wide.write_text("1 1:0.5 3:1\n-1 2:1 16777216:2\n")
+    with pytest.raises(DataError, match=r"16777216 features.*6\.76e\+06 GB.*memory"):
+        solve(open_data(wide))
+    X = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 1])), shape=(2, 16_777_216))
+    assert solve(X, [1, -1]).converged  # as the sentence promises

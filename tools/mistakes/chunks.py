@@ -87,4 +87,11 @@ MUTANTS = [
         "        if self.proof is None:\n",
         "problem/test_ends.py::test_chunks_take_no_tiny_model_for_the_null_model",
     ),
+    Mutant(
+        "more features taken than their matrices have room for",
+        "solvers/chunks/chunked.py",
+        "    _check_room(source)\n",
+        "",
+        "solvers/test_chunks.py::test_more_features_than_their_matrices_have_room_for_are_refused",
+    ),
 ]

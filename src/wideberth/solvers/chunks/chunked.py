@@ -43,6 +43,9 @@ from wideberth.solvers.tall.search import Search
 from wideberth.solvers.tall.work import Work
 
 _log = logging.getLogger(__name__)
+#: Matrices of features × features that are held at once (8 000 features, at 512 MB a
+#: matrix, took 1.1 GB of memory).
+_MATRICES = 3
 _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise it"
 
 
@@ -117,6 +120,7 @@ def solve_source(
     started = time.perf_counter()
     _check_possible(solver, init)
     intercept = read_intercept(fit_intercept, intercept_penalty)
+    _check_room(source)
     terms = _terms(source, C, radius, noise, intercept, classes, error_shape)
     watch = _logged(_Display(source, callback) if verbose else callback)
     control = make_control(
@@ -242,6 +246,18 @@ def _check_possible(solver, init) -> None:
         raise ValueError(
             "init is for data in memory; data that is read in chunks starts from a "
             "sample of its rows."
+        )
+
+
+def _check_room(source: Source) -> None:
+    """Refuse more features than their matrices leave room for."""
+    size, room = _MATRICES * 8 * source.d**2, source.room
+    if size > room:
+        raise DataError(
+            f"The data has {source.d} features, and to train on data in chunks takes "
+            f"matrices of features × features, {size / 1e9:.3g} GB, where there is "
+            f"room for {room / 1e9:.3g} GB. Give sparse rows as a SciPy matrix in "
+            "memory, choose fewer features, or raise memory."
         )
 
 
