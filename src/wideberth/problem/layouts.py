@@ -34,6 +34,8 @@ BLAS_SPEEDUP = 10.0
 class DenseRows(Rows):
     """Rows of a dense array of any namespace, float32 or float64."""
 
+    cut_for_free = True
+
     @property
     def _block_rows(self):
         if self.X.dtype == namespace(self.X).float64:
@@ -116,6 +118,7 @@ class DenseRows(Rows):
 class SparseRows(Rows):
     """Rows of a SciPy CSR matrix, float32 or float64, int32 or int64 indices."""
 
+    cut_for_free = False
     _few = 0.1
 
     @property
@@ -168,14 +171,6 @@ class SparseRows(Rows):
         for rows, block in self._transposed:
             out += block @ a[rows]
         return out
-
-    def combine_along(self, w, weigh):
-        """By two reads: to cut the rows into blocks takes longer than the second."""
-        if self._whole is None:
-            return super().combine_along(w, weigh)
-        a = weigh(slice(0, self.n), self.projections(w)) * self.y
-        self.passes.add(self.n)
-        return a @ self._whole if a.ndim > 1 else self._combine_all(a)
 
     def _squared(self, block):
         return sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)

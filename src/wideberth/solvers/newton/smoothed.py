@@ -334,7 +334,7 @@ class Smoothed(ExtendedRows):
         return step
 
     def _curvature_of(self, inside: np.ndarray):
-        """The product with P_h'', by one read of the rows inside the band."""
+        """The product with P_h'', by one read of the rows in the band, or two."""
         rows, extras, d = self.problem.rows, self.extras, self.problem.rows.d
         theta, normal = self.c[inside] / self.width, self.normal
         if 2 * inside.size < self.problem.n:
@@ -342,7 +342,6 @@ class Smoothed(ExtendedRows):
         else:
             theta = np.bincount(inside, theta, self.problem.n)
         rate, squares = self._noise_curvature()
-
         weighed = np.empty_like(theta)
 
         def curvature(v: np.ndarray) -> np.ndarray:
@@ -353,7 +352,10 @@ class Smoothed(ExtendedRows):
                 weighed[part] = theta[part] * (margins + beyond[part])
                 return weighed[part]
 
-            combined = rows.combine_along(v[:d], weigh)
+            if rows.cut_for_free:
+                combined = rows.combine_along(v[:d], weigh)
+            else:
+                combined = rows.combine(weigh(slice(None), rows.projections(v[:d])))
             lifted = np.concatenate((combined, weighed @ extras))
             out = self._pulled_back(self.penalty * x + lifted)
             if rate:
@@ -366,8 +368,8 @@ class Smoothed(ExtendedRows):
         """Go to the minimum along a step; False where there is no way down.
 
         Newton's method for a root of the slope, which rises, between bounds for it. A
-        slope that is little beside the first one may be far beyond the minimum: noise
-        stops a steepest descent soon.
+        slope that is little beside the first one may be far beyond the minimum: what is
+        left to gain behind it must be no more than what was gained.
         """
         problem, point, d = self.problem, self.point, self.problem.rows.d
         dw, db = step[:d], float(step[d]) if step.size > d else 0.0
@@ -393,8 +395,8 @@ class Smoothed(ExtendedRows):
         self.predicted = self._model(step, margins)
         for _ in range(MOST_STEPS):
             value, slope, curvature = along(t)
-            lower = slope <= 0 or value < start
-            if lower and abs(slope) <= LITTLE * -steepest:
+            gained, left = start - value, slope * (t - low)
+            if left <= gained and abs(slope) <= LITTLE * -steepest:
                 break
             low, high = (low, t) if slope > 0 else (t, high)
             ahead = t - slope / curvature
