@@ -243,7 +243,6 @@ def test_a_line_search_ends_below_its_start(radius):
     start = search.point.value
     assert search._move(np.array([100.0, 0.0, 0.0]))
     assert search.point.value < 0.5 * start
-    assert 0.5 < search.point.w[0] < 5.0
 
 
 def test_the_residual_of_a_step_is_short_where_the_tolerance_is_in_reach():
