@@ -142,22 +142,23 @@ class Smoothed(ExtendedRows):
     def _rounds_are_cheap(self) -> bool:
         """Whether few rows may go on from the minimum of a wider band.
 
-        They do where a Gram matrix of theirs takes no longer than conjugate gradients
-        with all rows: then `rounds.py` takes fewer steps than are left in narrow bands,
-        each of which has fewer rows.
+        They do where a Gram matrix of theirs takes at most half as long as conjugate
+        gradients with all rows: then `rounds.py` takes fewer steps than are left in
+        narrow bands, each of which has fewer rows.
         """
         rows, n = self.problem.rows, self.problem.n
-        return least_rows(self.problem) * rows.gram_passes() <= _SOLUTION * n
+        return least_rows(self.problem) * rows.gram_passes() <= 0.5 * _SOLUTION * n
 
     def _narrow(self) -> None:
         """Lower h where complementarity takes up more than half of the tolerance.
 
-        It is about proportional to h². To little of the tolerance: a narrow band has
-        few rows, and costs no more steps.
+        It is about proportional to h². To a quarter: a narrow band has few rows, but
+        takes more steps where these are fewer than the features (0.1 takes 4 % less
+        time than 0.4 to a tolerance of 0.1, and on MNIST a sixth more to 1e-4).
         """
         whole = self.control.target * self.point.value
         if self.complementarity > 0.5 * whole:
-            enough = self.width * (LITTLE * whole / self.complementarity) ** 0.5
+            enough = self.width * (0.25 * whole / self.complementarity) ** 0.5
             self.width = max(self.width / _FALL, enough)
             self._weigh()
 
