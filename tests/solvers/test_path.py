@@ -299,7 +299,8 @@ def test_a_carried_gap_is_known_without_a_look_at_the_rows(intercept):
 def test_solutions_that_serve_the_next_point_too_are_handed_on_unsolved(solver):
     problem = make_problem(4, n=300, d=5, C=1.0)
     Cs = np.geomspace(0.1, 0.101, 6)
-    found = path(Cs=Cs, tol=0.01, solver=solver, quiet=True, **arguments(problem))
+    how = {"tol": 0.01, "solver": solver, "quiet": True, "random_state": 0}
+    found = path(Cs=Cs, **how, **arguments(problem))
     assert found.converged.all()
     assert not any(point.n_iter for point in list(found)[1:])
 

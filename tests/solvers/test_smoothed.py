@@ -9,6 +9,7 @@ from wideberth.problem import Problem
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.newton import smoothed
 from wideberth.solvers.newton import solver as newton_solver
+from wideberth.solvers.newton.algebra import Factor
 from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
 from wideberth.solvers.newton.solver import Newton, smoothing_pays
@@ -62,6 +63,7 @@ def at_some_point(problem, width=0.7, seed=1):
     w = rng.normal(size=problem.rows.d) / problem.rows.d**0.5
     b = 0.3 if problem.intercept is not None else 0.0
     search.point, search.width = problem.at(w, b), width
+    search._weigh()
     search._differentiate()
     return search
 
@@ -89,6 +91,7 @@ def test_derivatives_are_those_of_the_smoothed_objective(
     def gradient(v):
         moved = at_some_point(problem)
         moved.point = problem.at(v[:d], v[d] if v.size > d else 0.0)
+        moved._weigh()
         moved._differentiate()
         return moved.gradient
 
@@ -104,7 +107,7 @@ def test_derivatives_are_those_of_the_smoothed_objective(
     scale = np.abs(exact).max()
     np.testing.assert_allclose(exact, exact.T, atol=1e-9 * scale)
     np.testing.assert_allclose(exact, bends, atol=1e-4 * scale)
-    factor = search._factor(inside, problem.weights[inside])
+    factor = search._factor(search._gram(inside, problem.weights[inside]))
     solved = np.array([factor.solve(row) for row in exact])
     np.testing.assert_allclose(solved, np.eye(v.size), atol=1e-7)
 
@@ -138,16 +141,126 @@ def test_conjugate_gradients_make_the_step_of_all_rows(noise):
     problem = problem_of(noise, 0.0, n=9000, d=150)
     search = at_some_point(problem, width=2.0)
     inside = np.flatnonzero((search.share > 0) & (search.share < 1))
-    chosen, weights = search._sampled(inside)
+    chosen, weights = search._sample(inside)
     assert chosen.size < 0.3 * inside.size
     assert abs(weights.sum() / search.c[inside].sum() - 1) < 0.2
-    whole = search._factor(inside, search.c[inside])
+    whole = search._factor(search._gram(inside, search.c[inside]))
     exact = whole.solve(-search.gradient)
-    found = search._solve(inside, search._factor(chosen, weights))
+    found = search._solve(inside, search._factor(search._gram(chosen, weights)))
     error, size = found - exact, float(-search.gradient @ exact)
     curved = float(error @ search._curvature_of(inside)(error))
     assert curved <= 0.1 * size
     assert search._step() == pytest.approx(0.5 * size, rel=0.05)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+def test_the_linear_model_of_a_step_has_its_w(noise, intercept):
+    """Near a minimum, where no row leaves the band and noise is about linear."""
+    problem = problem_of(noise, intercept, n=600, d=7)
+    search = at_some_point(problem, width=3.0)
+
+    def next_step():
+        inside = np.flatnonzero((search.share > 0) & (search.share < 1))
+        gram = search._gram(inside, search.c[inside])
+        step = search._factor(gram).solve(-search.gradient)
+        return step[:7], float(step[7]) if step.size > 7 else 0.0, step
+
+    for _ in range(8):
+        dw, db, _ = next_step()
+        search.point = problem.at(search.point.w + dw, search.point.b + db)
+        search._weigh()
+        search._differentiate()
+    off = 1e-5 * np.eye(7)[2]
+    search.point = problem.at(search.point.w + off, search.point.b)
+    search._weigh()
+    search._differentiate()
+    dw, db, step = next_step()
+    dual = problem.dual_at(search._model(step, problem.rows.margins(dw)))
+    before = problem.dual_at(search.alpha)
+    w = search.point.w + dw
+    assert np.linalg.norm(dual.w - w) <= 0.01 * np.linalg.norm(before.w - w)
+    if intercept:
+        b = search.point.b + db
+        assert abs(dual.b - b) <= 0.01 * abs(before.b - b)
+
+
+def test_the_linear_model_proves_more_where_features_are_rare():
+    model, own = 0.0, 0.0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        used = rng.random((9000, 150)) < np.linspace(0.002, 0.05, 150)
+        X = np.where(used, 3 + 3 * rng.normal(size=used.shape), 0.0)
+        X = 2 * (X - X.mean(axis=0)) / X.std(axis=0) / 150**0.5
+        margin = X @ rng.normal(size=150) + 0.5 * rng.normal(size=9000)
+        problem = Problem.from_data(X, np.where(margin > 0, 1.0, -1.0), C=3.0)
+        search = Smoothed(problem, seeded(0.1))
+        found = search.run()
+        assert found.certificate.proves(0.1)
+        search._weigh()
+        value = found.point.value
+        model += found.gap / value
+        own += (value - problem.dual_at(search.alpha).value) / value
+    assert model < 0.75 * own
+
+
+def test_a_gram_matrix_serves_on_while_the_band_stays(monkeypatch):
+    problem = problem_of("ball", n=9000, d=150)
+    search, sizes = at_some_point(problem, width=4.0), []
+    gram = Smoothed._gram
+    monkeypatch.setattr(
+        Smoothed,
+        "_gram",
+        lambda self, rows, weights: (
+            sizes.append(rows.size) or gram(self, rows, weights)
+        ),
+    )
+
+    def step():
+        search._weigh()
+        search._differentiate()
+        return search._step()
+
+    step()
+    size = search.sampled[2]
+    first, second = step(), step()
+    assert len(sizes) == 1
+    assert second < 0.2 * first
+    for changed in ((3.0, size), (search.width, 5 * size), (search.width, size // 5)):
+        made, search.sampled = len(sizes), (search.sampled[0], *changed)
+        step()
+        assert len(sizes) == made + 1  # for another width, or another band
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.1])
+def test_a_line_search_ends_below_its_start(radius):
+    """A slope that is little beside the first one may be far beyond the minimum."""
+    rng = np.random.default_rng(0)
+    X, right = rng.normal(size=(3000, 3)), rng.random(3000) < 0.97
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    X[:, 0] = np.where(right, 1.0, -1.0) * y
+    search = Smoothed(Problem.from_data(X, y, C=10.0, radius=radius), seeded(1e-3))
+    start = search.point.value
+    assert search._move(np.array([100.0, 0.0, 0.0]))
+    assert search.point.value < 0.5 * start
+
+
+def test_the_residual_of_a_step_is_short_where_the_tolerance_is_in_reach():
+    problem = problem_of(n=400, d=7)
+    search = at_some_point(problem)
+    search.control = seeded(2 * search.complementarity / search.point.value)
+    inside = np.flatnonzero((search.share > 0) & (search.share < 1))
+    rough = Factor.of(1e6 * np.eye(7))  # a norm that forgives much
+    residual = search.gradient + search._curvature_of(inside)(
+        search._solve(inside, rough)
+    )
+    whole = search.control.tol * search.point.value
+    assert 0.5 * residual @ residual <= 0.1 * whole
+
+
+def test_few_rows_go_on_early_where_their_gram_matrices_are_cheap():
+    assert at_some_point(problem_of(n=9000, d=150))._rounds_are_cheap()
+    assert not at_some_point(problem_of(n=1500, d=300))._rounds_are_cheap()
 
 
 def test_no_gram_matrix_is_of_all_rows(monkeypatch):

@@ -34,6 +34,8 @@ BLAS_SPEEDUP = 10.0
 class DenseRows(Rows):
     """Rows of a dense array of any namespace, float32 or float64."""
 
+    cut_for_free = True
+
     @property
     def _block_rows(self):
         if self.X.dtype == namespace(self.X).float64:
@@ -116,6 +118,7 @@ class DenseRows(Rows):
 class SparseRows(Rows):
     """Rows of a SciPy CSR matrix, float32 or float64, int32 or int64 indices."""
 
+    cut_for_free = False
     _few = 0.1
 
     @property

@@ -224,11 +224,12 @@ def cholesky(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def conjugate_gradients(
-    product: Callable, right: np.ndarray, scaled: Callable
+    product: Callable, right: np.ndarray, scaled: Callable, longest: float = np.inf
 ) -> Iterator[np.ndarray]:
     """Better and better x with Mx = `right`, by products with M.
 
-    `scaled` solves with a preconditioner, in whose norm the residual falls to `LITTLE`.
+    `scaled` solves with a preconditioner, in whose norm the residual falls to `LITTLE`
+    of what it was; and it is no longer than `longest` in the end, as it is.
     """
     x, residual = np.zeros_like(right), right
     near = scaled(residual)
@@ -244,6 +245,6 @@ def conjugate_gradients(
         residual = residual - (size / curved) * image
         near = scaled(residual)
         before, size = size, float(residual @ near)
-        if size <= goal:
+        if size <= goal and float(residual @ residual) <= longest * longest:
             return
         direction = near + (size / before) * direction

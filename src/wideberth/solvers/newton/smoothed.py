@@ -19,6 +19,17 @@ While they are many, that matrix of a sample of them preconditions conjugate gra
 which take a handful of products with all of them. Along each step P_h is minimised
 exactly, for one product gives the slacks all along it.
 
+A loose tolerance is a matter of the dual point. P is near its minimum after two steps
+or three, while the α of that w is far off: rows cross the bounds of the band, and D
+takes off ½‖w − w(α)‖², in which steep directions count for all they are. The linear
+model of a step (δw, δb), which crosses no bound,
+
+    α_i + δα_i,   δα_i = −c_i h⁻¹⟨(δw, δb), e_i⟩  where |u_i| < h/2, and 0 elsewhere,
+
+has w(α + δα) = w + δw but for the residual of the step and for what its bounds cut off.
+So it is the dual point to judge by as soon as a step promises to lower P_h by less than
+complementarity; and that step's residual is made short, as it is.
+
 Once the rows near the margin are as few as a working set holds, `rounds.py` goes on
 with them. On all rows its method takes a dozen of steps or two to any tolerance, each
 with a Gram matrix of all rows.
@@ -41,9 +52,9 @@ from wideberth.solvers.newton.rounds import Rounds, least_rows
 _FIRST_WIDTH = 4.0
 #: Most by which the width falls from one minimum to the next (flat from 2.5 to 8).
 _FALL = 4.0
-#: Share of the tolerance that complementarity is to take up; the rest is for w (flat
-#: from 0.4 to 0.8).
-_SHARE = 0.4
+#: Most by which the number of rows inside a band may change, either way, for a Gram
+#: matrix of some of them to serve on: a choice.
+_SIMILAR = 2.0
 #: Products with a row that conjugate gradients take: five or six steps of two each.
 _SOLUTION = 12
 
@@ -76,6 +87,8 @@ class Smoothed(ExtendedRows):
     """The search: steps in (w, b), the rows' e_i applied to x = (w, Ω(w), b)."""
 
     astray = False
+    #: A Gram matrix of some rows of a band, the width and the number of rows of it.
+    sampled: tuple[np.ndarray, float, int] | None = None
 
     def __init__(self, problem: Problem, control: Control):
         self.adopt(problem)
@@ -84,6 +97,7 @@ class Smoothed(ExtendedRows):
         #: Places of (w, b) in x.
         self.places = np.delete(np.arange(self.penalty.size), [d] if self.noisy else [])
         self.point = problem.at(np.zeros(d), 0.0, np.zeros(n))
+        self._weigh()
         self._differentiate()
 
     def run(self) -> Outcome | None:
@@ -97,14 +111,22 @@ class Smoothed(ExtendedRows):
             if decrease is None:
                 self.astray = True
                 return None
-            self._differentiate()
-            found = self._found()
+            found = None
+            if decrease <= self.complementarity:
+                found = self._found(self.predicted)
             if found is not None:
                 return found
+            self._weigh()
             if decrease <= self.complementarity or self.width == _FIRST_WIDTH:
                 if self._few_are_near():
                     return None
                 self._narrow()
+                if self._rounds_are_cheap() and self._few_are_near():
+                    return None
+            self._differentiate()
+            found = self._found(self.alpha, self.combined, self.control.exhausted())
+            if found is not None:
+                return found
         return None
 
     def _few_are_near(self) -> bool:
@@ -117,47 +139,76 @@ class Smoothed(ExtendedRows):
         cheap = self.problem.n / self.problem.rows.gram_passes()
         return int(near) <= max(least_rows(self.problem), cheap)
 
-    def _narrow(self) -> None:
-        """Lower h; complementarity is about proportional to h², as far as it must."""
-        aim = _SHARE * self.control.target * self.point.value
-        if self.complementarity > aim:
-            enough = self.width * (aim / self.complementarity) ** 0.5
-            self.width = max(self.width / _FALL, enough)
-            self._differentiate()
+    def _rounds_are_cheap(self) -> bool:
+        """Whether few rows may go on from the minimum of a wider band.
 
-    def _found(self) -> Outcome | None:
-        """The points found, if they meet the tolerance or nothing more may be done."""
-        problem, control = self.problem, self.control
-        over = control.exhausted()
-        if not over and self.complementarity > control.target * self.point.value:
+        They do where a Gram matrix of theirs takes at most half as long as conjugate
+        gradients with all rows: then `rounds.py` takes fewer steps than are left in
+        narrow bands, each of which has fewer rows.
+        """
+        rows, n = self.problem.rows, self.problem.n
+        return least_rows(self.problem) * rows.gram_passes() <= 0.5 * _SOLUTION * n
+
+    def _narrow(self) -> None:
+        """Lower h where complementarity takes up more than half of the tolerance.
+
+        It is about proportional to h². To a quarter: a narrow band has few rows, but
+        takes more steps where these are fewer than the features (0.1 takes 4 % less
+        time than 0.4 to a tolerance of 0.1, and on MNIST a sixth more to 1e-4).
+        """
+        whole = self.control.target * self.point.value
+        if self.complementarity > 0.5 * whole:
+            enough = self.width * (0.25 * whole / self.complementarity) ** 0.5
+            self.width = max(self.width / _FALL, enough)
+            self._weigh()
+
+    def _found(self, alpha: np.ndarray, combined=None, over=False) -> Outcome | None:
+        """The points found, if they meet the tolerance or all is `over`.
+
+        Complementarity alone tells of most that they do not, at no cost.
+        """
+        problem, control, point = self.problem, self.control, self.point
+        least, most = point.hinge - float(alpha @ point.slack), control.target
+        if not over and not least <= most * point.value:
             return None
-        dual = problem.dual_at(self.alpha, self.combined)
-        if not over and not Outcome(self.point, dual).meets(control.target):
+        dual = problem.dual_at(alpha, combined)
+        if not over and not Outcome(point, dual).meets(most):
             return None
         # Margins afresh: those carried along have the rounding of all steps in them.
-        found = Outcome(problem.at(self.point.w, self.point.b), dual)
+        found = Outcome(problem.at(point.w, point.b), dual)
         counts = problem.n, 0, 0
         control.record(problem.rows.passes.count, found.certificate, counts)
-        return found if over or found.meets(control.target) else None
+        return found if over or found.meets(most) else None
 
     # -- derivatives ---------------------------------------------------------------
 
+    def _weigh(self) -> None:
+        """α and complementarity at the current point and width."""
+        self.share = self._shares(self.point.slack)
+        self.alpha = self.c * self.share
+        hinge = self.point.hinge
+        self.complementarity = hinge - float(self.alpha @ self.point.slack)
+
     def _differentiate(self) -> None:
-        """α, the gradient and complementarity at the current point and width."""
+        """The gradient there, by one product."""
         problem, point = self.problem, self.point
         self.normal = problem.noise.maximizer(point.w)  # Ω'(w)
-        self.share = self._shares(point.slack)
-        self.alpha = self.c * self.share
         self.combined = problem.rows.combine(self.alpha)
         lifted = np.concatenate((self.combined, self.alpha @ self.extras))
         self.total = lifted + self.folded  # (d, −s, Σα_i y_i)
         x = self._image(point.w, point.b)
         self.gradient = self._pulled_back(self.penalty * x - self.total)
-        self.complementarity = point.hinge - float(self.alpha @ point.slack)
 
     def _shares(self, slack: np.ndarray) -> np.ndarray:
         """a, the derivative of φ_h."""
         return np.clip(slack / self.width + 0.5, 0.0, 1.0)
+
+    def _model(self, step: np.ndarray, margins: np.ndarray) -> np.ndarray:
+        """α after a step as its linear model has it, within bounds."""
+        change = self._pushed(step, self.normal)[self.problem.rows.d :]
+        inside = (self.share > 0) & (self.share < 1)
+        move = np.where(inside, margins + self.extras @ change, 0.0)
+        return self.c * np.clip(self.share - move / self.width, 0.0, 1.0)
 
     def _image(self, w: np.ndarray, b: float) -> np.ndarray:
         """x = (w, Ω(w), b), as far as there are noise and an intercept."""
@@ -196,14 +247,11 @@ class Smoothed(ExtendedRows):
             step = self._steepest()
             return np.inf if step.any() and self._move(step) else None
         inside = np.flatnonzero((self.share > 0) & (self.share < 1))
-        chosen, weights = self._sampled(inside)
-        factor = self._factor(chosen, weights)
+        gram, exact = self._band_gram(inside)
+        factor = self._factor(gram)
         if factor is None:
             return None
-        if chosen is inside:
-            step = factor.solve(-self.gradient)
-        else:
-            step = self._solve(inside, factor)
+        step = factor.solve(-self.gradient) if exact else self._solve(inside, factor)
         slope = float(self.gradient @ step)
         if not slope < 0 or not self._move(step):
             return None
@@ -215,29 +263,49 @@ class Smoothed(ExtendedRows):
         step[:d] = self.problem.noise.prox(self.total[:d], -float(self.total[d]))
         return step
 
-    def _sampled(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _band_gram(self, inside: np.ndarray) -> tuple[np.ndarray, bool]:
+        """The Gram matrix of the band, and whether it is one of all rows `inside`.
+
+        One of a sample serves on at the same width.
+        """
+        if self.sampled is not None:
+            gram, width, size = self.sampled
+            similar = size <= _SIMILAR * inside.size <= _SIMILAR**2 * size
+            if width == self.width and similar:
+                return gram, False
+        chosen, weights = self._sample(inside)
+        gram, exact = self._gram(chosen, weights), chosen is inside
+        self.sampled = None if exact else (gram, self.width, inside.size)
+        return gram, exact
+
+    def _sample(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows for a preconditioner, and their weights; all where that is quicker.
 
-        Half of the chance goes by c_i‖z_i‖²: rows of large norm decide directions that
-        few others touch.
+        As many as tell something about w, or more where their Gram matrix still takes
+        no longer than one product with the band. Half of the chance goes by c_i‖z_i‖²:
+        rows of large norm decide directions that few others touch.
         """
-        rows, weights, least = (
+        rows, weights, passes = (
             self.problem.rows,
             self.c[inside],
-            least_rows(self.problem),
+            self.problem.rows.gram_passes(),
         )
-        spared = (inside.size - least) * rows.gram_passes()
-        if spared <= _SOLUTION * inside.size:
+        size = max(least_rows(self.problem), inside.size / passes)
+        if (inside.size - size) * passes <= _SOLUTION * inside.size:
             return inside, weights
         pull = weights * rows.norms()[inside] ** 2
-        chance = 0.5 * least * (1 / inside.size + pull / pull.sum())
+        chance = 0.5 * size * (1 / inside.size + pull / pull.sum())
         drawn = self.control.rng.random(inside.size) < chance
         return inside[drawn], weights[drawn] / np.minimum(chance[drawn], 1.0)
 
-    def _factor(self, rows: np.ndarray, weights: np.ndarray) -> Factor | None:
-        """P_h'' with these rows inside the band, under these weights."""
-        theta, d = weights / self.width, self.problem.rows.d
-        gram = self.problem.rows.take(rows).curvature(theta, self.extras[rows])
+    def _gram(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """What these rows inside the band add to P_h'' in x, under these weights."""
+        chosen = self.problem.rows.take(rows)
+        return chosen.curvature(weights / self.width, self.extras[rows])
+
+    def _factor(self, gram: np.ndarray) -> Factor | None:
+        """P_h'' in (w, b), given what rows add to it in x."""
+        d = self.problem.rows.d
         matrix = np.ascontiguousarray(gram[np.ix_(self.places, self.places)])
         if self.noisy:
             across = np.multiply.outer(gram[self.places, d], self.normal)
@@ -251,14 +319,23 @@ class Smoothed(ExtendedRows):
         return Factor.of(matrix)
 
     def _solve(self, inside: np.ndarray, factor: Factor) -> np.ndarray:
-        """P_h''⁻¹ times the descent, by conjugate gradients with a preconditioner."""
+        """P_h''⁻¹ times the descent, by conjugate gradients with a preconditioner.
+
+        Half of the square of the residual is part of the gap of the model's α: little
+        of the tolerance, where that may be met.
+        """
         step, curvature = np.zeros_like(self.gradient), self._curvature_of(inside)
-        for ahead in conjugate_gradients(curvature, -self.gradient, factor.solve):
+        whole, longest = self.control.target * self.point.value, np.inf
+        decrease = 0.5 * float(self.gradient @ factor.solve(self.gradient))
+        if decrease <= self.complementarity <= whole:
+            longest = (2 * LITTLE * whole) ** 0.5
+        system = curvature, -self.gradient, factor.solve
+        for ahead in conjugate_gradients(*system, longest):
             step = ahead
         return step
 
     def _curvature_of(self, inside: np.ndarray):
-        """The product with P_h'', by two products with the rows inside the band."""
+        """The product with P_h'', by one read of the rows in the band, or two."""
         rows, extras, d = self.problem.rows, self.extras, self.problem.rows.d
         theta, normal = self.c[inside] / self.width, self.normal
         if 2 * inside.size < self.problem.n:
@@ -266,11 +343,21 @@ class Smoothed(ExtendedRows):
         else:
             theta = np.bincount(inside, theta, self.problem.n)
         rate, squares = self._noise_curvature()
+        weighed = np.empty_like(theta)
 
         def curvature(v: np.ndarray) -> np.ndarray:
             x = self._pushed(v, normal)
-            weighed = theta * (rows.margins(v[:d]) + extras @ x[d:])
-            lifted = np.concatenate((rows.combine(weighed), weighed @ extras))
+            beyond = extras @ x[d:]
+
+            def weigh(part: slice, margins: np.ndarray) -> np.ndarray:
+                weighed[part] = theta[part] * (margins + beyond[part])
+                return weighed[part]
+
+            if rows.cut_for_free:
+                combined = rows.combine_along(v[:d], weigh)
+            else:
+                combined = rows.combine(weigh(slice(None), rows.projections(v[:d])))
+            lifted = np.concatenate((combined, weighed @ extras))
             out = self._pulled_back(self.penalty * x + lifted)
             if rate:
                 out[:d] += rate * (squares * v[:d] - float(normal @ v[:d]) * normal)
@@ -281,28 +368,36 @@ class Smoothed(ExtendedRows):
     def _move(self, step: np.ndarray) -> bool:
         """Go to the minimum along a step; False where there is no way down.
 
-        Newton's method for a root of the slope, which rises, between bounds for it.
+        Newton's method for a root of the slope, which rises, between bounds for it. A
+        slope that is little beside the first one may be far beyond the minimum: what is
+        left to gain behind it must be no more than what was gained.
         """
         problem, point, d = self.problem, self.point, self.problem.rows.d
         dw, db = step[:d], float(step[d]) if step.size > d else 0.0
         margins = problem.rows.margins(dw)
 
-        def slopes(t: float) -> tuple[float, float]:
+        def along(t: float) -> tuple[float, float, float]:
+            """P_h but for a constant, its slope and its curvature."""
             w = point.w + t * dw
             normal = problem.noise.maximizer(w if w.any() else dw)
             x, change = self._image(w, point.b + t * db), self._pushed(step, normal)
             slack = 1.0 - point.margins - t * margins - self.extras @ x[d:]
             share, move = self._shares(slack), margins + self.extras @ change[d:]
+            loss = share * slack - 0.5 * self.width * (share - 0.5) ** 2
+            value = (0.5 * self.penalty * x - self.folded) @ x + self.c @ loss
             first = (self.penalty * x - self.folded) @ change - (self.c * share) @ move
             inside = np.where((share > 0) & (share < 1), self.c, 0.0) @ (move * move)
-            return float(first), float(self.penalty @ change**2 + inside / self.width)
+            second = self.penalty @ change**2 + inside / self.width
+            return float(value), float(first), float(second)
 
-        low, high, t, steepest = 0.0, np.inf, 1.0, slopes(0.0)[0]
+        low, high, t, (start, steepest, _) = 0.0, np.inf, 1.0, along(0.0)
         if not steepest < 0:
             return False
+        self.predicted = self._model(step, margins)
         for _ in range(MOST_STEPS):
-            slope, curvature = slopes(t)
-            if abs(slope) <= LITTLE * -steepest:
+            value, slope, curvature = along(t)
+            gained, left = start - value, slope * (t - low)
+            if left <= gained and abs(slope) <= LITTLE * -steepest:
                 break
             low, high = (low, t) if slope > 0 else (t, high)
             ahead = t - slope / curvature
