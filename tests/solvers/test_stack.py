@@ -1,6 +1,5 @@
 """Problems that differ in their labels alone, solved together."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from wideberth import RobustLinearSVC
+from wideberth.estimators import one_look
 from wideberth.problem import Problem
 from wideberth.solvers.base import Control
 from wideberth.solvers.classes import rounds as stack_rounds
@@ -22,7 +22,6 @@ from wideberth.solvers.newton.start import Start
 from wideberth.solvers.registry import get_solver
 
 NOISES = {"none": ("l2", 0.0), "l2": ("l2", 0.2), "ellipsoid": ("scales", 0.1)}
-front = sys.modules["wideberth.solve"]  # of the name of its function
 
 
 def classes(n=400, d=6, K=4, spread=2.0, seed=0):
@@ -327,14 +326,14 @@ def test_large_tables_are_not_stacked(monkeypatch):
 @pytest.fixture
 def stacks(monkeypatch):
     """How many problems were stacked by each call."""
-    calls, solve = [], front.solve_stacked
+    calls, solve = [], one_look.solve_stacked
 
     def spy(problems, tol):
         proven = solve(problems, tol)
         calls.append(sum(each is not None for each in proven))
         return proven
 
-    monkeypatch.setattr(front, "solve_stacked", spy)
+    monkeypatch.setattr(one_look, "solve_stacked", spy)
     return calls
 
 
@@ -371,7 +370,7 @@ def test_a_class_that_is_not_proven_has_a_solver_of_its_own(monkeypatch):
     def all_but_one(problems, tol):
         return [None, *solve_stacked(problems, tol)[1:]]
 
-    monkeypatch.setattr(front, "solve_stacked", all_but_one)
+    monkeypatch.setattr(one_look, "solve_stacked", all_but_one)
     model = RobustLinearSVC().fit(X, y)
     assert model.converged_.all()
     np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-6)
