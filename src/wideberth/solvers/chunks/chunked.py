@@ -256,8 +256,9 @@ def _check_room(source: Source) -> None:
         raise DataError(
             f"The data has {source.d} features, and to train on data in chunks takes "
             f"matrices of features × features, {size / 1e9:.3g} GB, where there is "
-            f"room for {room / 1e9:.3g} GB. Give sparse rows as a SciPy matrix in "
-            "memory, choose fewer features, or raise memory."
+            f"room for {room / 1e9:.3g} GB. Sparse rows may fit in memory whole: give "
+            "a SciPy matrix, or on the command line no --memory. Otherwise choose "
+            "fewer features, or raise memory."
         )
 
 
