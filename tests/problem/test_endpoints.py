@@ -30,7 +30,7 @@ def test_model_dies_exactly_at_the_critical_radius(problem):
         return
     above = problem.with_radii(bracket.upper * (1 + 1e-9))
     below = problem.with_radii(bracket.lower * (1 - 1e-9))
-    assert is_null(above) is True
+    assert is_null(above, tol=0.0) is True  # tol would end it on either side of 1
     assert is_null(below) in ((False,) if bracket.width == 0 else (False, None))
 
 
@@ -250,7 +250,8 @@ def test_a_penalty_leaves_no_model_exactly_from_the_closed_form_on(shape, interc
     assert solve(X, y, norm_penalty=limit, **options | {"C": 1.1 * C}).w.any()
     scale = penalised(problem, limit).null_scale(problem.weights)
     assert scale == pytest.approx(1 + 1e-6)
-    assert saturation_scale(penalised(problem, limit)) == scale
+    start = saturation_scale(penalised(problem, limit))
+    assert (1 - 1e-11) * scale < start < scale  # null there whatever rounding does
 
 
 @pytest.mark.parametrize("shape", NOISY)

@@ -210,9 +210,16 @@ MUTANTS = [
     Mutant(
         "a path that starts as if there were no penalty",
         "problem/endpoints.py",
-        "    if problem.folded is not None:\n        return problem.null_scale",
-        "    if False:\n        return problem.null_scale",
+        "    if problem.folded is not None:\n        return _surely_null",
+        "    if False:\n        return _surely_null",
         _PATHS + "a_path_under_a_penalty_starts_where_the_model_stops_being_null",
+    ),
+    Mutant(
+        "a path that starts where rounding decides whether w = 0",
+        "problem/endpoints.py",
+        "(1 + d**0.5 * error * scale / penalty)",
+        "1.0",
+        "problem/test_endpoints.py::test_a_penalty_leaves_no_model_exactly_from_the_closed_form_on",
     ),
     Mutant(
         "a path over penalties at the first of them alone",

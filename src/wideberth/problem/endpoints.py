@@ -152,7 +152,7 @@ def saturation_scale(problem: Problem) -> float:
     up to some f, which is returned: from there on samples differ.
     """
     if problem.folded is not None:
-        return problem.null_scale(problem.weights)
+        return _surely_null(problem, problem.folded.s)
     push = float((problem.weights * problem.rows.norms() ** 2).max())
     # Margins of about 1 lose no digits beside 1.
     unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
@@ -169,6 +169,19 @@ def saturation_scale(problem: Problem) -> float:
     else:
         largest = margins[used].max(initial=-np.inf)
     return float(unit / largest) if largest > 0 else float("inf")
+
+
+def _surely_null(problem: Problem, penalty: float) -> float:
+    """The largest factor on the weights at which w = 0, less what rounding may do.
+
+    Sets per sample have rough bounds there, and nothing is taken off.
+    """
+    scale, d = problem.null_scale(problem.weights), problem.rows.d
+    if not (problem.shared and 0 < scale < np.inf):
+        return scale
+    sizes = problem.rows.norms() + problem.sample_noise.lipschitz(d)
+    error = 4 * problem.rows.combine_rounding * accurate_sum(problem.weights * sizes)
+    return scale / (1 + d**0.5 * error * scale / penalty)
 
 
 def critical_scale(
