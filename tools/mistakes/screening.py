@@ -429,8 +429,8 @@ MUTANTS = [
     Mutant(
         "points that promise nothing not counted as looked at",
         "screening/reduction.py",
-        "        self.looks -= promised\n",
-        "        self.looks -= 1\n",
+        "        if promised:\n            self.looks -= 1",
+        "        if True:\n            self.looks -= 1",
         "screening/test_screening.py::test_what_a_gap_promises_to_decide_its_proof_decides",
     ),
     Mutant(

@@ -165,7 +165,8 @@ class Screener:
         square = 2 * gap if region == "gap" else gap
         near = np.abs(point.slack) <= max(square, 0.0) ** 0.5 * lengths
         promised = self._repays(1 - near.mean(), least, ahead)
-        self.looks -= promised
+        if promised:
+            self.looks -= 1  # the pair that is handed in next counts in its place
         return promised
 
     def _repays(self, share: float, least: float, ahead: float) -> bool:
