@@ -3,8 +3,9 @@
 Steps are accelerated by Anderson's mixing of the last few. Where a sample of the rows
 is at hand it leads: with F the step on all rows and F_s that on the sample, the next
 point after x is the fixed point of F_s + F(x) − F_s(x), which looks at no other
-rows. Either counts only if the objective does not fall; otherwise the plain step is
-taken, which cannot fall.
+rows. Every point is checked: an accelerated one where the objective falls is replaced by
+the plain step, and a plain one that falls, which only rounding can do, ends EM at the
+point before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from wideberth.measurement.population import Measurements, Population, Prior, Sums, step
+from wideberth.measurement.population import (
+    FLOOR,
+    Measurements,
+    Population,
+    Prior,
+    Sums,
+    step,
+)
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 
 #: Earlier steps that Anderson's mixing looks at: on a simulated population of 30
@@ -44,30 +52,36 @@ def expectation_maximisation(
 ) -> Fit:
     """Maximise log likelihood plus log prior; `e_step` gives the sums over all n rows.
 
-    `sampled` is the step on a sample of them, which is to lead. EM ends when a step
-    gains no more than `tol` per row, or after `max_iter` of them.
+    `sampled` is the step on a sample of them, which is to lead. EM has converged when a
+    plain step changes the objective by no more than `tol` per row; it also ends after
+    `max_iter` steps. The last of the objectives is that of the population returned.
     """
-    here = plain = start
+    here = plain = best = start
     objectives: list[float] = []
     steps: list[tuple[np.ndarray, np.ndarray]] = []  # where they led, how far they went
     for _ in range(max_iter):
         sums = e_step(here)
         objective = sums.likelihood + prior.log_density(here)
-        if objectives and here is not plain and not objective >= objectives[-1]:
+        gain = objective - objectives[-1] if objectives else np.inf
+        if not gain >= 0:
+            if here is plain:
+                return Fit(best, objectives, bool(-gain <= tol * n))
             here, steps, sampled = plain, [], None
             continue
-        ended = bool(objectives) and objective - objectives[-1] <= tol * n
         objectives.append(objective)
+        ended, best = gain <= tol * n, here
+        if ended and here is plain:
+            return Fit(best, objectives, True)
         plain = step(here, sums, prior)
-        if ended:
-            return Fit(plain, objectives, True)
-        if sampled is not None:
+        if ended:  # so says an accelerated step; the plain one has the last word
+            here, steps = plain, []
+        elif sampled is not None:
             here = _led(sampled, here, plain)
-            continue
-        led = _coordinates(plain)
-        steps = [*steps[-_MEMORY:], (led, led - _coordinates(here))]
-        here = _mixed(steps, plain)
-    return Fit(plain, objectives, False)
+        else:
+            led = _coordinates(plain)
+            steps = [*steps[-_MEMORY:], (led, led - _coordinates(here))]
+            here = _mixed(steps, plain)
+    return Fit(best, objectives, False)
 
 
 def _mixed(steps, plain: Population) -> Population:
@@ -104,10 +118,16 @@ def _from_coordinates(numbers: np.ndarray, plain: Population) -> Population:
     K = len(plain.shares)
     logs, means = numbers[:K], numbers[K : K + plain.means.size]
     spreads = numbers[K + plain.means.size :].reshape(plain.covariances.shape)
-    if any(dpotrf(spread)[1] for spread in spreads):  # not positive definite
+    if not all(map(_regular, spreads)):
         return plain
     shares = np.exp(logs - logs.max())
     return Population(shares / shares.sum(), means.reshape(plain.means.shape), spreads)
+
+
+def _regular(spread: np.ndarray) -> bool:
+    """Whether Σ is as far from singular as plain steps leave it, nearly."""
+    least = 0.5 * FLOOR * np.diag(spread)
+    return dpotrf(spread - np.diag(least))[1] == 0
 
 
 # -- where EM starts -------------------------------------------------------------------
@@ -145,7 +165,7 @@ def moments(part: Measurements, mean, variance) -> np.ndarray:
     """A positive definite start for Σ: products of two cells, whose errors cancel.
 
     Each weighs as 1/(T + e²) of its cells. Eigenvalues are lifted to the size of the
-    most negative one, which is how far they are off.
+    most negative one, which is how far they are off, and at least to the floor.
     """
     there = ~np.isnan(part.values)
     w = there / (variance + np.where(there, part.variances, 0.0))
@@ -156,8 +176,7 @@ def moments(part: Measurements, mean, variance) -> np.ndarray:
     correlation = spread / (root[:, None] * root)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(np.clip(correlation, -1.0, 1.0))
-    rounding = len(values) * np.finfo(np.float64).eps
-    values = np.maximum(values, max(-values.min(initial=0.0), rounding))
+    values = np.maximum(values, max(-values.min(initial=0.0), FLOOR))
     correlation = (vectors * values) @ vectors.T
     size = np.sqrt(np.diag(correlation))
     return correlation / (size[:, None] * size) * (root[:, None] * root)

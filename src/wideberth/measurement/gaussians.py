@@ -20,13 +20,18 @@ from wideberth.measurement.em import (
     marginals,
     moments,
 )
-from wideberth.measurement.population import Measurements, Population, Prior, step
+from wideberth.measurement.population import (
+    FLOOR,
+    Measurements,
+    Population,
+    Prior,
+    step,
+)
 from wideberth.measurement.tables import BLOCK, MemoryTable, Table
 
 #: Parts into which rows are split to choose ν, one left out at a time: as many as
 #: scikit-learn's cross-validation has, 5.
 _FOLDS = KFold().get_n_splits()
-_ROOT_EPS = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 class GaussianFitter:
@@ -125,10 +130,11 @@ class GaussianFitter:
         ]
         nu = best = 4.0 ** int(np.log2(n) / 2)
         highest = -np.inf
-        while nu > n * _ROOT_EPS:
+        while nu > n * FLOOR:
             likelihood = 0.0
             for k, (train, test, target, start) in enumerate(folds):
-                found = self._fit(train, start, _prior(target, nu)).population
+                prior = Prior.of(target, nu, len(train))
+                found = self._fit(train, start, prior).population
                 folds[k] = train, test, target, found
                 likelihood += found.log_likelihood(test)
             if likelihood < highest:
@@ -138,7 +144,7 @@ class GaussianFitter:
 
     def _fitted(self, part, target, nu) -> tuple[Fit, Prior]:
         target, start = self._start(part, target)
-        prior = _prior(target, nu)
+        prior = Prior.of(target, nu, len(part))
         return self._fit(part, start, prior), prior
 
     def _start(self, part: Measurements, target) -> tuple[np.ndarray, Population]:
@@ -153,11 +159,6 @@ class GaussianFitter:
         e_step = MemoryTable(part).e_step(self.n_jobs)
         n, tol = len(part), self.tol
         return expectation_maximisation(e_step, start, prior, n, tol, self.max_iter)
-
-
-def _prior(target: np.ndarray, nu: float) -> Prior:
-    """That of one Gaussian."""
-    return Prior(target[None], np.array([nu]))
 
 
 def _joined(parts, fits, priors) -> tuple[Fit, Prior]:

@@ -9,6 +9,10 @@ zeros, and responsibilities γ, a step of EM is
 with N = Σγ: sums over rows, so over blocks of them as well. T is a covariance, and ν
 the number of rows that it counts for: a prior, −½ν(log|Σ| + tr Σ⁻¹T), so what EM
 maximises never falls (docs/theory/population.md).
+
+Rounding makes Σ⁺ wrong by about ε/λ where λ is the least eigenvalue of Σ and ε that of
+float64. So Σ is held above a floor (`Prior.of`): where the truth is singular, such as
+one quantity measured by two instruments, the fit is nearly so.
 """
 
 from __future__ import annotations
@@ -18,6 +22,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
+
+
+#: Least share of a feature's variance that the other features leave open: Σ is at least
+#: this times the diagonal of its target T. Rounding changes Σ⁺ by ε/10⁻⁶ = 2·10⁻¹⁰, far
+#: below; the scatter that it adds is a thousandth of the feature's standard deviation.
+FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,17 @@ class Prior:
 
     targets: np.ndarray
     rows: np.ndarray  # (K,)
+
+    @staticmethod
+    def of(target: np.ndarray, rows: float, n: int) -> Prior:
+        """That of one Gaussian of n rows: the target, and its diagonal as a floor.
+
+        The diagonal counts for `FLOOR` of the n rows, so that EM's steps keep
+        Σ ≥ FLOOR·diag(T), nearly, whatever the target and its rows are.
+        """
+        floor = FLOOR * n
+        scatter = rows * target + floor * np.diag(np.diag(target))
+        return Prior(scatter[None] / (rows + floor), np.array([rows + floor]))
 
     def log_density(self, population: Population) -> float:
         """−½ν Σ(log|Σ| + tr Σ⁻¹T), up to a constant; −∞ where Σ is singular."""
