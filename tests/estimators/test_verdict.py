@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import t as student_t
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
@@ -132,8 +132,11 @@ def test_several_gaussians_are_summed_over():
     chance = np.zeros(len(X))
     for k in range(2):
         f = post.means[k] @ w + b
-        s = np.sqrt(np.einsum("d,nde,e->n", w, post.covariances[k], w))
-        chance += post.responsibilities[:, k] * norm.cdf(-side * f / s)
+        scales, degrees = post.uncertainty.student(post, w)
+        plain = np.sqrt(np.einsum("d,nde,e->n", w, post.covariances[k], w))
+        assert (scales[k] >= plain).all()
+        tail = student_t.cdf(-side * f / scales[k], df=degrees[k])
+        chance += post.responsibilities[:, k] * tail
     np.testing.assert_allclose(found.chance, chance, rtol=1e-8, atol=1e-14)
     with pytest.raises(ValueError, match=r"2 Gaussians.*n_components=1.*verdict"):
         model.certified_radius(X, X_err=E)

@@ -37,6 +37,7 @@ _TRUSTED = (
     "wideberth.estimators.denoised.Denoised",
     "wideberth.measurement.true_features.TrueFeatures",
     "wideberth.measurement.population.Population",
+    "wideberth.measurement.uncertainty.Uncertainty",
     "wideberth.problem.polyhedra.Box",
     "wideberth.problem.polyhedra.CrossPolytope",
 )

@@ -168,13 +168,16 @@ class Denoised:
         return self.features.posterior(Z, errors)
 
     def scores(self, X, X_err) -> Scores:
-        """Decision values, and how far the objects' own errors spread them."""
+        """Decision values, and how far they may be off.
+
+        That counts the objects' own errors, and what is not known of the population.
+        """
         coef, intercept = self.weights
         parts = [
             Scores(
                 found.responsibilities,
                 found.means @ coef.T + intercept,
-                np.sqrt(np.einsum("knde,md,me->knm", found.covariances, coef, coef)),
+                _scales(found, coef),
             )
             for found in self.posteriors(X, X_err)
         ]
@@ -237,6 +240,12 @@ class JudgedMeans(Judged):
         variances, inverse, linear = self.back
         moves = variances * ((parts * inverse) @ linear)
         return moves * (np.asarray(radii) * ratio(1.0, sizes))[:, None]
+
+
+def _scales(found: Posterior, coef: np.ndarray) -> np.ndarray:
+    """Student's scales of ⟨w,true⟩ for all binary problems: (K, n, m)."""
+    assert found.uncertainty is not None
+    return np.stack([found.uncertainty.student(found, w)[0] for w in coef], axis=-1)
 
 
 def carried_errors(X, X_err, Z, linear: sp.csr_array):

@@ -8,6 +8,10 @@ mixture of N(f_c, σ_c²) with shares γ_c, over which the probability averages 
 
 a ≥ 0 and b maximise the likelihood of labels that were left out, held a little away
 from 0 and 1 as Platt does, so that a stays finite where all of them are on their side.
+
+N labels of a class that were left out cannot tell a chance of error below 1/(N + 2)
+from none (Laplace's rule, as in Platt's targets). So the smaller of P and 1 − P, q say,
+is raised to √(q² + 1/(N + 2)²), with the N of the likelier class.
 """
 
 from __future__ import annotations
@@ -28,13 +32,15 @@ class SpreadCalibration:
 
     slope: float
     shift: float
+    floors: tuple[float, float] = (0.0, 0.0)  # 1/(N + 2) of the two classes
 
     @classmethod
     def fit(cls, scores: Scores, positive: np.ndarray, weights) -> SpreadCalibration:
         """By maximum likelihood, from objects that were left out in training."""
         ahead = np.sum(weights * positive)
         behind = np.sum(weights) - ahead
-        targets = np.where(positive, (ahead + 1) / (ahead + 2), 1 / (behind + 2))
+        floors = float(1 / (behind + 2)), float(1 / (ahead + 2))
+        targets = np.where(positive, 1 - floors[1], floors[0])
         size = float(np.sqrt(np.mean(scores.values**2 + scores.spreads**2))) or 1.0
         unit = Scores(scores.shares, scores.values / size, scores.spreads / size)
 
@@ -47,11 +53,15 @@ class SpreadCalibration:
 
         bounds = [(0.0, None), (None, None)]
         found = minimize(loss, [1.0, 0.0], jac=True, bounds=bounds)
-        return cls(float(found.x[0]) / size, float(found.x[1]))
+        return cls(float(found.x[0]) / size, float(found.x[1]), floors)
 
     def probability(self, scores: Scores) -> np.ndarray:
         """P of each object."""
-        return _with_slopes(scores, self.slope, self.shift)[0]
+        found = _with_slopes(scores, self.slope, self.shift)[0]
+        second = found > 0.5
+        error = np.where(second, 1 - found, found)
+        error = np.minimum(np.hypot(error, np.where(second, *self.floors[::-1])), 0.5)
+        return np.where(second, 1 - error, error)
 
 
 def _with_slopes(scores: Scores, a: float, b: float) -> tuple[np.ndarray, np.ndarray]:

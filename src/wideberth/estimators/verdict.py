@@ -2,9 +2,11 @@
 
 With scores f_k(x) = ⟨w_k,x⟩ + b_k the class p is that of the posterior mean x̂. Against
 another class k the object leads by f = ⟨u,x̂⟩ + c, u = w_p − w_k, with the spread
-σ = √(uᵀVu). The chance that its true features are on the other side is Φ(−f/σ), and
-for several Gaussians Σ_c γ_c Φ(−f_c/σ_c). Chances of other classes add up to no less
-than the chance that any of them wins; with two classes to that chance itself.
+σ = √(uᵀVu). Were the population known exactly, the chance that its true features are on
+the other side would be Φ(−f/σ). It is estimated, so the lead has Student's
+distribution with a scale s ≥ σ (`measurement/uncertainty.py`), and the chance is
+T(−f/s); for several Gaussians Σ_c γ_c T_c(−f_c/s_c). Chances of other classes add up to
+no less than the chance that any of them wins; with two classes to that chance itself.
 
 Were cell j known exactly, the variance uᵀVu would fall by (Vu)_j²/V_jj, whatever its
 value is (docs/theory/population.md). The cell where that is most is the one to measure
@@ -17,7 +19,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import stdtr
 
 from wideberth.certify import every_class
 from wideberth.problem.error_bars.sums import ratio
@@ -38,7 +40,8 @@ class Verdict:
         Standard deviation of that lead, from errors and gaps of the object.
     chance : array of shape (n,)
         Chance that the true features lie on the other side: with two classes exactly
-        that, with more a bound, the sum over all other classes.
+        that, with more a bound, the sum over all other classes. It counts that the
+        population was learned from so many rows, and no more.
     certain : array of bool of shape (n,)
         Whether the chance is at most 1 − confidence.
     runner_up : array of shape (n,)
@@ -119,11 +122,11 @@ def check_confidence(confidence) -> None:
         )
 
 
-def chance_below_zero(shares, values, spreads) -> np.ndarray:
-    """Σ_c γ_c Φ(−f_c/σ_c); without any spread 0 or 1 as f > 0 or < 0, and ½ at 0."""
+def chance_below_zero(shares, values, scales, degrees) -> np.ndarray:
+    """Σ_c γ_c T(−f_c/s_c), T of Student; without a scale 0, ½ or 1 by the sign of f."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(values == 0, 0.0, values / spreads)
-    return np.sum(shares.T * ndtr(-ratios), axis=0)
+        ratios = np.where(values == 0, 0.0, values / scales)
+    return np.sum(shares.T * stdtr(degrees, -ratios), axis=0)
 
 
 def _block(found, coef: np.ndarray, shifts: np.ndarray) -> tuple:
@@ -134,9 +137,8 @@ def _block(found, coef: np.ndarray, shifts: np.ndarray) -> tuple:
     for k in range(len(coef)):
         u, c = coef[winner] - coef[k], shifts[winner] - shifts[k]
         values = np.einsum("knd,nd->kn", found.means, u) + c
-        variances = np.einsum("nd,knde,ne->kn", u, found.covariances, u)
-        spreads = np.sqrt(np.maximum(variances, 0.0))
-        chances[:, k] = chance_below_zero(found.responsibilities, values, spreads)
+        student = found.uncertainty.student(found, u)
+        chances[:, k] = chance_below_zero(found.responsibilities, values, *student)
     chances[rows, winner] = -1.0  # never its own rival, of two that are equal neither
     lead = scores[rows, winner][:, None] - scores
     rival = np.lexsort((lead, -chances), axis=1)[:, 0]

@@ -3,9 +3,9 @@
 Steps are accelerated by Anderson's mixing of the last few. Where a sample of the rows
 is at hand it leads: with F the step on all rows and F_s that on the sample, the next
 point after x is the fixed point of F_s + F(x) − F_s(x), which looks at no other
-rows. Every point is checked: an accelerated one where the objective falls is replaced by
-the plain step, and a plain one that falls, which only rounding can do, ends EM at the
-point before.
+rows. Every point is checked: an accelerated one where the objective falls is replaced
+by the plain step, and a plain one that falls, which only rounding can do, ends EM at
+the point before.
 """
 
 from __future__ import annotations
@@ -159,6 +159,16 @@ def marginals(part: Measurements, max_iter: int, tol: float):
         if (np.abs(variance - last) <= tol * error).all():
             break
     return mean, np.where(constant, 0.0, np.maximum(variance, error))
+
+
+def rows_behind(part: Measurements, variance: np.ndarray) -> np.ndarray:
+    """Exact rows that would tell the variance T of each feature as well: Σ(T/(T+e²))².
+
+    At least 1.
+    """
+    there = ~np.isnan(part.values)
+    shares = there * variance / (variance + np.where(there, part.variances, 0.0))
+    return np.maximum((shares**2).sum(axis=0), 1.0)
 
 
 def moments(part: Measurements, mean, variance) -> np.ndarray:

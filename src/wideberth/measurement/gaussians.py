@@ -9,7 +9,7 @@ is a property of the population, so a sample of the rows is enough to choose it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -19,6 +19,7 @@ from wideberth.measurement.em import (
     expectation_maximisation,
     marginals,
     moments,
+    rows_behind,
 )
 from wideberth.measurement.population import (
     FLOOR,
@@ -32,6 +33,26 @@ from wideberth.measurement.tables import BLOCK, MemoryTable, Table
 #: Parts into which rows are split to choose ν, one left out at a time: as many as
 #: scikit-learn's cross-validation has, 5.
 _FOLDS = KFold().get_n_splits()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A covariance that others are drawn to, and how well it is known itself."""
+
+    covariance: np.ndarray
+    known: np.ndarray  # rows that tell the variance of each feature
+
+    def prior(self, rows: float, n: int) -> Prior:
+        """That of one Gaussian of n rows: the target, and its diagonal as a floor.
+
+        The diagonal counts for `FLOOR` of the n rows, so that EM's steps keep
+        Σ ≥ FLOOR·diag(T), nearly, whatever the target and its rows are.
+        """
+        floor = FLOOR * n
+        diagonal = np.diag(np.diag(self.covariance))
+        scatter = rows * self.covariance + floor * diagonal
+        total = np.array([rows + floor])
+        return Prior(scatter[None] / total, total, self.known[None])
 
 
 class GaussianFitter:
@@ -75,6 +96,13 @@ class GaussianFitter:
         fit, prior = self.fit(parts, self.choose(parts))
         return self._fit(part, fit.population, prior), prior
 
+    def begun_by(self, part: Measurements, groups, prior: Prior) -> Population:
+        """A mixture that starts as the Gaussians of groups, all with the same prior."""
+        target = Target(prior.targets[0], np.ravel(prior.known))
+        found = [self._fitted(group, target, prior.rows[0]) for group in groups]
+        fit, priors = _joined(groups, *zip(*found, strict=True))
+        return self._fit(part, fit.population, priors).population
+
     def over_all(
         self, table: Table, sample: Table, counts: np.ndarray, fit: Fit, prior: Prior
     ) -> Fit:
@@ -113,9 +141,11 @@ class GaussianFitter:
         moved = [part.values - mean for part, mean in zip(parts, means, strict=True)]
         return replace(Measurements.joined(parts), values=np.concatenate(moved))
 
-    def _common(self, parts, nu: float) -> np.ndarray:
-        fit, _ = self._fitted(self._centred(parts), None, nu)
-        return fit.population.covariances[0]
+    def _common(self, parts, nu: float) -> Target:
+        centred = self._centred(parts)
+        fit, _ = self._fitted(centred, None, nu)
+        spread = fit.population.covariances[0]
+        return Target(spread, rows_behind(centred, np.diag(spread)))
 
     def _best(self, folds) -> float:
         """ν from the grid …, ¼, 1, 4, … ≤ n, from its largest down to the first loss.
@@ -133,7 +163,7 @@ class GaussianFitter:
         while nu > n * FLOOR:
             likelihood = 0.0
             for k, (train, test, target, start) in enumerate(folds):
-                prior = Prior.of(target, nu, len(train))
+                prior = target.prior(nu, len(train))
                 found = self._fit(train, start, prior).population
                 folds[k] = train, test, target, found
                 likelihood += found.log_likelihood(test)
@@ -142,16 +172,17 @@ class GaussianFitter:
             highest, best, nu = likelihood, nu, nu / 4
         return best
 
-    def _fitted(self, part, target, nu) -> tuple[Fit, Prior]:
+    def _fitted(self, part, target: Target | None, nu) -> tuple[Fit, Prior]:
         target, start = self._start(part, target)
-        prior = Prior.of(target, nu, len(part))
+        prior = target.prior(nu, len(part))
         return self._fit(part, start, prior), prior
 
-    def _start(self, part: Measurements, target) -> tuple[np.ndarray, Population]:
+    def _start(self, part: Measurements, target) -> tuple[Target, Population]:
         """The target, diagonal where none is given, and where EM starts."""
         mean, variance = marginals(part, self.max_iter, self.tol**0.5)
         variance = (len(part) * variance + 1.0) / (len(part) + 1)
-        target = np.diag(variance) if target is None else target
+        if target is None:
+            target = Target(np.diag(variance), rows_behind(part, variance))
         spread = moments(part, mean, variance)
         return target, Population(np.ones(1), mean[None], spread[None])
 
@@ -169,8 +200,11 @@ def _joined(parts, fits, priors) -> tuple[Fit, Prior]:
         max((fit.objectives for fit in fits), key=len),
         all(fit.converged for fit in fits),
     )
-    targets = np.concatenate([prior.targets for prior in priors])
-    return fit, Prior(targets, np.concatenate([prior.rows for prior in priors]))
+    joined = (
+        np.concatenate([getattr(prior, name) for prior in priors])
+        for name in ("targets", "rows", "known")
+    )
+    return fit, Prior(*joined)
 
 
 def thinned(parts: Sequence[Measurements]) -> list[Measurements]:

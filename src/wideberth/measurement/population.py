@@ -11,18 +11,22 @@ the number of rows that it counts for: a prior, −½ν(log|Σ| + tr Σ⁻¹T), 
 maximises never falls (docs/theory/population.md).
 
 Rounding makes Σ⁺ wrong by about ε/λ where λ is the least eigenvalue of Σ and ε that of
-float64. So Σ is held above a floor (`Prior.of`): where the truth is singular, such as
-one quantity measured by two instruments, the fit is nearly so.
+float64. So Σ is held above a floor (`gaussians.Target`): where the truth is singular,
+such as one quantity measured by two instruments, the fit is nearly so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.special import logsumexp
 
+if TYPE_CHECKING:
+    from wideberth.measurement.uncertainty import Uncertainty
 
 #: Least share of a feature's variance that the other features leave open: Σ is at least
 #: this times the diagonal of its target T. Rounding changes Σ⁺ by ε/10⁻⁶ = 2·10⁻¹⁰, far
@@ -99,28 +103,21 @@ class Population:
 
 @dataclass(frozen=True)
 class Prior:
-    """Covariances T of shape (K, d, d), and how many rows ν each of them counts for."""
+    """Covariances T of shape (K, d, d), and how many rows ν each of them counts for.
+
+    Targets that are estimates themselves are known from so many rows.
+    """
 
     targets: np.ndarray
     rows: np.ndarray  # (K,)
-
-    @staticmethod
-    def of(target: np.ndarray, rows: float, n: int) -> Prior:
-        """That of one Gaussian of n rows: the target, and its diagonal as a floor.
-
-        The diagonal counts for `FLOOR` of the n rows, so that EM's steps keep
-        Σ ≥ FLOOR·diag(T), nearly, whatever the target and its rows are.
-        """
-        floor = FLOOR * n
-        scatter = rows * target + floor * np.diag(np.diag(target))
-        return Prior(scatter[None] / (rows + floor), np.array([rows + floor]))
+    known: np.ndarray | float = np.inf  # (K, d): rows that tell each variance in T
 
     def log_density(self, population: Population) -> float:
         """−½ν Σ(log|Σ| + tr Σ⁻¹T), up to a constant; −∞ where Σ is singular."""
         total = 0.0
         parts = zip(self.rows, self.targets, population.covariances, strict=True)
         for nu, T, spread in parts:
-            if nu > 0:
+            if nu > 0 and T.size:
                 factor, singular = dpotrf(spread, lower=1)
                 if singular:
                     return -np.inf
@@ -215,7 +212,9 @@ class Posterior:
         Posterior mean, had the object come from that Gaussian.
     covariances : array of shape (K, n, d, d) or (K, n, d)
     log_density : array of shape (n,)
-        Of the measured cells, in units of X.
+        Of the measured cells, in units of X, under the fitted population.
+    uncertainty : Uncertainty or None
+        How well the population is known; responsibilities count it.
     """
 
     mean: np.ndarray
@@ -224,6 +223,7 @@ class Posterior:
     means: np.ndarray
     covariances: np.ndarray
     log_density: np.ndarray
+    uncertainty: Uncertainty | None = None
 
     def in_units(self, part: Measurements, centre, scale) -> Posterior:
         """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
@@ -236,50 +236,50 @@ class Posterior:
             means=np.where(exact, part.values, centre + scale * self.means),
             covariances=outer * self.covariances,
             log_density=self.log_density - ~np.isnan(part.values) @ np.log(scale),
+            uncertainty=self.uncertainty and self.uncertainty.in_units(centre, scale),
         )
 
 
 def posterior_of(
-    population: Population, part: Measurements, covariance: str | None = "full"
+    population: Population,
+    part: Measurements,
+    covariance: str | None = "full",
+    uncertainty: Uncertainty | None = None,
 ) -> Posterior:
-    """Posterior means and, as asked for, covariances: "full", "diagonal" or None."""
+    """Posterior means and, as asked for, covariances: "full", "diagonal" or None.
+
+    With an `uncertainty` of the population, responsibilities count it.
+    """
     from wideberth.measurement.gaussian_rows import rows_of
 
     n, d = part.values.shape
     K = len(population.shares)
     logs, means = np.empty((K, n)), np.empty((K, n, d))
     shape = {"full": (n, d, d), "diagonal": (n, d), None: (0, d)}[covariance]
-    spreads = np.empty((K, *shape))
+    spreads, ratios = np.empty((K, *shape)), np.zeros((K, n))
+    compared = uncertainty if K > 1 else None
     for k, (mean, spread) in enumerate(
         zip(population.means, population.covariances, strict=True)
     ):
         gradients = np.empty((n, d))
-        inverses = np.empty((0 if covariance is None else n, d, d))
-        rows_of(
-            part.values,
-            part.variances,
-            part.covariances,
-            mean,
-            spread,
-            logs[k],
-            gradients,
-            inverses,
-        )
+        inverses = np.empty((n if compared or covariance else 0, d, d))
+        cells = part.values, part.variances, part.covariances
+        rows_of(*cells, mean, spread, logs[k], gradients, inverses)
         means[k] = _means(part, mean, spread, gradients)
         if covariance is not None:
             spreads[k] = _spreads(part, spread, inverses, covariance)
+        if compared:
+            ratios[k] = compared.log_ratio(k, part, gradients, inverses)
     with np.errstate(divide="ignore"):
         logs = logs + np.log(population.shares)[:, None]
-    largest = logs.max(axis=0)
-    shares = np.exp(logs - largest)
-    total = shares.sum(axis=0)
-    shares = (shares / total).T
+    shares = np.exp(logs + ratios - logsumexp(logs + ratios, axis=0)).T
     return Posterior(
         *_mixed(shares, means, spreads, covariance),
         shares,
         means,
         spreads,
-        largest + np.log(total),
+        logsumexp(logs, axis=0),
+        uncertainty,
     )
 
 

@@ -21,6 +21,7 @@ from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.measurement.components import Components
 from wideberth.measurement.em import marginals
 from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement.goodness import misfit
 from wideberth.measurement.population import (
     Measurements,
     Population,
@@ -36,6 +37,7 @@ from wideberth.measurement.tables import (
     Table,
     Units,
 )
+from wideberth.measurement.uncertainty import Uncertainty
 from wideberth.problem.read_errors import read_variances
 from wideberth.problem.validation import short
 
@@ -70,9 +72,12 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     shrinkage : "auto" or float, default="auto"
         How many rows the claim counts for that features do not depend on each other.
         "auto" takes that of …, ¼, 1, 4, 16, … under which rows that were left out
-        are likeliest.
+        are likeliest. It always counts for a millionth of the rows at least, so that
+        covariances are never singular: two columns that hold the same quantity have
+        true values that differ by a thousandth of their spread.
     tol : float, default=1e-4
-        EM ends when a step raises the log likelihood by no more than this per row.
+        EM has converged when a plain step changes the log likelihood, with that of the
+        prior, by no more than this per row.
     max_iter : int, default=200
         Most steps of EM.
     n_jobs : int, optional
@@ -93,7 +98,11 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_iter_ : int
         Steps of EM, of the Gaussian that took most.
     objective_ : list of float
-        What EM maximised, step by step; of the Gaussian that took most.
+        What EM maximised, step by step; of the Gaussian that took most. It never falls,
+        and the last one is that of the population.
+    misfit_ : str
+        What the measurements have that the population has not, such as heavy tails, in
+        a sentence that names the columns; empty where it fits. `fit` warns of it.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
 
@@ -180,8 +189,12 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._centre, self._scale = units.centre, units.scale
         fitter = GaussianFitter(self.shrinkage, self.tol, self.max_iter, self.n_jobs)
         components = Components(self.n_components, fitter, self.random_state)
-        fit, prior = components.fit(table.in_units(units), sample.in_units(units))
+        scaled = sample.in_units(units)
+        fit, prior = components.fit(table.in_units(units), scaled)
         self._population = _spread_out(fit.population, varying)
+        self._uncertainty = Uncertainty.of(
+            fit.population, scaled.evenly, prior, int(sample.counts.sum())
+        ).spread_out(varying)
         self.weights_ = fit.population.shares
         self.means_ = centre + self._scale * self._population.means
         self.covariances_ = (
@@ -193,12 +206,17 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._measured = sample.measured
         if not fit.converged:
             warnings.warn(
-                f"EM has not ended after max_iter={self.max_iter} steps; the last one "
-                f"gained more than tol={self.tol:g} per row. Raise max_iter or tol.",
+                f"EM has not converged after {self.n_iter_} steps (max_iter="
+                f"{self.max_iter}): the last one changed the log likelihood by more "
+                f"than tol={self.tol:g} per row. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         self._warn_of_far_cells(table, sample)
+        found = misfit(fitter, fit.population, scaled.evenly, prior)
+        self.misfit_ = found.sentence(self._names_of(varying), self.n_components_)
+        if self.misfit_:
+            warnings.warn(self.misfit_, UserWarning, stacklevel=2)
         return self
 
     def fit_transform(self, X, y=None, X_err=None):
@@ -264,7 +282,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _posterior(self, part: Measurements, covariance) -> Posterior:
         scaled = part.scaled(self._centre, self._scale)
-        found = posterior_of(self._population, scaled, covariance)
+        found = posterior_of(self._population, scaled, covariance, self._uncertainty)
         return found.in_units(part, self._centre, self._scale)
 
     def _read(self, X, X_err, reset: bool = False) -> Measurements:
@@ -298,6 +316,10 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
         return table
+
+    def _names_of(self, columns: np.ndarray) -> list:
+        names = self._names()
+        return [names[j] for j in np.flatnonzero(columns)]
 
     def _names(self):
         return getattr(self, "feature_names_in_", range(self.n_features_in_))

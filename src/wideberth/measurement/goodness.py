@@ -1,0 +1,158 @@
+"""Does a population fit the rows it was learned from? Tails and lumps it does not have.
+
+If it fits, the probability integral transforms of rows are uniform: of each measured
+cell by itself, u = Σπ_kΦ((x − μ_k)/√(Σ_k + e²)); for one Gaussian also of each cell
+given the others of its row, Φ(g_j/√P_jj), and of the whole row, the χ² distribution at
+(x − μ)ᵀP(x − μ). The first sees lumps and tails of a column, the others what columns
+have together (Dawid 1984; docs/theory/population.md, 9.3). Lumps beside each other in a
+direction of their own are seen by a second Gaussian: two of them, begun where k-means
+of whitened posterior means begins, that are likelier by more than the Bayesian
+information criterion asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammainc, ndtr
+
+from wideberth.measurement.gaussians import GaussianFitter, thinned
+from wideberth.measurement.population import (
+    Measurements,
+    Population,
+    Prior,
+    posterior_of,
+)
+
+#: Share of the rows that must lie elsewhere than a population says before it is called
+#: lumpy: a choice. Kolmogorov's distance of two equal lumps 3 (4) standard deviations
+#: apart from one Gaussian is 0.09 (0.15).
+_LUMPS = 0.1
+#: Times 1 % of the rows that must lie outside the range of 99 % before tails are called
+#: heavy: a choice. Student's distribution with 3 degrees of freedom has 1.7 %, a tenth
+#: of the rows with four times the spread 3.3 %.
+_TAILS = 2.5
+#: Standard errors that either must exceed, so that chance does not warn: one in 10⁴.
+_CLEAR = 4.0
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Columns with lumps and with heavy tails; −1 is that of whole rows."""
+
+    lumps: list[int]
+    tails: list[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.lumps or self.tails)
+
+    def sentence(self, names, K: int) -> str:
+        """What does not fit, and what to do; empty where all fits."""
+        if not self:
+            return ""
+        found = [
+            f"{what} in {_listed(columns, names)}"
+            for what, columns in (
+                ("several lumps or a skew", self.lumps),
+                ("heavy tails", self.tails),
+            )
+            if columns
+        ]
+        count = "one Gaussian" if K == 1 else f"{K} Gaussians"
+        return (
+            f"A population of {count} does not fit these measurements: "
+            f"{'; '.join(found)}. Posteriors and chances rest on it. Take logarithms "
+            f"of skewed columns, or give a larger n_components, such as {K + 1}."
+        )
+
+
+def _listed(columns: list[int], names) -> str:
+    several = [str(names[j]) for j in columns if j >= 0]
+    parts = []
+    if several:
+        more = len(several) - 5
+        shown = ", ".join(several[:5]) + (f" and {more} more" if more > 0 else "")
+        parts.append(("column " if len(several) == 1 else "columns ") + shown)
+    if -1 in columns:
+        parts.append("whole rows")
+    return ", and in ".join(parts)
+
+
+def misfit(
+    fitter: GaussianFitter, population: Population, part: Measurements, prior: Prior
+) -> Misfit:
+    """What the rows have and the population has not."""
+    lumps, tails = set(), set()
+    if len(population.shares) == 1 and _two_are_likelier(
+        fitter, population, part, prior
+    ):
+        lumps.add(-1)
+    for columns, transforms in _transforms(population, part):
+        for j, u in zip(columns, transforms, strict=True):
+            u = np.sort(u[~np.isnan(u)])
+            n = len(u)
+            if n == 0:
+                continue
+            steps = np.arange(n + 1) / n
+            distance = max(np.max(steps[1:] - u), np.max(u - steps[:-1]))
+            # Kolmogorov's distance has the mean 0.87/√n, standard deviation 0.26/√n.
+            if distance > max(_LUMPS, (0.87 + 0.26 * _CLEAR) / np.sqrt(n)):
+                lumps.add(j)
+            outside = np.sum(u > 0.99) if j < 0 else np.sum(np.abs(u - 0.5) > 0.495)
+            if outside > max(
+                0.01 * _TAILS * n, 0.01 * n + _CLEAR * max(0.1 * n**0.5, 1)
+            ):
+                tails.add(j)
+    return Misfit(sorted(lumps), sorted(tails))
+
+
+def _two_are_likelier(
+    fitter: GaussianFitter, one: Population, part: Measurements, prior: Prior
+) -> bool:
+    """Whether two Gaussians fit clearly better than one, by their BIC."""
+    from scipy.linalg import solve_triangular
+    from sklearn.cluster import KMeans
+
+    (part,) = thinned([part])
+    n, d = part.values.shape
+    if d == 0 or n <= 2 * d:
+        return False
+    asked = 0.5 * (1 + d + d * (d + 1) / 2) * np.log(n)
+    factor = np.linalg.cholesky(one.covariances[0])
+    off = posterior_of(one, part, None).mean - one.means[0]
+    white = solve_triangular(factor, off.T, lower=True).T
+    labels = KMeans(2, random_state=0, n_init=1).fit_predict(white)
+    groups = [part[labels == k] for k in range(2)]
+    if min(map(len, groups)) <= d:
+        return False
+    two = fitter.begun_by(part, groups, prior)
+    return two.log_likelihood(part) - one.log_likelihood(part) > asked
+
+
+def _transforms(population: Population, part: Measurements):
+    """Numbers of columns, and for each of them the transforms of the rows, or NaN."""
+    from wideberth.measurement.gaussian_rows import rows_of
+
+    n, d = part.values.shape
+    cells = np.zeros((d, n))
+    for share, mean, spread in zip(
+        population.shares, population.means, population.covariances, strict=True
+    ):
+        scale = np.sqrt(part.variances + np.diag(spread))
+        cells += share * ndtr((part.values - mean) / scale).T
+    yield range(d), cells
+    if len(population.shares) > 1:
+        return
+    g, inverses = np.empty((n, d)), np.empty((n, d, d))
+    given = part.values, part.variances, part.covariances
+    rows_of(*given, mean, spread, np.empty(n), g, inverses)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        residuals = g / np.sqrt(np.einsum("nii->ni", inverses))
+    yield range(d), np.where(np.isnan(part.values), np.nan, ndtr(residuals)).T
+    square = np.einsum("ni,ni->n", g, np.nan_to_num(part.values - mean))
+    count = np.sum(~np.isnan(part.values), axis=1)
+    yield (
+        [-1],
+        gammainc(0.5 * np.maximum(count, 1), 0.5 * np.maximum(square, 0.0))[None],
+    )

@@ -1,0 +1,288 @@
+"""What few rows leave open of a population, against textbooks and simulation."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, multivariate_t, wishart
+
+from wideberth import MeasuredSVC, TrueFeatures
+from wideberth.measurement.em import expectation_maximisation, rows_behind
+from wideberth.measurement.gaussians import Target
+from wideberth.measurement.population import (
+    FLOOR,
+    Measurements,
+    Population,
+    Prior,
+    Sums,
+    posterior_of,
+    step,
+    sums_of,
+)
+from wideberth.measurement.uncertainty import Uncertainty
+
+
+def measurements(X, E):
+    d = X.shape[1]
+    return Measurements(X, np.broadcast_to(E, X.shape) ** 2 * 1.0, np.empty((0, d, d)))
+
+
+def fitted(n, d=3, seed=0, errors=0.0, nu=0.0):
+    """A population with its moments, rows that it was learned from, and both's doubt."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ (np.eye(d) + 0.5 * rng.normal(size=(d, d)))
+    mean, spread = X.mean(axis=0), np.cov(X.T, bias=True)
+    E = errors * rng.uniform(0.5, 2.0, size=X.shape)
+    population = Population(np.ones(1), mean[None], spread[None])
+    part, prior = measurements(X, E), Prior(spread[None], np.array([nu]))
+    return rng, population, part, Uncertainty.of(population, part, prior, n)
+
+
+# -- EM ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [40, 200])
+@pytest.mark.parametrize("d", [2, 4])
+def test_one_quantity_measured_twice_has_positive_variances(n, d):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        true = rng.normal(size=(n, d))
+        true[:, 1] = true[:, 0]  # two instruments
+        E = rng.uniform(0.1, 1, size=(n, d)) * (rng.random((n, d)) < 0.5)
+        X = true + E * rng.normal(size=(n, d))
+        model = TrueFeatures(n_components=1).fit(X, X_err=E)
+        spread = model.covariances_[0]
+        assert np.linalg.eigvalsh(spread).min() > 0
+        correlation = spread[0, 1] / np.sqrt(spread[0, 0] * spread[1, 1])
+        assert 0.99 < correlation < 1
+        assert np.all(np.diff(model.objective_) >= 0)
+        V = model.posterior(X, X_err=E).covariance
+        assert (np.linalg.eigvalsh(V) > -1e-12).all()
+        MeasuredSVC(probability=False, n_components=1).fit(X, X[:, 0] > 0, X_err=E)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, "per_class"])
+def test_no_step_falls_and_the_last_objective_is_that_of_the_population(n_components):
+    rng = np.random.default_rng(5)
+    true = rng.normal(size=(150, 3))
+    true[:, 2] = true[:, 0]
+    y = (true[:, 0] > 0).astype(int)
+    E = rng.uniform(0.1, 1, size=true.shape) * (rng.random(true.shape) < 0.5)
+    X = true + E * rng.normal(size=true.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = TrueFeatures(n_components, random_state=0).fit(X, y, X_err=E)
+    assert np.all(np.diff(model.objective_) >= 0)
+    for spread in model.covariances_:
+        unit = spread / np.sqrt(np.outer(np.diag(spread), np.diag(spread)))
+        assert np.linalg.eigvalsh(unit).min() > 0.05 * FLOOR
+
+
+def scripted(objectives):
+    """An E step whose objectives are these, in turn; M steps do nothing much."""
+    told = iter(objectives)
+
+    def e_step(population):
+        return Sums(next(told), np.array([4.0]), np.zeros((1, 1)), np.zeros((1, 1, 1)))
+
+    return e_step
+
+
+@pytest.mark.parametrize(
+    ("objectives", "kept", "converged"),
+    [
+        ([0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0], True),
+        ([0.0, 1.0, -5.0, -5.0], [0.0, 1.0], False),  # a plain step that falls
+        ([0.0, 1.0, np.nan, np.nan], [0.0, 1.0], False),
+        ([0.0, -1e-6, -1e-6], [0.0], True),  # within the tolerance: rounding
+        ([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0], False),  # max_iter
+    ],
+)
+def test_em_keeps_what_rose_and_says_whether_it_converged(objectives, kept, converged):
+    start = Population(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)))
+    prior = Prior(np.ones((1, 1, 1)), np.zeros(1))
+    fit = expectation_maximisation(scripted(objectives), start, prior, 4, 1e-4, 4)
+    assert fit.objectives == kept
+    assert fit.converged is converged
+
+
+def test_a_plain_step_has_the_last_word_on_convergence():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3))
+    E = rng.uniform(0.2, 2.0, size=X.shape)
+    part = measurements(X + E * rng.normal(size=X.shape), E)
+    spread = np.cov(part.values.T)
+    prior = Prior(np.diag(np.diag(spread))[None], np.array([2.0]))
+    start = Population(np.ones(1), part.values.mean(axis=0)[None], spread[None])
+    fit = expectation_maximisation(
+        lambda here: sums_of(here, part), start, prior, 60, 1e-5, 500
+    )
+
+    def objective(here):
+        return here.log_likelihood(part) + prior.log_density(here)
+
+    assert fit.converged
+    assert objective(fit.population) == pytest.approx(fit.objectives[-1], rel=1e-12)
+    after = step(fit.population, sums_of(fit.population, part), prior)
+    assert objective(after) - fit.objectives[-1] <= 60 * 1e-5
+
+
+def test_the_floor_holds_for_every_target():
+    target = np.array([[1.0, 1.0], [1.0, 1.0]])  # singular itself
+    for rows in (0.0, 1e-3, 10.0):
+        prior = Target(target, np.ones(2)).prior(rows, 100)
+        scatter = prior.rows[0] * prior.targets[0]
+        assert np.linalg.eigvalsh(scatter).min() == pytest.approx(100 * FLOOR)
+        assert prior.rows[0] == pytest.approx(rows + 100 * FLOOR)
+
+
+# -- what is not known of a population -------------------------------------------------
+
+
+def test_with_exact_rows_a_gap_is_predicted_as_by_regression():
+    """s²(1 + 1/n + (x − x̄)ᵀS⁻¹(x − x̄)/n), the textbook's variance of a prediction."""
+    n = 200
+    rng, population, part, doubt = fitted(n)
+    new = rng.normal(size=(20, 3)) @ np.linalg.cholesky(population.covariances[0]).T
+    new += population.means[0]
+    new[:, 2] = np.nan
+    found = posterior_of(population, measurements(new, 0.0))
+    scale, degrees = doubt.student(found, np.array([0.0, 0.0, 1.0]))
+    known, gap = part.values[:, :2], part.values[:, 2]
+    design = np.column_stack([np.ones(n), known])
+    residual = gap - design @ np.linalg.lstsq(design, gap, rcond=None)[0]
+    off = new[:, :2] - known.mean(axis=0)
+    inverse = np.linalg.inv(np.cov(known.T, bias=True))
+    leverage = np.einsum("ni,ij,nj->n", off, inverse, off)
+    expected = np.mean(residual**2) * (1 + 1 / n + leverage / n)
+    np.testing.assert_allclose(scale[0] ** 2, expected, rtol=1e-6)
+    factor = (1 + 1 / n + leverage / n) ** 2
+    np.testing.assert_allclose(degrees[0], n * factor, rtol=1e-6)
+
+
+def test_densities_of_exact_rows_are_those_of_student():
+    n = 50
+    rng, population, _, doubt = fitted(n)
+    mean, spread = population.means[0], population.covariances[0]
+    x = mean + 2 * rng.normal(size=(6, 3))
+    x[0, 1] = np.nan
+    part = measurements(x, 0.0)
+    gradients, inverses = np.zeros((6, 3)), np.zeros((6, 3, 3))
+    expected = np.empty(6)
+    for i, row in enumerate(x):
+        o = ~np.isnan(row)
+        S = spread[np.ix_(o, o)]
+        inverses[i][np.ix_(o, o)] = np.linalg.inv(S)
+        gradients[i][o] = np.linalg.solve(S, (row - mean)[o])
+        expected[i] = multivariate_t(mean[o], S * (1 + 1 / n), df=n).logpdf(row[o])
+        expected[i] -= multivariate_normal(mean[o], S).logpdf(row[o])
+    found = doubt.log_ratio(0, part, gradients, inverses)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_moves_of_posteriors_are_those_of_drawn_populations():
+    """Populations drawn as off as the doubt says move ⟨u,x̂⟩ by the variance it adds."""
+    rng, population, _, doubt = fitted(4000, errors=1.0, nu=300.0)
+    u = np.array([1.0, -0.5, 2.0])
+    x, e = rng.normal(size=(5, 3)), rng.uniform(0.3, 3.0, size=(5, 3))
+    x[1, 0] = np.nan
+    part = measurements(x, e)
+    found = posterior_of(population, part)
+    plain = np.einsum("i,nij,j->n", u, found.covariance, u)
+    added = doubt.student(found, u)[0][0] ** 2 - plain
+    W, N = doubt.scatters[0, 0], doubt.rows[0, 0]
+    draws = 3000
+    means = rng.multivariate_normal(population.means[0], doubt.shifts[0], size=draws)
+    scatters = wishart.rvs(round(N), W / round(N), size=draws, random_state=1) - W
+    moved = np.empty((draws, 5))
+    for k in range(draws):
+        spread = population.covariances[0] + scatters[k]
+        other = Population(np.ones(1), means[k][None], spread[None])
+        moved[k] = (posterior_of(other, part, None).mean - found.mean) @ u
+    np.testing.assert_allclose(moved.var(axis=0), added, rtol=0.15)
+
+
+def test_a_target_that_is_known_from_few_rows_adds_doubt():
+    _, population, part, _ = fitted(30, errors=1.0)
+    spread = population.covariances
+    scales = []
+    for known in (np.inf, 30.0, 3.0):
+        prior = Prior(spread, np.array([60.0]), np.full((1, 3), known))
+        doubt = Uncertainty.of(population, part, prior, 30)
+        found = posterior_of(population, part)
+        scales.append(doubt.student(found, np.ones(3))[0][0])
+    assert (scales[0] < scales[1]).all()
+    assert (scales[1] < scales[2]).all()
+
+
+def test_doubt_shrinks_with_the_rows_and_vanishes_for_exact_objects():
+    scales = []
+    for n in (20, 200, 20_000):
+        _, population, part, doubt = fitted(n, errors=0.5)
+        few = part[:10]
+        found = posterior_of(population, few)
+        plain = np.sqrt(np.einsum("nij->n", found.covariance))
+        scale, degrees = doubt.student(found, np.ones(3))
+        scales.append(np.mean(scale[0] / plain))
+        exact = posterior_of(population, measurements(few.values, 0.0))
+        assert np.allclose(doubt.student(exact, np.ones(3))[0], 0.0, atol=1e-7)
+        assert degrees.min() > n / 4
+    assert scales[0] > 1.02
+    assert 1 < scales[2] < scales[1] < scales[0]
+    assert scales[2] == pytest.approx(1, abs=1e-3)
+
+
+def test_units_and_constant_columns_do_not_change_the_doubt():
+    rng = np.random.default_rng(2)
+    true = rng.normal(size=(30, 3))
+    y = (true.sum(axis=1) > 0).astype(int)
+    E = rng.uniform(0.1, 1.0, size=true.shape)
+    X = true + E * rng.normal(size=true.shape)
+    w = np.array([1.0, 2.0, -1.0])
+    base = TrueFeatures("per_class").fit(X, y, X_err=E).posterior(X, X_err=E)
+    scale, degrees = base.uncertainty.student(base, w)
+    units = np.array([1e-6, 1.0, 1e5])
+    other = TrueFeatures("per_class").fit(X * units, y, X_err=E * units)
+    found = other.posterior(X * units, X_err=E * units)
+    again = found.uncertainty.student(found, w / units)
+    np.testing.assert_allclose(again[0], scale, rtol=1e-5)
+    np.testing.assert_allclose(again[1], degrees, rtol=1e-4)
+    wide, errors = np.insert(X, 1, 7.0, axis=1), np.insert(E, 1, 0.0, axis=1)
+    other = TrueFeatures("per_class").fit(wide, y, X_err=errors)
+    found = other.posterior(wide, X_err=errors)
+    again = found.uncertainty.student(found, np.insert(w, 1, 3.0))
+    np.testing.assert_allclose(again[0], scale, rtol=1e-5)
+    np.testing.assert_allclose(found.responsibilities, base.responsibilities, rtol=1e-4)
+
+
+def test_rows_with_errors_count_less():
+    part = measurements(np.zeros((4, 2)), np.array([[0.0, 1.0]] * 4))
+    np.testing.assert_allclose(rows_behind(part, np.ones(2)), [4.0, 1.0])
+    part.values[:3, 0] = np.nan
+    np.testing.assert_allclose(rows_behind(part, np.ones(2)), [1.0, 1.0])
+
+
+def test_with_few_rows_chances_come_true():
+    """Observed against stated, where the fitted population is far from the true one."""
+    stated, observed = 0.0, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = 20, 4
+        mix = np.eye(d) + 0.5 * rng.normal(size=(d, d))
+        w = rng.normal(size=d)
+        true = rng.normal(size=(n + 300, d)) @ mix
+        y = (true @ w > 0).astype(int)
+        if min(np.bincount(y[:n], minlength=2)) < 2:
+            continue
+        E = rng.uniform(0.2, 1.5, size=true.shape)
+        X = true + E * rng.normal(size=true.shape)
+        model = MeasuredSVC(probability=False, n_components=1)
+        model.fit(X[:n], y[:n], X_err=E[:n])
+        found = model.verdict(X[n:], X_err=E[n:])
+        score = model.pipeline_[0].transform(true[n:]) @ model.coef_[0]
+        other = np.where(found.label == 1, 1, -1) * (score + model.intercept_[0]) < 0
+        sure = found.chance < 0.1
+        stated += found.chance[sure].sum()
+        observed += other[sure].sum()
+    assert 0.67 < observed / stated < 1.5
+    assert observed > 100
