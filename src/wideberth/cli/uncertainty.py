@@ -118,10 +118,10 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
     if asked and scaled and covering and isinstance(noise, np.ndarray):
         radius = _radius_from_std(options, noise)
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
-    elif asked and options.radii:
-        radius, story, unit = 1.0, about, True
     elif asked and scaled:
         story = f"{radius:g} for every row, {about}"
+    elif asked and options.radii:
+        radius, story, unit = 1.0, about, True
     made = Uncertainty(radius, noise, story, unit_radius=unit)
     return replace(made, n_indicators=columns.n_indicators)
 
