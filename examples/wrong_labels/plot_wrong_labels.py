@@ -40,8 +40,8 @@ def spoil(rows, share):
 shares, splits = np.linspace(0, 0.3, 4), ShuffleSplit(6, train_size=0.6, random_state=0)
 losses: dict[str, dict] = {
     "hinge": {},
-    "ramp": {"loss": "ramp"},
-    "ramp, three starts": {"loss": "ramp", "starts": 3},
+    "ramp": {"ramp": -1.0},
+    "ramp, three starts": {"ramp": -1.0, "starts": 3},
 }
 scores = {loss: np.empty((shares.size, 6)) for loss in losses}
 found: dict[str, list] = {loss: [] for loss in losses}

@@ -76,9 +76,10 @@ def path(
         log C, from where every sample is saturated at the smallest radius, α_i = C, to
         100 / mean ‖x_i‖². With a free intercept and classes of different weight, where
         not all can be saturated, the heavier class is weighted down evenly for this.
-    radii : array, default=(0.0,)
-        Radii of the noise, in any order; factors on `radius` or on the errors `X_err`
-        where those are given, and then 1 alone by default.
+    radii : array, optional
+        Radii of the noise, in any order: factors on the scales of `noise`, on the
+        errors `X_err`, or on `radius`, where those are given. By default 1 alone with
+        any of them, and 0 alone for a norm without scales, such as "l2".
     radius : array of shape (n,), optional
         Sizes of the samples' uncertainty relative to each other: sample i has
         ρ_i = radii[k] · radius[i].
@@ -190,10 +191,8 @@ def follow(
     """
     started = time.perf_counter()
     check_choices(solver, screening)
-    own = options.get("X_err") if radius is None else radius
-    levels = read_levels(
-        read_radii(radii, own), norm_penalty, norm_penalties, ramp, ramps
-    )
+    factors = read_radii(radii, radius, options["noise"], options.get("X_err"))
+    levels = read_levels(factors, norm_penalty, norm_penalties, ramp, ramps)
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
     options |= {"radius": 1.0 if radius is None else radius, "factor": factor}
     units = build_problem(X, y, C=1.0, **options)

@@ -96,8 +96,9 @@ def solve(
     C : float
         Weight of the losses; c_i = C · sample_weight_i.
     radius : float or array of shape (n,), optional
-        ρ_i, how far each sample may be off: in the units of X, and 0 by default; or
-        with `X_err` in standard errors, and 1 by default.
+        ρ_i, how far each sample may be off: in units of the scales of `noise` or of
+        the errors `X_err`, and 1 by default where those are given; otherwise, for a
+        norm without scales such as "l2", in the units of X, and 0 by default.
     noise : {"l2", "linf", "l1"}, array of shape (d,) or (d, d), or Noise
         Shape of the noise: Euclidean ball, box, cross-polytope, an ellipsoid given by
         one noise level per feature, or one given by a covariance or its factor

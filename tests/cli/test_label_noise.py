@@ -74,7 +74,7 @@ def test_suspects_are_those_of_the_library_by_their_rows_in_the_file(fit):
     X, y = table()
     kept = np.setdiff1d(np.arange(120), [*HOLES, *UNLABELLED])
     model = make_robust_pipeline(
-        StandardScaler(), RobustLinearSVC(radius=0.2, loss="ramp", tol=1e-6)
+        StandardScaler(), RobustLinearSVC(radius=0.2, ramp=-1.0, tol=1e-6)
     ).fit(X[kept], y[kept])
     expected = model[-1].suspects_
     found = result["suspects"]["rows"]
@@ -86,8 +86,7 @@ def test_suspects_are_those_of_the_library_by_their_rows_in_the_file(fit):
     assert [one["predicted"] for one in found] == expected["predicted"].tolist()
     for name in ("distance", "noises"):
         assert [one[name] for one in found] == pytest.approx(expected[name], rel=1e-3)
-    assert result["model"]["loss"] == "ramp"
-    assert result["model"]["ramp"] == -1
+    assert result["model"]["ramp"] == -1.0
     problem = result["training"]["problems"][0]
     assert problem["descent"]["left_out"] == len(WRONG)
     assert problem["descent"]["ending"] == "repeats"
@@ -149,7 +148,7 @@ def test_where_labels_are_not_in_doubt_nothing_is_said(fit, folder):
     result = fit("whole.csv", "--folds", "0", "--report", "r.html")
     assert result["suspects"] is None
     assert result["training"]["problems"][0]["descent"] is None
-    assert (result["model"]["loss"], result["model"]["ramp"]) == ("hinge", None)
+    assert result["model"]["ramp"] is None
     page = (folder / "r.html").read_text()
     assert not re.search("mislabelled|leave the same|far on the wrong side", page)
     said = fit("whole.csv", "--folds", "0", words=True)
@@ -162,7 +161,7 @@ def test_the_ordinary_svm_beside_it_trusts_every_label(fit):
     models = fit("bent.csv", "--label-noise", "--starts", "2")["evaluation"]["models"]
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for name, model in {
-        "robust": RobustLinearSVC(radius=0.2, loss="ramp", starts=2),
+        "robust": RobustLinearSVC(radius=0.2, ramp=-1.0, starts=2),
         "ordinary": RobustLinearSVC(),
     }.items():
         expected = cross_val_score(model, X, y, cv=folds)
@@ -187,7 +186,7 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     result = fit("bent.csv", "--label-noise", "--cv", "--ramps", "-50", "-0.5",
                  "--folds", "3")  # fmt: skip
     search = RobustLinearSVCCV(
-        12, [0.2], loss="ramp", ramps=[-50.0, -0.5], tol=1e-4, random_state=0,
+        12, [0.2], ramps=[-50.0, -0.5], tol=1e-4, random_state=0,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(X, y)  # fmt: skip
     choice = result["choice"]
@@ -196,6 +195,18 @@ def test_the_ramp_is_chosen_as_the_library_chooses(fit):
     assert choice["ramp"] == result["model"]["ramp"] == search.ramp_ == -0.5
     means = search.scores_.mean(axis=-1)[1]
     assert np.ravel(choice["scores"]) == pytest.approx(means.ravel())
+
+
+def test_a_level_of_the_ramp_says_that_labels_may_be_wrong(fit, folder):
+    said = fit("whole.csv", "--folds", "0", "--ramp", "-0.5")
+    both = fit("whole.csv", "--folds", "0", "--ramp", "-0.5", "--label-noise")
+    assert said["model"] == both["model"]
+    assert said["suspects"] == both["suspects"]
+    assert said["suspects"]["found"] == len(WRONG)
+    assert said["request"]["label_noise"]
+    asked = "path whole.csv --target state --Cs 1 --radius 0.2 --ramps -50 -1"
+    rows = read_csv(run(asked, folder=folder).stdout)
+    assert [row["left_out"] for row in rows] == ["0", "7"]
 
 
 def test_a_path_along_ramps_counts_rows_left_out(folder):
@@ -270,10 +281,10 @@ def test_a_model_without_features_says_why(fit):
 # -- model files -----------------------------------------------------------------------
 
 
-def test_a_model_file_keeps_the_loss_and_the_suspects(fit, folder):
+def test_a_model_file_keeps_the_ramp_and_the_suspects(fit, folder):
     fit(*UGLY, "--folds", "0", "--ramp", "-0.5", "--starts", "3", "--out", "m.skops")
     svc = load_model(folder / "m.skops").pipeline[-1]
-    assert (svc.loss, svc.ramp, svc.starts) == ("ramp", -0.5, 3)
+    assert (svc.ramp, svc.starts) == (-0.5, 3)
     assert len(svc.suspects_) >= len(WRONG)
     for command in ("predict", "certify"):
         run(command, "m.skops", "ugly.csv", "--json", folder=folder)
@@ -282,16 +293,29 @@ def test_a_model_file_keeps_the_loss_and_the_suspects(fit, folder):
 def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
     fit("whole.csv", "--folds", "0", "--out", "m.skops")
     model = load_model(folder / "m.skops")
-    for name in ("loss", "ramp", "starts", "norm_penalty"):
+    for name in ("ramp", "starts", "norm_penalty"):
         delattr(model.pipeline[-1], name)
     content = dump_model(model)
     parts = skops.io.loads(content, trusted=skops.io.get_untrusted_types(data=content))
     (folder / "old.skops").write_bytes(skops.io.dumps(parts | {"wideberth model": 5}))
     svc = load_model(folder / "old.skops").pipeline[-1]
-    assert (svc.loss, svc.ramp, svc.norm_penalty) == ("hinge", -1.0, 0.0)
+    assert (svc.ramp, svc.norm_penalty) == (None, 0.0)
     assert svc.get_params()["starts"] == 1
     same = run("predict m.skops whole.csv", folder=folder).stdout
     assert run("predict old.skops whole.csv", folder=folder).stdout == same
+
+
+@pytest.mark.parametrize("doubted", [True, False])
+def test_files_of_version_0_2_have_the_ramp_of_their_loss(fit, folder, doubted):
+    more = ["--label-noise"] if doubted else []
+    fit("whole.csv", "--folds", "0", "--out", "m.skops", *more)
+    model = load_model(folder / "m.skops")
+    svc = model.pipeline[-1]
+    svc.loss, svc.ramp = "ramp" if doubted else "hinge", -1.0
+    (folder / "old.skops").write_bytes(dump_model(model))
+    loaded = load_model(folder / "old.skops").pipeline[-1]
+    assert loaded.ramp == (-1.0 if doubted else None)
+    assert not hasattr(loaded, "loss")
 
 
 # -- what is asked for wrongly ---------------------------------------------------------
@@ -300,10 +324,8 @@ def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("fit t.csv --ramp -2", "--ramp is about labels that may be wrong"),
         ("fit t.csv --suspects s.csv", "--suspects is about labels that may be wrong"),
         ("fit t.csv --starts 2", "--starts is about labels that may be wrong"),
-        ("path t.csv --ramps -2 -1", "--ramps is about labels that may be wrong"),
         ("fit t.csv --label-noise --ramp 1", "'1' must be a number ≤ 0"),
         ("fit t.csv --label-noise --ramp nan", "'nan' must be a number ≤ 0"),
         ("fit t.csv --label-noise --ramps -1 -2", "--ramps are for --cv"),
@@ -313,6 +335,7 @@ def test_files_from_before_there_was_a_ramp_are_of_the_hinge(fit, folder):
         ),
         ("fit t.csv --label-noise --suspects -", "--suspects must be a file"),
         ("fit t.csv --label-noise --missing model", "does not go with --label-noise"),
+        ("fit t.csv --ramp -1 --missing model", "does not go with --label-noise"),
         ("fit t.csv --id a --drop a", "is named by both --id and --drop"),
         ("fit t.csv --label-noise --suspects s.csv --memory 1GB", "the whole table"),
         (

@@ -23,7 +23,7 @@ def test_a_pipeline_suspects_rows_of_the_data_in_its_units(data):
     X, y = data
     scales = np.array([0.2, 2.0, 0.02])
     model = make_robust_pipeline(
-        StandardScaler(), RobustLinearSVC(radius=0.5, noise=scales, loss="ramp")
+        StandardScaler(), RobustLinearSVC(radius=0.5, noise=scales, ramp=-1.0)
     ).fit(X, y)
     found = model[-1].suspects_
     assert sorted(found["sample"].tolist()) == WRONG
@@ -38,20 +38,20 @@ def test_a_pipeline_suspects_rows_of_the_data_in_its_units(data):
 
 def test_a_search_at_the_end_of_a_pipeline_suspects_the_same_rows(data):
     X, y = data
-    search = RobustLinearSVCCV([1.0], [0.5], loss="ramp", cv=2)
+    search = RobustLinearSVCCV([1.0], [0.5], ramps=[-1.0], cv=2)
     model = make_robust_pipeline(StandardScaler(), search).fit(X, y)
     assert sorted(model[-1].suspects_["sample"].tolist()) == WRONG
 
 
 def test_a_model_keeps_how_it_got_there_and_forgets_it(data):
     X, y = data
-    model = RobustLinearSVC(loss="ramp", ramp=-0.5, starts=2).fit(X, y)
+    model = RobustLinearSVC(ramp=-0.5, starts=2).fit(X, y)
     found = solve(X, y == "yes", ramp=-0.5, starts=2, tol=model.tol).descent
     (kept,) = model.descent_
     assert kept["left_out"] == found.left_out.sum() >= len(WRONG)
     assert kept["objectives"] == pytest.approx(list(found.objectives))
     assert kept["ending"] == found.ending
-    model.set_params(loss="hinge").fit(X, y)
+    model.set_params(ramp=None).fit(X, y)
     assert not hasattr(model, "suspects_")
     assert not hasattr(model, "descent_")
 
@@ -59,7 +59,7 @@ def test_a_model_keeps_how_it_got_there_and_forgets_it(data):
 def test_chunks_count_what_is_left_out_and_list_nothing(data):
     X, y = data
     chunks = [(X[part], y[part]) for part in (slice(0, 60), slice(60, 100))]
-    model = RobustLinearSVC(loss="ramp").fit(chunks)
-    whole = RobustLinearSVC(loss="ramp").fit(X, y)
+    model = RobustLinearSVC(ramp=-1.0).fit(chunks)
+    whole = RobustLinearSVC(ramp=-1.0).fit(X, y)
     assert model.descent_[0]["left_out"] == whole.descent_[0]["left_out"]
     assert not hasattr(model, "suspects_")

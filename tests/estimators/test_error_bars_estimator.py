@@ -105,7 +105,7 @@ def test_the_radius_is_one_beside_error_bars_and_zero_otherwise():
     )
     assert repr(RobustLinearSVC()) == plain
     assert repr(RobustLinearSVC(radius=1)) == "RobustLinearSVC(radius=1)"
-    assert "None is 1 with `X_err` and 0 without" in inspect.getdoc(RobustLinearSVC)
+    assert "None is 1 where scales are stated" in inspect.getdoc(RobustLinearSVC)
     assert RobustLinearSVC().fit(X, Y).radius_ == 0.0
     assert RobustLinearSVC().fit(X, Y, X_err=E).radius_ == 1.0
     assert RobustLinearSVC(radius=0.5).fit(X, Y, X_err=E).radius_ == 0.5

@@ -86,7 +86,8 @@ def test_an_ordinary_svm_says_that_it_is_one():
     for robust in (
         RobustLinearSVC(radius=0.1),
         RobustLinearSVC(norm_penalty=1.0),
-        RobustLinearSVC(loss="ramp"),
+        RobustLinearSVC(ramp=-1.0),
+        RobustLinearSVC(noise=np.ones(2)),
         RobustLinearSVC().fit(X, Y, radius=np.full(len(Y), 0.1)),
     ):
         assert "ordinary" not in repr(robust)

@@ -1,4 +1,4 @@
-"""loss="ramp" in the estimators: suspects, searches, what is refused."""
+"""`ramp` in the estimators: suspects, searches, what is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from support.ramp import wrong_labels
 
-from wideberth import RobustLinearSVC, RobustLinearSVCCV, make_robust_pipeline, solve
+from wideberth import (
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    make_robust_pipeline,
+    path,
+    solve,
+)
 from wideberth.certify import label_distances
 
 
@@ -22,7 +28,7 @@ def flipped():
 
 def test_flipped_labels_are_the_suspects(flipped):
     X, y, wrong = flipped
-    model = RobustLinearSVC(C=0.5, radius=0.2, loss="ramp").fit(X, y)
+    model = RobustLinearSVC(C=0.5, radius=0.2, ramp=-1.0).fit(X, y)
     suspects = model.suspects_
     assert np.isin(suspects["sample"], wrong).mean() > 0.9
     assert np.isin(wrong, suspects["sample"]).mean() > 0.9
@@ -38,7 +44,7 @@ def test_flipped_labels_are_the_suspects(flipped):
 
 def test_who_is_left_out_but_predicted_right_is_no_suspect(flipped):
     X, y, _ = flipped
-    model = RobustLinearSVC(C=0.5, radius=1.5, loss="ramp", ramp=0.0).fit(X, y)
+    model = RobustLinearSVC(C=0.5, radius=1.5, ramp=0.0).fit(X, y)
     out = solve(X, y, C=0.5, radius=1.5, ramp=0.0, tol=1e-4).descent.left_out
     right = model.predict(X) == y
     assert (out & right).any()
@@ -47,7 +53,7 @@ def test_who_is_left_out_but_predicted_right_is_no_suspect(flipped):
 
 def test_a_model_that_tells_nothing_disbelieves_nobody(flipped):
     X, y, _ = flipped
-    model = RobustLinearSVC(C=1e-4, loss="ramp", ramp=0.0)
+    model = RobustLinearSVC(C=1e-4, ramp=0.0)
     with pytest.warns(UserWarning, match="the ramp leaves out what contradicts it"):
         model.fit(X, y)
     assert not model.coef_.any()
@@ -56,7 +62,7 @@ def test_a_model_that_tells_nothing_disbelieves_nobody(flipped):
 
 def test_without_noise_distances_are_lengths(flipped):
     X, y, _ = flipped
-    suspects = RobustLinearSVC(C=0.5, loss="ramp").fit(X, y).suspects_
+    suspects = RobustLinearSVC(C=0.5, ramp=-1.0).fit(X, y).suspects_
     assert np.isinf(suspects["noises"]).all()
     assert np.isfinite(suspects["distance"]).all()
 
@@ -64,7 +70,7 @@ def test_without_noise_distances_are_lengths(flipped):
 def test_own_errors_are_the_unit(flipped):
     X, y, _ = flipped
     errors = 0.1 + 0.2 * np.random.default_rng(0).random(X.shape)
-    model = RobustLinearSVC(C=0.5, loss="ramp", radius=2.0).fit(X, y, X_err=errors)
+    model = RobustLinearSVC(C=0.5, ramp=-1.0, radius=2.0).fit(X, y, X_err=errors)
     suspects = model.suspects_
     rows = suspects["sample"]
     np.testing.assert_allclose(
@@ -78,7 +84,7 @@ def test_several_classes_and_text():
     y = np.array(["a", "b", "c"])[y]
     wrong = [3, 60, 120]
     y[wrong] = ["c", "a", "a"]
-    model = RobustLinearSVC(C=1.0, loss="ramp").fit(X, y)
+    model = RobustLinearSVC(C=1.0, ramp=-1.0).fit(X, y)
     first = model.suspects_[:3]
     assert set(first["sample"]) == set(wrong)
     assert dict(zip(first["sample"], first["label"], strict=True)) == {
@@ -117,10 +123,10 @@ def test_distances_to_a_label_are_what_it_takes():
 
 def test_the_hinge_has_no_suspects_and_a_refit_drops_them(flipped):
     X, y, _ = flipped
-    model = RobustLinearSVC(loss="ramp").fit(X, y)
+    model = RobustLinearSVC(ramp=-1.0).fit(X, y)
     assert len(model.suspects_)
-    assert not hasattr(model.set_params(loss="hinge").fit(X, y), "suspects_")
-    endless = RobustLinearSVC(loss="ramp", ramp=-np.inf).fit(X, y)
+    assert not hasattr(model.set_params(ramp=None).fit(X, y), "suspects_")
+    endless = RobustLinearSVC(ramp=-np.inf).fit(X, y)
     assert not hasattr(endless, "suspects_")
 
 
@@ -128,7 +134,7 @@ def test_a_pipeline_counts_rows_as_given(flipped):
     X, y, wrong = flipped
     scaled = X * [1.0, 100.0, 0.01] + 5
     pipeline = make_robust_pipeline(
-        RobustLinearSVC(C=0.5, radius=0.1, noise=[1.0, 100.0, 0.01], loss="ramp")
+        RobustLinearSVC(C=0.5, radius=0.1, noise=[1.0, 100.0, 0.01], ramp=-1.0)
     ).fit(scaled, y)
     found = pipeline[-1].suspects_["sample"]
     assert np.isin(found, wrong).mean() > 0.9
@@ -137,12 +143,13 @@ def test_a_pipeline_counts_rows_as_given(flipped):
 def test_searches_choose_the_ramp(flipped):
     X, y, _ = flipped
     Cs, ramps = [1e-3, 0.3], [-np.inf, -1.0, 0.0]
-    search = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], loss="ramp", ramps=ramps, cv=3)
+    search = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], ramps=ramps, cv=3)
     search.fit(X, y)
     assert search.scores_.shape == (3, 2, 2, 3)
     assert search.best_params_.keys() == {"C", "ramp", "radius"}
     assert search.ramp_ == search.best_params_["ramp"]
-    assert search.best_estimator_.ramp == search.ramp_
+    chosen = None if search.ramp_ == -np.inf else search.ramp_
+    assert search.best_estimator_.ramp == chosen
     assert len(search.cv_results_["params"]) == 12
     for k, at in enumerate(search.cv_results_["params"]):
         i, j = ramps.index(at["ramp"]), [0.0, 0.1].index(at["radius"])
@@ -151,34 +158,36 @@ def test_searches_choose_the_ramp(flipped):
     hinge = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], cv=3).fit(X, y)
     np.testing.assert_allclose(search.scores_[0], hinge.scores_, atol=0.02)
     assert not np.array_equal(search.scores_[0], search.scores_[2])
-    zero = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], loss="ramp", ramps=[0.0], cv=3)
+    zero = RobustLinearSVCCV(Cs=Cs, radii=[0.0, 0.1], ramps=[0.0], cv=3)
     np.testing.assert_array_equal(zero.fit(X, y).scores_[0], search.scores_[2])
     assert search.ramp_ < 0
     both = RobustLinearSVCCV(
-        Cs=Cs, loss="ramp", ramps=ramps, norm_penalties=[0.0, 0.1], noise="linf", cv=3
+        Cs=Cs, ramps=ramps, norm_penalties=[0.0, 0.1], noise="linf", cv=3
     ).fit(X, y)
     assert both.scores_.shape == (3, 2, 1, 2, 3)
-    one = RobustLinearSVCCV(Cs=Cs, loss="ramp", cv=3).fit(X, y)
-    assert one.scores_.shape == (1, 2, 3)
-    assert one.ramp_ == -1.0
-    assert "ramp" not in one.best_params_
+    one = RobustLinearSVCCV(Cs=Cs, ramps=[-1.0], cv=3).fit(X, y)
+    assert one.scores_.shape == (1, 1, 2, 3)
+    assert one.ramp_ == one.best_estimator_.ramp == -1.0
     assert len(one.suspects_)
+    for levels in (None, [None], [-np.inf]):
+        trusting = RobustLinearSVCCV(Cs=Cs, ramps=levels, cv=3).fit(X, y)
+        assert trusting.ramp_ == -np.inf
+        assert trusting.best_estimator_.ramp is None
+        assert not hasattr(trusting, "suspects_")
 
 
 def test_scikit_learn_searches_it_too(flipped):
     X, y, _ = flipped
-    grid = {"loss": ["hinge", "ramp"], "ramp": [-1.0, -0.5]}
+    grid = {"ramp": [None, -1.0, -0.5]}
     search = GridSearchCV(RobustLinearSVC(C=0.1), grid, cv=3).fit(X, y)
     assert search.best_score_ > 0.8
-    assert clone(search.best_estimator_).get_params()["loss"] in grid["loss"]
+    assert clone(search.best_estimator_).get_params()["ramp"] in grid["ramp"]
 
 
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
-        ({"loss": "square"}, "loss='square' is not known; choose 'hinge', or 'ramp'"),
-        ({"loss": "ramp", "ramp": 0.5}, "ramp=0.5 must be None"),
-        ({"loss": "ramp", "starts": 9}, "starts=9 must be 1, 2 or 3"),
+        ({"ramp": -1.0, "starts": 9}, "starts=9 must be 1, 2 or 3"),
     ],
 )
 def test_errors_name_the_parameter(flipped, wrong, match):
@@ -187,7 +196,29 @@ def test_errors_name_the_parameter(flipped, wrong, match):
         RobustLinearSVC(**wrong).fit(X, y)
 
 
-def test_ramps_without_the_loss_are_refused(flipped):
+def test_a_number_for_the_ramp_is_the_ramp_loss(flipped):
     X, y, _ = flipped
-    with pytest.raises(ValueError, match=r"ramps=.* needs loss='ramp'"):
-        RobustLinearSVCCV(Cs=[1.0], ramps=[-1.0]).fit(X, y)
+    model = RobustLinearSVC(C=0.5, radius=0.2, ramp=-1.0).fit(X, y)
+    assert len(model.suspects_)
+    found = solve(X, y, C=0.5, radius=0.2, ramp=-1.0, tol=1e-4)
+    np.testing.assert_allclose(model.coef_[0], found.w, atol=1e-3)
+    assert "loss" not in model.get_params()
+    assert clone(model).ramp == -1.0
+
+
+@pytest.mark.parametrize("ramp", [0.5, np.nan, np.inf, "ramp", True, 1e-300])
+def test_what_is_no_level_of_the_ramp_is_refused_on_every_road(flipped, ramp):
+    X, y, _ = flipped
+    chunks = [(X, y)]
+    for train in (
+        lambda: RobustLinearSVC(ramp=ramp).fit(X, y),
+        lambda: RobustLinearSVC(ramp=ramp).fit(chunks),
+        lambda: RobustLinearSVCCV([1.0], ramps=[ramp]).fit(X, y),
+        lambda: solve(X, y, ramp=ramp),
+        lambda: solve(chunks, ramp=ramp),
+        lambda: path(X, y, Cs=[1.0], ramp=ramp),
+    ):
+        with pytest.raises(
+            ValueError, match=r"ramp=.* must be None .* or a number ≤ 0"
+        ):
+            train()

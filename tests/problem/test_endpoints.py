@@ -259,7 +259,7 @@ def test_the_critical_radius_is_less_under_a_penalty(shape):
     problem = make_problem(5, n=40, d=4, shape="l2")
     X, y, noise = problem.rows.X, problem.y, NOISY[shape]
     options = {"noise": noise, "C": 0.5, "fit_intercept": False}
-    problem = Problem.from_data(X, y, C=0.5, noise=noise)
+    problem = Problem.from_data(X, y, C=0.5, noise=noise, radius=0.0)
     c, largest = problem.weights, in_closed_form(problem)
     for share in (0.1, 0.7):
         bracket = critical_radius(X, y, norm_penalty=share * largest, **options)

@@ -380,7 +380,7 @@ def test_a_class_that_is_not_proven_has_a_solver_of_its_own(monkeypatch):
     "options",
     [
         {"solver": "newton"},
-        {"loss": "ramp"},
+        {"ramp": -1.0},
         {"max_seconds": 100.0},
         {"max_iter": 50},
         {"noise": "linf", "radius": 0.1},

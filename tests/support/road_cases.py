@@ -110,11 +110,6 @@ class Case:
         }.get(self.noise, self.noise)
 
     @property
-    def loss(self):
-        """What estimators are told about the loss."""
-        return {} if self.ramp is None else {"loss": "ramp", "ramp": self.ramp}
-
-    @property
     def penalty(self):
         """What is said about the intercept."""
         return {

@@ -82,7 +82,7 @@ def _classifier(case, **more):
     radius = 0.0 if case.radius == "own" else case.radius
     options = {"noise": case.shape, "tol": TOL, "random_state": 0}
     options |= {"error_shape": case.error_shape, "norm_penalty": case.norm_penalty}
-    options |= case.penalty | case.loss | more
+    options |= case.penalty | {"ramp": case.ramp} | more
     return RobustLinearSVC(C=case.C, radius=radius, **options)
 
 
@@ -108,11 +108,10 @@ def _pipeline(case, given):
 
 def _search(case, given):
     radii = [1.0 if case.radius == "own" else case.radius]
-    loss = {} if case.ramp is None else {"loss": "ramp", "ramps": [case.ramp]}
     model = RobustLinearSVCCV(
         [case.C], radii, noise=case.shape, cv=2, tol=TOL, random_state=0,
         error_shape=case.error_shape, norm_penalties=[case.norm_penalty],
-        **case.penalty | loss,
+        ramps=None if case.ramp is None else [case.ramp], **case.penalty,
     )  # fmt: skip
     model.fit(given.X, given.y, **given.beside)
     return _of_model(model, model, given.like(case.new))

@@ -46,7 +46,7 @@ def _optimality(result: dict) -> Iterator[Advice]:
     noise, smaller = "noise of this size covers", "radius"
     if result["model"]["norm_penalty"] > 0:
         noise, smaller = "noise and --norm-penalty outweigh", "--norm-penalty or radius"
-    if result["model"]["loss"] == "ramp":
+    if result["model"]["ramp"] is not None:
         noise, smaller = "noise, or rows left out, cover", f"--ramp or {smaller}"
     yield from _unproven(problems, tol)
     if constant:

@@ -60,6 +60,11 @@ _NOT_MODEL = (
 )
 
 
+#: Options that say that labels may be wrong, and those that say more about it.
+_SAY_DOUBT = ("label_noise", "ramp", "ramps")
+_ABOUT_LABELS = ("starts", "suspects")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitOptions(TrainingOptions):
     """Train a linear classifier that expects its features to be off, and prove how good
@@ -133,8 +138,6 @@ examples:
     starts: Starts = 1
     suspects: File | None = None
 
-    _about_labels = ("ramp", "ramps", "starts", "suspects")
-
     def _mistakes(self) -> Iterator[str]:
         for name in ("report", "suspects"):
             if getattr(self, name) == "-":
@@ -149,6 +152,11 @@ examples:
             yield "--norm-penalties are for --cv to choose from; --norm-penalty is one."
         if not self.cv and self.ramps:
             yield "--ramps are for --cv to choose from; --ramp is one."
+        for option in () if self.doubts_labels else self._given(_ABOUT_LABELS):
+            yield (
+                f"{option} is about labels that may be wrong, and --label-noise says "
+                "that some are; give both."
+            )
         yield from super()._mistakes()
         if self.missing == "model":
             for option in self._given(_NOT_MODEL):
@@ -156,7 +164,7 @@ examples:
                     f"--missing model does not go with {option}: it knows values by "
                     "their standard errors, --errors. Leave out one of the two."
                 )
-            if self.label_noise:
+            if self.doubts_labels:
                 yield (
                     "--missing model does not go with --label-noise: it trusts labels. "
                     "--missing drop or median does."
@@ -165,7 +173,7 @@ examples:
             if self.checkpoint is not None:
                 yield "--checkpoint is for training with --memory; give both."
             return
-        if self.checkpoint is not None and self.label_noise:
+        if self.checkpoint is not None and self.doubts_labels:
             yield "--checkpoint does not go with --label-noise; leave out one of them."
         for option in self._given(_WHOLE):
             yield f"{option} needs the whole table; leave it out, or --memory."
@@ -179,7 +187,7 @@ examples:
 
     def trusting(self) -> Self:
         """The same for a model that trusts every label and has no norm penalty."""
-        names = ("norm_penalty", "norm_penalties", "label_noise", *self._about_labels)
+        names = ("norm_penalty", "norm_penalties", *_SAY_DOUBT, *_ABOUT_LABELS)
         usual: Any = {name: self.__dataclass_fields__[name].default for name in names}
         return replace(self, **usual)
 

@@ -226,8 +226,7 @@ def describe_model(model: RobustPipeline | MeasuredSVC, columns: Columns) -> dic
         ],
         "C": float(svc.C),
         "norm_penalty": float(svc.norm_penalty),
-        "loss": svc.loss,
-        "ramp": float(svc.ramp) if svc.loss == "ramp" else None,
+        "ramp": None if svc.ramp is None else float(svc.ramp),
     }
 
 
@@ -274,7 +273,7 @@ def _noise_limits(
     data = InMemory(X, rows.y, rows.weights, uncertainty.radius, bars)
     limits = []
     for k, problem in enumerate(binary_problems(svc, data)):
-        if svc.loss == "ramp":
+        if svc.ramp is not None:
             there = Beyond(svc.ramp, svc.coef_[k], svc.intercept_[k])
             problem = there.rest(problem)
         found = critical_scale(problem) if some else critical_radius(problem)

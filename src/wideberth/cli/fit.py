@@ -193,9 +193,10 @@ def _describe_request(options: FitOptions, columns: Columns) -> dict:
         even = ", ".join(filter(None, [f"those of {options.weight_column}", even]))
     names = (
         *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
-        *("errors", "error_shape", "missing_errors", "label_noise", "starts", "id"),
+        *("errors", "error_shape", "missing_errors", "starts", "id"),
     )
     return {name: getattr(options, name) for name in names} | {
+        "label_noise": options.doubts_labels,
         "C_from": "chosen by cross-validation" if options.cv else given,
         "dropped": list(options.drop),
         "one_hot": list(columns.categories),

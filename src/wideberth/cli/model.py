@@ -184,6 +184,9 @@ def _read(content: dict) -> Model:
     for name, usual in RobustLinearSVC().get_params().items():
         if not hasattr(svc, name):  # a parameter that there was not yet
             setattr(svc, name, usual)
+    if hasattr(svc, "loss"):  # a parameter up to version 0.2
+        svc.ramp = svc.ramp if svc.loss == "ramp" else None
+        del svc.loss
     if content["wideberth model"] == 1:
         # Where rows had radii of their own the parameter was 0, and the file held
         # their median, or 0; so only a number that both agree on is the radius.

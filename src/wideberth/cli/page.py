@@ -121,7 +121,7 @@ def _asked(result: dict) -> str:
     pairs.append(("C, the price of errors", f"{number(C)} ({asked['C_from']})"))
     if price > 0:
         pairs.append(("Norm penalty, the price of weights", number(price)))
-    if result["model"]["loss"] == "ramp":
+    if result["model"]["ramp"] is not None:
         level = number(result["model"]["ramp"])
         about = f"may be wrong: a row whose margin is below {level} counts no further"
         pairs.append(("Labels", about))

@@ -63,7 +63,7 @@ def _about(result: dict) -> str:
             " Under the worst noise a prediction counts only if it is right and no "
             "change of the values within the radius could alter it."
         )
-    if result["model"]["loss"] == "ramp":
+    if result["model"]["ramp"] is not None:
         about += (
             " Predictions are compared with the labels given, wrong ones among them: "
             "to disagree with such a label counts as an error here."

@@ -13,7 +13,7 @@ from wideberth.cli.suspects import tell_ending, tell_left_out
 def proof(result: dict) -> dict[str, str]:
     """What `page.html` says of it."""
     problems = result["training"]["problems"]
-    ramp = result["model"]["loss"] == "ramp"
+    ramp = result["model"]["ramp"] is not None
     return {
         "each": "for every class " if len(problems) > 1 else "",
         "among": "that leave the same rows out " if ramp else "",

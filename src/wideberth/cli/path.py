@@ -51,7 +51,7 @@ def _table(
     data = InMemory(prepare.transform(rows.X), rows.y, rows.weights)
     problems = OneVsRest.of(data, options.class_weight)
     several = len(problems.positives) > 1
-    told_of = [*_COLUMNS, *(("ramp", "left_out") if options.label_noise else ())]
+    told_of = [*_COLUMNS, *(("ramp", "left_out") if options.doubts_labels else ())]
     headings = [*(["class"] if several else []), *told_of]
     if given.per_row:  # then models differ by the factor on the radii
         headings[headings.index("radius")] = "radius_factor"
@@ -77,7 +77,7 @@ def _table(
                 error_shape=options.error_shape,
                 norm_penalty=options.norm_penalty,
                 norm_penalties=options.norm_penalties or None,
-                ramp=options.ramp if options.label_noise else None,
+                ramp=options.level,
                 ramps=options.ramps or None,
                 sample_weight=stated["sample_weight"],
                 tol=options.tol,

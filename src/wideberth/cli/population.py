@@ -25,6 +25,7 @@ from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
 from wideberth.data.errors import listed, quoted
 from wideberth.estimators.measured_svc import MeasuredSVC
+from wideberth.problem.error_bars import Posteriors
 
 
 def of_population(
@@ -45,7 +46,7 @@ def of_population(
         learned += f"; exact are {listed(facts['exact'])}, which have none"
     unit = options.radius is None and bool(options.radii)
     radius = 1.0 if unit else options.radius
-    radius = MeasuredSVC().radius if radius is None else radius
+    radius = Posteriors.default_radius if radius is None else radius
     size = "in units of" if unit else f"{radius:g} times"
     story = f"{size} the posterior standard deviation of {learned}"
     if not (unit or radius):
@@ -72,7 +73,7 @@ def fit_measured(
         radius=given.radius,
         cv=splitter if options.cv else None,
         radii=[given.radius * factor for factor in factors],
-        confidence=options.confidence,
+        confidence=options.confidence or MeasuredSVC().confidence,
         probability=False,
         class_weight=options.class_weight,
         random_state=options.seed,

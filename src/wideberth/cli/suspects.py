@@ -27,7 +27,7 @@ def describe_suspects(
     They are counted as in the file, those that are not trained on included. None where
     labels are not in doubt; `found` and `rows` are None of data that is read in pieces.
     """
-    if svc.loss != "ramp":
+    if svc.ramp is None:
         return None
     told: dict = {"id": options.id or options.replicates, "found": None, "rows": None}
     if rows.kept is None:

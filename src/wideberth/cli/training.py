@@ -73,13 +73,13 @@ def fit_model(
     with blamed_on_data(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         choice, C, penalty = None, options.C, options.norm_penalty
-        ramp = options.ramp
+        ramp = options.level
         if options.cv:
             choice = _choose(options, given, X, y, radius, bars, weights)
             caught.clear()  # of models that are not chosen
             C, radius = choice["C"], choice["factor"] * radius
             penalty = choice["norm_penalty"]
-            ramp = choice["ramp"] if options.label_noise else ramp
+            ramp = choice["ramp"]
         each = radius is None or np.ndim(radius) > 0
         classifier = RobustLinearSVC(
             C=C,
@@ -87,7 +87,6 @@ def fit_model(
             noise=given.noise,
             error_shape=options.error_shape,
             norm_penalty=penalty,
-            loss=options.loss,
             ramp=ramp,
             starts=options.starts,
             class_weight=options.class_weight,
@@ -126,19 +125,19 @@ def _choose(
     splitter = StratifiedKFold(folds, shuffle=True, random_state=options.seed)
     search = search_grid(options, given, X, y, radius, bars, weights, splitter)
     scores = search.scores_
-    if options.label_noise:
+    if options.doubts_labels:
         scores = scores[search.ramps_.tolist().index(search.ramp_)]
     chosen = search.norm_penalties_.tolist().index(search.norm_penalty_)
     return {
         "C": float(search.C_),
         "factor": float(search.radius_),
         "norm_penalty": float(search.norm_penalty_),
-        "ramp": float(search.ramp_) if options.label_noise else None,
+        "ramp": float(search.ramp_) if options.doubts_labels else None,
         "score": float(search.best_score_),
         "Cs": search.Cs_.tolist(),
         "factors": search.radii_.tolist(),
         "norm_penalties": search.norm_penalties_.tolist(),
-        "ramps": search.ramps_.tolist() if options.label_noise else [],
+        "ramps": search.ramps_.tolist() if options.doubts_labels else [],
         "scores": scores[chosen].mean(axis=-1).tolist(),
         "folds": folds,
         "unit": "radius" if given.unit_radius else "radius ×",
@@ -162,8 +161,7 @@ def search_grid(
         Cs=Cs,
         radii=options.radii if options.radii and np.any(radius) else [1.0],
         norm_penalties=options.norm_penalties or [options.norm_penalty],
-        loss=options.loss,
-        ramps=(options.ramps or [options.ramp]) if options.label_noise else None,
+        ramps=(options.ramps or [options.level]) if options.doubts_labels else None,
         starts=options.starts,
         noise=given.noise if bars else carry_noise(given.noise, prepare, X),
         error_shape=options.error_shape,

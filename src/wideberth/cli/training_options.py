@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import (
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
 
 
+#: Margin below which a row counts no further, where labels may be wrong.
+_USUAL_RAMP = -1.0
 #: What --one-hot calls all columns that hold text.
 AUTO = "auto"
 
@@ -127,19 +129,22 @@ class TrainingOptions(TableOptions):
         the default), or tolerances that all values may reach at once (box)
     missing_errors: values without an error: exact, the median error of the column, or a
         share of the value such as share:0.05 (default: stop)
-    radius: every row by as much
+    radius: every row by as much (default: 1 with --noise-scales or --errors, otherwise
+        0, the ordinary SVM)
     radius_column: each row by what this column says
     replicates: rows with the same entry here are measurements of one sample
     radii: several radii to try; multiples of the one that other options give, if they
         give one
-    noise_scales: noise of each feature; a radius then counts multiples of it
+    noise_scales: noise of each feature; a radius then counts multiples of it (default:
+        1, unless --confidence or --covers asks for what covers the noise)
     noise: shape: l2 a distance (default), linf every feature by up to the radius, or up
         to its tolerance in --noise-scales, l1 the sum of all errors
     radius_units: units of the radius: those of the data (default), or standard
         deviations of each feature
-    confidence: how surely a radius from --noise-scales (standard deviations, with
-        --noise l2) or --replicates covers the noise, or with --missing model a certain
-        verdict holds (default: 0.95)
+    confidence: how surely a radius covers the noise: the one from --replicates
+        (default: 0.95), or, where it is given, one from --noise-scales (standard
+        deviations, with --noise l2); with --missing model how surely a certain verdict
+        holds (default: 0.95)
     covers: what it covers: the change of a row's score (default), or the whole
         displacement of the row, which is far larger
     between: with --replicates: noise from the mean to a further single reading, such as
@@ -152,8 +157,8 @@ class TrainingOptions(TableOptions):
     label_noise: some are: a row far on the wrong side counts up to a limit and no
         further, and those that look mislabelled are listed
     ramp: the margin, ≤ 0, below which a row counts no further; the nearer to 0, the
-        more rows are doubted (default: -1)
-    ramps: several of them, to choose from or to train with
+        more rows are doubted (default: -1); says --label-noise too
+    ramps: several of them, to choose from or to train with; says --label-noise too
     id: column that names the rows, where they are listed; it is no feature
 
     Training
@@ -196,12 +201,12 @@ class TrainingOptions(TableOptions):
     noise_scales: File | None = None
     noise: Literal["l2", "linf", "l1"] = "l2"
     radius_units: Literal["raw", "std"] = "raw"
-    confidence: Probability = 0.95
-    covers: Literal["margin", "sample"] = "margin"
+    confidence: Probability | None = None
+    covers: Literal["margin", "sample"] | None = None
     between: Literal["reading", "truth"] = "reading"
     precision: Literal["shared", "own"] = "shared"
     label_noise: bool = False
-    ramp: Level = -1.0
+    ramp: Level | None = None
     ramps: tuple[Level, ...] = ()
     id: Column | None = None
     standardize: bool = False
@@ -216,15 +221,7 @@ class TrainingOptions(TableOptions):
     tol: Positive = 1e-4
     seed: Natural = 0
 
-    #: Options that say more about labels that may be wrong.
-    _about_labels: ClassVar[tuple[str, ...]] = ("ramp", "ramps")
-
     def _mistakes(self) -> Iterator[str]:
-        for option in () if self.label_noise else self._given(self._about_labels):
-            yield (
-                f"{option} is about labels that may be wrong, and --label-noise says "
-                "that some are; give both."
-            )
         named: dict[str, Iterable[str | None]] = {
             "--target": [self.target],
             "--radius-column": [self.radius_column],
@@ -282,9 +279,15 @@ class TrainingOptions(TableOptions):
         return (*given, *self.drop)
 
     @property
-    def loss(self) -> str:
-        """What estimators call it."""
-        return "ramp" if self.label_noise else "hinge"
+    def doubts_labels(self) -> bool:
+        """Whether labels may be wrong: levels of the ramp say so, too."""
+        return self.label_noise or self.ramp is not None or bool(self.ramps)
+
+    @property
+    def level(self) -> float | None:
+        """What estimators call `ramp`: None where labels are right."""
+        usual = _USUAL_RAMP if self.doubts_labels else None
+        return usual if self.ramp is None else self.ramp
 
     def with_columns(self, reader: Reader) -> Self:
         """Return these options with the columns of a table that they mean.

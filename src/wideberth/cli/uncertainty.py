@@ -24,6 +24,7 @@ from wideberth.measurement.radius import (
 from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.polyhedra import Box, CrossPolytope
 from wideberth.problem.shape import Noise
+from wideberth.problem.validation import radius_or_default
 
 #: What noise with a scale for each feature is, by its shape.
 _SCALED: dict[str, Any] = {"l2": np.asarray, "linf": Box, "l1": CrossPolytope}
@@ -44,6 +45,8 @@ _COVERED = {
     "sample": "the whole displacement of a row",
 }
 _END = {"truth": "the truth", "reading": "a further single reading"}
+#: How surely a radius covers the noise, where one is asked for that does.
+_CONFIDENCE = 0.95
 #: Largest probability that chance alone makes replicates differ in precision as they
 #: do, at which the report says that they differ; one false alarm in a thousand tables.
 _CHANCE = 1e-3
@@ -108,16 +111,17 @@ def of_columns(options: TrainingOptions, columns: Columns, X=None) -> Uncertaint
     """
     noise, about = _shape(options, columns, X)
     story, unit = tell_radius(options, about), False
-    radius = options.radius or 0.0
+    scaled = options.noise_scales is not None
+    radius = radius_or_default(options.radius, noise if scaled else options.noise)
     asked = options.radius_column is None and options.radius is None
-    scaled = asked and options.noise_scales is not None
-    if scaled and isinstance(noise, np.ndarray):
+    covering = options.confidence is not None or options.covers is not None
+    if asked and scaled and covering and isinstance(noise, np.ndarray):
         radius = _radius_from_std(options, noise)
         story = f"{radius:.4g} for every row ({_promise(options)}), {about}"
+    elif asked and scaled:
+        story = f"{radius:g} for every row, {about}"
     elif asked and options.radii:
         radius, story, unit = 1.0, about, True
-    elif scaled:  # tolerances, which are the most there is
-        radius, story = 1.0, f"1 for every row, {about}"
     made = Uncertainty(radius, noise, story, unit_radius=unit)
     return replace(made, n_indicators=columns.n_indicators)
 
@@ -141,7 +145,7 @@ def in_errors(
     """Radii that count errors of the values; features without any are `exact`."""
     one = "tolerance" if errors.shape == "box" else "standard error"
     where = errors.file or f"the columns {listed(errors.names, 6)}"
-    radius = 1.0 if options.radius is None else options.radius
+    radius = radius_or_default(options.radius, options.noise, errors)
     times = f"{radius:g} times"
     if options.radius_column is not None:
         times = f"the column {options.radius_column} times"
@@ -175,13 +179,21 @@ def row_radii(table: Table, column: str) -> np.ndarray:
 
 
 def _radius_from_std(options: TrainingOptions, noise: np.ndarray) -> float:
-    how = {"confidence": options.confidence, "covers": options.covers}
-    return float(radius_from_std(1.0, len(noise), noise=noise, **how))
+    return float(radius_from_std(1.0, len(noise), noise=noise, **_coverage(options)))
+
+
+def _coverage(options: TrainingOptions) -> dict:
+    """What a radius covers, and how surely, as functions that find one take it."""
+    return {
+        "confidence": options.confidence or _CONFIDENCE,
+        "covers": options.covers or "margin",
+    }
 
 
 def _promise(options: TrainingOptions) -> str:
-    share = f"{100 * options.confidence:g} % of cases"
-    return f"it covers {_COVERED[options.covers]} in {share}"
+    how = _coverage(options)
+    share = f"{100 * how['confidence']:g} % of cases"
+    return f"it covers {_COVERED[how['covers']]} in {share}"
 
 
 def _shape(
@@ -315,10 +327,9 @@ def _replicate_radii(
         used = scales > 0
         radii[counts > 1] = radius_from_replicates(
             [group[:, used] for group in readings if len(group) > 1],
-            confidence=options.confidence,
-            covers=options.covers,
             noise=scales[used],
             between=f"mean and {options.between}",
+            **_coverage(options),
         )
     return radii
 

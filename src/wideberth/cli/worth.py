@@ -72,7 +72,7 @@ def _subject(result: dict) -> str:
     parts = {
         "robustness": noise["largest"] > 0 or noise["asked"] is not None,
         "the norm penalty": model["norm_penalty"] > 0,
-        "doubting labels": model["loss"] == "ramp",
+        "doubting labels": model["ramp"] is not None,
     }
     return " and ".join(name for name, there in parts.items() if there)
 

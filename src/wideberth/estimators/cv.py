@@ -29,7 +29,6 @@ from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     scaled_radius,
     stated_noise,
-    stated_ramp,
     unknown_classes,
 )
 from wideberth.estimators.scoring import robust_scorer
@@ -37,7 +36,7 @@ from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.notes import not_proven
 from wideberth.problem.presolve import build_problem
-from wideberth.problem.validation import check_jobs, check_number, short
+from wideberth.problem.validation import check_jobs, check_number
 from wideberth.solvers.paths.grids import read_Cs, read_levels, read_radii, read_ramps
 
 _SELECTIONS = ("best", "one-standard-error")
@@ -54,14 +53,15 @@ class RobustLinearSVCCV(LinearClassifier):
     Cs : int or array, default=30
         How many values of C, spaced as by `wideberth.path` on all data, or the values.
     radii : array, default=None
-        Radii to choose from; factors on the `radius` or on the errors `X_err` given to
-        `fit`, where there are any. None is 1 alone with those, and 0 alone without.
+        Radii to choose from: factors on the scales of `noise`, or on the `radius` or
+        the errors `X_err` given to `fit`, where there are any. None is the one that
+        `RobustLinearSVC(radius=None)` takes: 1 with any of those, 0 for a norm without
+        scales and behind `TrueFeatures`.
     norm_penalties : array, default=None
         Values of `norm_penalty` to choose from, beside C and radius; None is 0 alone.
-    loss : {"hinge", "ramp"}, default="hinge"
-        As in `RobustLinearSVC`.
-    ramps : array, default=None
-        With loss="ramp", levels to choose from; None is −1 alone. −∞ is the hinge.
+    ramps : list of float or None, default=None
+        Values of `ramp` to choose from, where None and −∞ are the hinge loss. Instead
+        of a list, None is the hinge loss alone.
     starts, noise, error_shape, fit_intercept, intercept_penalty, class_weight
         As in `RobustLinearSVC`; `starts` is for the chosen model, since those of the
         folds start from each other.
@@ -140,7 +140,6 @@ class RobustLinearSVCCV(LinearClassifier):
         radii=None,
         *,
         norm_penalties=None,
-        loss="hinge",
         ramps=None,
         starts=1,
         noise="l2",
@@ -164,7 +163,6 @@ class RobustLinearSVCCV(LinearClassifier):
         self.Cs = Cs
         self.radii = radii
         self.norm_penalties = norm_penalties
-        self.loss = loss
         self.ramps = ramps
         self.starts = starts
         self.noise = noise
@@ -232,9 +230,9 @@ class RobustLinearSVCCV(LinearClassifier):
         problems = OneVsRest.of(data, self.class_weight)
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
-        self.radii_ = read_radii(self.radii, bars if radius is None else radius)
+        self.radii_ = read_radii(self.radii, radius, self.noise, bars)
         self.norm_penalties_ = read_levels(np.zeros(1), 0.0, self.norm_penalties)[:, 1]
-        self.ramps_ = self._ramps()
+        self.ramps_ = read_ramps(None, self.ramps)
         self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
@@ -263,15 +261,6 @@ class RobustLinearSVCCV(LinearClassifier):
             )
         check_number(self.scoring_radius, "scoring_radius")
         return robust_scorer(self.scoring_radius)
-
-    def _ramps(self) -> np.ndarray:
-        one = stated_ramp(RobustLinearSVC(loss=self.loss))
-        if one is None and self.ramps is not None:
-            raise ValueError(
-                f"ramps={short(self.ramps)} needs loss='ramp'; with loss='hinge' there "
-                "is none."
-            )
-        return read_ramps(one, self.ramps)
 
     def _grid(self, data: InMemory, problems: OneVsRest) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
@@ -327,7 +316,8 @@ class RobustLinearSVCCV(LinearClassifier):
     def _train(self, data: InMemory) -> list[Warning]:
         """Fit the chosen model to all data; what it keeps is kept here too."""
         model = self._model().set_params(C=self.C_, radius=self.radius_)
-        model.norm_penalty, model.ramp = self.norm_penalty_, self.ramp_
+        model.norm_penalty = self.norm_penalty_
+        model.ramp = self.ramp_ if self.ramp_ > -np.inf else None
         radius = scaled_radius(data.radius, self.radius_)
         # Not `fit`: to catch what it warns of would not be safe beside other threads.
         notes = model._fit(data.X, data.y, data.weights, radius, data.bars)

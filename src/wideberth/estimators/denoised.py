@@ -3,7 +3,7 @@
 Steps before `TrueFeatures` are affine, x' = Ax + c, and carry errors: variances e²
 become A∘A e² where A keeps features apart, and AEAᵀ otherwise. Gaps stay gaps. What is
 behind it is a robust pipeline of its own, trained on posterior means x̂_i with their
-covariances V_i as sets: a radius counts posterior standard deviations.
+covariances V_i as sets: a radius counts posterior standard deviations, 0 by default.
 
 With one Gaussian x̂ is affine in the measurement, x̂ = μ + K(x − μ), and KE = V in the
 cells that are there (docs/theory/population.md). A move δ of the measurement changes
@@ -34,7 +34,7 @@ from wideberth.measurement.population import Posterior
 from wideberth.measurement.tables import BLOCK
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.problem.arrays import host
-from wideberth.problem.error_bars import Covariances, keeps_apart
+from wideberth.problem.error_bars import Covariances, Posteriors, keeps_apart
 from wideberth.problem.error_bars.sums import ratio
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.read_errors import read_variances
@@ -124,7 +124,8 @@ class Denoised:
         found = self.posterior(X, X_err)
         routed = get_config()["enable_metadata_routing"]
         name = "X_err" if routed else f"{behind.steps[-1][0]}__X_err"
-        behind.fit(found.mean, y, **params | {name: found.covariance})
+        sets = Posteriors.of(found.covariance)
+        behind.fit(found.mean, y, **params | {name: sets})
         return replace(self, behind=behind)
 
     @property
@@ -228,7 +229,7 @@ class JudgedMeans(Judged):
 
     def radii(self, y, radius, X_err):
         """Factors on the errors of measurements; training counts other units."""
-        return radii_of(radius_or_default(radius, measured=True), y)
+        return radii_of(radius_or_default(radius, self.classifier.noise, X_err), y)
 
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """The move of each measurement that favours some wrong class most."""

@@ -312,7 +312,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         radius in other units than the error bars X_err says nothing about those.
         """
         if X_err is not None and not self._trained_with_errors:
-            radius = radius_or_default(radius, measured=True)
+            radius = radius_or_default(radius, self.noise, X_err)
         if radius is None:
             radius = self._trained_radius()
             if radius is None:

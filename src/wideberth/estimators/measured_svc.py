@@ -43,7 +43,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     """Classify objects whose features are measurements with errors and gaps.
 
     The short spelling of `make_robust_pipeline(StandardScaler(), TrueFeatures(),
-    RobustLinearSVC(radius=0))`: what the true features of an object probably are, and a
+    RobustLinearSVC())`: what the true features of an object probably are, and a
     linear classifier of that. Besides, C and a radius against how uncertain it is by
     cross-validation, and probabilities that know the errors of each object.
 
@@ -51,10 +51,11 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Weight of the losses; smaller values regularise more. Not used with `cv`.
-    radius : float, default=0.0
+    radius : float, default=None
         How far true features may be from their posterior means, in posterior standard
-        deviations. Some robustness may add to what the means bring, and where errors
-        are large or alike it can cost far more: let `cv` choose. Not used with `cv`.
+        deviations; None is 0, for the means allow for the errors already. Some
+        robustness may add to what they bring, and where errors are large or alike it
+        can cost far more: let `cv` choose. Not used with `cv`.
     n_components : {"auto", "per_class"} or int, default="auto"
         Gaussians of the population, as for `TrueFeatures`.
     cv : int, splitter or iterable, default=None
@@ -126,7 +127,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         C=1.0,
-        radius=0.0,
+        radius=None,
         *,
         n_components="auto",
         cv=None,
@@ -191,15 +192,16 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
 
     def _fit(self, data: Rows) -> None:
         wanted = self.cv is not None or self.probability
-        self.C_, self.radius_ = self.C, self.radius
+        self.C_, radius = self.C, self.radius
         with told_once() as told:
             folds = self._folds(data) if wanted else []
             if self.cv is not None:
-                self.C_, self.radius_ = self._chosen(folds)
-        self.pipeline_ = self._trained(data.heavy, self.C_, self.radius_)
+                self.C_, radius = self._chosen(folds)
+        self.pipeline_ = self._trained(data.heavy, self.C_, radius)
         last = self.pipeline_[-1]
-        self.classes_, self.coef_ = last.classes_, last.coef_
-        self.intercept_, self.n_iter_ = last.intercept_, last.n_iter_
+        self.radius_, self.classes_ = last.radius_, last.classes_
+        self.coef_, self.intercept_ = last.coef_, last.intercept_
+        self.n_iter_ = last.n_iter_
         self.calibration_ = None
         if self.probability and folds:
             with told_once(told):

@@ -24,6 +24,7 @@ from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import Progress
 from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
+from wideberth.problem.ramp import check_ramp
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
 from wideberth.solution import Solution
 from wideberth.solvers.classes.rounds import MOST_STACKED_STEPS
@@ -31,7 +32,7 @@ from wideberth.solvers.classes.rounds import MOST_STACKED_STEPS
 #: Parameters that `solve` takes, and checks, as they are: what the problems are, and
 #: how they are solved.
 _STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty")
-_HOW = ("starts", "solver", "screening", "tol", "max_iter")
+_HOW = ("ramp", "starts", "solver", "screening", "tol", "max_iter")
 #: Attributes that make a fitted model predict and certify.
 _PREDICTIVE = (
     *("classes_", "coef_", "intercept_", "noise_", "radius_"),
@@ -114,7 +115,7 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
     stated["noise"] = stated_noise(model)
     train = data.trainer(problems, _together(model, starts), **stated)
     options = {name: getattr(model, name) for name in _HOW}
-    options |= {"ramp": stated_ramp(model), "max_seconds": None}
+    options["max_seconds"] = None
     n_jobs = model.n_jobs if data.in_memory else 1
     tasks = [
         partial(
@@ -186,7 +187,7 @@ def _together(model, starts: list) -> float | None:
     tol = check_number(model.tol, "tol", positive=True)
     steps = check_number(model.max_iter, "max_iter", whole=True)
     free = model.max_seconds is None and steps >= MOST_STACKED_STEPS
-    plain = model.solver == "auto" and stated_ramp(model) is None
+    plain = model.solver == "auto" and check_ramp(model.ramp) == -np.inf
     return tol if free and plain and starts.count(None) == len(starts) else None
 
 
@@ -323,19 +324,6 @@ def stated_noise(model):
     Error bars take its place, and `solve` refuses any but the default beside them.
     """
     return model.noise if model.noise_ is None else model.noise_
-
-
-# -- loss ------------------------------------------------------------------------------
-
-
-def stated_ramp(model) -> float | None:
-    """What `solve` takes for `ramp`: None is the hinge."""
-    if model.loss not in ("hinge", "ramp"):
-        raise ValueError(
-            f"loss={model.loss!r} is not known; choose 'hinge', or 'ramp' where labels "
-            "may be wrong."
-        )
-    return None if model.loss == "hinge" else model.ramp
 
 
 # -- radii -----------------------------------------------------------------------------

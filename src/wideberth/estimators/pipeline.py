@@ -127,8 +127,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     With `TrueFeatures` as a step, behind scalers say, errors and gaps (NaN) in raw
     units become posteriors of the true features, and the classifier is trained on
     their means with their covariances as sets; its radius counts posterior standard
-    deviations. Give `X_err` at prediction as well. `verdict` says how certain each
-    class is; certificates speak of moves of the measurement within its own errors.
+    deviations, and is 0 by default. Give `X_err` at prediction as well. `verdict` says
+    how certain each class is; certificates speak of moves of the measurement within
+    its own errors.
 
     Parameters are those of `sklearn.pipeline.Pipeline`.
 

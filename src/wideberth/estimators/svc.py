@@ -15,6 +15,7 @@ from wideberth.estimators.linear import LinearClassifier
 from wideberth.estimators.one_vs_rest import fit_one_vs_rest
 from wideberth.estimators.training_data import dispatched, training_data
 from wideberth.problem.arrays import like
+from wideberth.problem.validation import default_radius
 
 #: scikit-learn hands on arrays of other libraries only beside a SciPy that does.
 _DISPATCHES = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 14)
@@ -31,7 +32,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     bars for every cell are given to `fit` as `X_err`; then each sample has a shape Ω_i
     of its own. With `radius=0`, and so with no argument at all, it is the ordinary
     linear SVM: `SVC(kernel="linear")` as it stands, and `LinearSVC(loss="hinge")` with
-    `intercept_penalty=1`. Its `repr` says so: a radius is what makes it robust.
+    `intercept_penalty=1`. Its `repr` says so: scales or a radius make it robust.
 
     Parameters
     ----------
@@ -40,8 +41,10 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     radius : float or dict, default=None
         How far a sample may be off, in units of `noise`, or in standard errors where
         `fit` is given `X_err`: one number, or one per class label, where every class
-        needs one. None is 1 with `X_err` and 0 without. Radii that differ from sample
-        to sample are given to `fit`.
+        needs one. None is 1 where scales are stated, by `noise` (an array, a
+        covariance, `Box`, `CrossPolytope`) or `X_err`; 0 for a norm without scales
+        ("l2", "linf", "l1"); and 0 behind `TrueFeatures`, whose means allow for the
+        errors already. Radii that differ from sample to sample are given to `fit`.
     noise : {"l2", "linf", "l1"}, array of shape (n_features,) or \
             (n_features, n_features), Series, dict, frame, Box, CrossPolytope or \
             Correlated, default="l2"
@@ -61,12 +64,11 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         s₀, what the norm Ω(w) of the noise costs outside the hinge, whatever the radii:
         with `noise="linf"` it is ‖w‖₁, and the model is the elastic-net SVM. Beside
         `X_err` with error_shape="box" it is ‖w‖₁ too; beside ellipsoids it must be 0.
-    loss : {"hinge", "ramp"}, default="hinge"
-        With "ramp" no sample costs more than c_i(1 − a), a being the parameter `ramp`:
-        for labels that may be wrong. See `suspects_`. The objective is not convex then;
+    ramp : float, default=None
+        a ≤ 0, for labels that may be wrong: no sample costs more than c_i(1 − a), and
+        those with a robust margin below a count no further. −1 is usual; None and −∞
+        are the hinge loss. See `suspects_`. With a ramp the objective is not convex;
         certificates are those of the best model that leaves the same samples out.
-    ramp : float, default=-1.0
-        a ≤ 0, the robust margin below which a sample counts no further.
     starts : {1, 2, 3}, default=1
         From where the ramp is descended, the best being kept: see `wideberth.solve`.
     fit_intercept : bool, default=True
@@ -122,15 +124,15 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         y·α of those samples, as in `SVC`. With radius 0,
         `coef_` ≈ `dual_coef_ @ X[support_]`.
     suspects_ : structured array of shape (n_suspects,)
-        With loss="ramp", training samples whose label the model disbelieves: left out
-        in some binary problem and predicted otherwise, the most doubtful first. Fields
+        With a `ramp`, training samples whose label the model disbelieves: left out in
+        some binary problem and predicted otherwise, the most doubtful first. Fields
         are "sample", its row; "label", the one given; "predicted"; "distance", how far
         on the wrong side it is, in units of `certified_radius`; and "noises", the same
         in units of its own radius, infinite where that is 0: beyond 1 its noise cannot
         explain it. `pandas.DataFrame(model.suspects_)` is a table of them. Absent for
         data that is read in chunks.
     descent_ : list of dict
-        With loss="ramp", for each binary problem how many samples the model leaves out
+        With a `ramp`, for each binary problem how many samples the model leaves out
         ("left_out"), and "objectives", "start" and "ending" as in
         `wideberth.solution.RampDescent`.
     objective_ : array of shape (1,) or (n_classes,)
@@ -191,8 +193,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         noise="l2",
         error_shape="ellipsoid",
         norm_penalty=0.0,
-        loss="hinge",
-        ramp=-1.0,
+        ramp=None,
         starts=1,
         fit_intercept=True,
         intercept_penalty=0.0,
@@ -213,7 +214,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.noise = noise
         self.error_shape = error_shape
         self.norm_penalty = norm_penalty
-        self.loss = loss
         self.ramp = ramp
         self.starts = starts
         self.fit_intercept = fit_intercept
@@ -270,13 +270,13 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     @property
     def _remark(self) -> str:
         """A comment, so that what is printed stays a line of Python."""
-        if np.any(self.norm_penalty) or self.loss != "hinge":
+        if np.any(self.norm_penalty) or self.ramp is not None:
             return ""
         radius = getattr(self, "radius_", self.radius)
         if radius is None:  # of a fitted model: every sample had its own
-            unfitted = not hasattr(self, "radius_")
+            plain = not hasattr(self, "radius_") and not default_radius(self.noise)
             said = "  # an ordinary SVM, unless fit is given a radius or X_err"
-            return said if unfitted else ""
+            return said if plain else ""
         sizes = list(radius.values()) if isinstance(radius, dict) else radius
         return "" if np.any(sizes) else "  # an ordinary SVM: radius is 0"
 

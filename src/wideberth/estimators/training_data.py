@@ -63,7 +63,7 @@ def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChu
             "X is in memory. Leave it out; warm_start=True starts from an earlier fit."
         )
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
-    radius = _radius_to_train_with(model, radius, bars is not None)
+    radius = _radius_to_train_with(model, radius, bars)
     return InMemory(X, y, sample_weight, radius, bars)
 
 
@@ -210,7 +210,7 @@ class InChunks:
 
     def __init__(self, model, X, y, sample_weight, radius, X_err=None):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
-        self.radius = _radius_to_train_with(model, radius, X_err is not None)
+        self.radius = _radius_to_train_with(model, radius, X_err)
         self.verbose, self.checkpoint = bool(model.verbose), model.checkpoint
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
@@ -218,10 +218,9 @@ class InChunks:
         source = open_labelled(
             X, y, sample_weight=sample_weight, radius=each, X_err=X_err
         )
-        measured = source.layout is not None
-        self.radius = _radius_to_train_with(model, radius, measured)
+        self.radius = _radius_to_train_with(model, radius, source.layout)
         self.error_shape = model.error_shape
-        model.error_shape_ = model.error_shape if measured else None
+        model.error_shape_ = None if source.layout is None else model.error_shape
         # Labels stay in the chunks: what is as long as the data may not fit.
         self.X, self.y = source, None
         model.n_features_in_ = source.d
@@ -278,11 +277,11 @@ def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:
     return np.array(labels), np.array([totals[label] for label in labels])
 
 
-def _radius_to_train_with(model, radius, measured: bool):
+def _radius_to_train_with(model, radius, X_err):
     """The one given to `fit`, or the parameter, which is never one per sample.
 
-    Where neither is given it is the default, which depends on whether there are error
-    bars.
+    Where neither is given it is the default beside the noise as stated, which a
+    pipeline may carry to other units, or the error bars.
     """
     if radius is None and np.ndim(model.radius) > 0:
         raise ValueError(
@@ -290,7 +289,8 @@ def _radius_to_train_with(model, radius, measured: bool):
             "number or a dict of class label to number. Give one radius per sample to "
             "fit: fit(X, y, radius=...)."
         )
-    return radius_or_default(model.radius if radius is None else radius, measured)
+    radius = model.radius if radius is None else radius
+    return radius_or_default(radius, model.noise, X_err)
 
 
 def dispatched(X) -> bool:

@@ -21,6 +21,8 @@ class Scaled(Noise):
     A feature with τ_j = 0 carries no noise.
     """
 
+    default_radius = 1.0
+
     def _check_scales(self, called: str = "scale") -> None:
         bad = np.flatnonzero(~(np.isfinite(self.scales) & (self.scales >= 0)))
         if bad.size:
@@ -144,6 +146,7 @@ class Correlated(Noise):
     """
 
     name = "correlated"
+    default_radius = 1.0
     smooth = True
     axes: np.ndarray
 

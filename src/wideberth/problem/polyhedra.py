@@ -188,6 +188,7 @@ class _Even:
 
     scaled: type[_Polyhedron]
     name: str
+    default_radius = 0.0
 
     def __init__(self):
         self.feature_names, self.scales = None, np.array(1.0)

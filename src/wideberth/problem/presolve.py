@@ -250,8 +250,7 @@ def build_problem(
     intercept = read_intercept(fit_intercept, intercept_penalty)
     plain = isinstance(noise, str) and X_err is None
     names, options = None if plain else feature_names(X), options | {"y": y}
-    if radius is None:
-        radius = radius_or_default(radius, X_err is not None)
+    radius = radius_or_default(radius, noise, X_err)
     options |= {"radius": radius, "intercept": intercept}
     X, size = measured_data(X)
     if X_err is not None:

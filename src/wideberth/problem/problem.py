@@ -120,7 +120,7 @@ class Problem:
             X,
             y,
             C=C,
-            radius=radius_or_default(radius, X_err is not None),
+            radius=radius_or_default(radius, noise, X_err),
             noise=shape,
             sample_weight=sample_weight,
             intercept=intercept,

@@ -36,6 +36,8 @@ class Noise(ABC):
     dual_order: float = 2.0
     #: τ, in those coordinates: one number per feature, or one for all.
     scales: np.ndarray
+    #: The radius where none is given: 0, for a norm without scales.
+    default_radius: float = 0.0
     #: Names of the features, where the shape was given by them.
     feature_names: list | None = None
     #: Q, if U is an axis-aligned set only in the coordinates Qᵀx; that is `principal`.

@@ -321,11 +321,21 @@ def _not_per_sample(value, n: int, name: str, why: str = "") -> ValueError:
     )
 
 
-def radius_or_default(radius, measured: bool):
-    """The radius, or where none is given 0; 1, a standard error, beside error bars."""
-    if radius is not None:
-        return radius
-    return 1.0 if measured else 0.0
+def radius_or_default(radius, noise, X_err=None):
+    """The radius, or where none is given the one that goes with the noise stated."""
+    return default_radius(noise, X_err) if radius is None else radius
+
+
+def default_radius(noise, X_err=None) -> float:
+    """The radius where none is given: 1 where the user states scales, 0 otherwise.
+
+    Scales are tables, arrays and dicts, and whatever shape or error bars hold them; a
+    name such as "l2" has none. Shapes and error bars say it as `default_radius`.
+    """
+    if X_err is None and isinstance(noise, str):
+        return 0.0
+    statement = noise if X_err is None else X_err
+    return getattr(type(statement), "default_radius", 1.0)
 
 
 def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Error bars: a set per sample, within which its measurement may be off."""
 
 from wideberth.problem.error_bars.cells import Boxes, Ellipsoids, keeps_apart
-from wideberth.problem.error_bars.covariances import Covariances
+from wideberth.problem.error_bars.covariances import Covariances, Posteriors
 from wideberth.problem.error_bars.sets import ErrorBars, OwnNoise, SmoothBars
 from wideberth.problem.error_bars.sums import NO_PUSHES, Pushes
 
@@ -12,6 +12,7 @@ __all__ = [
     "Ellipsoids",
     "ErrorBars",
     "OwnNoise",
+    "Posteriors",
     "Pushes",
     "SmoothBars",
     "keeps_apart",

@@ -135,25 +135,34 @@ class Covariances(SmoothBars):
         return [as_rows(part, np.ones(self.n)) for part in flat]
 
     def take(self, J):
-        return Covariances(self.matrices[J], self.roots[J], self.passes)
+        return type(self)(self.matrices[J], self.roots[J], self.passes)
 
     def scaled(self, factor):
         square = factor * factor
-        return Covariances(self.matrices * square, self.roots * factor, self.passes)
+        return type(self)(self.matrices * square, self.roots * factor, self.passes)
 
     def carried(self, linear):
         A = linear.toarray()
-        return Covariances.of(A @ self.matrices @ A.T)
+        return type(self).of(A @ self.matrices @ A.T)
 
     def joined(self, other):
         matrices = np.concatenate((self.matrices, other.matrices))
         roots = np.concatenate((self.roots, other.roots))
-        return Covariances(matrices, roots, self.passes)
+        return type(self)(matrices, roots, self.passes)
 
     @property
     def largest(self):
         diagonals = np.diagonal(self.matrices, axis1=1, axis2=2)
         return float(np.sqrt(diagonals.max(initial=0.0)))
+
+
+class Posteriors(Covariances):
+    """What is left open about true features, as `TrueFeatures` hands it on.
+
+    The posterior means allow for the errors already, so that no radius is needed.
+    """
+
+    default_radius = 0.0
 
 
 @dataclass(frozen=True)

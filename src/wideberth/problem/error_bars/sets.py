@@ -44,6 +44,8 @@ class ErrorBars(ABC):
     """One set for every sample."""
 
     name: str
+    #: The radius where none is given: as far as the errors reach.
+    default_radius = 1.0
     #: Whether r_i is differentiable wherever it is positive.
     smooth = True
     #: Whether noise is a sum over features: boxes.

@@ -50,12 +50,21 @@ _MORE_MEMORY = "too many rows are near the margin for the memory allowed: raise 
 
 
 def solve_data(
-    X, y, *, sample_weight, radius, memory, X_err=None, error_shape=None, **options
+    X,
+    y,
+    *,
+    sample_weight,
+    radius,
+    noise,
+    memory,
+    X_err=None,
+    error_shape=None,
+    **options,
 ) -> Solution:
     """Open the data and train on it; the parameters are those of `solve`."""
     one = np.ndim(radius) == 0 and not names_values(X, radius)
     if one:  # before anything is read
-        check_number(radius_or_default(radius, measured=False), "radius")
+        check_number(radius_or_default(radius, noise), "radius")
     source = open_labelled(
         X,
         y,
@@ -65,8 +74,8 @@ def solve_data(
         memory=memory,
     )
     options |= {"classes": _binary(source), "error_shape": error_shape}
-    radius = radius_or_default(radius, source.layout is not None) if one else 0.0
-    return solve_source(source, radius=radius, **options)
+    radius = radius_or_default(radius, noise, source.layout) if one else 0.0
+    return solve_source(source, radius=radius, noise=noise, **options)
 
 
 def _binary(source: Source) -> Classes | None:

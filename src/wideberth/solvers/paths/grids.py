@@ -10,6 +10,7 @@ from wideberth.problem.ramp import check_ramp
 from wideberth.problem.validation import (
     check_number,
     check_per_sample,
+    default_radius,
     refuse_masked,
     short,
 )
@@ -40,10 +41,10 @@ def C_range(presolved: Presolved) -> tuple[float, float]:
     return start, max(end, _LEAST_SPAN * start)
 
 
-def read_radii(radii, radius) -> np.ndarray:
+def read_radii(radii, radius, noise, X_err) -> np.ndarray:
     """Check factors on `radius`, or radii where there is none."""
     if radii is None:
-        radii = (0.0,) if radius is None else (1.0,)
+        radii = default_radius(noise, X_err) if radius is None else 1.0
     more = " Radii that differ from sample to sample go to `radius`."
     return _listed(radii, "radii", more)
 

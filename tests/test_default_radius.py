@@ -1,0 +1,377 @@
+"""One rule for the radius where none is given, whoever trains.
+
+It is 1 where the user states scales, 0 for a norm without scales, and 0 for the
+covariances that `TrueFeatures` hands on. Radii of a search are factors on the scales.
+"""
+
+import inspect
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from commands import as_csv, read_csv, run
+from wideberth import (
+    Box,
+    Correlated,
+    CrossPolytope,
+    MeasuredSVC,
+    RobustLinearSVC,
+    RobustLinearSVCCV,
+    TrueFeatures,
+    make_robust_pipeline,
+    path,
+    radius_from_std,
+    solve,
+)
+from wideberth.problem import Problem
+from wideberth.problem.error_bars import Posteriors
+from wideberth.problem.noise import L2
+from wideberth.problem.polyhedra import L1, Linf
+from wideberth.problem.read_errors import read_bars
+
+N, D = 60, 3
+NAMES = ("mass", "temp", "size")
+RNG = np.random.default_rng(0)
+X = (RNG.normal(size=(N, D)) * [1.0, 2.0, 0.5]).round(3)
+Y = np.where(X[:, 0] + X[:, 2] + 0.3 * RNG.normal(size=N) > 0, 1, -1)
+SCALES = np.array([0.1, 0.3, 0.05])
+ERRORS = (SCALES * RNG.uniform(0.5, 1.5, size=(N, D))).round(3)
+MATRIX = np.diag(SCALES**2) + 0.001
+EACH = MATRIX * RNG.uniform(0.5, 1.5, size=(N, 1, 1))
+FRAME = pd.DataFrame(X, columns=NAMES)
+
+#: What is said about noise that all samples share, and the radius that goes with it.
+SHARED = {
+    "nothing": ({}, 0.0),
+    "l2": ({"noise": "l2"}, 0.0),
+    "linf": ({"noise": "linf"}, 0.0),
+    "l1": ({"noise": "l1"}, 0.0),
+    "shape l2": ({"noise": L2()}, 0.0),
+    "shape linf": ({"noise": Linf()}, 0.0),
+    "shape l1": ({"noise": L1()}, 0.0),
+    "list of scales": ({"noise": SCALES.tolist()}, 1.0),
+    "array of scales": ({"noise": SCALES}, 1.0),
+    "covariance": ({"noise": MATRIX}, 1.0),
+    "Correlated": ({"noise": Correlated(MATRIX)}, 1.0),
+    "factor": ({"noise": Correlated.from_factor(np.diag(SCALES))}, 1.0),
+    "Box": ({"noise": Box(SCALES)}, 1.0),
+    "CrossPolytope": ({"noise": CrossPolytope(SCALES)}, 1.0),
+}
+#: The same where features have names.
+NAMED = {
+    "Series of scales": {"noise": pd.Series(SCALES, index=NAMES)},
+    "dict of scales": {"noise": dict(zip(NAMES, SCALES, strict=True))},
+    "frame of a covariance": {"noise": pd.DataFrame(MATRIX, NAMES, NAMES)},
+    "Box by name": {"noise": Box(pd.Series(SCALES, index=NAMES))},
+}
+#: Error bars of every sample.
+BARS = {
+    "standard errors": {"X_err": ERRORS},
+    "sparse errors": {"X_err": sp.csr_array(ERRORS)},
+    "covariances": {"X_err": EACH},
+    "tolerances": {"X_err": ERRORS, "error_shape": "box"},
+    "lopsided": {"X_err": (ERRORS, 2 * ERRORS), "error_shape": "box"},
+    "sets": {"X_err": read_bars(ERRORS, "ellipsoid", X.shape)[1]},
+}
+STATEMENTS = SHARED | {name: (stated, 1.0) for name, stated in BARS.items()}
+STATEMENTS["posteriors"] = ({"X_err": Posteriors.of(EACH)}, 0.0)
+
+
+def split(stated):
+    """What is said to an estimator, and what to its `fit`."""
+    fit = {name: value for name, value in stated.items() if name == "X_err"}
+    return {n: v for n, v in stated.items() if n not in fit}, fit
+
+
+def by_solve(stated, data=(X, Y)):
+    """Of 0 and 1 the radius whose model is the one without any."""
+    found = {
+        radius: solve(*data, **stated, **given, quiet=True).w
+        for radius, given in {0.0: {"radius": 0}, 1.0: {"radius": 1}, None: {}}.items()
+    }
+    assert not np.allclose(found[0.0], found[1.0], rtol=1e-3)
+    (used,) = (r for r in (0.0, 1.0) if np.array_equal(found[r], found[None]))
+    return used
+
+
+def by_problem(stated):
+    (radius,) = {*Problem.from_data(X, Y, **stated).radii.tolist()}
+    return radius
+
+
+def by_path(stated):
+    (radius,) = path(X, Y, Cs=[1.0], **stated, quiet=True).radii
+    return radius
+
+
+def by_classifier(stated):
+    said, beside = split(stated)
+    return RobustLinearSVC(**said).fit(X, Y, **beside).radius_
+
+
+def by_search(stated):
+    said, beside = split(stated)
+    search = RobustLinearSVCCV([1.0], **said, cv=2).fit(X, Y, **beside)
+    (radius,) = search.radii_
+    assert radius == search.radius_ == search.best_estimator_.radius_
+    return radius
+
+
+def by_pipeline(stated):
+    """Behind a scaler, which gives scales to a norm that was stated without."""
+    said, beside = split(stated)
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(**said))
+    beside = {f"robustlinearsvc__{name}": value for name, value in beside.items()}
+    return model.fit(X, Y, **beside)[-1].radius_
+
+
+def by_search_in_a_pipeline(stated):
+    said, beside = split(stated)
+    search = RobustLinearSVCCV([1.0], **said, cv=2)
+    model = make_robust_pipeline(StandardScaler(), search)
+    beside = {f"robustlinearsvccv__{name}": value for name, value in beside.items()}
+    return model.fit(X, Y, **beside)[-1].best_estimator_.radius_
+
+
+TRAINERS = [
+    by_solve,
+    by_problem,
+    by_path,
+    by_classifier,
+    by_search,
+    by_pipeline,
+    by_search_in_a_pipeline,
+]
+#: All pairs, but that a `Problem` takes a covariance in its principal axes only.
+TABLE = [
+    (train, said)
+    for train in TRAINERS
+    for said in STATEMENTS
+    if not (train is by_problem and said in ("covariance", "Correlated", "factor"))
+]
+
+
+@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
+@pytest.mark.parametrize(("train", "said"), TABLE)
+def test_all_train_with_the_same_radius_by_default(train, said):
+    stated, expected = STATEMENTS[said]
+    assert train(stated) == expected
+
+
+@pytest.mark.parametrize("said", NAMED)
+def test_scales_by_name_are_scales(said):
+    stated = NAMED[said]
+    assert RobustLinearSVC(**stated).fit(FRAME, Y).radius_ == 1
+    assert RobustLinearSVCCV([1.0], **stated, cv=2).fit(FRAME, Y).radius_ == 1
+    assert by_solve(stated, (FRAME, Y)) == 1
+    assert path(FRAME, Y, Cs=[1.0], **stated).radii.tolist() == [1]
+
+
+# -- data that is read in chunks -------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The table as Parquet and CSV with errors beside it, and a file of scales."""
+    folder = tmp_path_factory.mktemp("radius")
+    errors = {f"{name}_err": ERRORS[:, j] for j, name in enumerate(NAMES)}
+    values = {name: X[:, j] for j, name in enumerate(NAMES)}
+    pq.write_table(pa.table({**values, **errors, "state": Y}), folder / "t.parquet")
+    pq.write_table(pa.table({**values, "state": Y}), folder / "plain.parquet")
+    (folder / "t.csv").write_text(as_csv(X, Y, **errors))
+    (folder / "plain.csv").write_text(as_csv(X, Y))
+    lines = [f"{name},{scale}" for name, scale in zip(NAMES, SCALES, strict=True)]
+    (folder / "scales.csv").write_text("\n".join(["name,scale", *lines]))
+    return folder
+
+
+@pytest.mark.filterwarnings("ignore::wideberth.NullModelWarning")
+@pytest.mark.parametrize("said", SHARED)
+def test_chunks_and_files_are_trained_with_the_same_radius(folder, said):
+    stated, expected = SHARED[said]
+    half = N // 2
+    chunks = [(X[:half], Y[:half]), (X[half:], Y[half:])]
+    assert by_solve(stated, (chunks,)) == expected
+    assert RobustLinearSVC(**stated).fit(chunks).radius_ == expected
+    file = RobustLinearSVC(**stated).fit(folder / "plain.parquet", "state")
+    assert file.radius_ == expected
+
+
+@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
+def test_error_bars_in_chunks_and_files_count_once(folder, shape):
+    chunks = [(X, Y, None, None, ERRORS)]
+    assert by_solve({"error_shape": shape}, (chunks,)) == 1
+    model = RobustLinearSVC(error_shape=shape)
+    assert model.fit(chunks).radius_ == 1
+    columns = {name: f"{name}_err" for name in NAMES}
+    assert model.fit(folder / "t.parquet", "state", X_err=columns).radius_ == 1
+
+
+# -- true features ---------------------------------------------------------------------
+
+
+def measured(n=300, seed=1):
+    """Objects with errors that differ and a third of the cells missing."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    true = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4)) + 1.5 * y[:, None]
+    errors = rng.uniform(0.05, 1, size=true.shape)
+    values = true + errors * rng.normal(size=true.shape)
+    values[rng.random(values.shape) < 0.35] = np.nan
+    return values, y, errors
+
+
+def test_behind_true_features_it_is_the_model_of_measured_svc():
+    values, y, errors = measured()
+    steps = StandardScaler(), TrueFeatures(), RobustLinearSVC()
+    model = make_robust_pipeline(*steps).fit(values, y, robustlinearsvc__X_err=errors)
+    short = MeasuredSVC(probability=False).fit(values, y, X_err=errors)
+    assert model[-1].radius_ == short.radius_ == short.pipeline_[-1].radius_ == 0
+    np.testing.assert_array_equal(model[-1].coef_, short.coef_)
+    np.testing.assert_array_equal(model[-1].intercept_, short.intercept_)
+    # That of an ordinary SVM on the posterior means.
+    means = model.denoised_.means(values, errors)
+    plain = RobustLinearSVC().fit(means, y)
+    np.testing.assert_allclose(plain.coef_, short.coef_, atol=0.02)
+    # A radius that is stated is another model.
+    stated = clone(model).set_params(robustlinearsvc__radius=0.5)
+    stated.fit(values, y, robustlinearsvc__X_err=errors)
+    assert stated[-1].radius_ == 0.5
+    assert not np.allclose(stated[-1].coef_, short.coef_, rtol=0.05)
+
+
+def test_steps_behind_true_features_do_not_change_the_rule():
+    values, y, errors = measured(100)
+    steps = TrueFeatures(), StandardScaler(), RobustLinearSVC()
+    model = make_robust_pipeline(*steps).fit(values, y, robustlinearsvc__X_err=errors)
+    assert model[-1].radius_ == 0
+
+
+def test_a_search_behind_true_features_tries_0_by_default():
+    values, y, errors = measured(100)
+    search = RobustLinearSVCCV([0.1, 1.0], cv=2)
+    model = make_robust_pipeline(StandardScaler(), TrueFeatures(), search)
+    model.fit(values, y, robustlinearsvccv__X_err=errors)
+    assert model[-1].radii_.tolist() == [0]
+    assert 0 in inspect.signature(MeasuredSVC).parameters["radii"].default
+    chosen = MeasuredSVC(radius=1.0, probability=False).fit(values, y, X_err=errors)
+    assert chosen.radius_ == chosen.pipeline_[-1].radius_ == 1
+
+
+# -- searches --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said", ["array of scales", "Box", "Correlated", "covariances"]
+)
+def test_radii_of_a_search_are_factors_on_the_scales(said):
+    stated, _ = STATEMENTS[said]
+    said, beside = split(stated)
+    for factor in (0.0, 0.5, 1.0):
+        search = RobustLinearSVCCV([1.0], [factor], **said, cv=2, tol=1e-8)
+        w = search.fit(X, Y, **beside).coef_[0]
+        expected = solve(X, Y, radius=factor, **stated, tol=1e-8).w
+        np.testing.assert_allclose(w, expected, atol=1e-4)
+        (point,) = path(X, Y, Cs=[1.0], radii=[factor], **stated, tol=1e-8)
+        np.testing.assert_allclose(point.w, expected, atol=1e-4)
+    # Beside sizes of the samples they are factors on those.
+    search = RobustLinearSVCCV([1.0], **said, cv=2).fit(X, Y, radius=0.5, **beside)
+    assert search.radius_ == 1
+    assert search.best_estimator_.radius_ == 0.5
+
+
+# -- what is said about it -------------------------------------------------------------
+
+
+def test_a_model_that_states_scales_is_no_ordinary_svm():
+    model = RobustLinearSVC(noise=SCALES)
+    assert model.get_params()["radius"] is None
+    assert "ordinary" not in repr(model)
+    assert "ordinary" not in repr(clone(model).fit(X, Y))
+    assert "ordinary" in repr(clone(model).set_params(radius=0.0))
+    assert "ordinary" in repr(RobustLinearSVC(noise="linf"))
+    assert "ordinary" in repr(RobustLinearSVC(noise=Linf()))
+
+
+def test_a_model_is_judged_by_the_radius_it_was_trained_with():
+    model = RobustLinearSVC(noise=4 * SCALES).fit(X, Y)
+    assert model.robust_score(X, Y) == model.robust_score(X, Y, 1.0)
+    assert model.robust_score(X, Y) < model.score(X, Y)
+
+
+# -- the command line ------------------------------------------------------------------
+
+COMMANDS = {
+    "": 0.0,
+    "--noise linf": 0.0,
+    "--noise l1": 0.0,
+    "--radius-units std": 0.0,
+    "--noise-scales scales.csv": 1.0,
+    "--noise linf --noise-scales scales.csv": 1.0,
+    "--noise l1 --noise-scales scales.csv": 1.0,
+    "--errors suffix:_err": 1.0,
+    "--errors suffix:_err --error-shape box": 1.0,
+    "--errors suffix:_err --missing model": 0.0,
+    "--missing model": 0.0,
+}
+
+
+def fitted(folder, said, *more):
+    """What `fit` says as JSON of the table that goes with the options."""
+    data = "t.csv" if "--errors" in said else "plain.csv"
+    asked = f"fit {data} --target state --folds 0 --json {said}"
+    return json.loads(run(asked, *more, folder=folder).stdout)
+
+
+@pytest.mark.parametrize("said", COMMANDS)
+def test_the_command_line_goes_by_the_same_rule(folder, said):
+    noise = fitted(folder, said)["uncertainty"]
+    assert (noise["smallest"], noise["largest"]) == (COMMANDS[said], COMMANDS[said])
+    story = "none" if COMMANDS[said] == 0 else "1 "
+    assert noise["story"].startswith(story)
+    if "model" in said:
+        return
+    if "std" not in said:
+        noise = fitted(folder, said, "--memory", "8GB")["uncertainty"]
+        assert noise["largest"] == COMMANDS[said]
+    data = "t.csv" if "--errors" in said else "plain.csv"
+    rows = read_csv(
+        run(f"path {data} --target state --Cs 1 {said}", folder=folder).stdout
+    )
+    assert [float(row["radius"]) for row in rows] == [COMMANDS[said]]
+
+
+@pytest.mark.parametrize("said", ["--noise-scales scales.csv", "--errors suffix:_err"])
+def test_radii_on_the_command_line_are_factors_on_the_scales(folder, said):
+    found = fitted(folder, said, "--cv", "--radii", "0.5")
+    assert found["uncertainty"]["largest"] == 0.5
+    assert found["choice"]["factor"] == 0.5
+    stated = {"X_err": ERRORS} if "--errors" in said else {"noise": SCALES}
+    expected = solve(X, Y, C=found["choice"]["C"], radius=0.5, **stated)
+    coef = np.ravel([*found["model"]["coefficients"].values()])
+    np.testing.assert_allclose(coef, expected.w, atol=0.02)
+    data = "t.csv" if "--errors" in said else "plain.csv"
+    asked = f"path {data} --target state --Cs 1 {said} --radii 0.5 2"
+    rows = read_csv(run(asked, folder=folder).stdout)
+    assert [float(row["radius"]) for row in rows] == [0.5, 2]
+
+
+def test_a_radius_that_covers_the_noise_is_there_for_the_asking(folder):
+    for asked, how in {
+        "--confidence 0.9": {"confidence": 0.9},
+        "--covers margin": {"covers": "margin"},
+        "--covers sample": {"covers": "sample"},
+    }.items():
+        noise = fitted(folder, f"--noise-scales scales.csv {asked}")["uncertainty"]
+        expected = radius_from_std(1.0, D, noise=SCALES, **how)
+        assert noise["largest"] == pytest.approx(expected)
+        assert "covers" in noise["story"]
+    help_ = " ".join(run("fit --help").stdout.split())
+    assert "default: 1 with --noise-scales or --errors, otherwise 0" in help_
