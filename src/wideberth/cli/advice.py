@@ -145,13 +145,15 @@ def _noise(result: dict) -> Iterator[Advice]:
 def _labels(result: dict) -> Iterator[Advice]:
     found = (result["suspects"] or {}).get("rows") or ()
     doubted = Counter(one["given"] for one in found)
+    given = result["request"]["class_weight"] == "balanced"
+    more = "" if given else "--class-weight balanced, "
     for label, n in doubted.items():
         if 2 * n > (total := result["data"]["classes"][label]):
             yield Advice(
                 "class-disbelieved",
                 f"The model disbelieves {n} of {total} rows of the class {label}: it "
                 "may have given the class up rather than found wrong labels. Try "
-                "--class-weight balanced, a lower --ramp, or leave out --label-noise.",
+                f"{more}a lower --ramp, or leave out --label-noise.",
             )
 
 
@@ -221,15 +223,10 @@ def _data(result: dict) -> Iterator[Advice]:
     data, counts = result["data"], result["data"]["classes"]
     rare, total = min(counts, key=counts.get), sum(counts.values())
     if counts[rare] * len(counts) / total / 2 < _RARE:
-        within = ""
-        if result["evaluation"] is not None:
-            within = "look at the accuracy within each class, "
         yield Advice(
             "imbalance",
-            f"The class {rare} is rare: {counts[rare]} of {total} rows. Always naming "
-            "the most common class is right in "
-            f"{100 * max(counts.values()) / total:.1f} % of cases, so compare "
-            f"accuracies with that, {within}and consider --class-weight balanced.",
+            f"The class {rare} is rare: {counts[rare]} of {total} rows. "
+            f"{_of_imbalance(result)}",
         )
     if result["evaluation"] is None and result["request"]["folds"] > 0:
         yield Advice(
@@ -244,6 +241,23 @@ def _data(result: dict) -> Iterator[Advice]:
             f"{data['values_filled_in']} missing values were filled in with the median "
             "of their column, and count as if they had been measured.",
         )
+
+
+def _of_imbalance(result: dict) -> str:
+    """What to do about a rare class, beyond what was done."""
+    found, counts = result["evaluation"], result["data"]["classes"]
+    if result["request"]["class_weight"] == "balanced":
+        return (
+            "--class-weight balanced makes up for it in training, and every class "
+            "counts the same in the accuracies. What is said of a rare class rests on "
+            "few rows."
+        )
+    within = "" if found is None else "look at the accuracy within each class, "
+    share = 100 * max(counts.values()) / sum(counts.values())
+    return (
+        f"Always naming the most common class is right in {share:.1f} % of cases, so "
+        f"compare accuracies with that, {within}and consider --class-weight balanced."
+    )
 
 
 def _left_out(data: dict) -> Iterator[Advice]:

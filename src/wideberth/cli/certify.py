@@ -56,8 +56,9 @@ def run(options: CertifyOptions) -> int:
             summary |= tally.radii.told(options, column) | tally.accuracy()
             words = _in_words(summary)
         if options.curve:
-            points = zip(*summary["curve"].values(), strict=True)
-            text = output.table_text(["radius", "certified_accuracy"], points)
+            headings = ["radius", "certified_accuracy"]
+            columns = (summary["curve"][heading] for heading in headings)
+            text = output.table_text(headings, zip(*columns, strict=True))
             files.append((options.curve, text))
         output.deliver(options, lines, summary, words, files)
     return 0

@@ -194,6 +194,7 @@ def _describe_request(options: FitOptions, columns: Columns) -> dict:
     names = (
         *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
         *("errors", "error_shape", "missing_errors", "label_noise", "starts", "id"),
+        "class_weight",
     )
     return {name: getattr(options, name) for name in names} | {
         "C_from": "chosen by cross-validation" if options.cv else given,
@@ -215,9 +216,11 @@ def _in_words(result: dict, options: FitOptions) -> str:
     ]
     if found is not None:
         best = next(iter(found["models"].values()))
+        balanced = "" if found["measure"] == "accuracy" else " (balanced)"
         lines.append(
-            f"accuracy   {_with_spread(best['accuracy'])}, {found['folds']}-fold "
-            f"cross-validation; always guessing: {found['majority']:.3f}"
+            f"accuracy   {_with_spread(best['accuracy'])}{balanced}, "
+            f"{found['folds']}-fold cross-validation; always guessing: "
+            f"{found['majority']:.3f}"
         )
         if (radius := result["uncertainty"]["asked"]) is not None:
             at = f" of radius {output.number(radius)}"
@@ -227,8 +230,8 @@ def _in_words(result: dict, options: FitOptions) -> str:
                 else at
             )
             lines.append(
-                f"certified  {_with_spread(best['certified'])} under the worst "
-                f"noise{at}"
+                f"certified  {_with_spread(best['certified'])}{balanced} under the "
+                f"worst noise{at}"
             )
     if result["choice"] is not None:
         lines += tell_choice(result["choice"])
@@ -255,4 +258,4 @@ def _in_words(result: dict, options: FitOptions) -> str:
 
 
 def _with_spread(value: dict) -> str:
-    return f"{value['mean']:.3f} ± {value['std']:.3f}"
+    return " ± ".join(output.with_error(value["mean"], value["std"]))

@@ -318,6 +318,18 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
+    """Write a value and its error, both to the second significant digit of the error.
+
+    An error of 0 is exact and written so. `sign` is "+" where a plus sign is wanted.
+    """
+    if error == 0:
+        return f"{value:{sign}.4g}".replace("-", "−"), "0"
+    digits = max(0, 1 - int(f"{error:.1e}".partition("e")[2]))
+    rounded = round(value, digits) + 0.0  # no −0.0
+    return f"{rounded:{sign}.{digits}f}".replace("-", "−"), f"{error:.{digits}f}"
+
+
 def duration(seconds: float) -> str:
     """Write a time, roughly."""
     if seconds < 90:

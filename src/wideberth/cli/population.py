@@ -19,7 +19,7 @@ from wideberth.cli.evaluation import Contest, Predicted, tuned_Cs
 from wideberth.cli.measured import ErrorColumns, training_cells
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
-from wideberth.cli.training import FOLDS, fit_model, fold_count
+from wideberth.cli.training import FOLDS, fit_model, fold_count, measure
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
@@ -92,6 +92,7 @@ def fit_measured(
         "factors": factors,
         "scores": scores.tolist(),
         "folds": folds,
+        "measure": measure(options),
         "unit": "radius" if given.unit_radius else "radius ×",
     }
     model.cv = None  # splitters are no part of a model file

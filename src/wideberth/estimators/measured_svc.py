@@ -20,6 +20,7 @@ from wideberth.estimators.denoised import Denoised, Scores
 from wideberth.estimators.issuing import told_once
 from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
+from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
@@ -83,7 +84,8 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     C_, radius_ : float
         What the classifier was trained with.
     cv_scores_ : array of shape (n_Cs, n_radii, n_splits)
-        Accuracy on the parts left out; only with `cv`.
+        Accuracy on the parts left out, with class_weight="balanced" balanced
+        accuracy; only with `cv`.
     calibration_ : list of objects with `slope` and `shift`
         For each binary problem; only with `probability`, and None where some class has
         a single row.
@@ -363,6 +365,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             list(self.Cs),
             list(self.radii),
             class_weight=self.class_weight,
+            scoring=BALANCED if self.class_weight == "balanced" else None,
             random_state=self.random_state,
             refit=False,
         )
