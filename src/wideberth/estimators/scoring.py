@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import wraps
 from typing import ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
+from sklearn.utils.class_weight import compute_sample_weight
 
 from wideberth.problem.validation import short
 
@@ -39,14 +39,6 @@ class _Scorer(BaseEstimator):
         float
         """
         return self(model, X, y, X_err)
-
-
-def balancing_weights(y) -> np.ndarray:
-    """Weights of samples under which every class that occurs weighs the same."""
-    _, numbers, counts = np.unique(
-        np.asarray(y), return_inverse=True, return_counts=True
-    )
-    return 1 / (len(counts) * counts)[numbers]
 
 
 def measured_scorer(metric="accuracy") -> MeasuredScorer:
@@ -156,7 +148,7 @@ class RobustScorer(_Scorer):
                 "judges; give a RobustLinearSVC, alone or last in what "
                 "make_robust_pipeline returns."
             )
-        weights = balancing_weights(y) if self.balanced else None
+        weights = compute_sample_weight("balanced", y) if self.balanced else None
         return model.robust_score(X, y, self.radius, weights, X_err)
 
 
