@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.impute import SimpleImputer
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -65,6 +65,19 @@ def test_without_errors_and_gaps_it_is_the_plain_svm(data):
             model.decision_function(X), plain.decision_function(scaled), atol=0.02
         )
         assert model.score(X, y) == pytest.approx(plain.score(scaled, y), abs=0.01)
+
+
+def test_balanced_classes_are_chosen_for_by_balanced_accuracy(data):
+    X, E, y = data
+    few = np.r_[np.flatnonzero(y == y[0]), np.flatnonzero(y != y[0])[::5]]
+    X, E, y = X[few], E[few], y[few]
+    cv = StratifiedKFold(2, shuffle=True, random_state=0)
+    grid = {"Cs": [1.0], "radii": [0.0]}
+    model = quick(cv=cv, class_weight="balanced", **grid).fit(X, y, X_err=E)
+    for k, (train, test) in enumerate(cv.split(X, y)):
+        one = quick(class_weight="balanced").fit(X[train], y[train], X_err=E[train])
+        score = balanced_accuracy_score(y[test], one.predict(X[test], X_err=E[test]))
+        assert model.cv_scores_[0, 0, k] == pytest.approx(score, abs=0.03)
 
 
 def test_errors_are_asked_for_at_prediction(data):
