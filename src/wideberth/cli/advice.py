@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wideberth.cli.measured import tell_pairs
-from wideberth.data.errors import listed
+from wideberth.data.errors import agree, counted, listed
 
 #: Smallest share of the critical radius at which it is said to be near.
 _NEAR = 0.7
@@ -79,9 +79,9 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 
 def _scores(labels: list[str]) -> str:
-    many = len(labels) > 1
-    classes = f"{'scores' if many else 'score'} of the class{'es' if many else ''}"
-    return f"{classes} {listed(labels)} {'ignore' if many else 'ignores'}"
+    n = len(labels)
+    classes = f"{agree(n, 'score', 'scores')} of the {agree(n, 'class', 'classes')}"
+    return f"{classes} {listed(labels)} {agree(n, 'ignores', 'ignore')}"
 
 
 def _share_of_critical(problem: dict) -> float:
@@ -98,7 +98,8 @@ def _unproven(problems: list[dict], tol: float) -> Iterator[Advice]:
 
     def which(some: list[dict]) -> str:
         names = listed([problem["class"] for problem in some])
-        return f" for the class {names}" if len(problems) > 1 else ""
+        classes = agree(len(some), "class", "classes")
+        return f" for the {classes} {names}" if len(problems) > 1 else ""
 
     if rounding:
         yield Advice(
@@ -185,7 +186,8 @@ def _errors(result: dict) -> Iterator[Advice]:
     if filled := uncertainty.get("errors_filled_in"):
         yield Advice(
             "errors-filled-in",
-            f"{filled} values had no error and were given one by --missing-errors.",
+            f"{counted(filled, 'value')} had no error and "
+            f"{agree(filled, 'was', 'were')} given one by --missing-errors.",
         )
 
 
@@ -235,11 +237,13 @@ def _data(result: dict) -> Iterator[Advice]:
             "how accurate the model is on new rows is unknown.",
         )
     yield from _left_out(data)
-    if data["values_filled_in"]:
+    if filled := data["values_filled_in"]:
+        them = agree(filled, "was filled in with the median of its column, and counts "
+                     "as if it", "were filled in with the median of their column, and "
+                     "count as if they")  # fmt: skip
         yield Advice(
             "filled-in",
-            f"{data['values_filled_in']} missing values were filled in with the median "
-            "of their column, and count as if they had been measured.",
+            f"{counted(filled, 'missing value')} {them} had been measured.",
         )
 
 
@@ -266,15 +270,18 @@ def _left_out(data: dict) -> Iterator[Advice]:
     if (dropped := data["rows_dropped"]) > _DROPPED * read:
         yield Advice(
             "rows-dropped",
-            f"{dropped} of {read} rows were left out because values are missing. If "
+            f"{dropped} of {counted(read, 'row')} {agree(dropped, 'was', 'were')} left "
+            "out because values are missing. If "
             "values are missing for a reason, what is left is not a fair sample; "
             "--missing median fills such values in, and --missing model learns from "
             "those that are there.",
         )
     if (unlabelled := data["rows_without_label"]) > _DROPPED * read:
+        why = agree(unlabelled, "was left out because it has",
+                    "were left out because they have")  # fmt: skip
         yield Advice(
             "rows-without-label",
-            f"{unlabelled} of {read} rows were left out because they have no class. If "
+            f"{unlabelled} of {counted(read, 'row')} {why} no class. If "
             "classes are missing for a reason, what is left is not a fair sample.",
         )
 
@@ -287,7 +294,7 @@ def _leaks(result: dict) -> Iterator[Advice]:
         own = {one["feature"]: one["auc"] for one in leaks if one["gaps"] == gaps}
         if not own:
             continue
-        verb = "tells" if gaps or len(own) == 1 else "tell"
+        verb = agree(1 if gaps else len(own), "tells", "tell")
         alone = "" if gaps else f" {'each ' if len(own) > 1 else ''}alone"
         yield Advice(
             "leak",
@@ -301,17 +308,21 @@ def _leaks(result: dict) -> Iterator[Advice]:
 def _scales(result: dict) -> Iterator[Advice]:
     features, uncertainty = result["data"]["features"], result["uncertainty"]
     if constant := [f["name"] for f in features if f["min"] == f["max"]]:
+        n = len(constant)
         yield Advice(
             "constant",
-            f"{listed(constant)} never varies and so carries no information; leave "
-            "such columns out with --drop.",
+            f"{listed(constant)} never {agree(n, 'varies', 'vary')} and so "
+            f"{agree(n, 'carries', 'carry')} no information; leave "
+            f"{agree(n, 'it', 'them')} out with --drop.",
         )
     if counters := result["data"]["row_counters"]:
+        n = len(counters)
+        what = agree(n, "it is an index and no measurement, leave it",
+                     "they are indices and no measurements, leave them")  # fmt: skip
         yield Advice(
             "row-counter",
-            f"{listed(counters)} counts the rows. If it is an index rather than a "
-            "measurement, leave it out with --drop: a model must not learn from the "
-            "order of the file.",
+            f"{listed(counters)} {agree(n, 'counts', 'count')} the rows. If {what} out "
+            "with --drop: a model must not learn from the order of the file.",
         )
     measured = [f for f in features if not f["category"]]
     spread = {f["name"]: f["std"] for f in measured if f["min"] != f["max"]}

@@ -29,6 +29,7 @@ from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_model
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.cli.worth import judge_worth
+from wideberth.data.errors import counted
 from wideberth.data.table import Reader
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -211,8 +212,8 @@ def _in_words(result: dict, options: FitOptions) -> str:
     lines = [
         output.wrapped("verdict    ", result["worth"]["sentence"]),
         f"{data['target']}: {len(data['classes'])} classes from "
-        f"{len(data['features'])} features, {data['rows_used']} of "
-        f"{data['rows_read']} rows used",
+        f"{counted(len(data['features']), 'feature')}, {data['rows_used']} of "
+        f"{counted(data['rows_read'], 'row')} used",
     ]
     if found is not None:
         best = next(iter(found["models"].values()))

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _TARGETS = {"libsvm": LABEL, "npz": "y"}
 
 
+#: What is written, by the usual ending of its name.
+_KINDS = {".csv": "a CSV", ".html": "an HTML page", ".skops": "a model file"}
 #: What --one-hot calls all columns that hold text.
 AUTO = "auto"
 
@@ -67,9 +69,24 @@ class TableOptions:
     json: bool = False
     debug: bool = False
 
+    #: Endings that the names of results may have, by the option that names them.
+    _endings: ClassVar[dict[str, tuple[str, ...]]] = {"out": (".csv", ".txt")}
+
     def __post_init__(self) -> None:
-        for sentence in self._mistakes():
+        for sentence in (*self._wrong_endings(), *self._mistakes()):
             raise UsageError(sentence)
+
+    def _wrong_endings(self) -> Iterator[str]:
+        """Names of results that promise another kind of file than is written."""
+        for option, allowed in self._endings.items():
+            path = getattr(self, option, None)
+            ending = os.path.splitext(path or "")[1]
+            if ending and ending.lower() not in allowed:
+                yield (
+                    f"--{option} {path}: {_KINDS[allowed[0]]} is written, and its name "
+                    f"must end in {' or '.join(allowed)}, or have no ending; not in "
+                    f"{ending}."
+                )
 
     def _mistakes(self) -> Iterator[str]:
         """What is wrong with these options together."""
@@ -312,5 +329,5 @@ class TrainingOptions(TableOptions):
             return self
         kind = self.format or kind_of(self.data)
         if kind not in _TARGETS:
-            raise UserError("say which column holds the class: --target COL.")
+            raise UsageError("say which column holds the class: --target COL.")
         return replace(self, target=_TARGETS[kind])

@@ -19,7 +19,7 @@ from wideberth.data.beside import (
 )
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
-from wideberth.data.errors import DataError, listed
+from wideberth.data.errors import DataError, agree, listed
 from wideberth.data.file_source import TableSource, no_labels
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
@@ -242,8 +242,9 @@ def _dask_errors(X, X_err):
 def _there(wanted: list, names: list, who: str) -> list:
     """The columns wanted, all of which must be there."""
     if absent := [name for name in wanted if name not in names]:
+        columns = agree(len(absent), "column", "columns")
         raise DataError(
-            f"{who} has no column {listed(absent)}; its columns are "
+            f"{who} has no {columns} {listed(absent)}; its columns are "
             f"{listed(names, 12)}."
         )
     return wanted

@@ -310,9 +310,9 @@ class ChunkSource(Source):
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
             if X.ndim != 2:
                 raise DataError(
-                    f"X, chunk {number}: the rows have {X.ndim} dimension(s); they "
-                    "must have two: samples × features. If X holds rows, not chunks "
-                    "(X, y), give y beside it."
+                    f"X, chunk {number}: the rows have shape {X.shape}; they "
+                    "must have two dimensions: samples × features. If X holds rows, "
+                    "not chunks (X, y), give y beside it."
                 )
             if errors is not None:
                 where = f"X, chunk {number}"
