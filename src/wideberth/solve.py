@@ -15,7 +15,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.data.opening import errors_in_memory, is_scaled
 from wideberth.notes import not_converged, null_model
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
@@ -226,7 +226,7 @@ def solve(
         solution = _solve_on_host(X, y, stated, how)
     else:
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            errors_in_memory(X_err, X)
         presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
         solution = solve_presolved(presolved, started=started, **how)
     for note in () if quiet else solution.notes:
@@ -280,7 +280,7 @@ def _solve_on_host(X, y, stated: dict, how: dict) -> Solution:
     if is_foreign(errors := stated["X_err"]):
         stated = stated | {"X_err": host(errors)}
     elif errors is not None:
-        refuse_errors_elsewhere(errors, X)
+        errors_in_memory(errors, X)
     solution = solve(host(X), y, **stated, **how, quiet=True)
 
     def decided():

@@ -16,7 +16,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
-from wideberth.data.opening import in_chunks, refuse_errors_elsewhere
+from wideberth.data.opening import errors_in_memory, in_chunks
 from wideberth.estimators.images import Images
 from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedImages
@@ -153,7 +153,7 @@ class CertifiedMixin(StreamedMixin):
         if X_err is None:
             classifier._ask_for_errors()
             return Judged(values, classifier, coef, noise)
-        refuse_errors_elsewhere(X_err, X)
+        X_err = errors_in_memory(X_err, X)
         names, shape = getattr(self, "feature_names_in_", None), classifier._error_shape
         off, bars = read_bars(X_err, shape, (len(values), coef.shape[1]), names)
         if off is not None:
@@ -196,7 +196,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         check_is_fitted(self, "coef_")
         _check_same_place(X, self, "decision_function")
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            X_err = errors_in_memory(X_err, X)
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:

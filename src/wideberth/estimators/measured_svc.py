@@ -28,7 +28,7 @@ from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
 from wideberth.measurement.true_features import TrueFeatures
 from wideberth.problem.labels import class_labels, uniform
-from wideberth.problem.read_errors import read_variances
+from wideberth.problem.read_errors import in_order_of, read_variances
 from wideberth.problem.validation import as_array, check_per_sample
 
 
@@ -175,6 +175,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self
         """
         check_confidence(self.confidence)
+        X_err = in_order_of(X_err, X)
         y = None if y is None else as_array(y, "y")
         y = uniform(y) if y is not None and y.dtype.kind == "O" and y.ndim == 1 else y
         X, y = self._validated(X, y=y)
@@ -323,6 +324,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def _asked(self, X, X_err) -> tuple:
         """X as an array, and its errors, as the pipeline takes them."""
         check_is_fitted(self, "pipeline_")
+        X_err = in_order_of(X_err, X)
         X = self._validated(X, reset=False)
         if X_err is None and self._measured:
             raise ValueError(

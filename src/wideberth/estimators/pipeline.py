@@ -37,7 +37,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from wideberth.data.opening import in_chunks, is_scaled, refuse_errors_elsewhere
+from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.carrying import (
     carried,
@@ -188,8 +188,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
-            refuse_errors_elsewhere(errors[0], X)
-            X, bars, _ = measured(X, errors[0], classifier.error_shape)
+            X_err = errors_in_memory(errors[0], X)
+            X, bars, _ = measured(X, X_err, classifier.error_shape)
             params |= dict.fromkeys(names, bars)
 
         def read_course():  # once the steps before have been fitted
@@ -235,7 +235,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         errors = [params[name] for name in names & params.keys()]
         X_err = next((given for given in errors if given is not None), None)
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            X_err = errors_in_memory(X_err, X)
         others = {name: value for name, value in params.items() if name not in names}
         check_asked_for(self, others)
         with self._or_as_before():
@@ -358,7 +358,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         of the sets that X_err gives.
         """
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            X_err = errors_in_memory(X_err, X)
         if self._denoised is not None:
             return self._denoised.behind, self._denoised.means(X, X_err)
         if X_err is not None:
@@ -394,7 +394,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return judged
         if X_err is None:
             self[-1]._ask_for_errors()
-        refuse_errors_elsewhere(X_err, X)
+        X_err = errors_in_memory(X_err, X)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and {*names} <= {*getattr(X, "columns", ())}:
             X = X[list(names)]  # as they were in training

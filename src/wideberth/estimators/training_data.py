@@ -19,10 +19,10 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
+    errors_in_memory,
     is_scaled,
     names_values,
     open_labelled,
-    refuse_errors_elsewhere,
 )
 from wideberth.estimators.images import Images
 from wideberth.estimators.one_look import OneLook
@@ -73,7 +73,7 @@ def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
     The model notes how error bars are read, as `error_shape_`.
     """
     if X_err is not None:
-        refuse_errors_elsewhere(X_err, X, is_scaled(X, y))
+        X_err = errors_in_memory(X_err, X, is_scaled(X, y))
     X, y = read_data(model, X, y, stay)
     model.error_shape_ = None if X_err is None else model.error_shape
     bars = None

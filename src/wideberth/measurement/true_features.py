@@ -36,7 +36,7 @@ from wideberth.measurement.tables import (
     Table,
     Units,
 )
-from wideberth.problem.read_errors import read_variances
+from wideberth.problem.read_errors import in_order_of, read_variances
 from wideberth.problem.validation import short
 
 #: How far from the median of its column a measurement is warned of, in units of its
@@ -268,6 +268,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return found.in_units(part, self._centre, self._scale)
 
     def _read(self, X, X_err, reset: bool = False) -> Measurements:
+        X_err = in_order_of(X_err, X)
         X = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
         )

@@ -19,6 +19,39 @@ _INDEFINITE = 1e-8
 _SQUARED = float(np.sqrt(np.finfo(np.float64).max))
 
 
+def in_order_of(X_err, X):
+    """X_err with its rows in the order of those of X, by the labels of both.
+
+    A table, or a pair of them. Only frames of pandas label their rows; others are taken
+    in the order given.
+    """
+    if isinstance(X_err, tuple | list):
+        return type(X_err)(in_order_of(part, X) for part in X_err)
+    if not (hasattr(X, "iloc") and hasattr(X_err, "iloc")):
+        return X_err
+    rows, own = X.index, X_err.index
+    if rows.equals(own):
+        return X_err
+    remedy = (
+        "Give both the same labels, or X_err as an array in the order of X: "
+        "X_err.to_numpy()."
+    )
+    if len(rows) != len(own) or not rows.isin(own).all() or not own.isin(rows).all():
+        strange = [*own[~own.isin(rows)][:3], *rows[~rows.isin(own)][:3]]
+        shown = f" ({', '.join(map(repr, strange))} …)" if strange else ""
+        raise ValueError(
+            "X_err is a frame whose rows are labelled otherwise than those of X: some "
+            f"labels are in the index of only one of them{shown}. {remedy}"
+        )
+    if not (rows.is_unique and own.is_unique):
+        raise ValueError(
+            "X_err is a frame whose rows are in another order than those of X, and "
+            f"some labels occur more than once, so it cannot be told which is which. "
+            f"{remedy}"
+        )
+    return X_err.iloc[own.get_indexer(rows)]
+
+
 def check_error_shape(error_shape) -> None:
     """Refuse what names no shape of error bars."""
     if not isinstance(error_shape, str) or error_shape not in SHAPES:
@@ -232,6 +265,7 @@ def fill_errors(X_err, rule, X=None):
     -------
     array of shape (n, d), or a frame where one was given
     """
+    X_err = X_err if X is None else in_order_of(X_err, X)
     errors = float_array(X_err, "X_err").astype(np.float64)
     missing = np.isnan(errors)
     if isinstance(rule, str) and rule == "exact":
