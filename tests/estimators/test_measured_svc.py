@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from scipy.optimize import check_grad
@@ -387,3 +388,63 @@ def test_breast_cancer_with_errors_is_classified_almost_as_without():
         model = quick().fit(seen[rows], y[rows], X_err=E[rows])
         found.append(model.score(seen[rest], y[rest], X_err=E[rest]))
     assert np.mean(found) > 0.95 > 0.92 > np.mean(plain)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_column_without_any_value_is_named(data, named):
+    X, E, y = data
+    empty = X.copy()
+    empty[:, 1] = np.nan
+    told = "1"
+    if named:
+        names = [f"band {k}" for k in range(X.shape[1])]
+        empty, told = pd.DataFrame(empty, columns=names), "'band 1'"
+    sentence = f"no measurement at all in column {told}; .* Drop that column"
+    with pytest.raises(ValueError, match=sentence):
+        quick().fit(empty, y, X_err=E)
+    with pytest.raises(ValueError, match=sentence):
+        pipeline().fit(empty, y, robustlinearsvc__X_err=E)
+
+
+def test_where_scikit_learn_keeps_the_errors_back_the_way_on_is_told(data):
+    X, E, y = data
+    lead = "set_config.enable_metadata_routing=True.*set_fit_request.*set_score_request"
+    options = {"params": {"X_err": E}, "error_score": "raise", "cv": 2}
+    for model in (quick(), pipeline()):
+        with pytest.raises(ValueError, match=lead):
+            cross_val_score(model, X, y, **options)
+        with config_context(enable_metadata_routing=True):
+            assert np.all(cross_val_score(model, X, y, **options) > 0.5)
+    rigid = RobustLinearSVC(radius=0.1).fit(np.nan_to_num(X), y, X_err=E)
+    with pytest.raises(ValueError, match=lead):
+        rigid.certified_radius(np.nan_to_num(X))
+
+
+def test_a_pipeline_takes_errors_under_their_own_name(data):
+    X, E, y = data
+    X = np.nan_to_num(X)
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(radius=0.5))
+    long = clone(model).fit(X, y, robustlinearsvc__X_err=E)[-1].coef_
+    np.testing.assert_array_equal(model.fit(X, y, X_err=E)[-1].coef_, long)
+    with config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(model.fit(X, y, X_err=E)[-1].coef_, long)
+
+
+def test_missing_values_lead_to_what_takes_them(data):
+    X, _, y = data
+    whole = np.nan_to_num(X)
+    assert np.isnan(X).any()
+    trained = RobustLinearSVC().fit(whole, y)
+    asks = (
+        lambda: RobustLinearSVC().fit(X, y),
+        lambda: RobustLinearSVCCV([1.0]).fit(X, y),
+        lambda: make_robust_pipeline(StandardScaler(), RobustLinearSVC()).fit(X, y),
+        lambda: trained.predict(X),
+    )
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"contains NaN.*MeasuredSVC") as caught:
+            ask()
+        assert "HistGradientBoosting" not in str(caught.value)
+    infinite = np.where(np.isnan(X), np.inf, X)
+    with pytest.raises(ValueError, match="infinity"):
+        RobustLinearSVC().fit(infinite, y)

@@ -22,11 +22,15 @@ from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedImages
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.streaming import StreamedMixin, per_row
-from wideberth.estimators.training_data import dispatched, read_rows
+from wideberth.estimators.training_data import (
+    dispatched,
+    read_rows,
+    remedy_for_gaps,
+)
 from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
-from wideberth.problem.read_errors import read_bars, read_errors
+from wideberth.problem.read_errors import IN_SEARCHES, read_bars, read_errors
 from wideberth.problem.validation import (
     check_per_sample,
     radius_or_default,
@@ -202,7 +206,8 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         else:
             X = read_rows(X, "prediction")
             dtypes = [np.float64, np.float32]
-        X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
+        with remedy_for_gaps(self):
+            X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
             X, _ = self._measured(X, X_err)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
@@ -301,7 +306,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
             raise ValueError(
                 "X_err must be given: this model was trained with error bars, and it "
                 "does not know those of these samples. Give X_err=... , one error for "
-                "every cell of X."
+                f"every cell of X. {IN_SEARCHES}"
             )
 
     def _radii(self, y, radius, X_err=None):

@@ -26,9 +26,9 @@ from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
-from wideberth.measurement.true_features import TrueFeatures
+from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.problem.labels import class_labels, uniform
-from wideberth.problem.read_errors import in_order_of, read_variances
+from wideberth.problem.read_errors import IN_SEARCHES, in_order_of, read_variances
 from wideberth.problem.validation import as_array, check_per_sample
 
 
@@ -180,6 +180,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         y = uniform(y) if y is not None and y.dtype.kind == "O" and y.ndim == 1 else y
         X, y = self._validated(X, y=y)
         check_classification_targets(y)
+        refuse_empty_columns(X, getattr(self, "feature_names_in_", None))
         E = self._errors(X, X_err)
         weights = np.ones(len(y))
         if sample_weight is not None:
@@ -331,7 +332,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
                 "X_err must be given: this model was trained on measurements with "
                 "errors, and it does not know those of these objects. Give X_err=... , "
                 "one standard error for every cell of X, or X_err=0 where all values "
-                "are exact."
+                f"are exact. {IN_SEARCHES}"
             )
         return X, self._errors(X, X_err)
 

@@ -33,7 +33,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -59,7 +61,9 @@ from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
+from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.problem.arrays import host, is_foreign
+from wideberth.problem.feature_names import feature_names
 
 
 def make_robust_pipeline(
@@ -190,6 +194,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         if errors:
             X_err = errors_in_memory(errors[0], X)
             X, bars, _ = measured(X, X_err, classifier.error_shape)
+            if not get_config()["enable_metadata_routing"]:
+                params = {name: params[name] for name in params.keys() - names}
+                names = {f"{steps[-1][0]}__X_err"}
             params |= dict.fromkeys(names, bars)
 
         def read_course():  # once the steps before have been fitted
@@ -231,6 +238,8 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _fit_denoised(self, k: int, X, y, params: dict):
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
         refuse_categories(X)
+        given = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        refuse_empty_columns(given, feature_names(X))
         names = {"X_err"} | {f"{self.steps[j][0]}__X_err" for j in (k, -1)}
         errors = [params[name] for name in names & params.keys()]
         X_err = next((given for given in errors if given is not None), None)

@@ -8,7 +8,8 @@ there on a fit is the same (`one_vs_rest.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 
 import numpy as np
@@ -306,6 +307,23 @@ def read_rows(X, who: str):
     return X
 
 
+@contextmanager
+def remedy_for_gaps(model) -> Iterator[None]:
+    """Name what takes missing values here, where scikit-learn names its own."""
+    try:
+        yield
+    except ValueError as error:
+        found, _, remedy = str(error).partition("\n")
+        if "does not accept missing values" not in remedy:
+            raise
+        raise ValueError(
+            f"{found} {type(model).__name__} needs every value. wideberth.MeasuredSVC "
+            "takes NaN for values that were not measured; or fill them in by a step "
+            "before it, make_robust_pipeline(SimpleImputer(strategy='median'), ...), "
+            "or drop such rows."
+        ) from None
+
+
 def read_data(model, X, y, stay: bool = False) -> tuple:
     """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
 
@@ -324,8 +342,9 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
             )
         y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
         y = labels if is_foreign(y) else y
-    X, y = validate_data(
-        model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
-    )
+    with remedy_for_gaps(model):
+        X, y = validate_data(
+            model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
+        )
     check_classification_targets(y)
     return X, y

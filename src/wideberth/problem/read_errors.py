@@ -19,6 +19,16 @@ _INDEFINITE = 1e-8
 _SQUARED = float(np.sqrt(np.finfo(np.float64).max))
 
 
+#: How errors reach models that scikit-learn fits; ends messages that ask for them.
+IN_SEARCHES = (
+    "In searches and cross-validation of scikit-learn it takes "
+    "sklearn.set_config(enable_metadata_routing=True), params={'X_err': ...} or "
+    "fit(..., X_err=...), and a scorer that asks for it: the default, or "
+    "scoring=wideberth.measured_scorer(...). Other estimators around this one ask with "
+    "set_fit_request(X_err=True) and set_score_request(X_err=True)."
+)
+
+
 def in_order_of(X_err, X):
     """X_err with its rows in the order of those of X, by the labels of both.
 
