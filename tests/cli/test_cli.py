@@ -706,3 +706,22 @@ def test_what_needs_the_whole_table_is_refused_with_memory(option, capsys):
     with pytest.raises(SystemExit):
         main(["fit", "t.parquet", "--target", "y", "--memory", "1GB", *option])
     assert f"{option[0]} needs the whole table" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", ["--standardize --radius 0.1", "--radius 0.1", "--missing model"]
+)
+def test_a_loaded_model_takes_frames_by_the_names_of_their_columns(tmp_path, words):
+    X, y = two_classes()
+    (tmp_path / "d.csv").write_text(as_csv(X, y))
+    run(f"fit d.csv --target state --folds 0 --out m.skops {words}", folder=tmp_path)
+    model = load_model(tmp_path / "m.skops").pipeline
+    frame = pd.DataFrame(X, columns=["mass", "temp", "size"])
+    told = read_csv(run("predict m.skops d.csv", folder=tmp_path).stdout)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.predict(frame).tolist() == [row["prediction"] for row in told]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"mass": "weight"}))
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(frame[["size", "temp", "mass"]])

@@ -10,7 +10,7 @@ import numpy as np
 from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, located
-from wideberth.cli.model import Model, load_model
+from wideberth.cli.model import Model, open_model
 from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
@@ -28,7 +28,7 @@ _TOLD = (
 
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
-    model = load_model(options.model)
+    model = open_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
     if model.gives_verdicts:

@@ -13,7 +13,7 @@ from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns, errors_to_apply
-from wideberth.cli.model import Model, load_model
+from wideberth.cli.model import Model, open_model
 from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Reader, Request, Table, open_reader, read_table
@@ -26,7 +26,7 @@ from wideberth.problem.error_bars import ErrorBars
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions, and verdicts where the model gives them."""
-    model = load_model(options.model)
+    model = open_model(options.model)
     classes = model.classes.tolist()
     scored = classes[1:] if len(classes) == 2 else classes
     summary = {"rows": 0, "predicted": 0, "classes": classes, "certain": None}
