@@ -107,7 +107,8 @@ def solve(
         given. A Series, dict or frame is aligned with the columns of X by name.
     X_err : array or CSR matrix of shape (n, d), or (n, d, d), or a pair, optional
         Error bars: how far every cell of X may be off, 0 where it is exact. Frames are
-        aligned with the columns of X by name. A covariance for every sample has three
+        aligned with X by the names of columns, and those of pandas by the labels of
+        rows; other labels are refused. A covariance for every sample has three
         dimensions. With error_shape="box" a pair (down, up) of magnitudes states
         lopsided tolerances: two tables in a tuple or a list, or an array of shape
         (n, d, 2). Cells without an error: `wideberth.fill_errors`. Of data that is read
