@@ -549,7 +549,7 @@ def _doubtful(case, table):
         share(row[4], found.chance[i])
         number(row[5], found.margin[i])
         number(row[6], found.spread[i])
-        text(row[7], case.names[found.remeasure[i]])
+        text(row[7], found.remeasure[i])
         share(row[8], found.share[i])
 
 
@@ -561,16 +561,17 @@ def _again(case, table):
     )
     seen, before = set(), np.inf
     for row in rows:
-        j = case.names.index(row[0].value)
-        own = doubtful[found.remeasure[doubtful] == j]
-        text(row[0], case.names[j])
+        name = row[0].value
+        j = case.names.index(name)
+        own = doubtful[found.remeasure[doubtful] == name]
+        text(row[0], name)
         count(row[1], len(own))
         count(row[2], np.isnan(case.X[own, j]).sum())
         share(row[3], found.share[own].mean())
         assert len(own) <= before
         before = len(own)
-        seen.add(j)
-    assert seen == {*found.remeasure[doubtful].tolist()} - {-1}
+        seen.add(name)
+    assert seen == {*found.remeasure[doubtful].tolist()} - {None}
 
 
 def _weights(case, table):
