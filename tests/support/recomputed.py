@@ -33,7 +33,8 @@ def _near(value, expected, rtol=1e-6):
 
 def _written(text, form, expected):
     """The text is the number written in this form, rounding of its last bits aside."""
-    ways = {form(expected * (1 + shift)) for shift in (-1e-6, 0, 1e-6)}
+    shifts = (-1e-6, 0, 1e-6)
+    ways = {form(expected * (1 + shift)).replace("-", "−") for shift in shifts}
     assert text in ways, (text, ways)
 
 

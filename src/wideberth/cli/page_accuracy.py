@@ -19,13 +19,13 @@ def accuracy_section(result: dict) -> str:
     found, critical = result["evaluation"], critical_part(result)
     if found is None:
         return section("How much noise it withstands", critical)
-    told = (
-        f"<p>{_about(result)}</p>\n{_compared(result)}\n{_method(result)}\n{critical}"
-    )
+    # As wide as the page: half of it would hide the last columns.
+    compared = f"<p>{_about(result)}</p>\n{_compared(result)}\n{_method(result)}\n"
     beside = worth_of_errors if found["radii"] is None else _noise_curve
     return section(
         f"{found['measure'].capitalize()} on rows it has not seen",
-        side_by_side(told, beside(result))
+        compared
+        + side_by_side(critical, beside(result))
         + side_by_side(_confused(found), _within(result)),
     )
 
