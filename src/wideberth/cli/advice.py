@@ -251,10 +251,12 @@ def _of_imbalance(result: dict) -> str:
     """What to do about a rare class, beyond what was done."""
     found, counts = result["evaluation"], result["data"]["classes"]
     if result["request"]["class_weight"] == "balanced":
+        judged = ""
+        if found is not None:
+            judged = ", and every class counts the same in the accuracies"
         return (
-            "--class-weight balanced makes up for it in training, and every class "
-            "counts the same in the accuracies. What is said of a rare class rests on "
-            "few rows."
+            f"--class-weight balanced makes up for it in training{judged}. What is "
+            "said of a rare class rests on few rows."
         )
     within = "" if found is None else "look at the accuracy within each class, "
     share = 100 * max(counts.values()) / sum(counts.values())
