@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import host, is_foreign, namespace
+from wideberth.problem.arrays import host, is_dask, is_foreign, namespace
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
@@ -35,31 +35,36 @@ def in_order_of(X_err, X):
     A table, or a pair of them. Only frames of pandas label their rows; others are taken
     in the order given.
     """
-    if isinstance(X_err, tuple | list):
+    if isinstance(X_err, tuple | list) and len(X_err) == 2:
         return type(X_err)(in_order_of(part, X) for part in X_err)
-    if not (hasattr(X, "iloc") and hasattr(X_err, "iloc")):
+    if not (_labels_rows(X) and _labels_rows(X_err)):
         return X_err
     rows, own = X.index, X_err.index
-    if rows.equals(own):
+    if rows.equals(own) or len(rows) != len(own):  # other shapes are refused later
         return X_err
     remedy = (
         "Give both the same labels, or X_err as an array in the order of X: "
         "X_err.to_numpy()."
     )
-    if len(rows) != len(own) or not rows.isin(own).all() or not own.isin(rows).all():
+    if not (rows.isin(own).all() and own.isin(rows).all()):
         strange = [*own[~own.isin(rows)][:3], *rows[~rows.isin(own)][:3]]
-        shown = f" ({', '.join(map(repr, strange))} …)" if strange else ""
+        shown = ", ".join(map(repr, strange))
         raise ValueError(
             "X_err is a frame whose rows are labelled otherwise than those of X: some "
-            f"labels are in the index of only one of them{shown}. {remedy}"
+            f"labels are in the index of only one of them ({shown} …). {remedy}"
         )
     if not (rows.is_unique and own.is_unique):
         raise ValueError(
             "X_err is a frame whose rows are in another order than those of X, and "
-            f"some labels occur more than once, so it cannot be told which is which. "
+            "some labels occur more than once, so that the order cannot be told. "
             f"{remedy}"
         )
     return X_err.iloc[own.get_indexer(rows)]
+
+
+def _labels_rows(table) -> bool:
+    """Whether it is a frame of pandas; those of Dask are read in chunks."""
+    return hasattr(table, "iloc") and not is_dask(table)
 
 
 def check_error_shape(error_shape) -> None:
