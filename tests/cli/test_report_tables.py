@@ -159,7 +159,7 @@ def true_values(classes):
     rng = np.random.default_rng(6)
     E = (rng.uniform(0.1, 1.2, X.shape) * [1, 2, 10]).round(3)
     X = (X + E * rng.normal(size=X.shape)).round(3)
-    X[rng.random(X.shape) < 0.08] = np.nan
+    X[rng.random(X.shape) < 0.2] = np.nan
     frame[names] = X
     for j, name in enumerate(names):
         frame[f"{name}_err"] = np.where(np.isnan(X[:, j]), np.nan, E[:, j])
