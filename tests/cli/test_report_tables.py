@@ -1,6 +1,7 @@
 """Every cell of every table of a report is what the data and the saved model say."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -231,6 +232,12 @@ def test_every_table_is_what_the_data_says(made, tmp_path):
     for label, table in tables.items():
         assert table.rows, label
         CHECKS[label](case, table)
+    pattern = r"add the products and (\S+)\. A positive score"
+    if len(case.classes) > 2:
+        _, _, listed = page.partition("<h3>Constants</h3>")
+        pattern, page = r"<dd>(.*?)</dd>", listed.partition("</dl>")[0]
+    told = [float(b.replace("−", "-")) for b in re.findall(pattern, page)]
+    np.testing.assert_allclose(told, case.linear.b, rtol=1e-3)
 
 
 def test_every_table_has_its_case():
