@@ -36,7 +36,8 @@ def in_order_of(X_err, X):
     in the order given.
     """
     if isinstance(X_err, tuple | list) and len(X_err) == 2:
-        return type(X_err)(in_order_of(part, X) for part in X_err)
+        pair = [in_order_of(part, X) for part in X_err]
+        return pair if isinstance(X_err, list) else tuple(pair)
     if not (_labels_rows(X) and _labels_rows(X_err)):
         return X_err
     rows, own = X.index, X_err.index
