@@ -51,8 +51,8 @@ MISREAD = {
     "nullable with a gap": (FRAME.astype("Float64").mask(FRAME > 2), "X .*(NA|NaN)"),
     "sparse with NaN": (sp.csr_array(np.where(X > 2, np.nan, X)), "X contains [nN]a"),
     "ragged": ([[1.0, 2.0]] * (N - 1) + [[1.0]], "X is a list .* differ in length"),
-    "vector": (X[:, 0], "X has 1 dimension|Expected 2D array"),
-    "cube": (X[:, :, None], "X has 3 dimension|dim 3"),
+    "vector": (X[:, 0], "X has shape .* two dimensions|Expected 2D array"),
+    "cube": (X[:, :, None], "X has shape .* two dimensions|dim 3"),
 }
 
 

@@ -35,11 +35,12 @@ def _split_command(typed: str) -> tuple[str, str]:
     return "".join(lines[:end]), "".join(lines[end:])
 
 
-def run_python(page: Path) -> None:
-    """Execute the Python blocks of a page."""
+def run_python(page: Path) -> dict:
+    """Execute the Python blocks of a page; return what they leave behind."""
     names: dict = {}
     for block in code_blocks(page):
         exec(compile(block, str(page), "exec"), names)
+    return names
 
 
 def main(pages: list[str]) -> None:

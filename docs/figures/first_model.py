@@ -10,16 +10,15 @@ from wideberth import RobustLinearSVC, make_robust_pipeline
 
 X, y = load_breast_cancer(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-precision = 0.1 * X_train.std(axis=0)
-steps = np.linspace(0, 8, 81)
+steps = np.linspace(0, 0.8, 81)
 fig, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-for radius, name in [(0, "an ordinary SVM"), (1, "trained with radius 1")]:
+for radius, name in [(0, "an ordinary SVM"), (0.1, "trained with radius 0.1")]:
     model = make_robust_pipeline(
-        StandardScaler(), RobustLinearSVC(radius=radius, noise=precision)
+        StandardScaler(), RobustLinearSVC(radius=radius, noise=X_train.std(axis=0))
     ).fit(X_train, y_train)
     ax.plot(steps, [model.robust_score(X_test, y_test, r) for r in steps], label=name)
-ax.axvline(1, color="0.6", ls=":")
-ax.text(1.1, 0.52, "the stated precision", color="0.35")
-ax.set(xlabel="every sample is off by so many units, in the worst direction")
+ax.axvline(0.1, color="0.6", ls=":")
+ax.text(0.11, 0.52, "the stated precision", color="0.35")
+ax.set(xlabel="every sample is off by so many standard deviations, at worst")
 ax.set(ylabel="accuracy on new samples", ylim=(0.5, 1))
 ax.legend()

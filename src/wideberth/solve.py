@@ -15,7 +15,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from wideberth.data.opening import is_scaled, refuse_errors_elsewhere
+from wideberth.data.opening import errors_in_memory, is_scaled
 from wideberth.notes import not_converged, null_model
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
@@ -108,7 +108,8 @@ def solve(
         given. A Series, dict or frame is aligned with the columns of X by name.
     X_err : array or CSR matrix of shape (n, d), or (n, d, d), or a pair, optional
         Error bars: how far every cell of X may be off, 0 where it is exact. Frames are
-        aligned with the columns of X by name. A covariance for every sample has three
+        aligned with X by the names of columns, and those of pandas by the labels of
+        rows; other labels are refused. A covariance for every sample has three
         dimensions. With error_shape="box" a pair (down, up) of magnitudes states
         lopsided tolerances: two tables in a tuple or a list, or an array of shape
         (n, d, 2). Cells without an error: `wideberth.fill_errors`. Of data that is read
@@ -227,7 +228,7 @@ def solve(
         solution = _solve_on_host(X, y, stated, how)
     else:
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            errors_in_memory(X_err, X)
         presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
         solution = solve_presolved(presolved, started=started, **how)
     for note in () if quiet else solution.notes:
@@ -281,7 +282,7 @@ def _solve_on_host(X, y, stated: dict, how: dict) -> Solution:
     if is_foreign(errors := stated["X_err"]):
         stated = stated | {"X_err": host(errors)}
     elif errors is not None:
-        refuse_errors_elsewhere(errors, X)
+        errors_in_memory(errors, X)
     solution = solve(host(X), y, **stated, **how, quiet=True)
 
     def decided():

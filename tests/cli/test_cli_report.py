@@ -9,7 +9,9 @@ import pytest
 
 from browser import audit, contrast, needs_axe, needs_browser, probe
 from commands import as_csv, two_classes
+from wideberth import RobustLinearSVC
 from wideberth.cli import main
+from wideberth.cli.measured import tell_pairs
 
 HOSTILE = "<script>document.title='owned'</script>"
 
@@ -164,3 +166,47 @@ def test_precision_that_differs_is_pointed_out(tmp_path, capsys):
         table = as_csv(X[ids] + spread * rng.normal(size=(120, 3)), y[ids], id=ids)
         codes = fit(tmp_path, capsys, table, *arguments)[2]
         assert ("precision-differs" in codes) == told
+
+
+def texts(tmp_path, capsys, table, *arguments):
+    """What is warned of, by code."""
+    _, result, _ = fit(tmp_path, capsys, table, *arguments)
+    return {warning["code"]: warning["text"] for warning in result["warnings"]}
+
+
+def test_verbs_agree_with_what_they_speak_of(tmp_path, capsys):
+    X, y = two_classes(60)
+    X[0, 1] = np.nan
+    one = as_csv(X, y, year=np.full(60, 2020), nr=np.arange(60), mass_err=X[:, 0] ** 2)
+    two = as_csv(
+        X, y, year=np.full(60, 2020), run=np.ones(60), nr=np.arange(60),
+        no=np.arange(1, 61), mass_min=X[:, 0] ** 2, mass_max=X[:, 0] ** 2 + 1,
+    )  # fmt: skip
+    words = ("--folds", "0", "--missing", "median")
+    said = texts(tmp_path, capsys, one.replace("nan", ""), *words)
+    assert said["constant"].startswith("'year' never varies and so carries no")
+    assert "'nr' counts the rows. If it is an index" in said["row-counter"]
+    assert (
+        "'mass_err' looks like the error of 'mass', and is used as a feature"
+        in (said["error-columns"])
+    )
+    assert said["filled-in"].startswith("1 missing value was filled in")
+    table = two.replace("nan", "", 1).replace(f"{X[1, 1]}", "", 1)
+    said = texts(tmp_path, capsys, table, *words)
+    assert said["constant"].startswith("'year' and 'run' never vary and so carry no")
+    assert "'nr' and 'no' count the rows. If they are ind" in said["row-counter"]
+    assert said["filled-in"].startswith("2 missing values were filled in")
+
+
+def test_a_pair_of_errors_looks_like_errors():
+    said = tell_pairs({"mass": ["mass_min", "mass_max"]})
+    assert said.startswith("'mass_min' and 'mass_max' look like the errors of 'mass'")
+    assert "are used as features" in said
+    assert "(and 1 more such pair), and" in tell_pairs({"a": ["e"], "b": ["f"]})
+
+
+def test_one_class_is_one_class():
+    with pytest.raises(ValueError, match=r"y holds 1 class \(0\); .* Check y\.$"):
+        RobustLinearSVC().fit([[0.0], [1.0]], [0, 0])
+    with pytest.raises(ValueError, match=r"y holds 2 classes \(0, 1\), 1 of non-zero"):
+        RobustLinearSVC().fit([[0.0], [1.0]], [0, 1], sample_weight=[1, 0])

@@ -121,7 +121,10 @@ def test_values_without_an_error(cli):
 def test_columns_that_look_like_errors_are_remarked_upon(cli):
     """They become features where nothing is said, but not in silence."""
     told = cli("fit data.csv --target state --folds 0").err
-    assert "'mass_err' looks like the error of 'mass', and 2 more" in told
+    assert (
+        "'mass_err' looks like the error of 'mass' (and 2 more such pairs), and is"
+        in told
+    )
     assert "--errors auto" in told
     assert "looks like" in cli("path data.csv --target state --points 2").err
     told = cli("fit data.csv --target state --folds 0 --errors auto").err
@@ -145,7 +148,7 @@ def test_path_and_choice(cli):
         ("--errors suffix:_sd", 1, "fits no column"),
         ("--errors nothing.csv", 1, "is no file"),
         ("--errors short.csv", 1, "errors of 3 rows"),
-        ("--errors few.csv", 1, "has no column 'temp'"),
+        ("--errors few.csv", 1, "has no columns 'temp', 'size'"),
         ("--error-shape box", 2, "--errors says where"),
         ("--missing-errors exact", 2, "--errors says where"),
         ("--errors auto --missing-errors 0.05", 2, "share:0.05"),

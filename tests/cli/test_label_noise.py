@@ -130,7 +130,7 @@ def test_the_page_tells_what_to_check_and_what_is_proven(fit, folder):
     assert "not of the best of all" in page
     assert "until a further step would change nothing." in page
     assert "compared with the labels given, wrong ones among them" in page
-    assert "may be wrong: a row whose margin is below -1 counts no further" in page
+    assert "may be wrong: a row whose margin is below −1 counts no further" in page
     assert ">left out<" in re.sub(r"</?button[^>]*>", "", page)
 
 

@@ -297,7 +297,7 @@ def test_what_cross_validation_chose_is_said(folder):
     said = run(f"{command} --cv --radii 0 0.1 0.2").stdout
     score = r"0\.\d{3}"
     assert re.search(
-        rf"chosen     C \S+ and radius \S+: {score} on rows left out", said
+        rf"chosen     C \S+ and radius \S+: accuracy {score} on rows left out", said
     )
     assert re.search(rf"beside it  .*{score} at C .*{score} at radius ", said)
 

@@ -380,7 +380,9 @@ def test_jobs_that_cannot_be_counted_are_refused(n_jobs):
 
 
 def test_rows_of_one_number_are_no_chunks():
-    with pytest.raises(DataError, match=r"chunk 0: the rows have 0 dimension\(s\)"):
+    with pytest.raises(
+        DataError, match=r"chunk 0: the rows have shape \(\); they must"
+    ):
         RobustLinearSVC().fit([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(DataError, match="X is a memoryview, which yields no chunks"):
         solve(memoryview(X), fit_intercept=False)

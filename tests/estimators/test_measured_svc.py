@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from scipy.optimize import check_grad
@@ -10,7 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.impute import SimpleImputer
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -65,6 +66,19 @@ def test_without_errors_and_gaps_it_is_the_plain_svm(data):
             model.decision_function(X), plain.decision_function(scaled), atol=0.02
         )
         assert model.score(X, y) == pytest.approx(plain.score(scaled, y), abs=0.01)
+
+
+def test_balanced_classes_are_chosen_for_by_balanced_accuracy(data):
+    X, E, y = data
+    few = np.r_[np.flatnonzero(y == y[0]), np.flatnonzero(y != y[0])[::5]]
+    X, E, y = X[few], E[few], y[few]
+    cv = StratifiedKFold(2, shuffle=True, random_state=0)
+    grid = {"Cs": [1.0], "radii": [0.0]}
+    model = quick(cv=cv, class_weight="balanced", **grid).fit(X, y, X_err=E)
+    for k, (train, test) in enumerate(cv.split(X, y)):
+        one = quick(class_weight="balanced").fit(X[train], y[train], X_err=E[train])
+        score = balanced_accuracy_score(y[test], one.predict(X[test], X_err=E[test]))
+        assert model.cv_scores_[0, 0, k] == pytest.approx(score, abs=0.03)
 
 
 def test_errors_are_asked_for_at_prediction(data):
@@ -374,3 +388,63 @@ def test_breast_cancer_with_errors_is_classified_almost_as_without():
         model = quick().fit(seen[rows], y[rows], X_err=E[rows])
         found.append(model.score(seen[rest], y[rest], X_err=E[rest]))
     assert np.mean(found) > 0.95 > 0.92 > np.mean(plain)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_column_without_any_value_is_named(data, named):
+    X, E, y = data
+    empty = X.copy()
+    empty[:, 1] = np.nan
+    told = "1"
+    if named:
+        names = [f"band {k}" for k in range(X.shape[1])]
+        empty, told = pd.DataFrame(empty, columns=names), "'band 1'"
+    sentence = f"no measurement at all in column {told}; .* Drop that column"
+    with pytest.raises(ValueError, match=sentence):
+        quick().fit(empty, y, X_err=E)
+    with pytest.raises(ValueError, match=sentence):
+        pipeline().fit(empty, y, robustlinearsvc__X_err=E)
+
+
+def test_where_scikit_learn_keeps_the_errors_back_the_way_on_is_told(data):
+    X, E, y = data
+    lead = "set_config.enable_metadata_routing=True.*set_fit_request.*set_score_request"
+    options = {"params": {"X_err": E}, "error_score": "raise", "cv": 2}
+    for model in (quick(), pipeline()):
+        with pytest.raises(ValueError, match=lead):
+            cross_val_score(model, X, y, **options)
+        with config_context(enable_metadata_routing=True):
+            assert np.all(cross_val_score(model, X, y, **options) > 0.5)
+    rigid = RobustLinearSVC(radius=0.1).fit(np.nan_to_num(X), y, X_err=E)
+    with pytest.raises(ValueError, match=lead):
+        rigid.certified_radius(np.nan_to_num(X))
+
+
+def test_a_pipeline_takes_errors_under_their_own_name(data):
+    X, E, y = data
+    X = np.nan_to_num(X)
+    model = make_robust_pipeline(StandardScaler(), RobustLinearSVC(radius=0.5))
+    long = clone(model).fit(X, y, robustlinearsvc__X_err=E)[-1].coef_
+    np.testing.assert_array_equal(model.fit(X, y, X_err=E)[-1].coef_, long)
+    with config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(model.fit(X, y, X_err=E)[-1].coef_, long)
+
+
+def test_missing_values_lead_to_what_takes_them(data):
+    X, _, y = data
+    whole = np.nan_to_num(X)
+    assert np.isnan(X).any()
+    trained = RobustLinearSVC().fit(whole, y)
+    asks = (
+        lambda: RobustLinearSVC().fit(X, y),
+        lambda: RobustLinearSVCCV([1.0]).fit(X, y),
+        lambda: make_robust_pipeline(StandardScaler(), RobustLinearSVC()).fit(X, y),
+        lambda: trained.predict(X),
+    )
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"contains NaN.*MeasuredSVC") as caught:
+            ask()
+        assert "HistGradientBoosting" not in str(caught.value)
+    infinite = np.where(np.isnan(X), np.inf, X)
+    with pytest.raises(ValueError, match="infinity"):
+        RobustLinearSVC().fit(infinite, y)

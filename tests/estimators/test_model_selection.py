@@ -23,6 +23,7 @@ from wideberth import (
     RobustLinearSVCCV,
     make_robust_pipeline,
     path,
+    robust_scorer,
 )
 from wideberth.datasets import load_breast_cancer, paper_preprocess
 from wideberth.estimators import svc
@@ -162,6 +163,26 @@ def test_models_may_be_chosen_for_their_accuracy_under_noise(noisy):
         search.scorer_(search.best_estimator_, X, y), abs=0.1
     )
     assert search.robust_score(X, y, 0.5) > clean.robust_score(X, y, 0.5)
+
+
+def test_under_noise_too_every_class_may_count_the_same(noisy):
+    X, y = noisy
+    few = np.flatnonzero(y != y[0])[::4]
+    kept = np.sort(np.r_[np.flatnonzero(y == y[0]), few])
+    X, y = X[kept], y[kept]
+    options = {"scoring": "balanced_accuracy", "tol": 1e-8}
+    search = RobustLinearSVCCV(CS, RADII, scoring_radius=0.5, **options).fit(X, y)
+    scorer = robust_scorer(0.5, balanced=True)
+    grid = grid_search(X, y, scoring=scorer, tol=1e-8)
+    for name in ("mean_test_score", "split0_test_score"):
+        expected = grid.cv_results_[name]
+        np.testing.assert_allclose(search.cv_results_[name], expected, atol=1e-9)
+    one = search.best_estimator_
+    right = one._robustly_right(X, y, 0.5)
+    shares = [right[y == label].mean() for label in np.unique(y)]
+    assert search.scorer_(one, X, y) == pytest.approx(np.mean(shares))
+    with pytest.raises(ValueError, match="or by balanced accuracy with scoring="):
+        RobustLinearSVCCV(CS, scoring="roc_auc", scoring_radius=0.5).fit(X, y)
 
 
 def test_sizes_and_weights_of_samples_are_those_of_each_fold(noisy):

@@ -280,7 +280,7 @@ GOOD = {"X": np.array([[1.0, 2.0], [3.0, 4.0]]), "y": [1, -1]}
             "X contains inf at row 0, column 1",
         ),
         ({"X": np.zeros((2, 0))}, r"X has shape \(2, 0\)"),
-        ({"X": np.zeros(2)}, "X has 1 dimension"),
+        ({"X": np.zeros(2)}, r"X has shape \(2,\); it must have two dimensions"),
         ({"X": [["a", "b"], ["c", "d"]]}, "X has dtype"),
         ({"y": [1, 1]}, "y holds a single class, 1;"),
         ({"y": [0, np.nan]}, r"y has no label at row 1"),

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from commands import here
@@ -32,14 +34,19 @@ def test_the_readme_shows_code():
     assert len(code_blocks(ROOT / "README.md")) > 1
 
 
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    """An empty folder, and the commands of this Python."""
+    monkeypatch.chdir(tmp_path)
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    monkeypatch.setenv("PATH", tools)
+
+
 @pytest.mark.parametrize(
     "page", list(filter(code_blocks, PAGES)), ids=lambda page: page.name
 )
-def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_code_on_a_page_runs_from_top_to_bottom(page, shell):
     run_python(page)
-    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    monkeypatch.setenv("PATH", tools)
     for k, (command, shown) in enumerate(commands(page)):
         done = type_in(command, anew=k == 0)
         assert done.returncode == 0, done.stderr
@@ -52,6 +59,31 @@ def type_in(command, anew):
     if anew or words[0] != "wideberth" or not {*"|<>;&$"}.isdisjoint(command):
         return subprocess.run(command, shell=True, capture_output=True, text=True)
     return here(words[1:])
+
+
+def test_the_first_page_decides_alike_on_both_sides(shell):
+    """Classes and certified radii, in the same units."""
+    page = ROOT / "docs" / "first-model.md"
+    made = run_python(page)
+    for command, _ in commands(page):
+        if command.startswith("wideberth"):
+            assert type_in(command, anew=False).returncode == 0
+    told = pd.read_csv("decisions.csv")
+    assert told["prediction"].tolist() == made["classes"].tolist()
+    np.testing.assert_allclose(told["certified_radius"], made["safe_up_to"], rtol=1e-3)
+
+
+def test_pages_for_beginners_and_their_pictures_hide_no_setting():
+    """What they show is what the default C gives."""
+    names = ("install", "first-model", "which-knob")
+    files = [ROOT / "docs" / f"{name}.md" for name in names]
+    for page in [*files]:
+        drawn = re.findall(r"plot:: (figures/\w+\.py)", page.read_text("utf-8"))
+        files += [ROOT / "docs" / name for name in drawn]
+    assert len(files) > len(names)
+    for file in files:
+        Cs = re.findall(r"\bC=(1e-\d+|0\.0\d*)", file.read_text("utf-8"))
+        assert not Cs, (file.name, Cs)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -12,6 +12,7 @@ from importlib import import_module
 
 from wideberth.cli.commands import commands
 from wideberth.cli.errors import UserError
+from wideberth.cli.options import UsageError
 from wideberth.cli.output import check_free
 from wideberth.cli.training_options import TableOptions, TrainingOptions
 from wideberth.data import DataError
@@ -43,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         if getattr(options, "debug", False):
             traceback.print_exc()
         print(f"wideberth: {_sentence(error)}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     finally:
         if arguments is None:
             # All is done; an interrupt while Python shuts down must not undo it.

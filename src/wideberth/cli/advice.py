@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wideberth.cli.measured import tell_pairs
-from wideberth.data.errors import listed
+from wideberth.data.errors import agree, counted, listed
 
 #: Smallest share of the critical radius at which it is said to be near.
 _NEAR = 0.7
@@ -79,9 +79,9 @@ def _optimality(result: dict) -> Iterator[Advice]:
 
 
 def _scores(labels: list[str]) -> str:
-    many = len(labels) > 1
-    classes = f"{'scores' if many else 'score'} of the class{'es' if many else ''}"
-    return f"{classes} {listed(labels)} {'ignore' if many else 'ignores'}"
+    n = len(labels)
+    classes = f"{agree(n, 'score', 'scores')} of the {agree(n, 'class', 'classes')}"
+    return f"{classes} {listed(labels)} {agree(n, 'ignores', 'ignore')}"
 
 
 def _share_of_critical(problem: dict) -> float:
@@ -98,7 +98,8 @@ def _unproven(problems: list[dict], tol: float) -> Iterator[Advice]:
 
     def which(some: list[dict]) -> str:
         names = listed([problem["class"] for problem in some])
-        return f" for the class {names}" if len(problems) > 1 else ""
+        classes = agree(len(some), "class", "classes")
+        return f" for the {classes} {names}" if len(problems) > 1 else ""
 
     if rounding:
         yield Advice(
@@ -145,13 +146,15 @@ def _noise(result: dict) -> Iterator[Advice]:
 def _labels(result: dict) -> Iterator[Advice]:
     found = (result["suspects"] or {}).get("rows") or ()
     doubted = Counter(one["given"] for one in found)
+    given = result["request"]["class_weight"] == "balanced"
+    more = "" if given else "--class-weight balanced, "
     for label, n in doubted.items():
         if 2 * n > (total := result["data"]["classes"][label]):
             yield Advice(
                 "class-disbelieved",
                 f"The model disbelieves {n} of {total} rows of the class {label}: it "
                 "may have given the class up rather than found wrong labels. Try "
-                "--class-weight balanced, a lower --ramp, or leave out --label-noise.",
+                f"{more}a lower --ramp, or leave out --label-noise.",
             )
 
 
@@ -183,7 +186,8 @@ def _errors(result: dict) -> Iterator[Advice]:
     if filled := uncertainty.get("errors_filled_in"):
         yield Advice(
             "errors-filled-in",
-            f"{filled} values had no error and were given one by --missing-errors.",
+            f"{counted(filled, 'value')} had no error and "
+            f"{agree(filled, 'was', 'were')} given one by --missing-errors.",
         )
 
 
@@ -221,15 +225,10 @@ def _data(result: dict) -> Iterator[Advice]:
     data, counts = result["data"], result["data"]["classes"]
     rare, total = min(counts, key=counts.get), sum(counts.values())
     if counts[rare] * len(counts) / total / 2 < _RARE:
-        within = ""
-        if result["evaluation"] is not None:
-            within = "look at the accuracy within each class, "
         yield Advice(
             "imbalance",
-            f"The class {rare} is rare: {counts[rare]} of {total} rows. Always naming "
-            "the most common class is right in "
-            f"{100 * max(counts.values()) / total:.1f} % of cases, so compare "
-            f"accuracies with that, {within}and consider --class-weight balanced.",
+            f"The class {rare} is rare: {counts[rare]} of {total} rows. "
+            f"{_of_imbalance(result)}",
         )
     if result["evaluation"] is None and result["request"]["folds"] > 0:
         yield Advice(
@@ -238,12 +237,33 @@ def _data(result: dict) -> Iterator[Advice]:
             "how accurate the model is on new rows is unknown.",
         )
     yield from _left_out(data)
-    if data["values_filled_in"]:
+    if filled := data["values_filled_in"]:
+        them = agree(filled, "was filled in with the median of its column, and counts "
+                     "as if it", "were filled in with the median of their column, and "
+                     "count as if they")  # fmt: skip
         yield Advice(
             "filled-in",
-            f"{data['values_filled_in']} missing values were filled in with the median "
-            "of their column, and count as if they had been measured.",
+            f"{counted(filled, 'missing value')} {them} had been measured.",
         )
+
+
+def _of_imbalance(result: dict) -> str:
+    """What to do about a rare class, beyond what was done."""
+    found, counts = result["evaluation"], result["data"]["classes"]
+    if result["request"]["class_weight"] == "balanced":
+        judged = ""
+        if found is not None:
+            judged = ", and every class counts the same in the accuracies"
+        return (
+            f"--class-weight balanced makes up for it in training{judged}. What is "
+            "said of a rare class rests on few rows."
+        )
+    within = "" if found is None else "look at the accuracy within each class, "
+    share = 100 * max(counts.values()) / sum(counts.values())
+    return (
+        f"Always naming the most common class is right in {share:.1f} % of cases, so "
+        f"compare accuracies with that, {within}and consider --class-weight balanced."
+    )
 
 
 def _left_out(data: dict) -> Iterator[Advice]:
@@ -252,15 +272,18 @@ def _left_out(data: dict) -> Iterator[Advice]:
     if (dropped := data["rows_dropped"]) > _DROPPED * read:
         yield Advice(
             "rows-dropped",
-            f"{dropped} of {read} rows were left out because values are missing. If "
+            f"{dropped} of {counted(read, 'row')} {agree(dropped, 'was', 'were')} left "
+            "out because values are missing. If "
             "values are missing for a reason, what is left is not a fair sample; "
             "--missing median fills such values in, and --missing model learns from "
             "those that are there.",
         )
     if (unlabelled := data["rows_without_label"]) > _DROPPED * read:
+        why = agree(unlabelled, "was left out because it has",
+                    "were left out because they have")  # fmt: skip
         yield Advice(
             "rows-without-label",
-            f"{unlabelled} of {read} rows were left out because they have no class. If "
+            f"{unlabelled} of {counted(read, 'row')} {why} no class. If "
             "classes are missing for a reason, what is left is not a fair sample.",
         )
 
@@ -273,7 +296,7 @@ def _leaks(result: dict) -> Iterator[Advice]:
         own = {one["feature"]: one["auc"] for one in leaks if one["gaps"] == gaps}
         if not own:
             continue
-        verb = "tells" if gaps or len(own) == 1 else "tell"
+        verb = agree(1 if gaps else len(own), "tells", "tell")
         alone = "" if gaps else f" {'each ' if len(own) > 1 else ''}alone"
         yield Advice(
             "leak",
@@ -287,17 +310,21 @@ def _leaks(result: dict) -> Iterator[Advice]:
 def _scales(result: dict) -> Iterator[Advice]:
     features, uncertainty = result["data"]["features"], result["uncertainty"]
     if constant := [f["name"] for f in features if f["min"] == f["max"]]:
+        n = len(constant)
         yield Advice(
             "constant",
-            f"{listed(constant)} never varies and so carries no information; leave "
-            "such columns out with --drop.",
+            f"{listed(constant)} never {agree(n, 'varies', 'vary')} and so "
+            f"{agree(n, 'carries', 'carry')} no information; leave "
+            f"{agree(n, 'it', 'them')} out with --drop.",
         )
     if counters := result["data"]["row_counters"]:
+        n = len(counters)
+        what = agree(n, "it is an index and no measurement, leave it",
+                     "they are indices and no measurements, leave them")  # fmt: skip
         yield Advice(
             "row-counter",
-            f"{listed(counters)} counts the rows. If it is an index rather than a "
-            "measurement, leave it out with --drop: a model must not learn from the "
-            "order of the file.",
+            f"{listed(counters)} {agree(n, 'counts', 'count')} the rows. If {what} out "
+            "with --drop: a model must not learn from the order of the file.",
         )
     measured = [f for f in features if not f["category"]]
     spread = {f["name"]: f["std"] for f in measured if f["min"] != f["max"]}

@@ -10,13 +10,13 @@ import numpy as np
 from wideberth.cli import output
 from wideberth.cli.commands import CertifyOptions
 from wideberth.cli.errors import UserError, located
-from wideberth.cli.model import Model, load_model
+from wideberth.cli.model import Model, open_model
 from wideberth.cli.predict import Applied, apply_model
 from wideberth.cli.prepare import recognised
 from wideberth.cli.training import certain, curve_radii
 from wideberth.cli.uncertainty import row_radii
 from wideberth.data import Table
-from wideberth.data.errors import listed, meant, quoted
+from wideberth.data.errors import agree, counted, listed, meant, quoted
 
 #: What a summary says as far as it is known.
 _TOLD = (
@@ -28,7 +28,7 @@ _TOLD = (
 
 def run(options: CertifyOptions) -> int:
     """Write the table of certified radii, and the curve of certified accuracy."""
-    model = load_model(options.model)
+    model = open_model(options.model)
     target = options.target or model.target
     column = options.radius_column or model.radius_column
     if model.gives_verdicts:
@@ -56,8 +56,9 @@ def run(options: CertifyOptions) -> int:
             summary |= tally.radii.told(options, column) | tally.accuracy()
             words = _in_words(summary)
         if options.curve:
-            points = zip(*summary["curve"].values(), strict=True)
-            text = output.table_text(["radius", "certified_accuracy"], points)
+            headings = ["radius", "certified_accuracy"]
+            columns = (summary["curve"][heading] for heading in headings)
+            text = output.table_text(headings, zip(*columns, strict=True))
             files.append((options.curve, text))
         output.deliver(options, lines, summary, words, files)
     return 0
@@ -141,10 +142,13 @@ class _Tally:
         """Name classes that the model does not know."""
         if self.strange:
             like = meant(self.strange, self.classes) or "."
+            n = self.strange.total()
+            rows = f"{counted(n, 'row')} {agree(n, 'is', 'are')}"
             output.warn(
-                f"{self.options.data}: {self.strange.total()} rows are of a class that "
-                f"the model does not know, {listed(self.strange, 3)}{like} They count "
-                f"as wrong; its classes are {listed(sorted(self.classes), 12)}."
+                f"{self.options.data}: {rows} of a class that the model does not know, "
+                f"{listed(self.strange, 3)}{like} "
+                f"{agree(n, 'It counts', 'They count')} as wrong; its classes are "
+                f"{listed(sorted(self.classes), 12)}."
             )
 
     def accuracy(self) -> dict:
@@ -179,18 +183,19 @@ class _Tally:
 
     def tell_verdicts(self, summary: dict) -> str:
         """Say how right verdicts are, in the summary and in words."""
-        lines = [f"{summary['certain']} of {summary['certified']} rows are certain"]
+        sure, of = summary["certain"], summary["certified"]
+        lines = [f"{sure} of {counted(of, 'row')} {agree(sure, 'is', 'are')} certain"]
         if self.labelled:
             right, sure = self._all()
             summary["labelled"] = len(right)
-            for name, rows, about in (
-                ("accuracy", right, "rows with a class"),
-                ("accuracy_of_certain", right[sure], "certain ones"),
+            for name, rows, *about in (
+                ("accuracy", right, "row with a class", "rows with a class"),
+                ("accuracy_of_certain", right[sure], "certain one", "certain ones"),
             ):
                 if rows.size:
                     summary[name] = float(rows.mean())
-                    line = f"accuracy   {summary[name]:.3f} of {len(rows)} {about}"
-                    lines.append(line)
+                    of = f"{len(rows)} {agree(len(rows), *about)}"
+                    lines.append(f"accuracy   {summary[name]:.3f} of {of}")
         return "\n".join(lines)
 
     def _keep(self, *columns: np.ndarray) -> None:
@@ -235,10 +240,11 @@ class _Radii:
 
     def told(self, options: CertifyOptions, column: str | None) -> dict:
         """What the summary says; rows without a radius are warned of."""
-        if self.known < self.n:
+        if lack := self.n - self.known:
             output.warn(
-                f"{options.data}: {self.n - self.known} of {self.n} rows have no "
-                f"radius in the column {quoted(column)} and do not count in the "
+                f"{options.data}: {lack} of {counted(self.n, 'row')} "
+                f"{agree(lack, 'has', 'have')} no radius in the column "
+                f"{quoted(column)} and {agree(lack, 'does', 'do')} not count in the "
                 "certified accuracy."
             )
         ends = (self.smallest, self.largest) if self.known else (None, None)
@@ -252,9 +258,9 @@ class _Radii:
 
 
 def _in_words(summary: dict) -> str:
-    lines = [f"{summary['certified']} of {summary['rows']} rows certified"]
+    lines = [f"{summary['certified']} of {counted(summary['rows'], 'row')} certified"]
     if summary["accuracy"] is not None:
-        about = f"of {summary['labelled']} rows with a class"
+        about = f"of {counted(summary['labelled'], 'row')} with a class"
         lines.append(f"accuracy   {summary['accuracy']:.3f} {about}")
     if summary["certified_accuracy"] is not None:
         share = f"certified  {summary['certified_accuracy']:.3f} at"

@@ -17,7 +17,8 @@ def tell_choice(choice: dict) -> list[str]:
             made[name] = choice[name.replace(" ", "_")]
     told = " and ".join(f"{name} {value:.4g}" for name, value in made.items())
     score, folds = choice["score"], choice["folds"]
-    lines = [f"chosen     {told}: {score:.3f} on rows left out, over {folds} folds"]
+    about = f"{choice['measure']} {score:.3f} on rows left out, over {folds} folds"
+    lines = [f"chosen     {told}: {about}"]
     beside = ", ".join(_neighbours(choice))
     return [*lines, f"beside it  {beside}"] if beside else lines
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from wideberth.cli.options import (
     Column,
@@ -137,6 +137,12 @@ examples:
     checkpoint: File | None = None
     starts: Starts = 1
     suspects: File | None = None
+
+    _endings: ClassVar[dict[str, tuple[str, ...]]] = {
+        "out": (".skops",),
+        "report": (".html", ".htm"),
+        "suspects": (".csv", ".txt"),
+    }
 
     def _mistakes(self) -> Iterator[str]:
         for name in ("report", "suspects"):
@@ -357,6 +363,8 @@ examples:
     radius_column: Column | None = None
     curve: File | None = None
     at: tuple[Radius, ...] = ()
+
+    _endings = dict.fromkeys(("out", "curve"), (".csv", ".txt"))
 
     def outputs(self) -> list[str | None]:
         return [self.out, self.curve]

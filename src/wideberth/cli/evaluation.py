@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import blamed_on_data
-from wideberth.cli.gain import paired_gain
+from wideberth.cli.gain import paired_gain, shares
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
 from wideberth.cli.training import (
@@ -29,6 +29,7 @@ from wideberth.cli.training import (
     curve_radii,
     fit_model,
     fold_count,
+    measure,
     search_grid,
 )
 from wideberth.cli.uncertainty import Uncertainty
@@ -52,6 +53,7 @@ class Contest:
     fold: np.ndarray  # where each row is left out
     labels: dict[str, np.ndarray]  # by model, that of the procedure asked for first
     radii: dict[str, np.ndarray | None]  # certified ones
+    measure: str = "accuracy"  # or balanced accuracy, where every class counts the same
     rows: Any = ...  # those left out so far, where it was interrupted
 
     @classmethod
@@ -68,7 +70,7 @@ class Contest:
         fold = np.zeros(len(y), dtype=int)
         for k, (_, test) in enumerate(splits):
             fold[test] = k
-        return cls(y, splits, fold, {}, {})
+        return cls(y, splits, fold, {}, {}, measure(options))
 
     def enter(self, name: str, test: np.ndarray, predicted: Predicted) -> None:
         """Note what a model says of rows left out."""
@@ -141,10 +143,12 @@ class Contest:
             reaches = np.concatenate([r for r in self.radii.values() if r is not None])
             radii = curve_radii(reaches, float(np.median(noise)))
         counts = np.unique(self.y, return_counts=True)[1]
+        share = 1 / len(counts) if self._balanced else counts.max() / counts.sum()
         return {
             "folds": len(self.splits),
             "interrupted": np.ndim(self.rows) > 0,
-            "majority": float(counts.max() / counts.sum()),
+            "measure": self.measure,
+            "majority": float(share),
             "radii": None if radii is None else radii.tolist(),
             "models": {
                 name: self._described(right[name], sure[name], self.radii[name], radii)
@@ -166,11 +170,22 @@ class Contest:
         """What one model is ahead of another; None where nothing is certified."""
         if own is None or other is None:
             return None
-        return paired_gain(own, other, self.fold)
+        return paired_gain(own, other, self.fold, self._group)
+
+    @property
+    def _balanced(self) -> bool:
+        return self.measure != "accuracy"
+
+    @property
+    def _group(self) -> np.ndarray:
+        """The class that each row counts for; one for all in plain accuracy."""
+        if not self._balanced:
+            return np.zeros(len(self.y), dtype=int)
+        return np.unique(self.y, return_inverse=True)[1]
 
     def _shares(self, right: np.ndarray) -> np.ndarray:
         """Of rows that are right, in each fold."""
-        return np.bincount(self.fold, right) / np.bincount(self.fold)
+        return shares(right, self.fold, self._group)
 
     def _described(self, right, sure, reach, radii) -> dict:
         """Accuracies of one model with their spread over folds, and within classes."""
@@ -281,9 +296,9 @@ def tuned_Cs(
     It is one of those that --cv chooses from, or the one in the options. The same folds
     serve for all: rows left out have a part in training the models that are scored
     elsewhere, but are never scored for their own choice. What little that helps, it
-    helps the ordinary SVM. Best is by accuracy, under the worst noise of --score-radius
-    where that is given. C is a price per row: what is best for a sample of m of n rows
-    counts as C·m/n for all.
+    helps the ordinary SVM. Best is by accuracy, balanced where classes are, under the
+    worst noise of --score-radius where that is given. C is a price per row: what is
+    best for a sample of m of n rows counts as C·m/n for all.
     """
     asked, bars = options.ordinary(), None
     radius: Any = 0.0

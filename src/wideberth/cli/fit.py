@@ -29,6 +29,7 @@ from wideberth.cli.tables import Opened
 from wideberth.cli.training import fit_model
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.cli.worth import judge_worth
+from wideberth.data.errors import counted
 from wideberth.data.table import Reader
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.estimators.pipeline import RobustPipeline
@@ -194,6 +195,7 @@ def _describe_request(options: FitOptions, columns: Columns) -> dict:
     names = (
         *("target", "standardize", "missing", "folds", "score_radius", "tol", "seed"),
         *("errors", "error_shape", "missing_errors", "starts", "id"),
+        "class_weight",
     )
     return {name: getattr(options, name) for name in names} | {
         "label_noise": options.doubts_labels,
@@ -211,14 +213,16 @@ def _in_words(result: dict, options: FitOptions) -> str:
     lines = [
         output.wrapped("verdict    ", result["worth"]["sentence"]),
         f"{data['target']}: {len(data['classes'])} classes from "
-        f"{len(data['features'])} features, {data['rows_used']} of "
-        f"{data['rows_read']} rows used",
+        f"{counted(len(data['features']), 'feature')}, {data['rows_used']} of "
+        f"{counted(data['rows_read'], 'row')} used",
     ]
     if found is not None:
         best = next(iter(found["models"].values()))
+        balanced = "" if found["measure"] == "accuracy" else " (balanced)"
         lines.append(
-            f"accuracy   {_with_spread(best['accuracy'])}, {found['folds']}-fold "
-            f"cross-validation; always guessing: {found['majority']:.3f}"
+            f"accuracy   {_with_spread(best['accuracy'])}{balanced}, "
+            f"{found['folds']}-fold cross-validation; always guessing: "
+            f"{found['majority']:.3f}"
         )
         if (radius := result["uncertainty"]["asked"]) is not None:
             at = f" of radius {output.number(radius)}"
@@ -228,8 +232,8 @@ def _in_words(result: dict, options: FitOptions) -> str:
                 else at
             )
             lines.append(
-                f"certified  {_with_spread(best['certified'])} under the worst "
-                f"noise{at}"
+                f"certified  {_with_spread(best['certified'])}{balanced} under the "
+                f"worst noise{at}"
             )
     if result["choice"] is not None:
         lines += tell_choice(result["choice"])
@@ -256,4 +260,4 @@ def _in_words(result: dict, options: FitOptions) -> str:
 
 
 def _with_spread(value: dict) -> str:
-    return f"{value['mean']:.3f} ± {value['std']:.3f}"
+    return " ± ".join(output.with_error(value["mean"], value["std"]))

@@ -20,7 +20,7 @@ from wideberth.cli.output import warn
 from wideberth.cli.prepare import Columns
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, kind_of, open_table
-from wideberth.data.errors import listed, quoted
+from wideberth.data.errors import agree, listed, quoted
 from wideberth.measurement.columns import error_columns
 from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.read_errors import SHAPES, fill_errors, read_bars
@@ -231,11 +231,13 @@ def tell_pairs(found: dict[str, list[str]]) -> str:
     if not found:
         return ""
     value, errors = next(iter(found.items()))
-    more = f", and {len(found) - 1} more such pairs" if len(found) > 1 else ""
+    others, n = len(found) - 1, len(errors)
+    more = f" (and {others} more such {agree(others, 'pair', 'pairs')})"
+    looks = agree(n, "looks like the error", "look like the errors")
+    used = agree(n, "is used as a feature", "are used as features")
     return (
-        f"{listed(errors)} looks like the error of {listed([value])}{more}, and is "
-        "used as a feature. --errors auto reads such columns as errors; --drop leaves "
-        "them out."
+        f"{listed(errors)} {looks} of {listed([value])}{more if others else ''}, and "
+        f"{used}. --errors auto reads such columns as errors; --drop leaves them out."
     )
 
 
@@ -256,6 +258,16 @@ def is_file(pattern: str) -> bool:
     """Whether --errors names a file, not a pattern."""
     named = pattern.partition(":")[0] in ("suffix", "prefix", "infix")
     return not named and pattern != "auto" and os.path.exists(pattern)
+
+
+def tell_columns(errors: ErrorColumns, exact: Sequence[str]) -> tuple[str, str]:
+    """Where errors are, and which features have none, in words for a sentence."""
+    names = errors.names
+    where = errors.file or (
+        f"the {agree(len(names), 'column', 'columns')} {listed(names, 6)}"
+    )
+    which = agree(len(exact), "is {}, which has none", "are {}, which have none")
+    return where, f"; exact {which.format(listed(exact))}" if exact else ""
 
 
 def _magnitudes(table: Table, name: str, lower: bool) -> np.ndarray:
@@ -305,10 +317,11 @@ def training_cells(
     cells = errors.filled(cells, rows.X, columns)
     if errors.missing is None and absent.any():
         row, j = map(int, np.argwhere(absent)[0])
+        pair = own[columns.features[j]]
         raise UserError(
             f"{table.where(int(rows.kept[row]))}, column {quoted(columns.features[j])} "
             f"has a value ({rows.X[row, j]:g}) but no error "
-            f"({listed(own[columns.features[j]])} is empty); {_REMEDY}."
+            f"({listed(pair)} {agree(len(pair), 'is', 'are')} empty); {_REMEDY}."
         )
     final = np.where(np.isnan(rows.X), np.nan, 0.5 * (cells[0] + cells[1]))
     facts = {

@@ -112,6 +112,25 @@ def dump_model(model: Model) -> bytes:
 def load_model(path: str | Path) -> Model:
     """Read a model file that `wideberth fit` wrote, in this version or an earlier one.
 
+    Its pipeline knows the names of its features: frames go by their columns, and those
+    with other columns are refused, as scikit-learn has it.
+
+    Raises
+    ------
+    UserError
+        If it is something else, or holds types that are not trusted.
+    """
+    model = open_model(path)
+    first = model.pipeline
+    if isinstance(first, RobustPipeline):
+        first = first[0]
+    first.feature_names_in_ = np.array(model.columns.features, dtype=object)
+    return model
+
+
+def open_model(path: str | Path) -> Model:
+    """The same for rows without names, as the commands read them from tables.
+
     Raises
     ------
     UserError

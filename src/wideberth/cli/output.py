@@ -315,7 +315,24 @@ def percent(share: float) -> str:
 
 def number(value: float) -> str:
     """Write a measurement."""
-    return f"{value:.4g}"
+    return with_minus(f"{value:.4g}")
+
+
+def with_minus(text: str) -> str:
+    """A number with the sign that is as wide as a plus."""
+    return text.replace("-", "−")
+
+
+def with_error(value: float, error: float, sign: str = "") -> tuple[str, str]:
+    """Write a value and its error, both to the second significant digit of the error.
+
+    An error of 0 is exact and written so. `sign` is "+" where a plus sign is wanted.
+    """
+    if error == 0:
+        return with_minus(f"{value:{sign}.4g}"), "0"
+    digits = max(0, 1 - int(f"{error:.1e}".partition("e")[2]))
+    rounded = round(value, digits) + 0.0  # no −0.0
+    return with_minus(f"{rounded:{sign}.{digits}f}"), f"{error:.{digits}f}"
 
 
 def duration(seconds: float) -> str:

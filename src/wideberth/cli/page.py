@@ -37,7 +37,7 @@ def fit_page(result: dict) -> str:
     title = f"A classifier of {result['data']['target']}"
     parts = {
         "title": escape(title),
-        "verdict": _verdict(result["worth"]["sentence"]),
+        "verdict": _verdict(result["worth"]),
         "lead": _lead(result),
         "advice": section("Worth knowing", _advice(result["warnings"])),
         "asked": _asked(result),
@@ -68,11 +68,11 @@ def _with_options(text: str) -> str:
     return re.sub(r"--[a-z]+(-[a-z]+)*", r"<code>\g<0></code>", escape(text))
 
 
-def _verdict(sentence: str) -> str:
-    """The sentence with its finding set off; a number and its error stay together."""
-    finding, colon, figures = _with_options(sentence).partition(":")
-    figures = figures.replace(" ± ", "&nbsp;±&nbsp;")
-    return f"<strong>{finding}{colon}</strong>{figures}"
+def _verdict(worth: dict) -> str:
+    """The verdict set off from its numbers; a number and its error stay together."""
+    verdict, numbers = map(_with_options, (worth["verdict"], worth["numbers"]))
+    numbers = numbers.replace(" ± ", "&nbsp;±&nbsp;")
+    return f"<strong>{verdict}</strong> {numbers}"
 
 
 def _lead(result: dict) -> str:
@@ -85,9 +85,15 @@ def _lead(result: dict) -> str:
         at = "within the radius of the row"
         if not result["uncertainty"]["per_row"]:
             at = f"of radius {number(result['uncertainty']['asked'])}"
-        noise = (
-            f", and in <strong>{percent(best['certified']['mean'])}</strong> whatever "
-            f"noise {at} does to the values"
+        share = f"<strong>{percent(best['certified']['mean'])}</strong>"
+        share = f"in {share}" if found["measure"] == "accuracy" else share
+        noise = f", and {share} whatever noise {at} does to the values"
+    if found["measure"] != "accuracy":
+        return (
+            f"On rows it had not seen, the {found['measure']} of the model, the mean "
+            "over the classes of the share of rows it has right, was "
+            f"<strong>{percent(best['accuracy']['mean'])}</strong>{noise}. Always "
+            f"naming one class has {percent(found['majority'])}."
         )
     return (
         "On rows it had not seen, the model was right in "
@@ -162,10 +168,15 @@ def _classes(counts: dict) -> str:
 
 def _scales(result: dict) -> str:
     features, noise = result["data"]["features"], result["uncertainty"]["scales"]
-    kinds = ("mean", "std", "min", "max", *(["noise of size 1"] if noise else []))
+    shown = ("mean", "std", "min", "max")
+    kinds = (*shown, *(["noise of size 1"] if noise else []))
     columns = {"feature": "text", **dict.fromkeys(kinds, "number")}
     lines = [
-        [*one.values(), *([noise[one["name"]]] if noise else [])]
+        [
+            one["name"],
+            *(one[key] for key in shown),
+            *([noise[one["name"]]] if noise else []),
+        ]
         for one in features[:FOLDED]
     ]
     heading = "Scales of the features, in raw units"
@@ -207,7 +218,7 @@ def _choice(result: dict) -> str:
         among = ", ".join(f"{one:g}" for one in tried)
         chosen.append(f"ramp {choice['ramp']:g} (of {among})")
     about = (
-        f"{' and '.join(chosen)} had the best accuracy {by}, "
+        f"{' and '.join(chosen)} had the best {choice['measure']} {by}, "
         f"{percent(choice['score'])} on average over {choice['folds']} folds. "
         "The choice is made anew in every fold of the accuracies above, so that they "
         "do not flatter it."
@@ -299,12 +310,14 @@ def _choice_curves(choice: dict) -> str:
             line = {"color": colour, "marker": marker, "markersize": 3}
             axes.plot(choice["Cs"], choice["scores"][k], **line)
         axes.axvline(choice["C"], color=TEXT, lw=0.8)
-        axes.set(xscale="log", xlabel="C", ylabel="mean accuracy over the folds")
+        judged = f"mean {choice['measure']} over the folds"
+        axes.set(xscale="log", xlabel="C", ylabel=judged)
         plain_ticks(axes.xaxis)
 
     best = max(choice["scores"][chosen])
-    label = f"Accuracy over C. The best is {percent(best)} at C {number(choice['C'])}."
+    title = f"{choice['measure'].capitalize()} over C"
+    label = f"{title}. The best is {percent(best)} at C {number(choice['C'])}."
     names = [f"{choice['unit']} {choice['factors'][k]:g}" for k in shown]
     legend = list(enumerate(names, 1)) if len(shown) > 1 else []
     about = "The upright line is the choice."
-    return draw_figure("choice-of-C", "Accuracy over C", about, draw, label, legend)
+    return draw_figure("choice-of-C", title, about, draw, label, legend)

@@ -19,13 +19,13 @@ def accuracy_section(result: dict) -> str:
     found, critical = result["evaluation"], critical_part(result)
     if found is None:
         return section("How much noise it withstands", critical)
-    told = (
-        f"<p>{_about(result)}</p>\n{_compared(result)}\n{_method(result)}\n{critical}"
-    )
+    # As wide as the page: half of it would hide the last columns.
+    compared = f"<p>{_about(result)}</p>\n{_compared(result)}\n{_method(result)}\n"
     beside = worth_of_errors if found["radii"] is None else _noise_curve
     return section(
-        "Accuracy on rows it has not seen",
-        side_by_side(told, beside(result))
+        f"{found['measure'].capitalize()} on rows it has not seen",
+        compared
+        + side_by_side(critical, beside(result))
         + side_by_side(_confused(found), _within(result)),
     )
 
@@ -75,6 +75,12 @@ def _method(result: dict) -> str:
     """How the numbers are made, folded up."""
     found = result["evaluation"]
     told = ["± behind an accuracy is the standard deviation between folds."]
+    if found["measure"] != "accuracy":
+        told.append(
+            "Every class counts the same, because --class-weight balanced says so: "
+            "balanced accuracy is the mean over the classes of the share of their rows "
+            "that is right. What C is tuned to is balanced accuracy too."
+        )
     if found["gains"]:
         sample = ""
         if (m := found["tuned"]["rows"]) < found["tuned"]["of"]:
@@ -115,8 +121,9 @@ def _compared(result: dict) -> str:
         line(called, model, found["gains"].get(name, {}))
         for called, (name, model) in zip(names_of(models), models.items(), strict=True)
     ]
-    lines.append(line("most common class", guess, {}))
-    return table("Accuracy", columns, lines)
+    always = "most common class" if found["measure"] == "accuracy" else "one class"
+    lines.append(line(always, guess, {}))
+    return table(found["measure"].capitalize(), columns, lines)
 
 
 def _confused(found: dict) -> str:
@@ -154,7 +161,7 @@ def _noise_curve(result: dict) -> str:
             axes.axvline(uncertainty["asked"], color=TEXT, lw=0.8)
         axes.set(
             xlabel=f"radius of the worst noise, {uncertainty['unit']}",
-            ylabel="share right whatever the noise",
+            ylabel=f"{found['measure']} whatever the noise",
             xlim=(0, radii[-1]),
             ylim=(0, 1.02),
         )
@@ -165,10 +172,12 @@ def _noise_curve(result: dict) -> str:
     upright = (
         f" The upright line is {upright}, and the" if uncertainty["asked"] else " The"
     )
+    plain = found["measure"] == "accuracy"
+    of = "" if plain else ", in the mean over the classes"
     caption = (
-        "The share of unseen rows that stay right under every change of that size. The "
-        f"band spans the folds of this model.{upright} dotted line is what always "
-        "naming the most common class achieves."
+        "The share of unseen rows that stay right under every change of that size"
+        f"{of}. The band spans the folds of this model.{upright} dotted line is what "
+        f"always naming the {'most common' if plain else 'same'} class achieves."
     )
     names, told = names_of(found["models"]), []
     for name, model in zip(names, models, strict=True):

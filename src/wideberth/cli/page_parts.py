@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from wideberth.cli.gain import tell_points
-from wideberth.cli.output import number, percent, small_share, whole
+from wideberth.cli.output import (
+    number,
+    percent,
+    small_share,
+    whole,
+    with_error,
+    with_minus,
+)
 from wideberth.report import html
 from wideberth.report.figures import Figure, draw_panel, drawing
 
@@ -22,7 +29,7 @@ _WRITTEN: dict[str, Callable[..., str]] = {
     "objective": "{:.6g}".format,
     "gap": small_share,
     "iterations": str,
-    "points": lambda share: f"{100 * share:+.1f}",
+    "points": lambda share: with_minus(f"{100 * share:+.1f}"),
     "ratio": "{:.2f}".format,
 }
 
@@ -56,7 +63,8 @@ def _cell(kind: str, value) -> str:
     if kind == "gain":
         return html.cell(tell_points(value), value["mean"])
     if isinstance(value, dict):
-        shown = f"{percent(value['mean'])} ± {100 * value['std']:.1f}"
+        mean, error = with_error(100 * value["mean"], 100 * value["std"])
+        shown = f"{mean} ± {error} %"
         return html.cell(shown, value["mean"])
     return html.cell(_WRITTEN[kind](value), value, "text" if kind == "text" else "")
 

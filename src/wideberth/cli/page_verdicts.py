@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wideberth.cli.output import percent, whole
+from wideberth.cli.output import percent, whole, with_minus
 from wideberth.cli.page_parts import section, table
 
 
@@ -19,7 +19,7 @@ def worth_of_errors(result: dict) -> str:
     """Accuracy in each fold, beside that of a model that ignores errors and gaps."""
     found, gain = result["evaluation"], result["evaluation"]["gains"]["ordinary"]
     gain = gain["accuracy"]
-    low, high = (f"{100 * gain[key]:+.1f}" for key in ("low", "high"))
+    low, high = (with_minus(f"{100 * gain[key]:+.1f}") for key in ("low", "high"))
     about = (
         "In every fold the model is compared with an ordinary SVM of the same C that "
         "ignores the errors and fills gaps with the median of the column; both see the "

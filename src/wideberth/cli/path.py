@@ -11,6 +11,7 @@ from wideberth.cli.measured import warn_undeclared
 from wideberth.cli.reading import training_data
 from wideberth.cli.tables import Opened
 from wideberth.cli.training import preparation
+from wideberth.data.errors import counted
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
@@ -30,7 +31,7 @@ def run(options: PathOptions, opened: Opened) -> int:
         headings, lines = _table(options, opened, progress)
     proven = all(line[headings.index("converged")] for line in lines)
     summary = {"proven": proven, "path": output.records(headings, lines)}
-    words = f"{len(lines)} models written to {options.out}"
+    words = f"{counted(len(lines), 'model')} written to {options.out}"
     with output.Lines(options) as table:
         table.add(headings, list(zip(*lines, strict=True)))
         output.deliver(options, table, summary, words, name=None)

@@ -16,14 +16,14 @@ from sklearn.model_selection import StratifiedKFold
 from wideberth.cli.commands import FitOptions
 from wideberth.cli.errors import UserError, blamed_on_data
 from wideberth.cli.evaluation import Contest, Predicted, tuned_Cs
-from wideberth.cli.measured import ErrorColumns, training_cells
+from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.output import Progress
 from wideberth.cli.prepare import Rows
-from wideberth.cli.training import FOLDS, fit_model, fold_count
+from wideberth.cli.training import FOLDS, fit_model, fold_count, measure
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
-from wideberth.data.errors import listed, quoted
+from wideberth.data.errors import quoted
 from wideberth.estimators.measured_svc import MeasuredSVC
 from wideberth.problem.error_bars import Posteriors
 
@@ -39,11 +39,9 @@ def of_population(
     if errors is not None:
         errors, both, facts = training_cells(errors, table, rows, options.reading())
         cells = errors.standard(both)
-        where = errors.file or f"the columns {listed(errors.names, 6)}"
-        known = f"the values and their standard errors, in {where}"
+        where, exact = tell_columns(errors, facts["exact"])
+        known = f"the values and their standard errors, in {where}{exact}"
     learned = f"true values, learned from {known}"
-    if facts["exact"]:
-        learned += f"; exact are {listed(facts['exact'])}, which have none"
     unit = options.radius is None and bool(options.radii)
     radius = 1.0 if unit else options.radius
     radius = Posteriors.default_radius if radius is None else radius
@@ -93,6 +91,7 @@ def fit_measured(
         "factors": factors,
         "scores": scores.tolist(),
         "folds": folds,
+        "measure": measure(options),
         "unit": "radius" if given.unit_radius else "radius ×",
     }
     model.cv = None  # splitters are no part of a model file

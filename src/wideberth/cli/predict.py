@@ -13,11 +13,11 @@ from wideberth.cli import output
 from wideberth.cli.commands import ApplyOptions, PredictOptions
 from wideberth.cli.errors import UserError, blamed_on_data, located
 from wideberth.cli.measured import ErrorColumns, errors_to_apply
-from wideberth.cli.model import Model, load_model
+from wideberth.cli.model import Model, open_model
 from wideberth.cli.prepare import feature_holes
 from wideberth.cli.verdicts import verdict_columns
 from wideberth.data import Reader, Request, Table, open_reader, read_table
-from wideberth.data.errors import listed, quoted
+from wideberth.data.errors import agree, counted, listed, quoted
 from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.streams import explained
 from wideberth.data.table import AT_ONCE
@@ -26,7 +26,7 @@ from wideberth.problem.error_bars import ErrorBars
 
 def run(options: PredictOptions) -> int:
     """Write the table of predictions, and verdicts where the model gives them."""
-    model = load_model(options.model)
+    model = open_model(options.model)
     classes = model.classes.tolist()
     scored = classes[1:] if len(classes) == 2 else classes
     summary = {"rows": 0, "predicted": 0, "classes": classes, "certain": None}
@@ -249,13 +249,15 @@ class _Unanswered:
                 first = ", ".join(map(str, self.first[why]))
                 more = ", …" if count > 5 else ""
                 output.warn(
-                    f"{where}: {count} of {n} rows {why} and get no answer (rows "
-                    f"{first}{more})."
+                    f"{where}: {count} of {counted(n, 'row')} {why} and "
+                    f"{agree(count, 'gets', 'get')} no answer "
+                    f"({agree(count, 'row', 'rows')} {first}{more})."
                 )
         for name, counts in self.unseen.items():
             values = [value for value, _ in counts.most_common()]
             output.warn(
-                f"{where}: column {quoted(name)} of {counts.total()} rows holds "
-                f"{listed(values, 3)}, which the model has not met in training; they "
-                "count as none of its categories."
+                f"{where}: column {quoted(name)} of {counted(counts.total(), 'row')} "
+                f"holds {listed(values, 3)}, which the model has not met in training; "
+                f"{agree(len(values), 'it counts', 'they count')} as none of its "
+                "categories."
             )

@@ -7,6 +7,7 @@ import math
 from wideberth.cli import output
 from wideberth.cli.prepare import Rows
 from wideberth.cli.training_options import TrainingOptions
+from wideberth.data.errors import agree, counted
 from wideberth.estimators import RobustLinearSVC
 
 #: Why a descent ended, by `RampDescent.ending`.
@@ -69,9 +70,8 @@ def count_suspects(suspects: dict) -> str:
         return "not listed: data that is read in pieces (--memory) keeps no rows"
     if not found:
         return "none: no row looks mislabelled"
-    if found == 1:
-        return "1 row looks mislabelled; check it first"
-    return f"{found} rows look mislabelled; check these first"
+    looks = agree(found, "looks mislabelled; check it", "look mislabelled; check these")
+    return f"{counted(found, 'row')} {looks} first"
 
 
 def tell_ending(problems: list[dict]) -> str:
@@ -86,7 +86,7 @@ def tell_left_out(problems: list[dict]) -> str:
     told = "their number was not kept"
     if None not in counts:
         n = sum(counts)
-        told = f"{n} row{'' if n == 1 else 's'}"
+        told = counted(n, "row")
     if len(counts) > 1:
         told += f", over {len(counts)} classes set against the rest"
     return told

@@ -24,6 +24,7 @@ from wideberth.estimators import RobustLinearSVC, RobustLinearSVCCV
 from wideberth.estimators.affine import linear_map
 from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
+from wideberth.estimators.scoring import BALANCED
 from wideberth.problem.error_bars import ErrorBars
 
 #: Number of values of C that --cv chooses from.
@@ -138,6 +139,7 @@ def _choose(
         "factors": search.radii_.tolist(),
         "norm_penalties": search.norm_penalties_.tolist(),
         "ramps": search.ramps_.tolist() if options.doubts_labels else [],
+        "measure": measure(options),
         "scores": scores[chosen].mean(axis=-1).tolist(),
         "folds": folds,
         "unit": "radius" if given.unit_radius else "radius ×",
@@ -167,6 +169,7 @@ def search_grid(
         error_shape=options.error_shape,
         class_weight=options.class_weight,
         cv=cv,
+        scoring=BALANCED if options.class_weight == "balanced" else None,
         scoring_radius=options.score_radius,
         tol=options.tol,
         random_state=options.seed,
@@ -174,6 +177,11 @@ def search_grid(
     )
     carried = None if bars is None else bars.carried(linear_map(prepare, X))
     return search.fit(prepare.transform(X), y, weights, radius, carried)
+
+
+def measure(options: TrainingOptions) -> str:
+    """What models are judged and chosen by."""
+    return "balanced accuracy" if options.class_weight else "accuracy"
 
 
 def fold_count(y: np.ndarray, wanted: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from wideberth.cli.errors import UserError
 from wideberth.cli.options import (
@@ -35,6 +35,8 @@ _TARGETS = {"libsvm": LABEL, "npz": "y"}
 
 #: Margin below which a row counts no further, where labels may be wrong.
 _USUAL_RAMP = -1.0
+#: What is written, by the usual ending of its name.
+_KINDS = {".csv": "a CSV", ".html": "an HTML page", ".skops": "a model file"}
 #: What --one-hot calls all columns that hold text.
 AUTO = "auto"
 
@@ -69,9 +71,24 @@ class TableOptions:
     json: bool = False
     debug: bool = False
 
+    #: Endings that the names of results may have, by the option that names them.
+    _endings: ClassVar[dict[str, tuple[str, ...]]] = {"out": (".csv", ".txt")}
+
     def __post_init__(self) -> None:
-        for sentence in self._mistakes():
+        for sentence in (*self._wrong_endings(), *self._mistakes()):
             raise UsageError(sentence)
+
+    def _wrong_endings(self) -> Iterator[str]:
+        """Names of results that promise another kind of file than is written."""
+        for option, allowed in self._endings.items():
+            path = getattr(self, option, None)
+            ending = os.path.splitext(path or "")[1]
+            if ending and ending.lower() not in allowed:
+                yield (
+                    f"--{option} {path}: {_KINDS[allowed[0]]} is written, and its name "
+                    f"must end in {' or '.join(allowed)}, or have no ending; not in "
+                    f"{ending}."
+                )
 
     def _mistakes(self) -> Iterator[str]:
         """What is wrong with these options together."""
@@ -315,5 +332,5 @@ class TrainingOptions(TableOptions):
             return self
         kind = self.format or kind_of(self.data)
         if kind not in _TARGETS:
-            raise UserError("say which column holds the class: --target COL.")
+            raise UsageError("say which column holds the class: --target COL.")
         return replace(self, target=_TARGETS[kind])

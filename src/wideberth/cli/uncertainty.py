@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from scipy import stats
 
 from wideberth.cli.errors import FileError, UserError
-from wideberth.cli.measured import ErrorColumns, training_cells
+from wideberth.cli.measured import ErrorColumns, tell_columns, training_cells
 from wideberth.cli.prepare import Columns, Rows, moments
 from wideberth.cli.training_options import TrainingOptions
 from wideberth.data import Format, Request, Table, open_table
-from wideberth.data.errors import listed, quoted
+from wideberth.data.errors import agree, listed, quoted
 from wideberth.data.numbers import Numbers, looks_like_number
 from wideberth.measurement.radius import (
     radius_from_replicates,
@@ -144,14 +144,12 @@ def in_errors(
 ) -> Uncertainty:
     """Radii that count errors of the values; features without any are `exact`."""
     one = "tolerance" if errors.shape == "box" else "standard error"
-    where = errors.file or f"the columns {listed(errors.names, 6)}"
+    where, exact = tell_columns(errors, facts["exact"])
     radius = radius_or_default(options.radius, options.noise, errors)
     times = f"{radius:g} times"
     if options.radius_column is not None:
         times = f"the column {options.radius_column} times"
-    story = f"{times} the {one} of each value, in {where}"
-    if facts["exact"]:
-        story += f"; exact are {listed(facts['exact'])}, which have none"
+    story = f"{times} the {one} of each value, in {where}{exact}"
     facts = facts | {"unit": f"in {one}s", "shape": errors.shape}
     return Uncertainty(radius, "l2", story, facts, errors=errors)
 
@@ -248,8 +246,9 @@ def _read_scales(path: str, columns: Columns) -> np.ndarray:
     given = dict(zip(names, scales, strict=True))
     if strange := given.keys() - {*columns.features, *columns.categories}:
         raise FileError(
-            f"{source.name} names {listed(n for n in given if n in strange)}, which is "
-            f"no feature; the features are {listed(columns.features, 12)}."
+            f"{source.name} names {listed(n for n in given if n in strange)}, which "
+            f"{agree(len(strange), 'is no feature', 'are no features')}; the features "
+            f"are {listed(columns.features, 12)}."
         )
     if absent := [name for name in columns.numeric if name not in given]:
         raise FileError(

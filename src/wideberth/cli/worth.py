@@ -1,8 +1,8 @@
-"""Did it pay? One sentence, the same on the screen, in JSON and in the report.
+"""Did it pay? A plain verdict and its numbers, on the screen, in JSON, in the report.
 
 What was asked for beyond an ordinary SVM pays if it is ahead of both ordinary ones, the
-one with the same C and the one whose C is tuned: more accurate on rows left out, as
-measured or under the worst noise, beyond what chance explains (`gain.py`).
+one with the same C and the one whose C is tuned: more accurate on rows left out, on the
+data as given or under worst-case noise, beyond what chance explains (`gain.py`).
 """
 
 from __future__ import annotations
@@ -10,58 +10,80 @@ from __future__ import annotations
 from wideberth.cli.gain import tell_points
 from wideberth.cli.output import number
 
-#: What the sentence begins with, by what it found as measured and under noise.
+#: The verdict, by what was found on the data as given and under worst-case noise.
 _FINDINGS = {
-    ("better", "better"): "paid here",
-    ("even", "better"): "paid here under noise, with no difference that shows without",
-    ("worse", "better"): "paid here under noise, and cost accuracy without",
-    (
-        "better",
-        "even",
-    ): "paid here without noise, with no difference that shows under it",
-    ("better", "worse"): "paid here without noise, and cost accuracy under it",
-    ("better", None): "paid here",
-    ("worse", "even"): "did not pay here, it cost accuracy",
-    ("worse", "worse"): "did not pay here, it cost accuracy",
-    ("even", "worse"): "did not pay here, it cost accuracy under noise",
-    ("worse", None): "did not pay here, it cost accuracy",
-    ("even", "even"): "did not pay here, as far as these rows can tell",
-    ("even", None): "did not pay here, as far as these rows can tell",
+    ("better", "better"): "more accurate, on the data as given and under worst-case "
+    "noise",
+    ("better", "even"): "more accurate on the data as given; no measurable difference "
+    "under worst-case noise",
+    ("better", "worse"): "more accurate on the data as given, less accurate under "
+    "worst-case noise",
+    ("better", None): "more accurate",
+    ("even", "better"): "more accurate under worst-case noise; no measurable "
+    "difference on the data as given",
+    ("even", "even"): "no measurable difference, on the data as given or under "
+    "worst-case noise",
+    ("even", "worse"): "less accurate under worst-case noise; no measurable "
+    "difference on the data as given",
+    ("even", None): "no measurable difference",
+    ("worse", "better"): "more accurate under worst-case noise, less accurate on the "
+    "data as given",
+    ("worse", "even"): "less accurate on the data as given; no measurable difference "
+    "under worst-case noise",
+    ("worse", "worse"): "less accurate, on the data as given and under worst-case "
+    "noise",
+    ("worse", None): "less accurate",
+}
+#: The ordinary SVMs, and what they are called.
+_RIVALS = {
+    "ordinary": "an ordinary SVM of the same C",
+    "tuned": "one whose C is tuned",
 }
 _HOW = "--radius, --noise-scales, --errors or --replicates"
 
 
 def judge_worth(result: dict) -> dict:
-    """The sentence, and what it found on each kind of data.
+    """The verdict, its numbers, both as one text, and what was found.
 
     `as_measured` and `under_noise` are better, worse or even (not told apart), and None
     where there is nothing to compare.
     """
     found, subject = result["evaluation"], _subject(result)
-    nothing = {"as_measured": None, "under_noise": None}
     if not subject or (found is not None and not found["gains"]):
-        about = (
-            "This is an ordinary SVM: it expects no noise, so there is no robustness "
-            f"to judge; {_HOW} say how far values may be off."
+        return _told(
+            "This is an ordinary SVM.",
+            "It expects no noise, so there is no robustness to judge; "
+            f"{_HOW} say how far values may be off.",
         )
-        return {"sentence": about, **nothing}
     if found is None:
-        about = f"Whether {subject} paid is not known: there was no cross-validation."
-        return {"sentence": about, **nothing}
-    noise, radius = result["uncertainty"], result["uncertainty"]["asked"]
-    measured, noisy = _finding(found, "accuracy"), None
-    numbers = f"accuracy as measured {_against(found['gains'])}"
-    if radius is not None:
+        return _told(
+            f"Whether {subject} paid is not known.", "There was no cross-validation."
+        )
+    noisy = None
+    if result["uncertainty"]["asked"] is not None:
         noisy = _finding(found, "certified")
-        at = f" of radius {number(radius)} {noise['unit']},"
-        at = ", at the radius of each row," if noise["per_row"] else at
-        ahead = [tell_points(gain["certified"]) for gain in found["gains"].values()]
-        numbers += f"; under the worst noise{at} {' and '.join(ahead)}"
-    finding = _FINDINGS[measured, noisy]
-    if radius is not None and noise["largest"] == 0:
-        finding += ", and cross-validation chose radius 0"
-    text = f"{subject[0].upper()}{subject[1:]} {finding}: {numbers}."
-    return {"sentence": text, "as_measured": measured, "under_noise": noisy}
+    measured = _finding(found, "accuracy")
+    paid = "paid" if "better" in (measured, noisy) else "did not pay"
+    verdict = f"{subject} {paid}: {_FINDINGS[measured, noisy]}."
+    if _useless(found, "accuracy"):
+        verdict = (
+            f"{subject} did not pay: the model is no better than always naming one "
+            "class."
+        )
+    numbers = _numbers(result)
+    if noisy is not None and result["uncertainty"]["largest"] == 0:
+        numbers += " Cross-validation chose radius 0."
+    return _told(verdict[0].upper() + verdict[1:], numbers, measured, noisy)
+
+
+def _told(verdict: str, numbers: str, measured=None, noisy=None) -> dict:
+    return {
+        "verdict": verdict,
+        "numbers": numbers,
+        "sentence": f"{verdict} {numbers}",
+        "as_measured": measured,
+        "under_noise": noisy,
+    }
 
 
 def _subject(result: dict) -> str:
@@ -77,21 +99,42 @@ def _subject(result: dict) -> str:
     return " and ".join(name for name, there in parts.items() if there)
 
 
-def _finding(found: dict, kind: str) -> str:
-    """Better than both, and than naming the most common class; worse than some; even.
+def _useless(found: dict, kind: str) -> bool:
+    """Whether the model is no better than always naming one class.
 
     A model that ignores its features withstands any noise, and is of no use.
     """
     own = next(iter(found["models"].values()))[kind]
-    gains = [gain[kind] for gain in found["gains"].values()]
-    if all(gain["low"] > 0 for gain in gains) and own["mean"] > found["majority"]:
+    return not own["mean"] > found["majority"]
+
+
+def _finding(found: dict, kind: str) -> str:
+    """Better than both, and than naming one class; worse than some; even."""
+    gains = [found["gains"][name][kind] for name in _RIVALS]
+    if all(gain["low"] > 0 for gain in gains) and not _useless(found, kind):
         return "better"
     return "worse" if any(gain["high"] < 0 for gain in gains) else "even"
 
 
-def _against(gains: dict) -> str:
-    same, tuned = (tell_points(gain["accuracy"]) for gain in gains.values())
+def _numbers(result: dict) -> str:
+    """What the model is ahead of each ordinary SVM."""
+    found, noise = result["evaluation"], result["uncertainty"]
+    same, tuned = _RIVALS
+    plain, under = "", ""
+    if noise["asked"] is not None:
+        at = f"of radius {number(noise['asked'])} {noise['unit']}"
+        at = "at the radius of each row" if noise["per_row"] else at
+        plain, under = " on the data as given", f" under worst-case noise {at}"
+
+    def ahead(name: str, plain: str = "", under: str = "") -> str:
+        gains = found["gains"][name]
+        told = f"{tell_points(gains['accuracy'])}{plain}"
+        if noise["asked"] is None:
+            return told
+        return f"{told} and {tell_points(gains['certified'])}{under}"
+
+    points = f" percentage points of {found['measure']}{plain}"
     return (
-        f"{same} percentage points against an ordinary SVM with the same C, {tuned} "
-        "against one with C tuned"
+        f"Compared with {_RIVALS[same]}: {ahead(same, points, under)}. Compared with "
+        f"{_RIVALS[tuned]}: {ahead(tuned)}."
     )

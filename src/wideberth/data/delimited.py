@@ -126,9 +126,10 @@ class DelimitedReader(Reader):
         types |= self._types if native else dict.fromkeys(labels, pa.binary())
         block = _BLOCK + 16 * sum(map(len, self.names))
         quotes = Quotes(self.delimiter)
-        pieces = _rewritten(self._rows(file))
         if self.plain:
             pieces = watched(file, block, quotes)
+        else:
+            pieces = _rewritten(self._rows(file))
         with pc.open_csv(
             io.BufferedReader(_Stream(pieces), block),
             pc.ReadOptions(  # columns go by their numbers, as names may be there twice
@@ -259,6 +260,7 @@ def _rewritten(rows: Iterator[_Row]) -> Iterator[bytes]:
 def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]]:
     """The header, and the rows below it, each with the line that it ends in."""
     stream = _opened(file, form)
+    encoding = stream.encoding.lower().replace("_", "-")
     lines, head = lines_of(stream, file.name), []
     for line in itertools.islice(lines, 50):
         head.append(line)
@@ -274,8 +276,7 @@ def _begin(file: File, kind: str, form: Format) -> tuple[_Header, Iterator[_Row]
     if first is None:
         raise DataError(f"{file.name} is empty.")
     names = _names(*first, file.name, form.header)
-    utf8 = stream.encoding.lower().replace("_", "-").startswith("utf-8")
-    plain = utf8 and delimiter != " " and delimiter.isascii()
+    plain = encoding.startswith("utf-8") and delimiter != " " and delimiter.isascii()
     plain = plain and len(names) > 1  # else pyarrow takes lines of blanks for cells
     rows = rows if form.header else itertools.chain([first], rows)
     return (names, first[0], delimiter, plain), rows
@@ -293,6 +294,7 @@ def _opened(file: File, form: Format) -> TextIO:
     try:
         return io.TextIOWrapper(stream, encoding, errors, newline="")
     except LookupError:
+        stream.close()
         raise DataError(
             f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 "
             "are common."

@@ -30,14 +30,25 @@ def listed(names: Iterable[object], most: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
+def agree(number: int, one: str, many: str) -> str:
+    """The form of a word that goes with a number of things."""
+    return one if number == 1 else many
+
+
+def counted(number: int, noun: str) -> str:
+    """Write how many there are of something: 1 row, 2 rows, 2 classes."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{number} {agree(number, noun, noun + ending)}"
+
+
 def no_numbers(columns: list[str], dates: Sequence[str] = (), example: str = "") -> str:
     """Say that columns hold no numbers, and what to do about it; name all of them.
 
     `dates` are those that hold dates; the `example` is of the first column.
     """
-    several = len(columns) > 1
-    them, what = ("them", "hold text") if several else ("it", "holds text")
-    what = what.replace("text", "dates") if len(dates) == len(columns) else what
+    n = len(columns)
+    them = agree(n, "it", "them")
+    what = "dates" if len(dates) == n else "text"
     ways = [
         f"leave {them} out with --drop {_as_words(columns)} (`columns` in Python)",
         f"turn {them} into columns of 0 and 1 with --one-hot auto",
@@ -46,9 +57,9 @@ def no_numbers(columns: list[str], dates: Sequence[str] = (), example: str = "")
         days = f"read {_as_words(dates)} as days with --dates {_as_words(dates)}"
         ways = [days, *ways] if len(dates) < len(columns) else [days, ways[0]]
     return (
-        f"column{'s' if several else ''} {listed(columns, len(columns))} {what}"
-        f"{example and f' ({example})'}, and features must be numbers; "
-        f"{', '.join(ways[:-1])}, or {ways[-1]}."
+        f"{agree(n, 'column', 'columns')} {listed(columns, n)} "
+        f"{agree(n, 'holds', 'hold')} {what}{example and f' ({example})'}, and "
+        f"features must be numbers; {', '.join(ways[:-1])}, or {ways[-1]}."
     )
 
 

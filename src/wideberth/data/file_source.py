@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.chunks import Chunk
-from wideberth.data.errors import DataError, listed
+from wideberth.data.errors import DataError, agree, listed
 from wideberth.data.sources import ROLES, Source, per_row
 from wideberth.data.table import Plan, Reader
 
@@ -90,10 +90,11 @@ class TableSource(Source):
         steps = np.all(chunk.X[1:] - chunk.X[:-1] == 1, axis=0)
         if steps.any():
             names = [self.plan.features[k] for k in np.flatnonzero(steps).tolist()]
+            numbers = agree(len(names), "numbers the rows and is used as a feature",
+                            "number the rows and are used as features")  # fmt: skip
             warnings.warn(
-                f"{self.reader.name}: {listed(names)} numbers the rows and is used as "
-                "a feature; say which columns are features: open_data(path, y, "
-                "columns=[...]).",
+                f"{self.reader.name}: {listed(names)} {numbers}; say which columns "
+                "are features: open_data(path, y, columns=[...]).",
                 stacklevel=2,
             )
 

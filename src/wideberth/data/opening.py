@@ -19,7 +19,7 @@ from wideberth.data.beside import (
 )
 from wideberth.data.columnar import ColumnarReader
 from wideberth.data.delimited import DelimitedReader
-from wideberth.data.errors import DataError, listed
+from wideberth.data.errors import DataError, agree, listed
 from wideberth.data.file_source import TableSource, no_labels
 from wideberth.data.libsvm import LibsvmReader
 from wideberth.data.memory import parse_bytes, room
@@ -29,6 +29,7 @@ from wideberth.data.streams import LABEL, File, explained, kind_of
 from wideberth.data.table import Format, Reader, Request, Table
 from wideberth.problem.arrays import is_dask, is_foreign
 from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.problem.read_errors import in_order_of
 
 _log = logging.getLogger(__name__)
 
@@ -48,8 +49,11 @@ def is_scaled(X, y=None, memory=None) -> bool:
     return callable(X) or hasattr(X, "__iter__")
 
 
-def refuse_errors_elsewhere(X_err, X, scaled: bool = False) -> None:
-    """Refuse error bars unless they and X, which may be `scaled`, are in memory."""
+def errors_in_memory(X_err, X, scaled: bool = False):
+    """Error bars in the order of the rows of X; refused unless both are in memory.
+
+    X may be `scaled`, too large for that.
+    """
     for name, values in {"X": X, "X_err": X_err}.items():
         chunks = isinstance(values, str | PathLike | Source) or is_dask(values)
         if chunks or is_foreign(values) or (scaled and values is X):
@@ -59,6 +63,7 @@ def refuse_errors_elsewhere(X_err, X, scaled: bool = False) -> None:
                 "another library. Load it into such an array, or give radius and noise "
                 "in place of X_err."
             )
+    return in_order_of(X_err, X)
 
 
 def names_values(X, value) -> bool:
@@ -220,7 +225,7 @@ def _with_errors(rows, X_err):
         elif isinstance(table, np.memmap):
             parts.append(MappedRows(table))
         else:
-            refuse_errors_elsewhere(table, None)
+            errors_in_memory(table, None)
             parts.append(table.toarray() if sp.issparse(table) else np.asarray(table))
     return SideBySide(rows, *parts)
 
@@ -242,8 +247,9 @@ def _dask_errors(X, X_err):
 def _there(wanted: list, names: list, who: str) -> list:
     """The columns wanted, all of which must be there."""
     if absent := [name for name in wanted if name not in names]:
+        columns = agree(len(absent), "column", "columns")
         raise DataError(
-            f"{who} has no column {listed(absent)}; its columns are "
+            f"{who} has no {columns} {listed(absent)}; its columns are "
             f"{listed(names, 12)}."
         )
     return wanted

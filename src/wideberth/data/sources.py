@@ -19,6 +19,7 @@ from wideberth.data.memory import chunk_bytes, parse_bytes, room
 from wideberth.data.sampling import Draw, Drawn
 from wideberth.problem.arrays import is_foreign, namespace
 from wideberth.problem.limits import DEVICE_ENTRIES
+from wideberth.problem.read_errors import in_order_of
 from wideberth.problem.validation import check_number, refuse_masked
 
 _log = logging.getLogger(__name__)
@@ -307,12 +308,13 @@ class ChunkSource(Source):
             (X, *vectors), errors = parts[:4], (*parts, None, None, None)[4]
             for name, part in zip(("X", "y", "weight", "radius"), parts, strict=False):
                 refuse_masked(part, name)
+            errors = in_order_of(errors, X)
             X = X if sp.issparse(X) or is_foreign(X) else np.asarray(X)
             if X.ndim != 2:
                 raise DataError(
-                    f"X, chunk {number}: the rows have {X.ndim} dimension(s); they "
-                    "must have two: samples × features. If X holds rows, not chunks "
-                    "(X, y), give y beside it."
+                    f"X, chunk {number}: the rows have shape {X.shape}; they "
+                    "must have two dimensions: samples × features. If X holds rows, "
+                    "not chunks (X, y), give y beside it."
                 )
             if errors is not None:
                 where = f"X, chunk {number}"

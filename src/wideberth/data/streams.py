@@ -78,8 +78,12 @@ class File:
 
     def open(self) -> BinaryIO:
         """All bytes in order, decompressed."""
-        opener, raw = self._opener(), self.stored()
-        return raw if opener is None else io.BufferedReader(opener(raw), 1 << 20)
+        opener = self._opener()
+        if opener is None:
+            return self.stored()
+        # By its name: a reader of a stream of others leaves that open at its end.
+        raw = self.stored() if self.path == "-" else self.path
+        return io.BufferedReader(opener(raw), 1 << 20)
 
     def stored(self) -> Any:
         """All bytes as they are."""
@@ -157,16 +161,20 @@ def _is_libsvm(path: str | os.PathLike) -> bool:
 
 
 def lines_of(stream: IO, where: str) -> Iterator:
-    """Lines of text or bytes, none of them endless."""
+    """Lines of text or bytes, none of them endless; the stream is closed behind them.
+
+    Also where not all are asked for, once the iterator is forgotten.
+    """
     number = 0
-    while line := stream.readline(_LONGEST_LINE):
-        number += 1
-        if len(line) == _LONGEST_LINE:
-            raise DataError(
-                f"{where}, line {number} has {_LONGEST_LINE} characters or more; it "
-                "does not seem to be a table of text."
-            )
-        yield line
+    with stream:
+        while line := stream.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) == _LONGEST_LINE:
+                raise DataError(
+                    f"{where}, line {number} has {_LONGEST_LINE} characters or more; "
+                    "it does not seem to be a table of text."
+                )
+            yield line
 
 
 @contextmanager

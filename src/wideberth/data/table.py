@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.data.errors import DataError, listed, meant, quoted
+from wideberth.data.errors import DataError, agree, listed, meant, quoted
 from wideberth.data.names import Names
 from wideberth.data.streams import File, check_room
 
@@ -145,14 +145,15 @@ class Reader(File, ABC):
         aside = (*request.texts, *request.numbers, *request.dropped)
         wanted = [*aside, *request.dates, *(() if self.sparse else given or ())]
         optional = {name for name in request.optional if name not in (given or ())}
-        absent = [n for n in wanted if n not in names and n not in optional]
+        lacking = [n for n in wanted if n not in names and n not in optional]
+        absent = list(dict.fromkeys(lacking))
         if absent:
             numbered = (n.lower() for n in absent if n.lower() in names)
             like = meant(absent, (*names.given, *numbered))
             told = f"{like} Its" if like else "; its"
             raise DataError(
-                f"{self.name} has no column {listed(dict.fromkeys(absent))}{told} "
-                f"columns are {listed(names, 12)}."
+                f"{self.name} has no {agree(len(absent), 'column', 'columns')} "
+                f"{listed(absent)}{told} columns are {listed(names, 12)}."
             )
         empty: tuple[str, ...] = ()
         if given is None:

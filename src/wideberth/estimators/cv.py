@@ -31,7 +31,7 @@ from wideberth.estimators.one_vs_rest import (
     stated_noise,
     unknown_classes,
 )
-from wideberth.estimators.scoring import robust_scorer
+from wideberth.estimators.scoring import BALANCED, robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
 from wideberth.notes import not_proven
@@ -71,9 +71,10 @@ class RobustLinearSVCCV(LinearClassifier):
         As in `GridSearchCV`; None is accuracy.
     scoring_radius : float, default=None
         Score by the accuracy under the worst perturbation of this radius
-        (`robust_score`), in place of `scoring`: chooses the model that is best under
-        noise. A factor on the `radius` or the errors given to `fit`, where there are
-        any.
+        (`robust_score`): chooses the model that is best under noise. A factor on the
+        `radius` or the errors given to `fit`, where there are any. With
+        scoring="balanced_accuracy" every class counts the same; no other `scoring`
+        goes with it.
     selection : {"best", "one-standard-error"}, default="best"
         Take the best mean score, or the simplest model within one standard error of
         it: the smallest C, of those the largest norm penalty, then radius, and then
@@ -254,13 +255,14 @@ class RobustLinearSVCCV(LinearClassifier):
     def _scorer(self):
         if self.scoring_radius is None:
             return get_scorer("accuracy" if self.scoring is None else self.scoring)
-        if self.scoring is not None:
+        if self.scoring not in (None, BALANCED):
             raise ValueError(
                 f"scoring={self.scoring!r} and scoring_radius={self.scoring_radius!r} "
-                "exclude each other; scoring_radius scores by accuracy under noise."
+                "exclude each other; scoring_radius scores by accuracy under noise, "
+                f"or by balanced accuracy with scoring={BALANCED!r}."
             )
         check_number(self.scoring_radius, "scoring_radius")
-        return robust_scorer(self.scoring_radius)
+        return robust_scorer(self.scoring_radius, balanced=self.scoring == BALANCED)
 
     def _grid(self, data: InMemory, problems: OneVsRest) -> np.ndarray:
         """Values of C, by default spaced over the ranges of all binary problems."""
@@ -303,8 +305,8 @@ class RobustLinearSVCCV(LinearClassifier):
             error = scores[best].std(ddof=1) / np.sqrt(self.n_splits_)
             close = np.flatnonzero(ranked >= ranked[best] - error)
             simplest = [
-                (C, -norm_penalty, -radius, ramp)
-                for C, ramp, norm_penalty, radius in map(dict.values, candidates)
+                (point["C"], -point["norm_penalty"], -point["radius"], point["ramp"])
+                for point in candidates
             ]
             best = min(close.tolist(), key=simplest.__getitem__)
         self.best_index_ = best

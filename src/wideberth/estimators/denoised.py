@@ -37,7 +37,7 @@ from wideberth.problem.arrays import host
 from wideberth.problem.error_bars import Covariances, Posteriors, keeps_apart
 from wideberth.problem.error_bars.sums import ratio
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.read_errors import read_variances
+from wideberth.problem.read_errors import in_order_of, read_variances
 from wideberth.problem.validation import float_array, radius_or_default
 
 
@@ -275,7 +275,8 @@ def carried_errors(X, X_err, Z, linear: sp.csr_array):
 
 def _variances(X, X_err) -> tuple[np.ndarray, np.ndarray]:
     values = float_array(X, "X").astype(np.float64)
-    return read_variances(0.0 if X_err is None else X_err, values, feature_names(X))
+    X_err = 0.0 if X_err is None else in_order_of(X_err, X)
+    return read_variances(X_err, values, feature_names(X))
 
 
 def _with_names(features: TrueFeatures, Z):

@@ -22,6 +22,7 @@ from wideberth.estimators.one_vs_rest import (
     remembered_radius,
     scaled_radius,
 )
+from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import follow
 from wideberth.problem.labels import class_numbers
@@ -131,7 +132,10 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
     labels = class_numbers(rest.y, classes, len(rest.y))
     radii = search.scoring_radius or 0.0  # without noise, robust accuracy is accuracy
     radii = radii if rest.radii is None else radii * rest.radii
-    by_accuracy = search.scoring in (None, "accuracy") and not params
+    by_accuracy = search.scoring in (None, "accuracy", BALANCED) and not params
+    group = np.zeros(len(rest.y), dtype=int)  # classes that count the same
+    if search.scoring == BALANCED:
+        group = np.unique(rest.y, return_inverse=True)[1]
     model = search._model()
     model.classes_, model.noise_ = classes, search.noise_
     model.error_shape_ = search.error_shape_
@@ -151,7 +155,9 @@ def _scores(search, paths, classes, rest: InMemory, params) -> Iterator:
             if by_accuracy:
                 judged = judge(model, values, coef, rest.bars)
                 right = judged.correct(np.maximum(labels, 0), radii)
-                yield (*at, j), float(np.mean(right & (labels >= 0)))
+                right &= labels >= 0
+                shares = np.bincount(group, right) / np.bincount(group)
+                yield (*at, j), float(shares.mean())
             else:
                 yield (*at, j), search.scorer_(model, rest.X, rest.y, **params)
 

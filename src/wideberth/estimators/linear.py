@@ -16,17 +16,21 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from wideberth import certify
-from wideberth.data.opening import in_chunks, refuse_errors_elsewhere
+from wideberth.data.opening import errors_in_memory, in_chunks
 from wideberth.estimators.images import Images
 from wideberth.estimators.issuing import issue
 from wideberth.estimators.judging import Judged, JudgedImages
 from wideberth.estimators.one_vs_rest import radii_of
 from wideberth.estimators.streaming import StreamedMixin, per_row
-from wideberth.estimators.training_data import dispatched, read_rows
+from wideberth.estimators.training_data import (
+    dispatched,
+    read_rows,
+    remedy_for_gaps,
+)
 from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
-from wideberth.problem.read_errors import read_bars, read_errors
+from wideberth.problem.read_errors import IN_SEARCHES, read_bars, read_errors
 from wideberth.problem.validation import (
     check_per_sample,
     radius_or_default,
@@ -153,7 +157,7 @@ class CertifiedMixin(StreamedMixin):
         if X_err is None:
             classifier._ask_for_errors()
             return Judged(values, classifier, coef, noise)
-        refuse_errors_elsewhere(X_err, X)
+        X_err = errors_in_memory(X_err, X)
         names, shape = getattr(self, "feature_names_in_", None), classifier._error_shape
         off, bars = read_bars(X_err, shape, (len(values), coef.shape[1]), names)
         if off is not None:
@@ -196,13 +200,14 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         check_is_fitted(self, "coef_")
         _check_same_place(X, self, "decision_function")
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            X_err = errors_in_memory(X_err, X)
         if dispatched(X):
             dtypes = [namespace(X).float64, X.dtype]
         else:
             X = read_rows(X, "prediction")
             dtypes = [np.float64, np.float32]
-        X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
+        with remedy_for_gaps(self):
+            X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
             X, _ = self._measured(X, X_err)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
@@ -301,7 +306,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
             raise ValueError(
                 "X_err must be given: this model was trained with error bars, and it "
                 "does not know those of these samples. Give X_err=... , one error for "
-                "every cell of X."
+                f"every cell of X. {IN_SEARCHES}"
             )
 
     def _radii(self, y, radius, X_err=None):

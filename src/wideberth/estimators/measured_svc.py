@@ -20,14 +20,15 @@ from wideberth.estimators.denoised import Denoised, Scores
 from wideberth.estimators.issuing import told_once
 from wideberth.estimators.left_out import Fold, Rows
 from wideberth.estimators.pipeline import RobustPipeline, make_robust_pipeline
+from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.spread_calibration import SpreadCalibration
 from wideberth.estimators.streaming import StreamedMixin, per_row
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import read_rows
 from wideberth.estimators.verdict import Verdict, check_confidence, verdict
-from wideberth.measurement.true_features import TrueFeatures
+from wideberth.measurement.true_features import TrueFeatures, refuse_empty_columns
 from wideberth.problem.labels import class_labels, uniform
-from wideberth.problem.read_errors import read_variances
+from wideberth.problem.read_errors import IN_SEARCHES, in_order_of, read_variances
 from wideberth.problem.validation import as_array, check_per_sample
 
 
@@ -84,7 +85,8 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     C_, radius_ : float
         What the classifier was trained with.
     cv_scores_ : array of shape (n_Cs, n_radii, n_splits)
-        Accuracy on the parts left out; only with `cv`.
+        Accuracy on the parts left out, with class_weight="balanced" balanced
+        accuracy; only with `cv`.
     calibration_ : list of objects with `slope` and `shift`
         For each binary problem; only with `probability`, and None where some class has
         a single row.
@@ -174,10 +176,12 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
         self
         """
         check_confidence(self.confidence)
+        X_err = in_order_of(X_err, X)
         y = None if y is None else as_array(y, "y")
         y = uniform(y) if y is not None and y.dtype.kind == "O" and y.ndim == 1 else y
         X, y = self._validated(X, y=y)
         check_classification_targets(y)
+        refuse_empty_columns(X, getattr(self, "feature_names_in_", None))
         E = self._errors(X, X_err)
         weights = np.ones(len(y))
         if sample_weight is not None:
@@ -323,13 +327,14 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
     def _asked(self, X, X_err) -> tuple:
         """X as an array, and its errors, as the pipeline takes them."""
         check_is_fitted(self, "pipeline_")
+        X_err = in_order_of(X_err, X)
         X = self._validated(X, reset=False)
         if X_err is None and self._measured:
             raise ValueError(
                 "X_err must be given: this model was trained on measurements with "
                 "errors, and it does not know those of these objects. Give X_err=... , "
                 "one standard error for every cell of X, or X_err=0 where all values "
-                "are exact."
+                f"are exact. {IN_SEARCHES}"
             )
         return X, self._errors(X, X_err)
 
@@ -365,6 +370,7 @@ class MeasuredSVC(StreamedMixin, ClassifierMixin, BaseEstimator):
             list(self.Cs),
             list(self.radii),
             class_weight=self.class_weight,
+            scoring=BALANCED if self.class_weight == "balanced" else None,
             random_state=self.random_state,
             refit=False,
         )

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from wideberth.data.errors import counted
 from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import Progress
 from wideberth.estimators.suspects import suspects
@@ -60,10 +61,13 @@ class OneVsRest:
         present = data.totals * factors > 0
         if present.sum() < 2:
             shown = ", ".join(map(str, labels[:5].tolist()))
+            weighing, check = "", "y"
+            if present.sum() < len(labels):
+                weighing = f", {present.sum()} of non-zero weight"
+                check = "y, sample_weight and class_weight"
             raise ValueError(
-                f"y holds {len(labels)} class(es) ({shown}), {present.sum()} of "
-                "non-zero weight; a classifier needs at least two classes. Check y, "
-                "sample_weight and class_weight."
+                f"y holds {counted(len(labels), 'class')} ({shown}){weighing}; a "
+                f"classifier needs at least two classes. Check {check}."
             )
         return cls(labels, factors, present)
 

@@ -33,11 +33,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from wideberth.data.opening import in_chunks, is_scaled, refuse_errors_elsewhere
+from wideberth.data.opening import errors_in_memory, in_chunks, is_scaled
 from wideberth.estimators.affine import steps_of
 from wideberth.estimators.carrying import (
     carried,
@@ -59,7 +61,9 @@ from wideberth.estimators.judging import JudgedImages
 from wideberth.estimators.linear import CertifiedMixin, LinearClassifier
 from wideberth.estimators.streaming import per_row
 from wideberth.estimators.verdict import Verdict, verdict
+from wideberth.measurement.true_features import refuse_empty_columns
 from wideberth.problem.arrays import host, is_foreign
+from wideberth.problem.feature_names import feature_names
 
 
 def make_robust_pipeline(
@@ -189,8 +193,11 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         names = {"X_err", f"{steps[-1][0]}__X_err"} & params.keys()
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
-            refuse_errors_elsewhere(errors[0], X)
-            X, bars, _ = measured(X, errors[0], classifier.error_shape)
+            X_err = errors_in_memory(errors[0], X)
+            X, bars, _ = measured(X, X_err, classifier.error_shape)
+            if not get_config()["enable_metadata_routing"]:
+                params = {name: params[name] for name in params.keys() - names}
+                names = {f"{steps[-1][0]}__X_err"}
             params |= dict.fromkeys(names, bars)
 
         def read_course():  # once the steps before have been fitted
@@ -232,11 +239,13 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _fit_denoised(self, k: int, X, y, params: dict):
         """Fit a pipeline whose step k is `TrueFeatures`; see `denoised.py`."""
         refuse_categories(X)
+        given = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        refuse_empty_columns(given, feature_names(X))
         names = {"X_err"} | {f"{self.steps[j][0]}__X_err" for j in (k, -1)}
         errors = [params[name] for name in names & params.keys()]
         X_err = next((given for given in errors if given is not None), None)
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            X_err = errors_in_memory(X_err, X)
         others = {name: value for name, value in params.items() if name not in names}
         check_asked_for(self, others)
         with self._or_as_before():
@@ -359,7 +368,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         of the sets that X_err gives.
         """
         if X_err is not None:
-            refuse_errors_elsewhere(X_err, X)
+            X_err = errors_in_memory(X_err, X)
         if self._denoised is not None:
             return self._denoised.behind, self._denoised.means(X, X_err)
         if X_err is not None:
@@ -395,7 +404,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             return judged
         if X_err is None:
             self[-1]._ask_for_errors()
-        refuse_errors_elsewhere(X_err, X)
+        X_err = errors_in_memory(X_err, X)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and {*names} <= {*getattr(X, "columns", ())}:
             X = X[list(names)]  # as they were in training

@@ -11,9 +11,12 @@ from typing import ClassVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
+from sklearn.utils.class_weight import compute_sample_weight
 
 from wideberth.problem.validation import short
 
+#: scikit-learn's name of the accuracy in which every class counts the same.
+BALANCED = "balanced_accuracy"
 #: What scorers ask of a model, which takes `X_err` beside X.
 _RESPONSES = ("predict", "decision_function", "predict_proba")
 
@@ -72,7 +75,7 @@ def measured_scorer(metric="accuracy") -> MeasuredScorer:
     return MeasuredScorer(metric)
 
 
-def robust_scorer(radius=None) -> RobustScorer:
+def robust_scorer(radius=None, *, balanced=False) -> RobustScorer:
     """Return a scorer by the accuracy under the worst perturbation of every sample.
 
     For `scoring` of `GridSearchCV`, `cross_val_score` and the like: it calls
@@ -85,6 +88,9 @@ def robust_scorer(radius=None) -> RobustScorer:
         How far samples may be off, the same for all models that are compared: a number
         or a dict of class label to number. By default each model is judged under the
         radius that it was trained with, which favours those trained with none.
+    balanced : bool, default=False
+        Whether every class counts the same, however many samples it has (balanced
+        accuracy).
 
     Returns
     -------
@@ -107,7 +113,7 @@ def robust_scorer(radius=None) -> RobustScorer:
     >>> search.fit(X, y).best_params_
     {'radius': 0.1}
     """
-    return RobustScorer(radius)
+    return RobustScorer(radius, balanced)
 
 
 class RobustScorer(_Scorer):
@@ -116,10 +122,12 @@ class RobustScorer(_Scorer):
     Parameters
     ----------
     radius : float, dict or None
+    balanced : bool
     """
 
-    def __init__(self, radius=None):
+    def __init__(self, radius=None, balanced=False):
         self.radius = radius
+        self.balanced = balanced
 
     def __call__(self, model, X, y, X_err=None) -> float:
         """Score a model on samples with labels.
@@ -140,7 +148,8 @@ class RobustScorer(_Scorer):
                 "judges; give a RobustLinearSVC, alone or last in what "
                 "make_robust_pipeline returns."
             )
-        return model.robust_score(X, y, self.radius, X_err=X_err)
+        weights = compute_sample_weight("balanced", y) if self.balanced else None
+        return model.robust_score(X, y, self.radius, weights, X_err)
 
 
 class MeasuredScorer(_Scorer):

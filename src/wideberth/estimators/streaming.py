@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from wideberth.data.chunks import Chunk
-from wideberth.data.errors import DataError, listed
+from wideberth.data.errors import DataError, agree, listed
 from wideberth.data.opening import in_chunks, names_values, open_rows
 from wideberth.data.sources import Source
 from wideberth.problem.arrays import host, is_dask
@@ -35,7 +35,8 @@ def per_row(method: Callable) -> Callable:
             return method(self, X, X_err, **params)
         if params:
             raise ValueError(
-                f"{listed(params)} goes with rows in memory; X is a "
+                f"{listed(params)} {agree(len(params), 'goes', 'go')} with rows in "
+                f"memory; X is a "
                 f"{type(X).__name__}, read in chunks."
             )
         name = method.__name__

@@ -249,7 +249,8 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         X_err : array or CSR matrix of shape (n_samples, n_features), frame, array of \
                 shape (n_samples, n_features, n_features) or pair, optional
             Error bars: how far every cell of X may be off, in its units, and 0 where it
-            is exact. Frames are aligned with the columns of X by name. A covariance for
+            is exact. Frames are aligned with X by the names of columns, and those of
+            pandas by the labels of rows; other labels are refused. A covariance for
             every sample has three dimensions. With error_shape="box" a pair (down, up)
             of magnitudes states lopsided tolerances: two tables in a tuple or a list,
             or `np.stack([down, up], axis=-1)`, of shape (n_samples, n_features, 2),

@@ -8,7 +8,8 @@ there on a fit is the same (`one_vs_rest.py`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,10 +20,10 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from wideberth.data.chunks import Classes
 from wideberth.data.opening import (
+    errors_in_memory,
     is_scaled,
     names_values,
     open_labelled,
-    refuse_errors_elsewhere,
 )
 from wideberth.estimators.images import Images
 from wideberth.estimators.one_look import OneLook
@@ -73,7 +74,7 @@ def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
     The model notes how error bars are read, as `error_shape_`.
     """
     if X_err is not None:
-        refuse_errors_elsewhere(X_err, X, is_scaled(X, y))
+        X_err = errors_in_memory(X_err, X, is_scaled(X, y))
     X, y = read_data(model, X, y, stay)
     model.error_shape_ = None if X_err is None else model.error_shape
     bars = None
@@ -306,6 +307,23 @@ def read_rows(X, who: str):
     return X
 
 
+@contextmanager
+def remedy_for_gaps(model) -> Iterator[None]:
+    """Name what takes missing values here, where scikit-learn names its own."""
+    try:
+        yield
+    except ValueError as error:
+        found, _, remedy = str(error).partition("\n")
+        if "does not accept missing values" not in remedy:
+            raise
+        raise ValueError(
+            f"{found} {type(model).__name__} needs every value. wideberth.MeasuredSVC "
+            "takes NaN for values that were not measured; or fill them in by a step "
+            "before it, make_robust_pipeline(SimpleImputer(strategy='median'), ...), "
+            "or drop such rows."
+        ) from None
+
+
 def read_data(model, X, y, stay: bool = False) -> tuple:
     """X, and y as a NumPy array, as scikit-learn checks them after what it lets pass.
 
@@ -324,8 +342,9 @@ def read_data(model, X, y, stay: bool = False) -> tuple:
             )
         y = uniform(labels) if labels.dtype.kind == "O" and labels.ndim == 1 else y
         y = labels if is_foreign(y) else y
-    X, y = validate_data(
-        model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
-    )
+    with remedy_for_gaps(model):
+        X, y = validate_data(
+            model, X, y, accept_sparse="csr", dtype=[xp.float64, xp.float32]
+        )
     check_classification_targets(y)
     return X, y

@@ -38,7 +38,7 @@ from wideberth.measurement.tables import (
     Units,
 )
 from wideberth.measurement.uncertainty import Uncertainty
-from wideberth.problem.read_errors import read_variances
+from wideberth.problem.read_errors import IN_SEARCHES, in_order_of, read_variances
 from wideberth.problem.validation import short
 
 #: How far from the median of its column a measurement is warned of, in units of its
@@ -174,13 +174,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._validate_params()
         table = self._open(X, y, X_err)
         sample = table.sample()
-        empty = np.isnan(sample.low)
-        if empty.any():
-            name = self._names()[int(np.flatnonzero(empty)[0])]
-            raise ValueError(
-                f"X has no measurement at all in column {name!r}; a "
-                "population cannot be learned from none. Drop that column."
-            )
+        _refuse_empty(np.isnan(sample.low), self._names())
         # So that units do not matter; features that never vary have none.
         centre, variance = marginals(sample.evenly, self.max_iter, self.tol**0.5)
         width = np.where(variance > 0, np.sqrt(variance), sample.high - sample.low)
@@ -286,6 +280,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return found.in_units(part, self._centre, self._scale)
 
     def _read(self, X, X_err, reset: bool = False) -> Measurements:
+        X_err = in_order_of(X_err, X)
         X = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
         )
@@ -293,7 +288,8 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 "X_err must be given: the population was learned from measurements "
                 "with errors, and those of these rows are not known. Give X_err=... , "
-                "one error for every cell of X, or X_err=0 where all values are exact."
+                "one error for every cell of X, or X_err=0 where all values are exact. "
+                f"{IN_SEARCHES}"
             )
         names = getattr(self, "feature_names_in_", None)
         variances, covariances = read_variances(
@@ -379,3 +375,18 @@ def _spread_out(population: Population, columns: np.ndarray) -> Population:
     means[:, columns] = population.means
     covariances[:, np.outer(columns, columns)] = population.covariances.reshape(K, -1)
     return Population(population.shares, means, covariances)
+
+
+def refuse_empty_columns(X: np.ndarray, names=None) -> None:
+    """Refuse rows of which no one has a value in some column."""
+    if X.ndim == 2:
+        names = range(X.shape[1]) if names is None else names
+        _refuse_empty(np.isnan(X).all(axis=0), names)
+
+
+def _refuse_empty(empty: np.ndarray, names) -> None:
+    if empty.any():
+        raise ValueError(
+            f"X has no measurement at all in column {names[int(empty.argmax())]!r}; a "
+            "population cannot be learned from none. Drop that column."
+        )

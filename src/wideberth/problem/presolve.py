@@ -46,6 +46,7 @@ from wideberth.problem.limits import power_of_two
 from wideberth.problem.measured import with_errors
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
+from wideberth.problem.read_errors import in_order_of
 from wideberth.problem.validation import (
     measured_data,
     radius_or_default,
@@ -252,6 +253,7 @@ def build_problem(
     names, options = None if plain else feature_names(X), options | {"y": y}
     radius = radius_or_default(radius, noise, X_err)
     options |= {"radius": radius, "intercept": intercept}
+    X_err = None if X_err is None else in_order_of(X_err, X)
     X, size = measured_data(X)
     if X_err is not None:
         kind, X, bars = with_errors(X, X_err, error_shape, noise, names)

@@ -107,14 +107,16 @@ class Problem:
         y holds two classes of any kind; sorted, the second stands for +1. With error
         bars X_err it is a `MeasuredProblem`; see `solve`.
         """
-        names, X = feature_names(X), check_data(X)
+        given, names, X = X, feature_names(X), check_data(X)
         if intercept is not None:
             wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
             intercept = check_number(intercept, "intercept", wanted)
         kind, shape = cls, as_noise(noise, X.shape[1], names)
         if X_err is not None:
             from wideberth.problem.measured import with_errors
+            from wideberth.problem.read_errors import in_order_of
 
+            X_err = in_order_of(X_err, given)
             kind, X, shape = with_errors(X, X_err, error_shape, noise, names)
         return kind.from_matrix(
             X,

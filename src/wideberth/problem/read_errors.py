@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import host, is_foreign, namespace
+from wideberth.problem.arrays import host, is_dask, is_foreign, namespace
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
@@ -17,6 +17,55 @@ SHAPES = ("ellipsoid", "box")
 _INDEFINITE = 1e-8
 #: Largest number whose square is within float64.
 _SQUARED = float(np.sqrt(np.finfo(np.float64).max))
+
+
+#: How errors reach models that scikit-learn fits; ends messages that ask for them.
+IN_SEARCHES = (
+    "In searches and cross-validation of scikit-learn it takes "
+    "sklearn.set_config(enable_metadata_routing=True), params={'X_err': ...} or "
+    "fit(..., X_err=...), and a scorer that asks for it: the default, or "
+    "scoring=wideberth.measured_scorer(...). Other estimators around this one ask with "
+    "set_fit_request(X_err=True) and set_score_request(X_err=True)."
+)
+
+
+def in_order_of(X_err, X):
+    """X_err with its rows in the order of those of X, by the labels of both.
+
+    A table, or a pair of them. Only frames of pandas label their rows; others are taken
+    in the order given.
+    """
+    if isinstance(X_err, tuple | list) and len(X_err) == 2:
+        pair = [in_order_of(part, X) for part in X_err]
+        return pair if isinstance(X_err, list) else tuple(pair)
+    if not (_labels_rows(X) and _labels_rows(X_err)):
+        return X_err
+    rows, own = X.index, X_err.index
+    if rows.equals(own) or len(rows) != len(own):  # other shapes are refused later
+        return X_err
+    remedy = (
+        "Give both the same labels, or X_err as an array in the order of X: "
+        "X_err.to_numpy()."
+    )
+    if not (rows.isin(own).all() and own.isin(rows).all()):
+        strange = [*own[~own.isin(rows)][:3], *rows[~rows.isin(own)][:3]]
+        shown = ", ".join(map(repr, strange))
+        raise ValueError(
+            "X_err is a frame whose rows are labelled otherwise than those of X: some "
+            f"labels are in the index of only one of them ({shown} …). {remedy}"
+        )
+    if not (rows.is_unique and own.is_unique):
+        raise ValueError(
+            "X_err is a frame whose rows are in another order than those of X, and "
+            "some labels occur more than once, so that the order cannot be told. "
+            f"{remedy}"
+        )
+    return X_err.iloc[own.get_indexer(rows)]
+
+
+def _labels_rows(table) -> bool:
+    """Whether it is a frame of pandas; those of Dask are read in chunks."""
+    return hasattr(table, "iloc") and not is_dask(table)
 
 
 def check_error_shape(error_shape) -> None:
@@ -232,6 +281,7 @@ def fill_errors(X_err, rule, X=None):
     -------
     array of shape (n, d), or a frame where one was given
     """
+    X_err = X_err if X is None else in_order_of(X_err, X)
     errors = float_array(X_err, "X_err").astype(np.float64)
     missing = np.isnan(errors)
     if isinstance(rule, str) and rule == "exact":

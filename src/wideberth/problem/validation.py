@@ -226,7 +226,7 @@ def measured_data(X):
         X = _as_matrix(X)
     if X.ndim != 2:
         raise ValueError(
-            f"X has {X.ndim} dimension(s); it must have two: samples × features."
+            f"X has shape {X.shape}; it must have two dimensions: samples × features."
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(
