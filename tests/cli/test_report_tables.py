@@ -113,7 +113,7 @@ def wrong_labels():
     ids = frame["who"].to_numpy()
     return Case(
         frame, "--label-noise --ramp -0.5 --id who --radius 0.1", names, X, y, ids=ids,
-        radius=0.1, settings={"loss": "ramp", "ramp": -0.5},
+        radius=0.1, settings={"ramp": -0.5},
     )  # fmt: skip
 
 
