@@ -15,7 +15,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 
 .PHONY: reproduce reproduce-full test test-oldest test-machines lint format
 .PHONY: accessibility
-.PHONY: safety ramp torture mutants fuzz faults
+.PHONY: safety ramp statistics torture mutants fuzz faults
 .PHONY: regions bench bench-full bench-guard bench-guard-update bench-profile
 .PHONY: bench-screening bench-choice bench-scale bench-sparse bench-labels bench-ties
 .PHONY: bench-small
@@ -50,6 +50,9 @@ safety: $(VENV)/installed-test          ## try to catch a screening rule being w
 
 ramp: $(VENV)/installed-test            ## hold the ramp loss against its definition
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/ramp.py
+
+statistics: $(VENV)/installed-test      ## attack populations, chances, probabilities
+	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/populations.py
 
 torture: $(VENV)/installed-test         ## a thousand numerically awful problems
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/torture.py

@@ -200,7 +200,7 @@ def test_models_without_dates_are_read(folder):
     fit("lab.csv --one-hot auto --drop day w --out m.skops")
     trusted = skops.io.get_untrusted_types(file="m.skops")
     content = skops.io.load("m.skops", trusted=trusted)
-    assert content["wideberth model"] == 7
+    assert content["wideberth model"] == 8
     del content["dates"]
     skops.io.dump(content | {"wideberth model": 6}, "old.skops")
     assert load_model("old.skops").columns == load_model("m.skops").columns

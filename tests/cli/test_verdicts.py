@@ -3,10 +3,12 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 
 from commands import read_csv
 from wideberth import MeasuredSVC
@@ -135,6 +137,27 @@ def test_worth_and_report(cli):
     told = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 2").out
     assert told.startswith("verdict    A model of the errors ")
     assert re.search(r"verdicts +\d+ certain, \d+ doubtful at 95 % confidence", told)
+
+
+def test_a_population_that_does_not_fit_is_told_with_the_names_of_its_columns(cli):
+    frame = table()
+    skewed = np.exp(2 * np.random.default_rng(0).normal(size=len(frame)))
+    frame["temp"] = np.where(frame["temp"].isna(), np.nan, 300 * skewed)
+    frame.to_csv("skewed.csv", index=False)
+    how = f"fit skewed.csv --target kind --missing model {ERRORS} --folds 0"
+    said = r"does not fit these measurements: [^.]* in column temp"
+    assert re.search(said, " ".join(cli(f"{how} --report r.html").err.split()))
+    assert re.search(said, Path("r.html").read_text(encoding="utf-8"))
+    plain = cli(f"fit data.csv --target kind --missing model {ERRORS} --folds 0").err
+    assert "does not fit" not in plain
+
+
+def test_populations_of_older_versions_are_to_be_learned_again(cli):
+    cli(f"{FIT} {ERRORS} --folds 0")
+    trusted = skops.io.get_untrusted_types(file="m.skops")
+    content = skops.io.load("m.skops", trusted=trusted)
+    skops.io.dump(content | {"wideberth model": 7}, "old.skops")
+    assert "train it again" in cli("predict old.skops data.csv", code=1).err
 
 
 def test_certify_says_how_right_the_certain_are(cli):

@@ -30,8 +30,8 @@ def misfit_of(X, E, n_components=1):
         warnings.simplefilter("always")
         model = TrueFeatures(n_components, random_state=0).fit(X, X_err=E)
     said = [str(each.message) for each in told if "does not fit" in str(each.message)]
-    assert said == [model.misfit_] * bool(model.misfit_)
-    return model.misfit_
+    assert len(said) == any(model.misfit_.values())
+    return "".join(said)
 
 
 @pytest.mark.parametrize("n", [10, 30, 100, 1000])

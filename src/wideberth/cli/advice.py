@@ -201,7 +201,14 @@ def _population(result: dict) -> Iterator[Advice]:
             "Take logarithms of skewed columns, or name codes for missing values "
             "with --na.",
         )
-    if "EM has not ended" in notes:
+    if misfit := result.get("misfit"):
+        yield Advice(
+            "population-misfit",
+            f"A population of Gaussians does not fit these measurements: {misfit}. "
+            "Chances and verdicts rest on it. Take logarithms of skewed columns, or "
+            "fit MeasuredSVC with a larger n_components in Python.",
+        )
+    if "EM has not converged" in notes:
         yield Advice(
             "population-unsettled",
             "Learning the population had not settled when it was stopped; verdicts may "

@@ -21,7 +21,7 @@ from wideberth.cli.describe import describe_model, describe_rows
 from wideberth.cli.errors import require
 from wideberth.cli.evaluation import evaluate
 from wideberth.cli.model import Model, dump_model
-from wideberth.cli.population import evaluate_measured, fit_measured
+from wideberth.cli.population import evaluate_measured, fit_measured, misfit_of
 from wideberth.cli.prepare import Columns, Rows
 from wideberth.cli.reading import data_in_pieces, training_data
 from wideberth.cli.suspects import suspects_text, tell_suspects
@@ -111,6 +111,7 @@ def _fit(
         "verdicts": found["verdicts"],
         "flips": found["flips"],
         "suspects": found["suspects"],
+        "misfit": misfit_of(model, rows.columns.features),
         "solver_notes": notes,
         "origin": origin,
     }

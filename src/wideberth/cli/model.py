@@ -25,8 +25,9 @@ from wideberth.estimators.pipeline import RobustPipeline
 #: Of the layout; raised when older versions of this package could not read it. 1 kept
 #: one radius, which might be the median of many, 2 keeps where they came from, 3 where
 #: error bars did, 4 may hold a population of true values, 5 boxes of noise, 6 the ramp
-#: loss, and 7 columns of dates and numbers scaled beside categories.
-_FORMAT = 7
+#: loss, 7 columns of dates and numbers scaled beside categories, and 8 how well a
+#: population is known.
+_FORMAT = 8
 _TRUSTED = (
     "numpy.dtype",  # of SimpleImputer
     "scipy.sparse._csr.csr_array",
@@ -156,6 +157,13 @@ def open_model(path: str | Path) -> Model:
         if content["wideberth model"] > _FORMAT:
             raise UserError(
                 f"{path} was written by a newer version of wideberth; update this one."
+            )
+        measured = isinstance(content["pipeline"], MeasuredSVC)
+        if measured and content["wideberth model"] < 8:
+            raise UserError(
+                f"{path} was written by an older version of wideberth, whose "
+                "populations do not say how well they are known; train it again with "
+                "wideberth fit."
             )
         return _read(content)
     except UserError:

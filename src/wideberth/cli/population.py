@@ -25,6 +25,7 @@ from wideberth.cli.uncertainty import Uncertainty
 from wideberth.data import Table
 from wideberth.data.errors import quoted
 from wideberth.estimators.measured_svc import MeasuredSVC
+from wideberth.measurement.goodness import lacks
 from wideberth.problem.error_bars import Posteriors
 
 
@@ -96,6 +97,13 @@ def fit_measured(
     }
     model.cv = None  # splitters are no part of a model file
     return model, choice, notes
+
+
+def misfit_of(model, names) -> str:
+    """What a population lacks that the values have; empty where there is none."""
+    if not isinstance(model, MeasuredSVC):
+        return ""
+    return lacks(model.pipeline_.denoised_.features.misfit_, names)
 
 
 def raw_weights(model: MeasuredSVC) -> tuple[np.ndarray, np.ndarray]:

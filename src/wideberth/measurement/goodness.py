@@ -12,8 +12,6 @@ information criterion asks for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import gammainc, ndtr
 
@@ -37,57 +35,42 @@ _TAILS = 2.5
 _CLEAR = 4.0
 
 
-@dataclass(frozen=True)
-class Misfit:
-    """Columns with lumps and with heavy tails; −1 is that of whole rows."""
+#: What rows may have and a population may lack, as users read it.
+_LACKS = {"lumps": "several lumps or a skew", "tails": "heavy tails"}
+#: The place of whole rows among the columns.
+ROWS = -1
 
-    lumps: list[int]
-    tails: list[int]
 
-    def __bool__(self) -> bool:
-        return bool(self.lumps or self.tails)
-
-    def sentence(self, names, K: int) -> str:
-        """What does not fit, and what to do; empty where all fits."""
-        if not self:
-            return ""
-        found = [
-            f"{what} in {_listed(columns, names)}"
-            for what, columns in (
-                ("several lumps or a skew", self.lumps),
-                ("heavy tails", self.tails),
-            )
-            if columns
-        ]
-        count = "one Gaussian" if K == 1 else f"{K} Gaussians"
-        return (
-            f"A population of {count} does not fit these measurements: "
-            f"{'; '.join(found)}. Posteriors and chances rest on it. Take logarithms "
-            f"of skewed columns, or give a larger n_components, such as {K + 1}."
-        )
+def lacks(found: dict[str, list[int]], names) -> str:
+    """What a population has not, by the names of the columns; empty where it fits."""
+    return "; ".join(
+        f"{_LACKS[what]} in {_listed(columns, names)}"
+        for what, columns in found.items()
+        if columns
+    )
 
 
 def _listed(columns: list[int], names) -> str:
-    several = [str(names[j]) for j in columns if j >= 0]
+    several = [str(names[j]) for j in columns if j != ROWS]
     parts = []
     if several:
         more = len(several) - 5
         shown = ", ".join(several[:5]) + (f" and {more} more" if more > 0 else "")
         parts.append(("column " if len(several) == 1 else "columns ") + shown)
-    if -1 in columns:
+    if ROWS in columns:
         parts.append("whole rows")
     return ", and in ".join(parts)
 
 
 def misfit(
     fitter: GaussianFitter, population: Population, part: Measurements, prior: Prior
-) -> Misfit:
-    """What the rows have and the population has not."""
+) -> dict[str, list[int]]:
+    """Columns whose lumps and tails the population has not, and `ROWS` for all."""
     lumps, tails = set(), set()
     if len(population.shares) == 1 and _two_are_likelier(
         fitter, population, part, prior
     ):
-        lumps.add(-1)
+        lumps.add(ROWS)
     for columns, transforms in _transforms(population, part):
         for j, u in zip(columns, transforms, strict=True):
             u = np.sort(u[~np.isnan(u)])
@@ -99,12 +82,12 @@ def misfit(
             # Kolmogorov's distance has the mean 0.87/√n, standard deviation 0.26/√n.
             if distance > max(_LUMPS, (0.87 + 0.26 * _CLEAR) / np.sqrt(n)):
                 lumps.add(j)
-            outside = np.sum(u > 0.99) if j < 0 else np.sum(np.abs(u - 0.5) > 0.495)
+            outside = np.sum(u > 0.99) if j == ROWS else np.sum(np.abs(u - 0.5) > 0.495)
             if outside > max(
                 0.01 * _TAILS * n, 0.01 * n + _CLEAR * max(0.1 * n**0.5, 1)
             ):
                 tails.add(j)
-    return Misfit(sorted(lumps), sorted(tails))
+    return {"lumps": sorted(lumps), "tails": sorted(tails)}
 
 
 def _two_are_likelier(

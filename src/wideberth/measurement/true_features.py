@@ -21,7 +21,7 @@ from wideberth.data.opening import in_chunks, open_measurements
 from wideberth.measurement.components import Components
 from wideberth.measurement.em import marginals
 from wideberth.measurement.gaussians import GaussianFitter
-from wideberth.measurement.goodness import misfit
+from wideberth.measurement.goodness import ROWS, lacks, misfit
 from wideberth.measurement.population import (
     Measurements,
     Population,
@@ -100,9 +100,9 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     objective_ : list of float
         What EM maximised, step by step; of the Gaussian that took most. It never falls,
         and the last one is that of the population.
-    misfit_ : str
-        What the measurements have that the population has not, such as heavy tails, in
-        a sentence that names the columns; empty where it fits. `fit` warns of it.
+    misfit_ : dict of str to list of int
+        Columns where the measurements have what the population has not: "lumps", which
+        may be a skew, and heavy "tails". −1 stands for whole rows. `fit` warns of them.
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
 
@@ -207,10 +207,19 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 stacklevel=2,
             )
         self._warn_of_far_cells(table, sample)
-        found = misfit(fitter, fit.population, scaled.evenly, prior)
-        self.misfit_ = found.sentence(self._names_of(varying), self.n_components_)
-        if self.misfit_:
-            warnings.warn(self.misfit_, UserWarning, stacklevel=2)
+        columns = misfit(fitter, fit.population, scaled.evenly, prior)
+        places = {ROWS: ROWS} | dict(enumerate(np.flatnonzero(varying).tolist()))
+        self.misfit_ = {what: [places[j] for j in js] for what, js in columns.items()}
+        if found := lacks(self.misfit_, self._names()):
+            K = self.n_components_
+            warnings.warn(
+                f"A population of {f'{K} Gaussians' if K > 1 else 'one Gaussian'} does "
+                f"not fit these measurements: {found}. Posteriors and chances rest on "
+                "it. Take logarithms of skewed columns, or give a larger n_components, "
+                f"such as {K + 1}.",
+                UserWarning,
+                stacklevel=2,
+            )
         return self
 
     def fit_transform(self, X, y=None, X_err=None):
@@ -312,10 +321,6 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
         return table
-
-    def _names_of(self, columns: np.ndarray) -> list:
-        names = self._names()
-        return [names[j] for j in np.flatnonzero(columns)]
 
     def _names(self):
         return getattr(self, "feature_names_in_", range(self.n_features_in_))

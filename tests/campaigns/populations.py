@@ -1,0 +1,319 @@
+"""Attack what is estimated as certificates are attacked; `make statistics` runs it all.
+
+* EM: tables with duplicated columns, exact cells, few rows, heavy tails, errors and units
+  over twelve orders. No variance is negative, no objective falls, the last objective is
+  that of the population, and what is called converged gains no more in a textbook step.
+* Posteriors: means and covariances against 60-digit arithmetic.
+* Chances: how often true features lie on the other side, against `Verdict.chance`, from
+  populations that were learned from 20 to 1000 rows of 2 to 10 features.
+* Probabilities: how often the label is another one, against `predict_proba`.
+* Misfits: heavy tails and lumps are warned of, Gaussians are not.
+
+Chances and probabilities are compared in cells: a number of rows and features, a range of
+what was stated. A cell counts if it holds 400 events.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+from mpmath import matrix, mp, mpf
+from scipy.linalg import cho_factor, cho_solve
+
+from wideberth import MeasuredSVC, TrueFeatures
+from wideberth.measurement.em import marginals
+from wideberth.measurement.gaussians import GaussianFitter
+from wideberth.measurement.population import Measurements, Population, posterior_of
+
+#: Observed over stated, in cells of at least so many events.
+LEAST, MOST, EVENTS = 0.67, 1.5, 400
+_KINDS = ("duplicates", "correlated", "plain", "tails", "few", "orders")
+_RANGES = np.array([0.0, 0.01, 0.05, 0.2, 1.01])
+
+
+def table(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Measurements, their errors and labels: one of the kinds, by the seed."""
+    rng = np.random.default_rng([11, seed])
+    kind = _KINDS[seed % len(_KINDS)]
+    n = int(rng.choice([5, 8, 15])) if kind == "few" else int(rng.choice([20, 40, 200]))
+    d = int(rng.integers(1, 7))
+    true = rng.normal(size=(n, d)) @ (np.eye(d) + rng.normal(size=(d, d)))
+    if kind == "duplicates" and d > 1:
+        true[:, 1] = true[:, 0]
+    if kind == "correlated" and d > 1:
+        true[:, 1] = true[:, 0] * rng.choice([-1, 1]) + 10.0 ** -rng.integers(1, 9) * (
+            rng.normal(size=n)
+        )
+    if kind == "tails":
+        true *= rng.standard_t(1.5, size=(n, 1))
+    y = (true[:, 0] > np.median(true[:, 0])).astype(int)
+    E = rng.uniform(0.1, 1.0, size=true.shape) * true.std(axis=0)
+    if kind == "orders":
+        E *= 10.0 ** rng.uniform(-6, 6, size=true.shape)
+    E *= rng.random(true.shape) >= rng.choice([0.0, 0.5, 0.9])
+    X = true + E * rng.normal(size=true.shape)
+    X[rng.random(X.shape) < rng.choice([0.0, 0.2])] = np.nan
+    X[0] = np.where(np.isnan(X[0]), true[0], X[0])  # a value in every column
+    units = 10.0 ** rng.integers(-6, 7, size=d)
+    return X * units, E * units, y
+
+
+def _textbook(mean, spread, X, E, prior):
+    """Log likelihood with that of the prior, and one step, row by row."""
+    n, d = X.shape
+    nu, T = prior.rows[0], prior.targets[0]
+    total, first, second = 0.0, np.zeros(d), np.zeros((d, d))
+    posteriors = []
+    for x, e in zip(X, E, strict=True):
+        o = ~np.isnan(x)
+        V, found = spread, mean
+        if o.any():
+            S = spread[np.ix_(o, o)] + np.diag(e[o] ** 2)
+            factor = cho_factor(S)
+            off = x[o] - mean[o]
+            gain = cho_solve(factor, spread[o]).T
+            rest = np.eye(d)
+            rest[:, o] -= gain
+            found = mean + gain @ off
+            V = rest @ spread @ rest.T + gain @ np.diag(e[o] ** 2) @ gain.T
+            total -= np.log(np.diag(factor[0])).sum() + 0.5 * off @ cho_solve(
+                factor, off
+            )
+            total -= 0.5 * o.sum() * np.log(2 * np.pi)
+        posteriors.append((found, V))
+    first = np.mean([found for found, _ in posteriors], axis=0)
+    for found, V in posteriors:
+        second += np.outer(found - first, found - first) + V
+    factor = cho_factor(spread)
+    total -= nu * np.log(np.diag(factor[0])).sum()
+    total -= 0.5 * nu * np.trace(cho_solve(factor, T))
+    return total, first, (second + nu * T) / (n + nu)
+
+
+def em(seed: int) -> Counter:
+    """What went wrong with the population of one table."""
+    X, E, y = table(seed)
+    wrong: Counter = Counter()
+    components = [1, "auto", 2][seed // len(_KINDS) % 3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = TrueFeatures(components, random_state=0).fit(X, y, X_err=E)
+    for spread in model.covariances_:
+        size = np.sqrt(np.diag(spread))
+        moving = size > 0
+        unit = (spread / np.outer(size, size))[np.ix_(moving, moving)]
+        wrong["negative variance"] += not (size >= 0).all()
+        wrong["singular covariance"] += not (np.linalg.eigvalsh(unit) > 0).all()
+    wrong["falling objective"] += not (np.diff(model.objective_) >= 0).all()
+    V = model.posterior(X, X_err=E).covariance
+    scale = np.sqrt(np.max(np.einsum("nii->ni", V), axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    least = np.linalg.eigvalsh(V / np.outer(scale, scale)).min()
+    wrong["negative posterior"] += not least > -1e-12
+    return wrong + _converged(X, E)
+
+
+def _converged(X: np.ndarray, E: np.ndarray) -> Counter:
+    """Whether what is called converged is, by a textbook step in standard units."""
+    wrong: Counter = Counter()
+    d = X.shape[1]
+    raw = Measurements(X, E**2, np.empty((0, d, d)))
+    centre, variance = marginals(raw, 200, 1e-2)
+    if not (variance > 0).all():
+        return wrong
+    part = raw.scaled(centre, np.sqrt(variance))
+    fit, prior = GaussianFitter().fit([part], GaussianFitter().choose([part]))
+    mean, spread = fit.population.means[0], fit.population.covariances[0]
+    errors = np.sqrt(part.variances)
+    value, *after = _textbook(mean, spread, part.values, errors, prior)
+    size = max(1.0, abs(value))
+    wrong["another objective"] += not abs(value - fit.objectives[-1]) <= 1e-6 * size
+    gain = _textbook(*after, part.values, errors, prior)[0] - value
+    wrong["a textbook step that falls"] += not gain >= -1e-6 * size
+    if fit.converged:
+        wrong["false converged"] += not gain <= 1e-4 * len(X) + 1e-6 * size
+    else:
+        wrong["(not converged, and said so)"] += 1
+    return wrong
+
+
+def posterior(seed: int) -> Counter:
+    """Errors of the posterior of one row, in 60 digits."""
+    rng = np.random.default_rng([12, seed])
+    d = int(rng.integers(1, 5))
+    half = rng.normal(size=(d, d))
+    spread = half @ half.T + 10.0 ** -rng.integers(0, 6) * np.eye(d)
+    mean = rng.normal(size=d)
+    e = 10.0 ** rng.uniform(-6, 6, size=d) * (rng.random(d) < 0.8)
+    x = mean + half @ rng.normal(size=d) + e * rng.normal(size=d)
+    x[rng.random(d) < 0.2] = np.nan
+    part = Measurements(x[None], e[None] ** 2, np.empty((0, d, d)))
+    found = posterior_of(Population(np.ones(1), mean[None], spread[None]), part)
+    mp.dps = 60
+    o = [j for j in range(d) if not np.isnan(x[j])]
+    exact, V = matrix([mpf(m) for m in mean]), matrix(spread.tolist())
+    if o:
+        S = matrix(len(o), len(o))
+        for a, i in enumerate(o):
+            for b, j in enumerate(o):
+                S[a, b] = mpf(spread[i, j]) + (
+                    mpf(part.variances[0, i]) if i == j else 0
+                )
+        off = matrix([mpf(x[j]) - mpf(mean[j]) for j in o])
+        cross = matrix([[mpf(spread[i, j]) for j in o] for i in range(d)])
+        gain = cross * S**-1
+        exact, V = exact + gain * off, V - gain * cross.T
+    size = np.sqrt(np.diag(spread))
+    wrong: Counter = Counter()
+    for i in range(d):
+        away = abs(found.mean[0, i] - float(exact[i]))
+        unit = np.sqrt(abs(float(V[i, i]))) + 1e-7 * (size[i] + abs(mean[i]))
+        wrong["posterior mean"] += not away <= 1e-5 * unit + 1e-9 * abs(float(exact[i]))
+        off = abs(found.covariance[0, i, i] - float(V[i, i]))
+        wrong["posterior variance"] += (
+            not off <= 1e-6 * float(V[i, i]) + 1e-12 * size[i]
+        )
+    return wrong
+
+
+def world(rng: np.random.Generator, d: int, classes: bool):
+    """A population: who draws true features and labels from it, and who measures."""
+    factors = rng.normal(size=(d, max(1, d // 2)))
+    spread = factors @ factors.T / factors.shape[1] + np.diag(rng.uniform(0.1, 1, d))
+    size = np.sqrt(np.diag(spread))
+    root = np.linalg.cholesky(spread / np.outer(size, size))
+    w, apart = rng.normal(size=(2, d))
+    wide, noise = rng.uniform(0.5, 1.5, size=d), rng.uniform(0.2, 1.2)
+
+    def draw(n: int):
+        z = rng.normal(size=(n, d)) @ root.T
+        if not classes:  # one Gaussian, cut by a plane
+            return z, (z @ w > 0).astype(int)
+        y = rng.integers(0, 2, n)
+        return np.where(y[:, None] == 1, z + apart, z * wide), y
+
+    def measure(true):
+        E = noise * np.exp(0.7 * rng.normal(size=true.shape))
+        X = true + E * rng.normal(size=true.shape)
+        X[rng.random(true.shape) < 0.1] = np.nan
+        X[:, 0] = np.where(np.isnan(X).all(axis=1), true[:, 0], X[:, 0])
+        return X, E
+
+    return draw, measure
+
+
+def stated(cell: tuple[int, int, bool], seed: int) -> dict[str, np.ndarray]:
+    """Events and what was stated of them by one model, in ranges of the latter."""
+    n, d, classes = cell
+    rng = np.random.default_rng([13, seed, n, d, classes])
+    draw, measure = world(rng, d, classes)
+    true, y = draw(n)
+    while np.bincount(y, minlength=2).min() < 2:
+        true, y = draw(n)
+    X, E = measure(true)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MeasuredSVC(n_components="auto" if classes else 1).fit(X, y, X_err=E)
+        true, y = draw(400)
+        X, E = measure(true)
+        found = model.verdict(X, X_err=E)
+        chances = model.predict_proba(X, X_err=E)
+    score = model.pipeline_[0].transform(true) @ model.coef_[0] + model.intercept_[0]
+    other = np.where(found.label == 1, score < 0, score > 0)
+    guess = chances.argmax(axis=1)
+    return {
+        "chance": _binned(found.chance, other),
+        "probability": _binned(1 - chances.max(axis=1), guess != y),
+    }
+
+
+def _binned(promised: np.ndarray, happened: np.ndarray) -> np.ndarray:
+    place = np.digitize(promised, _RANGES) - 1
+    found = np.zeros((2, len(_RANGES) - 1))
+    np.add.at(found[0], place, happened)
+    np.add.at(found[1], place, promised)
+    return found
+
+
+def misfit(seed: int) -> Counter:
+    """Whether one Gaussian is warned of where it does not fit, and only there."""
+    rng = np.random.default_rng([14, seed])
+    n, d = 500, int(rng.integers(1, 6))
+    kind = ["plain", "tails", "lumps"][seed % 3]
+    true = rng.normal(size=(n, d)) @ (np.eye(d) + 0.4)
+    if kind == "tails":
+        true *= np.where(rng.random((n, 1)) < 0.1, 6.0, 1.0)
+    if kind == "lumps":
+        way = rng.normal(size=d)
+        spread = np.linalg.inv((np.eye(d) + 0.4).T @ (np.eye(d) + 0.4))
+        way *= 3.0 / np.sqrt(way @ spread @ way)
+        true += np.where(rng.random(n) < 0.5, 1, -1)[:, None] * way
+    E = rng.uniform(0.05, 0.3, size=true.shape)
+    X = true + E * rng.normal(size=true.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        said = any(TrueFeatures(1).fit(X, X_err=E).misfit_.values())
+    return Counter({kind: 1, f"{kind} warned of": said})
+
+
+def main() -> int:
+    """Run the campaign; the exit status says whether all claims held."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tables", type=int, default=5000)
+    parser.add_argument("--posteriors", type=int, default=2000)
+    parser.add_argument("--models", type=int, default=200, help="per cell")
+    parser.add_argument("--misfits", type=int, default=300)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    start, wrong = options.seed * 10**6, 0
+
+    def seeds(count):
+        return range(start, start + count)
+
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for name, claim, count in (
+            ("EM", em, options.tables),
+            ("posteriors", posterior, options.posteriors),
+        ):
+            found = sum(pool.map(claim, seeds(count), chunksize=8), Counter())
+            bad = sum(k for what, k in found.items() if not what.startswith("("))
+            wrong += bad
+            print(f"{name}: {count} tried, {bad} wrong {dict(+found)}", flush=True)
+        found = sum(pool.map(misfit, seeds(options.misfits)), Counter())
+        print(f"misfits: {dict(found)}", flush=True)
+        wrong += found["plain warned of"] > 0.02 * found["plain"]
+        wrong += found["tails warned of"] < 0.9 * found["tails"]
+        wrong += found["lumps warned of"] < 0.9 * found["lumps"]
+        print("observed over stated, in ranges of what is stated, from", _RANGES[:-1])
+        for cell in [(n, d, c) for c in (False, True) for n in (20, 50, 200, 1000)
+                     for d in (2, 5, 10)]:  # fmt: skip
+            parts = list(pool.map(partial(stated, cell), seeds(options.models)))
+            for name in parts[0]:
+                wrong += _report(name, cell, sum(part[name] for part in parts))
+    print(f"{wrong} claims failed")
+    return 1 if wrong else 0
+
+
+def _report(name: str, cell: tuple, found: np.ndarray) -> int:
+    """Print one line; how many of its cells are off."""
+    shown, off = [], 0
+    for events, promised in found.T:
+        ratio = events / promised if promised else np.nan
+        bad = events >= EVENTS and not LEAST <= ratio <= MOST
+        off += bad
+        shown.append(f"{ratio:5.2f}{'!' if bad else ' '}({events:.0f})")
+    n, d, classes = cell
+    kind = "two classes" if classes else "one Gaussian"
+    print(f"{name:<12} {kind:<13} n={n:<5} d={d:<3}", *shown, flush=True)
+    return off
+
+
+if __name__ == "__main__":
+    sys.exit(main())
