@@ -353,7 +353,88 @@ def test_covariances_keep_their_digits_next_to_their_null_space():
     for shift in (1e-3, 1e-6, 1e-9):
         w = across + shift * u
         assert bars.supports(w)[0] == pytest.approx(shift * (u @ u), rel=1e-5)
-    assert bars.support_errors(across)[0] < 1e-12
+    assert bars.size_errors(across)[0] < 1e-12
+
+
+def singular_covariances():
+    """Exact positive semidefinite matrices, singular or nearly so, as integers."""
+    rng = np.random.default_rng(5)
+    for k in range(300):
+        d = int(rng.integers(2, 7))
+        rank = int(rng.integers(1, d + 1))
+        B = rng.integers(-40, 41, size=(d, rank)).astype(float)
+        S = B @ B.T
+        if k % 3 == 1:  # the least that float64 adds to one diagonal entry
+            j = int(rng.integers(d))
+            S[j, j] = np.nextafter(S[j, j], np.inf)
+        units = 2.0 ** rng.integers(-20, 20, size=d) if k % 3 == 2 else np.ones(d)
+        yield S * units[:, None] * units
+    for power in (50, 51, 52):
+        for size in (1e-12, 1.0, 1e12):
+            off = 1 - 2.0**-power
+            yield size * np.array([[1.0, off], [off, 1.0]])
+
+
+def fractions(values):
+    """Floats as what they are."""
+    return [Fraction(float(x)) for x in values]
+
+
+def exact_support(S, w):
+    """√(wᵀSw) to sixty digits; w are fractions."""
+    mp = pytest.importorskip("mpmath")
+    rows = [fractions(row) for row in S]
+    images = [sum(map(lambda p, q: p * q, row, w)) for row in rows]
+    square = sum(map(lambda p, q: p * q, images, w))
+    assert square >= 0
+    with mp.workdps(60):
+        return mp.sqrt(mp.mpf(square.numerator) / square.denominator)
+
+
+def test_covariances_as_given_are_within_what_is_stated_of_their_factors():
+    rng = np.random.default_rng(6)
+    open_ones = 0
+    for S in singular_covariances():
+        bars = Covariances.of(S[None])
+        null = np.linalg.eigh(S)[1][:, 0]
+        for w in (rng.normal(size=len(S)), null, null + 1e-9 * rng.normal(size=len(S))):
+            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
+            away = abs(exact_support(S, fractions(w)) - r)
+            assert away <= off + gamma(bars.d + 8) * r
+            assert (
+                away
+                <= (bars.factor_errors()[0] + 1e-14 * bars.lipschitz()[0])
+                * (np.linalg.norm(w))
+                + gamma(bars.d + 8) * r
+            )
+            open_ones += away > 100 * bars.size_errors(w)[0]
+    assert open_ones > 50
+
+
+def test_a_covariance_of_full_rank_leaves_next_to_nothing_open():
+    rng = np.random.default_rng(7)
+    for d in (2, 5, 20):
+        mixed = rng.normal(size=(8, d, 2 * d))
+        bars = Covariances.of(mixed @ mixed.transpose(0, 2, 1))
+        w = rng.normal(size=d)
+        assert np.all(bars.support_errors(w) <= 1e-12 * bars.supports(w))
+        assert np.all(bars.factor_errors() <= 1e-12 * bars.lipschitz())
+
+
+def test_carried_covariances_are_those_given_behind_a_linear_map():
+    rng = np.random.default_rng(8)
+    for k, S in enumerate(singular_covariances()):
+        d = len(S)
+        A = rng.integers(-3, 4, size=(int(rng.integers(1, d + 1)), d)).astype(float)
+        A = A if k % 2 else np.diag(rng.integers(1, 9, size=d)).astype(float)
+        bars = Covariances.of(S[None]).carried(sp.csr_array(A))
+        kernel = np.linalg.eigh(A @ S @ A.T)[1][:, 0]
+        for w in (rng.normal(size=len(A)), kernel):
+            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
+            columns = (fractions(column) for column in A.T)
+            ahead = [sum(map(lambda p, q: p * q, c, fractions(w))) for c in columns]
+            away = abs(exact_support(S, ahead) - r)
+            assert away <= off + gamma(bars.d + 8) * r
 
 
 # -- folding, units, forms --------------------------------------------------------------

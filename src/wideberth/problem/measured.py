@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from wideberth.problem.arrays import is_foreign, largest
+from wideberth.problem.arrays import fill, is_foreign, largest
 from wideberth.problem.error_bars import NO_PUSHES, ErrorBars, OwnNoise, Pushes
 from wideberth.problem.limits import TINY
 from wideberth.problem.problem import Problem
@@ -108,6 +108,14 @@ class MeasuredProblem(Problem):
         own = self.sample_noise.lipschitz(self.rows.d)
         return max(largest(own), self._fold("largest_radius"))
 
+    def axes_error(self, rows=slice(None)):
+        """How far ψ_i(w) may be from its value under the sets given, per ‖w‖."""
+        return self.radii[rows] * self._factor_errors[rows]
+
+    @cached_property
+    def _factor_errors(self) -> np.ndarray:
+        return self.noise.factor_errors() + fill(self.y, self.n, 0.0)
+
     def closest(self, alpha, factor, near=None):
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
         pushes = self.pushes(factor * alpha)
@@ -155,5 +163,6 @@ class MeasuredProblem(Problem):
             + max(
                 totals_rounding(self), *(bars.pull_rounding for bars, _ in pushes.parts)
             ),
+            pushes=pushes,
         )
         return v, 0.0, sums

@@ -27,6 +27,7 @@ from wideberth.problem.error_bars.sets import (
     Factors,
     SmoothBars,
     Tangents,
+    keeps_apart,
     smooth_tangents,
     squares,
 )
@@ -187,8 +188,9 @@ class Ellipsoids(_PerCell, SmoothBars):
     def carried(self, linear):
         if keeps_apart(linear):
             return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
-        A = linear.toarray()
-        return Covariances.of((A * self.block(slice(None))[:, None, :]) @ A.T)
+        A, rounded = linear.toarray(), gamma(self.d + 8)
+        matrices = (A * self.block(slice(None))[:, None, :]) @ A.T
+        return Covariances.of(matrices, rounded=rounded)
 
     @property
     def largest(self):
@@ -304,12 +306,6 @@ class _Diagonals(Factors):
 
     def gram(self, a):
         return np.diag(a @ (self.table * self.table))
-
-
-def keeps_apart(linear: sp.csr_array) -> bool:
-    """Whether no feature reaches two outputs of a linear map."""
-    reached = sp.csr_array(linear).astype(bool).sum(axis=0)
-    return int(reached.max(initial=0)) <= 1
 
 
 def _as_table(X, passes: Passes | None = None) -> Rows:

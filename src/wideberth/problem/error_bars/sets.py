@@ -48,6 +48,8 @@ class ErrorBars(ABC):
     smooth = True
     #: Whether noise is a sum over features: boxes.
     separable = False
+    #: Whether sets are given as matrices and kept as factors: covariances.
+    by_factors = False
     #: Whether the errors are kept by another library than NumPy and SciPy.
     on_device = False
     #: What shapes of noise that all samples share may be, and sets per sample are not.
@@ -67,8 +69,24 @@ class ErrorBars(ABC):
     def supports(self, w: np.ndarray) -> np.ndarray:
         """r_i(w) of every sample."""
 
-    def support_errors(self, w: np.ndarray) -> np.ndarray | float:
+    def size_errors(self, w: np.ndarray) -> np.ndarray | float:
         """What rounding changes r_i(w) by, beyond `gamma(d + 8)` of it."""
+        return 0.0
+
+    def support_errors(self, w: np.ndarray) -> np.ndarray | float:
+        """How far κ_i(w) of the sets as given is from r_i(w), beyond that share.
+
+        The two are the same but for covariances, which are given as matrices S_i and
+        kept as factors.
+        """
+        return 0.0
+
+    def open_errors(self, w: np.ndarray, radius: float) -> np.ndarray | float:
+        """Largest |κ_i(u) − r_i(u)| over all u within `radius` of w."""
+        return 0.0
+
+    def factor_errors(self) -> np.ndarray | float:
+        """Largest |κ_i(u) − r_i(u)| over ‖u‖ ≤ 1."""
         return 0.0
 
     @abstractmethod
@@ -185,7 +203,7 @@ class ErrorBars(ABC):
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
         least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz()
         above = namespace(least).hypot(self.supports(w), least)
-        return (1 + gamma(2 * self.d + 16)) * above + self.support_errors(w)
+        return (1 + gamma(2 * self.d + 16)) * above + self.size_errors(w)
 
     @abstractmethod
     def tables(self) -> list[Rows]:
@@ -318,7 +336,7 @@ class OwnNoise:
         return self.radii * self.bars.supports(w)
 
     def support_errors(self, w: np.ndarray):
-        """What rounding changes κ_i(w) by, beyond `gamma(d + 8)` of it."""
+        """How far κ_i(w) may be off, beyond `gamma(d + 8)` of it."""
         return self.radii * self.bars.support_errors(w)
 
     def lipschitz(self, n_features: int):
@@ -359,3 +377,9 @@ class OwnNoise:
     def select(self, rows) -> OwnNoise:
         """The noise of some samples, by a slice or indices."""
         return OwnNoise(self.bars.take(rows), self.radii[rows])
+
+
+def keeps_apart(linear: sp.csr_array) -> bool:
+    """Whether no feature reaches two outputs of a linear map."""
+    reached = sp.csr_array(linear).astype(bool).sum(axis=0)
+    return int(reached.max(initial=0)) <= 1
