@@ -188,9 +188,9 @@ class Ellipsoids(_PerCell, SmoothBars):
     def carried(self, linear):
         if keeps_apart(linear):
             return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
-        A, rounded = linear.toarray(), gamma(self.d + 8)
+        A = linear.toarray()
         matrices = (A * self.block(slice(None))[:, None, :]) @ A.T
-        return Covariances.of(matrices, rounded=rounded)
+        return Covariances.of(matrices, rounded=self.d + 8)
 
     @property
     def largest(self):

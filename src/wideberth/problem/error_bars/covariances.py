@@ -25,9 +25,9 @@ from wideberth.problem.rows import Passes, gamma
 class Covariances(SmoothBars):
     """A positive semidefinite matrix for every sample.
 
-    The support function is κ_i(w) = √(wᵀS_iw). Computed is r_i(w) = ‖F_iᵀw‖ of a factor,
-    S_i ≈ F_iF_iᵀ, which keeps its digits where w is next to the null space of S_i. How
-    far they are apart is known, for scales t_ij ≥ √S_ijj of the features:
+    The support function is κ_i(w) = √(wᵀS_iw). Computed is r_i(w) = ‖F_iᵀw‖ of a
+    factor, S_i ≈ F_iF_iᵀ, which keeps its digits where w is next to the null space of
+    S_i. How far apart they are is known, for scales t_ij ≥ √S_ijj of the features:
 
         |κ_i(w)² − r_i(w)²| ≤ ε_i‖t_i∘w‖²,  so  |κ_i(w) − r_i(w)| ≤ min(√ε_i‖t_i∘w‖,
         ε_i‖t_i∘w‖²/r_i(w)) ,
@@ -47,13 +47,13 @@ class Covariances(SmoothBars):
 
     @classmethod
     def of(
-        cls, matrices: np.ndarray, passes: Passes | None = None, rounded=gamma(2)
+        cls, matrices: np.ndarray, passes: Passes | None = None, rounded: int = 2
     ) -> Covariances:
-        """From symmetric matrices, whose entries are off by `rounded`·√(S_jjS_kk).
+        """From symmetric matrices, entries of which are off by γ_`rounded`√(S_jjS_kk).
 
         Eigenvalues of their correlations that are within rounding of 0 count as 0 in
-        F_i, and in ε_i as what they are. Where S_i has negative ones beyond that, no set
-        belongs to it, and the sample's is by definition that of F_i.
+        F_i, and in ε_i as what they are. Where S_i has negative ones beyond that, no
+        set belongs to it, and the sample's is by definition that of F_i.
         """
         n, d = matrices.shape[:2]
         scales = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
@@ -62,7 +62,9 @@ class Covariances(SmoothBars):
         for rows in (slice(k, k + size) for k in range(0, n, size)):
             found = _factored(matrices[rows], scales[rows])
             roots[rows], residuals[rows], least[rows] = found
-        return cls(matrices, roots, scales, residuals + rounded * d, least, passes)
+        return cls(
+            matrices, roots, scales, residuals + gamma(rounded) * d, least, passes
+        )
 
     @classmethod
     def of_factors(cls, roots: np.ndarray) -> Covariances:
@@ -178,13 +180,12 @@ class Covariances(SmoothBars):
         return [as_rows(part, np.ones(self.n)) for part in flat]
 
     def take(self, J):
-        parts = (part[J] for part in self._per_sample)
-        return Covariances(*parts, passes=self.passes)
+        return replace(self, **{name: part[J] for name, part in self._arrays.items()})
 
     @property
-    def _per_sample(self) -> tuple[np.ndarray, ...]:
-        own = self.matrices, self.roots, self.scales, self.residuals
-        return *own, self.least
+    def _arrays(self) -> dict[str, np.ndarray]:
+        names = "matrices", "roots", "scales", "residuals", "least"
+        return {name: getattr(self, name) for name in names}
 
     def scaled(self, factor):
         return replace(
@@ -215,8 +216,10 @@ class Covariances(SmoothBars):
         )
 
     def joined(self, other):
-        pairs = zip(self._per_sample, other._per_sample, strict=True)
-        return Covariances(*map(np.concatenate, pairs), passes=self.passes)
+        pairs = (
+            (name, (own, other._arrays[name])) for name, own in self._arrays.items()
+        )
+        return replace(self, **{name: np.concatenate(pair) for name, pair in pairs})
 
     @property
     def largest(self):
