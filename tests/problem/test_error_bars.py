@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
-from wideberth import Problem, critical_radius, solve
+from wideberth import Problem, critical_radius, path, solve
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import gamma
@@ -87,6 +87,8 @@ def test_supports_and_the_points_that_attain_them_are_those_of_the_sets(k):
     np.testing.assert_array_equal(part, delta[3:7])
     hurt = problem.worst_case(w)
     lost = problem.y * (hurt @ w)
+    if bars.offsets is not None:  # from the measurement, not from the middle
+        lost -= problem.y * problem.radii * (bars.offsets @ w)
     np.testing.assert_allclose(-lost, problem.radii * r, atol=1e-7 * size.max())
 
 
@@ -572,13 +574,55 @@ def test_sparse_errors_are_those_of_the_same_dense_table():
         np.testing.assert_allclose(one.w, two.w, atol=1e-5)
 
 
-def test_lopsided_boxes_are_boxes_about_their_middle():
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.5, "each"])
+def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radius):
     X, y, options = make_arguments(8, form="lopsided")
     down, up = options.pop("X_err")
-    moved, half = X + (up - down) / 2, (up + down) / 2
+    if radius == "each":
+        radius = np.random.default_rng(8).uniform(0, 2, size=len(X))
+    options["radius"] = radius
+    moved, half = X + np.reshape(radius, (-1, 1)) * (up - down) / 2, (up + down) / 2
     one = solve(X, y, X_err=(down, up), tol=1e-9, **options)
     two = solve(moved, y, X_err=half, tol=1e-9, **options)
     np.testing.assert_allclose(one.w, two.w, atol=1e-6)
+    problem = Problem.from_data(X, y, X_err=(down, up), **options)
+    worst = problem.worst_case(one.w)
+    reach = np.reshape(radius, (-1, 1))
+    assert np.all((worst >= -reach * down) & (worst <= reach * up))
+    margins = y * ((X + worst) @ one.w)
+    np.testing.assert_allclose(margins, problem.robust_margins(one.w), atol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_middles_of_lopsided_boxes_move_along_a_path_of_radii(intercept):
+    X, y, options = make_arguments(8, form="lopsided", size=0.5)
+    del options["radius"]
+    options |= {"fit_intercept": intercept is not None}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-9}
+    for solver in ("newton", "conic", "compiled"):
+        found = path(
+            X, y, Cs=[0.1, 1.0], radii=[0.2, 0.0, 1.5], solver=solver, **options
+        )
+        for point in found:
+            alone = solve(X, y, C=point.C, radius=point.radius, **options)
+            np.testing.assert_allclose(point.w, alone.w, atol=2e-4)
+            assert point.objective == pytest.approx(alone.primal, rel=1e-7)
+            assert point.converged
+
+
+def test_a_lopsided_box_is_judged_by_the_side_that_counts():
+    # All samples may only be too small. The model that says so never dies.
+    X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
+    y = np.array([1, 1, -1, -1])
+    down, up = (
+        np.array([[0.0], [0.0], [3.0], [3.0]]),
+        np.array([[2.0], [2.0], [0.0], [0.0]]),
+    )
+    options = {"error_shape": "box", "fit_intercept": False}
+    assert critical_radius(X, y, X_err=(down, up), **options).lower == np.inf
+    against = critical_radius(X, y, X_err=(up, down), **options)
+    # Σz_i = 6, and the boxes take 2 + 2 + 3 + 3 of it.
+    assert against.lower == against.upper == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize("k", range(0, len(CASES), 4))

@@ -310,7 +310,7 @@ def test_a_covariance_that_is_semidefinite_up_to_rounding_is_taken():
     flat = rng.normal(size=(6, 2, 1))
     S = flat @ flat.transpose(0, 2, 1)
     S[:, 1, 1] -= 1e-12
-    _, bars = read_errors(S, "ellipsoid", X6)
+    bars = read_errors(S, "ellipsoid", X6.shape)
     assert np.all(bars.supports(np.ones(2)) >= 0)
     assert solve(X6, Y6, X_err=S, quiet=True).converged
 

@@ -205,7 +205,7 @@ class Denoised:
         raw = _variances(X, X_err)[0]
         values = host(self.behind.decision_function(found.mean))
         back = (raw, inverse, self.linear)
-        return JudgedMeans(values, self.classifier, self.weights[0], bars, None, back)
+        return JudgedMeans(values, self.classifier, self.weights[0], bars, back)
 
     def _posterior(self, Z, errors) -> Posterior:
         return self.features.posterior(_with_names(self.features, Z), errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -183,7 +184,7 @@ class Covariances(SmoothBars):
         return replace(self, **{name: part[J] for name, part in self._arrays.items()})
 
     @property
-    def _arrays(self) -> dict[str, np.ndarray]:
+    def _arrays(self) -> dict[str, Any]:
         names = "matrices", "roots", "scales", "residuals", "least"
         return {name: getattr(self, name) for name in names}
 
@@ -216,10 +217,10 @@ class Covariances(SmoothBars):
         )
 
     def joined(self, other):
-        pairs = (
-            (name, (own, other._arrays[name])) for name, own in self._arrays.items()
-        )
-        return replace(self, **{name: np.concatenate(pair) for name, pair in pairs})
+        parts: dict[str, Any] = {}
+        for name, own in self._arrays.items():
+            parts[name] = np.concatenate((own, other._arrays[name]))
+        return replace(self, **parts)
 
     @property
     def largest(self):

@@ -73,6 +73,22 @@ class ErrorBars(ABC):
         """What rounding changes r_i(w) by, beyond `gamma(d + 8)` of it."""
         return 0.0
 
+    @property
+    def offsets(self) -> np.ndarray | None:
+        """From each measurement to the middle of its set; None if that is where it is.
+
+        Beside `offsets` all but `rises` and `moves` is about the set around its middle.
+        """
+        return None
+
+    def rises(self, w: np.ndarray) -> np.ndarray:
+        """max ⟨w,δ⟩ over moves δ of each measurement; r_i(w) but for lopsided boxes."""
+        return self.supports(w)
+
+    def moves(self, w: np.ndarray) -> np.ndarray:
+        """Moves that attain it, one in a row."""
+        return self.gradients(w, self.supports(w))
+
     def support_errors(self, w: np.ndarray) -> np.ndarray | float:
         """How far κ_i(w) of the sets as given is from r_i(w), beyond that share.
 
