@@ -297,6 +297,33 @@ def test_values_are_within_their_bounds_of_those_in_rational_numbers(k):
     assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
 
 
+@pytest.mark.parametrize("k", range(20))
+def test_values_of_lopsided_boxes_are_within_their_bounds(k):
+    """The middle of a box is rounded, and counts."""
+    rng = np.random.default_rng(k)
+    how = {"form": "lopsided", "spread": SPREADS[k % len(SPREADS)]}
+    X, y, options = make_arguments(k, n=10, d=3, **how)
+    down, up = options["X_err"]
+    options["radius"] = 10.0 ** rng.uniform(-3, 6, size=10)
+    problem = Problem.from_data(X, y, **options)
+    alpha, w = problem.weights * rng.random(10), rng.normal(size=3)
+    point, dual = problem.at(w), problem.dual_at(alpha)
+    primal = sum(x * x for x in fractions(w)) / 2
+    d, t = [Fraction(0)] * 3, [Fraction(0)] * 3
+    for i, rho in enumerate(fractions(options["radius"])):
+        u, label, a = Fraction(1), int(y[i]), Fraction(alpha[i])
+        cells = zip(*map(fractions, (X[i], down[i], up[i], w)), strict=True)
+        for j, (x, below, above, v) in enumerate(cells):
+            middle, half = x + rho * (above - below) / 2, rho * (above + below) / 2
+            u += abs(v) * half - label * v * middle
+            d[j], t[j] = d[j] + a * label * middle, t[j] + a * half
+        primal += Fraction(float(problem.weights[i])) * max(u, 0)
+    rest = (max(abs(p) - q, 0) for p, q in zip(d, t, strict=True))
+    lower = sum(fractions(alpha)) - sum(x * x for x in rest) / 2
+    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
+    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
+
+
 @pytest.mark.parametrize("k", range(24))
 def test_values_are_within_their_bounds_of_those_of_many_digits(k):
     mp = pytest.importorskip("mpmath")
