@@ -17,6 +17,8 @@ SHAPES = ("ellipsoid", "box")
 _INDEFINITE = 1e-8
 #: Largest number whose square is within float64.
 _SQUARED = float(np.sqrt(np.finfo(np.float64).max))
+#: Least number whose square has all digits of a float64.
+_NORMAL = float(np.sqrt(np.finfo(np.float64).tiny))
 
 
 def check_error_shape(error_shape) -> None:
@@ -61,8 +63,10 @@ def read_errors(X_err, error_shape: str, shape, names=None) -> ErrorBars:
         return Covariances.of(_covariances(X_err, shape), passes)
     table = _table(X_err, shape, names)
     largest = float(table.max()) if table.size else 0.0
-    if error_shape != "box" and largest > _SQUARED:
-        raise ValueError(_too_large(largest))
+    if error_shape != "box":
+        if largest > _SQUARED:
+            raise ValueError(_too_large(largest))
+        _refuse_tiny(table, largest)
     return (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
 
 
@@ -166,6 +170,21 @@ def _too_large(largest: float) -> str:
         f"X_err reaches {largest:.3g}, whose square is out of the range of float64; "
         "scale X and X_err down, or drop that cell."
     )
+
+
+def _refuse_tiny(table, largest: float) -> None:
+    """Refuse errors that are not 0 and whose squares lose digits, or are.
+
+    Beside errors that are far larger they are taken for 0.
+    """
+    values = table.data if sp.issparse(table) else table
+    least = float(values.min(initial=np.inf, where=values > 0))
+    if least < _NORMAL and largest < _NORMAL * 2.0**100:
+        raise ValueError(
+            f"X_err holds {least:.3g}, whose square is below the range of float64; "
+            "scale X and X_err up, give 0 where a value is exact, or "
+            "error_shape='box'."
+        )
 
 
 def _where_bad(table, bad, columns) -> str:

@@ -183,7 +183,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         return sum(map(host, blocks), np.zeros(self.d))
 
     def scaled(self, factor):
-        return Ellipsoids(_as_table(self.table.X * (factor * factor)))
+        return Ellipsoids(_as_table(self.table.X * factor * factor))
 
     def carried(self, linear):
         if keeps_apart(linear):

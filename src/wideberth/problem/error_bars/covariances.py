@@ -191,7 +191,7 @@ class Covariances(SmoothBars):
     def scaled(self, factor):
         return replace(
             self,
-            matrices=self.matrices * (factor * factor),
+            matrices=self.matrices * factor * factor,  # whose square may overflow
             roots=self.roots * factor,
             scales=self.scales * factor,
         )

@@ -197,7 +197,8 @@ def gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
     """
     if not d.any():
         return 0.0, 0.0
-    error = gamma(64)  # of the few operations on sums of positive numbers
+    # Of sums of positive numbers over all samples, and of a few operations on them.
+    error = gamma(64) + max(bars.pull_rounding for bars, _ in pushes.parts)
     lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
     for _ in range(2 * MOST_STEPS):
         total = pushes.total(w) + pushes.error(w)
