@@ -1,6 +1,7 @@
 import itertools
 import warnings
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from wideberth import RobustLinearSVC, fill_errors, solve
 from wideberth.problem import Problem
 from wideberth.problem.read_errors import read_errors
 from wideberth.solvers.measured.rounded import RoundedOff
+from wideberth.solvers.measured.rounds import MeasuredRounds
 
 INTERCEPTS = (None, 1.0, 0.0)
 
@@ -442,3 +444,46 @@ def test_a_step_that_ends_in_no_number_is_taken_back(monkeypatch):
     np.testing.assert_array_equal(engine.w, w)
     np.testing.assert_array_equal(engine.alpha, alpha)
     assert engine.relative_gap == gap
+
+
+# -- at the ends of float64 -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [-500, -470, -440, 440, 490])
+@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
+def test_tiny_and_huge_data_is_solved_or_refused_by_the_name_of_an_argument(
+    power, shape
+):
+    unit = 2.0**power
+    X, E = unit * np.array([[-3.08], [2.2]]), unit * np.array([[1.7e-4], [5.8e-5]])
+    for C, radius in itertools.product((1.0, 1e6), (0.0, 1.0)):
+        options = {"C": C, "radius": radius, "X_err": E, "error_shape": shape}
+        found, said = None, "X_err holds"
+        try:
+            found = solve(X, [1, -1], quiet=True, **options)
+        except ValueError as error:
+            said = str(error)
+        assert said.startswith(("X_err holds", "C·sample_weight"))
+        if found is None:
+            continue
+        assert not wrongs(X, [1, -1], found, 0.0, options)
+        assert power > 0 or found.converged
+
+
+def test_errors_whose_squares_vanish_are_refused_and_those_beside_larger_ones_are_not():
+    with pytest.raises(ValueError, match=r"X_err holds 1e-160.*scale X and X_err up"):
+        solve(1e-155 * X6, Y6, X_err=np.full(X6.shape, 1e-160))
+    E = np.full(X6.shape, 0.1)
+    E[2, 0] = 1e-160
+    assert solve(X6, Y6, X_err=E, quiet=True).converged
+    assert solve(1e-155 * X6, Y6, X_err=1e-159 * E, error_shape="box").converged
+
+
+def test_an_attempt_that_finds_no_numbers_is_followed_by_another(monkeypatch):
+    X, y, options = make_arguments(3)
+
+    none = SimpleNamespace(w=np.zeros(4), b=0.0, alpha=np.full(len(y), np.nan))
+    monkeypatch.setattr(MeasuredRounds, "run", lambda *given: none)
+    found = solve(X, y, C=1e-9, quiet=True, **options)
+    assert found.converged
+    assert np.all(found.alpha <= 1e-9)
