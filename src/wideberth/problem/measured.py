@@ -185,7 +185,7 @@ class MeasuredProblem(Problem):
     def _nearest(self, alpha, d, near):
         pushes = self.pushes(alpha)
         null = near is not None and not near.any()
-        if null and self.noise.gauge(pushes, d, 1.0)[1] <= 1:
+        if null := null and self.noise.gauge(pushes, d, 1.0)[1] <= 1:
             v = np.zeros_like(d)
         else:
             worth = accurate_sum(alpha) + self._fold("total")
@@ -201,7 +201,7 @@ class MeasuredProblem(Problem):
             + max(
                 totals_rounding(self), *(bars.pull_rounding for bars, _ in pushes.parts)
             ),
-            pushes=pushes,
+            pushes=None if null else pushes,  # bounds are those of the sets as given
         )
         return v, 0.0, sums
 

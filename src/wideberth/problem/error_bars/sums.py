@@ -12,7 +12,6 @@ from wideberth.problem.arrays import at_least, concat, is_foreign, namespace
 from wideberth.problem.limits import CACHED_ENTRIES, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
-from wideberth.problem.shape import ROUNDING
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
@@ -95,8 +94,8 @@ class Pushes:
             w = np.linalg.solve(pressure, d)
         except np.linalg.LinAlgError:
             return None
-        off = np.linalg.norm(pressure @ w - d)
-        return w if off <= ROUNDING * np.linalg.norm(d) else None
+        off = np.linalg.norm(pressure @ w - d)  # as much as a dual point allows for
+        return w if off <= gamma(8 * d.size + 64) * np.linalg.norm(d) else None
 
     def total(self, w: np.ndarray) -> float:
         """Σ a_i r_i(w)."""
