@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
-from wideberth import Problem, critical_radius, path, solve
+from wideberth import Problem, critical_radius, path, screen, solve
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import gamma
@@ -612,6 +612,12 @@ def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radi
     one = solve(X, y, X_err=(down, up), tol=1e-9, **options)
     two = solve(moved, y, X_err=half, tol=1e-9, **options)
     np.testing.assert_allclose(one.w, two.w, atol=1e-6)
+    known = [
+        screen(at, y, one.w, one.alpha, C=1.0, b=one.b, X_err=errors, **options)
+        for at, errors in ((X, (down, up)), (moved, half))
+    ]
+    assert known[0].counts == known[1].counts
+    assert known[0].counts[0] < len(y)
     problem = Problem.from_data(X, y, X_err=(down, up), **options)
     worst = problem.worst_case(one.w)
     reach = np.reshape(radius, (-1, 1))
