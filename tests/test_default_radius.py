@@ -34,7 +34,7 @@ from wideberth.problem import Problem
 from wideberth.problem.error_bars import Posteriors
 from wideberth.problem.noise import L2
 from wideberth.problem.polyhedra import L1, Linf
-from wideberth.problem.read_errors import read_bars
+from wideberth.problem.read_errors import read_errors
 
 N, D = 60, 3
 NAMES = ("mass", "temp", "size")
@@ -78,7 +78,7 @@ BARS = {
     "covariances": {"X_err": EACH},
     "tolerances": {"X_err": ERRORS, "error_shape": "box"},
     "lopsided": {"X_err": (ERRORS, 2 * ERRORS), "error_shape": "box"},
-    "sets": {"X_err": read_bars(ERRORS, "ellipsoid", X.shape)[1]},
+    "sets": {"X_err": read_errors(ERRORS, "ellipsoid", X.shape)},
 }
 STATEMENTS = SHARED | {name: (stated, 1.0) for name, stated in BARS.items()}
 STATEMENTS["posteriors"] = ({"X_err": Posteriors.of(EACH)}, 0.0)

@@ -151,7 +151,7 @@ def test_every_sample_is_drawn_with_its_own_errors(blobs, form, radius):
             else:
                 other = errors[1 if form == "pair" else 0, i]
                 middle, half = (other - errors[0, i]) / 2, (other + errors[0, i]) / 2
-                sizes = np.abs((moves - middle) / half).max(axis=1)
+                sizes = np.abs((moves - size * middle) / half).max(axis=1)
             np.testing.assert_allclose(sizes, size, rtol=1e-6)
     display.figure_.canvas.draw()
     with pytest.raises(ValueError, match="X_err must be given"):

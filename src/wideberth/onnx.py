@@ -4,8 +4,7 @@
 `skl2onnx.to_onnx(model, X[:1])` works on a model alone and within pipelines. The graph
 has two outputs: `label`, and `scores` of shape (n, 1) for two classes or (n, classes),
 the values of `decision_function`. float32 and float64 inputs keep their precision.
-Error bars are for training and certificates, and no part of the graph: give it rows in
-the middle of lopsided boxes, as `predict(X, X_err)` does.
+Error bars are for training and certificates, and no part of the graph.
 """
 
 from __future__ import annotations

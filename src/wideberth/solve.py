@@ -111,10 +111,11 @@ def solve(
         aligned with X by the names of columns, and those of pandas by the labels of
         rows; other labels are refused. A covariance for every sample has three
         dimensions. With error_shape="box" a pair (down, up) of magnitudes states
-        lopsided tolerances: two tables in a tuple or a list, or an array of shape
-        (n, d, 2). Cells without an error: `wideberth.fill_errors`. Of data that is read
-        in chunks as `wideberth.data.open_data` takes it, such as a dict of feature to
-        error column of a table (`wideberth.error_columns`).
+        lopsided tolerances: a cell moves by at most ρ_i·down and ρ_i·up. They are two
+        tables in a tuple or a list, or an array of shape (n, d, 2). Cells without an
+        error: `wideberth.fill_errors`. Of data that is read in chunks as
+        `wideberth.data.open_data` takes it, such as a dict of feature to error column
+        of a table (`wideberth.error_columns`).
     error_shape : {"ellipsoid", "box"}
         Whether `X_err` holds standard errors, any of whose combinations of the same
         total size may occur, or tolerances that all cells may reach at once.

@@ -18,7 +18,7 @@ mp.prec = 200
 #: What float64 cannot be blamed for: a few roundings of each value.
 UNIT = mpf(2) ** -48
 #: Most steps to the point of a sum of ellipsoids that is next to another one.
-STEPS = 400
+STEPS = 3000
 #: Values below this underflow on their way; far below any objective in range.
 FLOOR = mpf(2) ** -1070
 

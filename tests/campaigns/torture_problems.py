@@ -425,3 +425,44 @@ def errors_radius_and_scale():
     ):
         options = error_bars(scale * sizes, form, rng) | {"radius": r}
         yield name, scale * X, y, options | {"C": scale**-2}, INTERCEPTS[b]
+
+
+def integer_covariances(kind, n, d, rng):
+    """Matrices that are positive semidefinite exactly, singular or nearly so."""
+    if kind == "nearly":  # eigenvalues of 2 and of 2⁻⁵¹ along (1,1) and (1,−1)
+        S = np.full((d, d), 1 - 2.0**-51)
+        np.fill_diagonal(S, 1.0)
+        return np.tile(1e12 * S, (n, 1, 1))
+    rank = 1 if kind == "rank one" else d - 1
+    B = rng.integers(-99, 100, size=(n, d, rank)).astype(float)
+    S = B @ B.transpose(0, 2, 1)
+    units = 2.0 ** rng.integers(-12, 13, size=d) if kind == "units" else np.ones(d)
+    S = S * units[:, None] * units / 2.0**14
+    if kind == "a little more":
+        S[:, 0, 0] = np.nextafter(S[:, 0, 0], np.inf)
+    return S
+
+
+@family("covariances, singular or nearly")
+def singular_covariances():
+    X, y = clouds(21, n=8, d=3)
+    kinds = ("nearly", "rank one", "units", "a little more")
+    for name, kind, r, C, b in grid(
+        kind=kinds, r=(1e-3, 1.0, 1e3), C=(1.0, 1e4), b=INTERCEPTS
+    ):
+        S = integer_covariances(kind, *X.shape, np.random.default_rng(21))
+        yield name, X, y, {"X_err": S, "radius": r, "C": C}, INTERCEPTS[b]
+
+
+@family("errors at the ends of float64")
+def errors_at_the_ends():
+    X, y = clouds(22, n=6, d=2)
+    exponents, forms = (-158, -152, -149, 149, 153), ("ellipsoid", "box", "covariance")
+    for name, e, share, form, C, b in grid(
+        e=exponents, share=(1e-6, 0.2), form=forms, C=("1", "even"), b=INTERCEPTS
+    ):
+        rng, scale = np.random.default_rng(22), 10.0**e
+        sizes = share * scale * rng.uniform(0.5, 1.0, size=X.shape)
+        options = error_bars(sizes, form, rng)
+        options["C"] = 1.0 if C == "1" else 10.0 ** np.clip(-2 * e, -300, 300)
+        yield name, scale * X, y, options, INTERCEPTS[b]

@@ -82,7 +82,7 @@ def test_one_answer_with_the_library(cli, how):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_lopsided_boxes(cli, sign):
-    """Lower errors may be negative numbers; the middle of a box is what counts."""
+    """Lower errors may be negative numbers; scores are those of the values."""
     table(down=sign).to_csv("data.csv", index=False)
     refused = cli(f"{FIT} --errors auto", code=1).err
     assert "--error-shape box" in refused
@@ -90,10 +90,21 @@ def test_lopsided_boxes(cli, sign):
     model = in_python((E, 2 * E), "box")
     rows = read_csv(cli("predict m.skops data.csv --scores").out)
     scores = [float(row["score well"]) for row in rows]
-    expected = model.decision_function(X, (E, 2 * E))
+    expected = model.decision_function(X)
     np.testing.assert_allclose(scores, expected, rtol=0.05, atol=0.05)
+    rows = read_csv(cli("certify m.skops data.csv").out)
+    radii = np.array([float(row["certified_radius"]) for row in rows])
+    fitted = load_model("m.skops").pipeline
+    np.testing.assert_allclose(radii, fitted.certified_radius(X, (E, 2 * E)), rtol=1e-4)
+    label, rng = fitted.predict(X), np.random.default_rng(0)
+    for _ in range(100):  # each value within its own tolerances times the radius
+        move = np.where(rng.random(X.shape) < 0.5, -E, 2 * E)
+        assert np.all(fitted.predict(X + 0.999 * radii[:, None] * move) == label)
+    worst = fitted.worst_case(X, label, 1.001 * radii, X_err=(E, 2 * E))
+    assert np.all(fitted.predict(X + worst) != label)
     VALUES.to_csv("bare.csv", index=False)
-    assert "mass_error_min" in cli("predict m.skops bare.csv", code=1).err
+    assert cli("predict m.skops bare.csv").out
+    assert "mass_error_min" in cli("certify m.skops bare.csv", code=1).err
 
 
 def test_values_without_an_error(cli):

@@ -25,7 +25,7 @@ from wideberth import (
 )
 from wideberth.estimators.training_data import InMemory, binary_problems
 from wideberth.plotting import CertifiedAccuracyDisplay, MarginDisplay
-from wideberth.problem.read_errors import read_bars
+from wideberth.problem.read_errors import read_errors
 
 RNG = np.random.default_rng(7)
 N, D = 90, 3
@@ -71,13 +71,14 @@ def fitted(kind, y=Y, **options):
     return model.fit(data_of(kind), y, X_err=errors), errors
 
 
-def middles_and_points(kind, rng, count):
-    """Where the sets have their middles, and random points of their boundaries."""
+def moves_within(kind, rng, count):
+    """Random moves to the boundaries of the sets."""
     errors, shape = KINDS[kind]
-    off, bars = read_bars(errors, shape, X.shape, COLUMNS)
-    middles = X if off is None else X + off
+    bars = read_errors(errors, shape, X.shape, COLUMNS)
+    if "pair" in kind:
+        return [rng.choice([1, 0], size=X.shape) * (E + UP) - E for _ in range(count)]
     w = rng.normal(size=(count, D))
-    return middles, [bars.gradients(v, bars.supports(v)) for v in w]
+    return [bars.gradients(v, bars.supports(v)) for v in w]
 
 
 # -- training --------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def test_what_a_fit_leaves_goes_on_working():
     np.testing.assert_array_equal(model.certified_radius(X, X_err=E), judged)
     assert model.fit(X, Y).noise_ == "l2"
     assert model.error_shape_ is None
-    _, bars = read_bars(E, "ellipsoid", X.shape)
+    bars = read_errors(E, "ellipsoid", X.shape)
     svc = RobustLinearSVC().fit(X, Y, X_err=E)
     (problem,) = binary_problems(svc, InMemory(X, Y, None, 1.0, bars))
     expected = critical_radius(X, Y, X_err=E)
@@ -218,7 +219,7 @@ def test_no_point_of_a_set_is_worse_than_the_worst(kind, labels):
     model, errors = fitted(kind, labels)
     frame = data_of(kind)
     moves = model.worst_case(frame, labels, 0.7, X_err=errors)
-    middles, points = middles_and_points(kind, np.random.default_rng(0), 300)
+    points = moves_within(kind, np.random.default_rng(0), 300)
 
     def margins(at):
         values = at @ model.coef_.T + model.intercept_
@@ -231,11 +232,11 @@ def test_no_point_of_a_set_is_worse_than_the_worst(kind, labels):
 
     worst = margins(X + moves)
     for point in points:
-        for share in (0.7, -0.7, 0.2):
-            assert np.all(margins(middles + share * point) >= worst - 1e-9)
+        for share in (0.7, 0.2) if "pair" in kind else (0.7, -0.7, 0.2):
+            assert np.all(margins(X + share * point) >= worst - 1e-9)
     right = np.mean(worst > 0)
     assert model.robust_score(frame, labels, 0.7, X_err=errors) == pytest.approx(right)
-    assert right <= np.mean(margins(middles) > 0)
+    assert right <= np.mean(margins(X) > 0)
 
 
 @each_kind
@@ -244,7 +245,7 @@ def test_predictions_change_at_the_certified_factor_and_not_before(kind, labels)
     model, errors = fitted(kind, labels)
     frame = data_of(kind)
     factors = model.certified_radius(frame, X_err=errors)
-    middles, points = middles_and_points(kind, np.random.default_rng(1), 200)
+    points = moves_within(kind, np.random.default_rng(1), 200)
     predicted = model.predict(frame, X_err=errors)
     known = np.isfinite(factors)
     assert known.any()
@@ -254,37 +255,45 @@ def test_predictions_change_at_the_certified_factor_and_not_before(kind, labels)
         numbers = values[:, 0] > 0 if values.shape[1] == 1 else values.argmax(axis=1)
         return model.classes_[numbers.astype(int)]
 
-    np.testing.assert_array_equal(classes(middles), predicted)
+    np.testing.assert_array_equal(classes(X), predicted)
     within = np.where(known, 0.999 * factors, 50.0)[:, None]
     for point in points:
-        np.testing.assert_array_equal(classes(middles + within * point), predicted)
+        np.testing.assert_array_equal(classes(X + within * point), predicted)
     for share, flips in ((0.999, False), (1.001, True)):
         radii = np.where(known, share * factors, 0.0)
         moves = model.worst_case(frame, predicted, radii, X_err=errors)
         changed = classes(X + moves) != predicted
         assert np.all(changed[known] == flips)
-    sets = read_bars(errors, KINDS[kind][1], X.shape, COLUMNS)[1]
+    sets = read_errors(errors, KINDS[kind][1], X.shape, COLUMNS)
     if labels is Y:
-        values = np.abs(model.decision_function(frame, X_err=errors))
-        kappa = sets.supports(model.coef_[0])
+        values, w = model.decision_function(frame, X_err=errors), model.coef_[0]
+        kappa = sets.supports(w)
+        if "pair" in kind:  # against the sign of the score
+            down = E @ np.maximum(w, 0) + UP @ np.maximum(-w, 0)
+            up = UP @ np.maximum(w, 0) + E @ np.maximum(-w, 0)
+            kappa = np.where(values > 0, down, up)
+        values = np.abs(values)
         np.testing.assert_allclose(factors[known], (values / kappa)[known])
         np.testing.assert_array_equal(known, kappa > 0)
 
 
-def test_lopsided_boxes_are_judged_and_predicted_from_their_middle():
-    model, errors = fitted("pair")
-    middle, half = X + 0.5 * (UP - E), 0.5 * (UP + E)
-    alike = RobustLinearSVC(error_shape="box").fit(middle, Y, X_err=half)
-    np.testing.assert_allclose(model.coef_, alike.coef_)
+@pytest.mark.parametrize("radius", [0.0, 0.4, 1.0, 3.0])
+def test_lopsided_boxes_reach_radius_times_each_tolerance_and_x_is_scored(radius):
+    model, errors = fitted("pair", radius=radius)
+    middle, half = X + radius * (UP - E) / 2, 0.5 * (UP + E)
+    alike = RobustLinearSVC(error_shape="box", radius=radius)
+    alike.fit(middle, Y, X_err=half)
+    np.testing.assert_allclose(model.coef_, alike.coef_, atol=1e-9)
     for name in ("decision_function", "predict"):
         np.testing.assert_array_equal(
-            getattr(model, name)(X, X_err=errors), getattr(model, name)(middle)
+            getattr(model, name)(X, X_err=errors), getattr(model, name)(X)
         )
-    assert np.any(model.predict(X) != model.predict(middle))
-    assert model.score(X, Y, X_err=errors) == model.score(middle, Y)
+    assert model.score(X, Y, X_err=errors) == model.score(X, Y)
     worst = X + model.worst_case(X, Y, X_err=errors)
-    assert np.all(worst >= X - E - 1e-12)
-    assert np.all(worst <= X + UP + 1e-12)
+    assert np.all(worst >= X - radius * E - 1e-12)
+    assert np.all(worst <= X + radius * UP + 1e-12)
+    right = np.mean(model.predict(worst) == Y)
+    assert model.robust_score(X, Y, X_err=errors) == right
 
 
 def test_a_model_trained_without_errors_can_be_judged_by_them():
@@ -420,19 +429,17 @@ def test_a_robust_pipeline_carries_errors_through_a_scaler(kind):
     svc = RobustLinearSVC(error_shape=shape, tol=1e-8)
     model = make_robust_pipeline(StandardScaler(), svc)
     model.fit(frame, Y, robustlinearsvc__X_err=errors)
-    off, bars = read_bars(errors, shape, X.shape, COLUMNS)
-    middle = X if off is None else X + off
-    scale = middle.std(axis=0)
+    bars = read_errors(errors, shape, X.shape, COLUMNS)
+    scale = X.std(axis=0)
     sizes = bars.block(slice(None))
-    sizes = sizes if shape == "box" else np.sqrt(sizes)
-    alike = clone(svc).fit(
-        (middle - middle.mean(axis=0)) / scale, Y, X_err=sizes / scale
-    )
+    sizes = (sizes if shape == "box" else np.sqrt(sizes)) / scale
+    sizes = (E / scale, UP / scale) if "pair" in kind else sizes
+    alike = clone(svc).fit((X - X.mean(axis=0)) / scale, Y, X_err=sizes)
     np.testing.assert_allclose(model[-1].coef_, alike.coef_, atol=1e-5)
     assert model.noise_ is None
     raw = RobustLinearSVC(error_shape=shape).fit(frame, Y, X_err=errors)
     raw.coef_ = model[-1].coef_ / scale
-    shift = model[-1].coef_ @ (middle.mean(axis=0) / scale)
+    shift = model[-1].coef_ @ (X.mean(axis=0) / scale)
     raw.intercept_ = model[-1].intercept_ - shift
     np.testing.assert_allclose(
         model.certified_radius(frame, X_err=errors),
@@ -465,7 +472,7 @@ def test_ellipsoids_go_through_steps_that_mix_features(kind):
     model = make_robust_pipeline(PCA(2), RobustLinearSVC(tol=1e-8))
     model.fit(X, Y, robustlinearsvc__X_err=errors)
     A = model.linear_map_.toarray()
-    _, bars = read_bars(errors, "ellipsoid", X.shape)
+    bars = read_errors(errors, "ellipsoid", X.shape)
     full = bars.matrices if kind == "covariances" else None
     if full is None:
         full = np.array([np.diag(row) for row in bars.block(slice(None))])

@@ -241,22 +241,46 @@ def test_images_that_are_lopsided_beyond_rounding_are_judged_by_their_ends():
     np.testing.assert_array_equal(lead, [[np.inf, -3.0]])
 
 
-def test_lopsided_boxes_go_through_about_their_middle():
-    down, up = 0.5 * E, 0.8 * E
-    model = fitted(function(np.log), errors=(down, up))
-    alike = fitted(function(np.log), errors=0.65 * E, rows=X + 0.15 * E)
-    np.testing.assert_allclose(model[-1].coef_, alike[-1].coef_, atol=1e-6)
+@pytest.mark.parametrize("name", ["log", "power", "quantiles", "arcsinh, flipped"])
+@pytest.mark.parametrize("labels", [Y, Y3], ids=["two", "three"])
+def test_lopsided_boxes_reach_radius_times_each_tolerance(name, labels):
+    down, up = 0.4 * E, 0.9 * E + 0.01
     given = {"X_err": (down, up)}
-    np.testing.assert_allclose(
-        model.certified_radius(X, **given),
-        alike.certified_radius(X + 0.15 * E, X_err=0.65 * E),
-        rtol=1e-4,
+    model = fitted(clone(STEPS[name]), y=labels, errors=(down, up), radius=0.5)
+    label, rng = model.predict(X), np.random.default_rng(1)
+    np.testing.assert_array_equal(model.predict(X, **given), label)
+    np.testing.assert_array_equal(
+        model.decision_function(X, **given), model.decision_function(X)
     )
-    worst = X + model.worst_case(X, Y, **given)
-    assert np.all((worst >= X - down - 1e-12) & (worst <= X + up + 1e-12))
-    np.testing.assert_allclose(
-        model.decision_function(X, **given), model.decision_function(X + 0.15 * E)
-    )
+    radii = model.certified_radius(X, **given)
+    ends = np.minimum(radii, 1e3)[:, None]
+    for _ in range(200):
+        corner = np.where(rng.random(X.shape) < 0.5, -down, up)
+        move = corner * rng.random() ** 0.2
+        changed = model.predict(X + 0.999 * ends * move) != label
+        assert not changed.any()
+    known = (radii < 1e3) & (radii > 0)
+    beyond = 1.001 * radii[known] + 1e-12
+    inside = (X[known] > beyond[:, None] * down[known]).all(axis=1)
+    rows = np.flatnonzero(known)[inside]
+    errors = (down[rows], up[rows])
+    worst = model.worst_case(X[rows], label[rows], beyond[inside], X_err=errors)
+    reach = beyond[inside][:, None]
+    assert np.all((worst >= -reach * down[rows]) & (worst <= reach * up[rows]))
+    if name != "quantiles":  # which does not move between its steps
+        assert np.mean(model.predict(X[rows] + worst) != label[rows]) > 0.95
+    right = model.robust_score(X, labels, 0.5, **given)
+    moved = X + model.worst_case(X, labels, 0.5, **given)
+    assert right == np.mean(model.predict(moved) == labels)
+
+
+def test_training_sees_the_image_of_a_lopsided_box_at_the_radius():
+    down, up = 0.5 * E, 0.8 * E
+    model = fitted(function(np.log), errors=(down, up), radius=0.6)
+    ends = np.log(X - 0.6 * down), np.log(X + 0.6 * up)
+    alike = RobustLinearSVC(error_shape="box", radius=1.0, tol=1e-8)
+    alike.fit((ends[0] + ends[1]) / 2, Y, X_err=(ends[1] - ends[0]) / 2)
+    np.testing.assert_allclose(model[-1].coef_, alike.coef_, atol=1e-5)
 
 
 # -- searches --------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Equal rows are one row: the same answer for all samples, through few of them."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import scipy.sparse as sp
 
 from wideberth import Problem, path, solve
 from wideberth.problem import equal_rows
-from wideberth.problem.equal_rows import merge_equal_rows
+from wideberth.problem.equal_rows import merge_equal_rows, merged, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
 from wideberth.solvers.tall.batches import InMemory
@@ -259,6 +260,32 @@ def test_bounds_on_rounding_count_that_of_merged_weights(weighted):
     assert folded[0].chain == folded[1].chain + merged.chain
     # Sums in two levels: no weight went through as many roundings as it has samples.
     assert (merged.chain < 2_000) if weighted else (merged.chain == 5)
+
+
+@pytest.mark.parametrize("many", [9_001, 60_000])
+def test_weights_of_merged_samples_are_within_the_roundings_counted(many):
+    """One row stands for most samples; each weight after the first rounds it up."""
+    label = np.concatenate((np.zeros(many, dtype=np.int64), np.arange(1, 1000)))
+    weights = np.full(label.size, 2.0**-53 * (1 + 2.0**-20))
+    weights[:100] = 1.0  # some in every part of the sum
+    sums, chain = summed(weights, label, 1000)
+    exact = sum(map(Fraction, weights[:many].tolist()), Fraction(0))
+    off = abs(Fraction(float(sums[0])) - exact) / exact
+    roundings = Fraction(gamma(chain - 4))  # the others are those of α
+    assert 0.05 * roundings < off <= roundings
+
+
+def test_rows_split_by_labels_count_the_roundings_of_their_own_weights():
+    X, y, _, _ = repeated(0)
+    weights = np.random.default_rng(0).exponential(size=len(y))
+    problem = replace(Problem.from_data(X, y, sample_weight=weights), chain=3.0)
+    shared = merged(problem.with_labels(np.ones(problem.n)), 1.0)
+    split = shared.with_labels(problem.y, problem.classes)
+    found, roundings = summed(weights, split.label, split.problem.n)
+    np.testing.assert_array_equal(split.problem.weights, found)
+    assert split.problem.chain == 3.0 + roundings
+    again = split.with_labels(-problem.y, problem.classes)
+    assert again.problem.chain == split.problem.chain
 
 
 def test_a_search_carries_the_roundings_of_weights_along():

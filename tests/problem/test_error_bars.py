@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
-from wideberth import Problem, critical_radius, solve
+from wideberth import Problem, critical_radius, path, screen, solve
 from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import gamma
@@ -87,6 +87,8 @@ def test_supports_and_the_points_that_attain_them_are_those_of_the_sets(k):
     np.testing.assert_array_equal(part, delta[3:7])
     hurt = problem.worst_case(w)
     lost = problem.y * (hurt @ w)
+    if bars.offsets is not None:  # from the measurement, not from the middle
+        lost -= problem.y * problem.radii * (bars.offsets @ w)
     np.testing.assert_allclose(-lost, problem.radii * r, atol=1e-7 * size.max())
 
 
@@ -295,6 +297,33 @@ def test_values_are_within_their_bounds_of_those_in_rational_numbers(k):
     assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
 
 
+@pytest.mark.parametrize("k", range(20))
+def test_values_of_lopsided_boxes_are_within_their_bounds(k):
+    """The middle of a box is rounded, and counts."""
+    rng = np.random.default_rng(k)
+    how = {"form": "lopsided", "spread": SPREADS[k % len(SPREADS)]}
+    X, y, options = make_arguments(k, n=10, d=3, **how)
+    down, up = options["X_err"]
+    options["radius"] = 10.0 ** rng.uniform(-3, 6, size=10)
+    problem = Problem.from_data(X, y, **options)
+    alpha, w = problem.weights * rng.random(10), rng.normal(size=3)
+    point, dual = problem.at(w), problem.dual_at(alpha)
+    primal = sum(x * x for x in fractions(w)) / 2
+    d, t = [Fraction(0)] * 3, [Fraction(0)] * 3
+    for i, rho in enumerate(fractions(options["radius"])):
+        u, label, a = Fraction(1), int(y[i]), Fraction(alpha[i])
+        cells = zip(*map(fractions, (X[i], down[i], up[i], w)), strict=True)
+        for j, (x, below, above, v) in enumerate(cells):
+            middle, half = x + rho * (above - below) / 2, rho * (above + below) / 2
+            u += abs(v) * half - label * v * middle
+            d[j], t[j] = d[j] + a * label * middle, t[j] + a * half
+        primal += Fraction(float(problem.weights[i])) * max(u, 0)
+    rest = (max(abs(p) - q, 0) for p, q in zip(d, t, strict=True))
+    lower = sum(fractions(alpha)) - sum(x * x for x in rest) / 2
+    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
+    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
+
+
 @pytest.mark.parametrize("k", range(24))
 def test_values_are_within_their_bounds_of_those_of_many_digits(k):
     mp = pytest.importorskip("mpmath")
@@ -353,7 +382,88 @@ def test_covariances_keep_their_digits_next_to_their_null_space():
     for shift in (1e-3, 1e-6, 1e-9):
         w = across + shift * u
         assert bars.supports(w)[0] == pytest.approx(shift * (u @ u), rel=1e-5)
-    assert bars.support_errors(across)[0] < 1e-12
+    assert bars.size_errors(across)[0] < 1e-12
+
+
+def singular_covariances():
+    """Exact positive semidefinite matrices, singular or nearly so, as integers."""
+    rng = np.random.default_rng(5)
+    for k in range(300):
+        d = int(rng.integers(2, 7))
+        rank = int(rng.integers(1, d + 1))
+        B = rng.integers(-40, 41, size=(d, rank)).astype(float)
+        S = B @ B.T
+        if k % 3 == 1:  # the least that float64 adds to one diagonal entry
+            j = int(rng.integers(d))
+            S[j, j] = np.nextafter(S[j, j], np.inf)
+        units = 2.0 ** rng.integers(-20, 20, size=d) if k % 3 == 2 else np.ones(d)
+        yield S * units[:, None] * units
+    for power in (50, 51, 52):
+        for size in (1e-12, 1.0, 1e12):
+            off = 1 - 2.0**-power
+            yield size * np.array([[1.0, off], [off, 1.0]])
+
+
+def fractions(values):
+    """Floats as what they are."""
+    return [Fraction(float(x)) for x in values]
+
+
+def exact_support(S, w):
+    """√(wᵀSw) to sixty digits; w are fractions."""
+    mp = pytest.importorskip("mpmath")
+    rows = [fractions(row) for row in S]
+    images = [sum(map(lambda p, q: p * q, row, w)) for row in rows]
+    square = sum(map(lambda p, q: p * q, images, w))
+    assert square >= 0
+    with mp.workdps(60):
+        return mp.sqrt(mp.mpf(square.numerator) / square.denominator)
+
+
+def test_covariances_as_given_are_within_what_is_stated_of_their_factors():
+    rng = np.random.default_rng(6)
+    open_ones = 0
+    for S in singular_covariances():
+        bars = Covariances.of(S[None])
+        null = np.linalg.eigh(S)[1][:, 0]
+        for w in (rng.normal(size=len(S)), null, null + 1e-9 * rng.normal(size=len(S))):
+            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
+            away = abs(exact_support(S, fractions(w)) - r)
+            assert away <= off + gamma(bars.d + 8) * r
+            assert (
+                away
+                <= (bars.factor_errors()[0] + 1e-14 * bars.lipschitz()[0])
+                * (np.linalg.norm(w))
+                + gamma(bars.d + 8) * r
+            )
+            open_ones += away > 100 * bars.size_errors(w)[0]
+    assert open_ones > 50
+
+
+def test_a_covariance_of_full_rank_leaves_next_to_nothing_open():
+    rng = np.random.default_rng(7)
+    for d in (2, 5, 20):
+        mixed = rng.normal(size=(8, d, 2 * d))
+        bars = Covariances.of(mixed @ mixed.transpose(0, 2, 1))
+        w = rng.normal(size=d)
+        assert np.all(bars.support_errors(w) <= 1e-12 * bars.supports(w))
+        assert np.all(bars.factor_errors() <= 1e-12 * bars.lipschitz())
+
+
+def test_carried_covariances_are_those_given_behind_a_linear_map():
+    rng = np.random.default_rng(8)
+    for k, S in enumerate(singular_covariances()):
+        d = len(S)
+        A = rng.integers(-3, 4, size=(int(rng.integers(1, d + 1)), d)).astype(float)
+        A = A if k % 2 else np.diag(rng.integers(1, 9, size=d)).astype(float)
+        bars = Covariances.of(S[None]).carried(sp.csr_array(A))
+        kernel = np.linalg.eigh(A @ S @ A.T)[1][:, 0]
+        for w in (rng.normal(size=len(A)), kernel):
+            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
+            columns = (fractions(column) for column in A.T)
+            ahead = [sum(map(lambda p, q: p * q, c, fractions(w))) for c in columns]
+            away = abs(exact_support(S, ahead) - r)
+            assert away <= off + gamma(bars.d + 8) * r
 
 
 # -- folding, units, forms --------------------------------------------------------------
@@ -491,13 +601,61 @@ def test_sparse_errors_are_those_of_the_same_dense_table():
         np.testing.assert_allclose(one.w, two.w, atol=1e-5)
 
 
-def test_lopsided_boxes_are_boxes_about_their_middle():
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.5, "each"])
+def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radius):
     X, y, options = make_arguments(8, form="lopsided")
     down, up = options.pop("X_err")
-    moved, half = X + (up - down) / 2, (up + down) / 2
+    if radius == "each":
+        radius = np.random.default_rng(8).uniform(0, 2, size=len(X))
+    options["radius"] = radius
+    moved, half = X + np.reshape(radius, (-1, 1)) * (up - down) / 2, (up + down) / 2
     one = solve(X, y, X_err=(down, up), tol=1e-9, **options)
     two = solve(moved, y, X_err=half, tol=1e-9, **options)
     np.testing.assert_allclose(one.w, two.w, atol=1e-6)
+    known = [
+        screen(at, y, one.w, one.alpha, C=1.0, b=one.b, X_err=errors, **options)
+        for at, errors in ((X, (down, up)), (moved, half))
+    ]
+    assert known[0].counts == known[1].counts
+    assert known[0].counts[0] < len(y)
+    problem = Problem.from_data(X, y, X_err=(down, up), **options)
+    worst = problem.worst_case(one.w)
+    reach = np.reshape(radius, (-1, 1))
+    assert np.all((worst >= -reach * down) & (worst <= reach * up))
+    margins = y * ((X + worst) @ one.w)
+    np.testing.assert_allclose(margins, problem.robust_margins(one.w), atol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_middles_of_lopsided_boxes_move_along_a_path_of_radii(intercept):
+    X, y, options = make_arguments(8, form="lopsided", size=0.5)
+    del options["radius"]
+    options |= {"fit_intercept": intercept is not None}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-9}
+    for solver in ("newton", "conic", "compiled"):
+        found = path(
+            X, y, Cs=[0.1, 1.0], radii=[0.2, 0.0, 1.5], solver=solver, **options
+        )
+        for point in found:
+            alone = solve(X, y, C=point.C, radius=point.radius, **options)
+            np.testing.assert_allclose(point.w, alone.w, atol=2e-4)
+            assert point.objective == pytest.approx(alone.primal, rel=1e-7)
+            assert point.converged
+
+
+def test_a_lopsided_box_is_judged_by_the_side_that_counts():
+    # All samples may only be too small. The model that says so never dies.
+    X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
+    y = np.array([1, 1, -1, -1])
+    down, up = (
+        np.array([[0.0], [0.0], [3.0], [3.0]]),
+        np.array([[2.0], [2.0], [0.0], [0.0]]),
+    )
+    options = {"error_shape": "box", "fit_intercept": False}
+    assert critical_radius(X, y, X_err=(down, up), **options).lower == np.inf
+    against = critical_radius(X, y, X_err=(up, down), **options)
+    # Σz_i = 6, and the boxes take 2 + 2 + 3 + 3 of it.
+    assert against.lower == against.upper == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize("k", range(0, len(CASES), 4))

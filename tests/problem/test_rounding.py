@@ -21,6 +21,9 @@ from wideberth import solve
 from wideberth.notes import not_converged, shortfall
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
+from wideberth.problem.error_bars import Covariances, Ellipsoids, Pushes
+from wideberth.problem.error_bars.sets import smooth_tangents
+from wideberth.problem.error_bars.sums import gauged
 from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import (
@@ -545,3 +548,76 @@ def test_outcomes_prove_what_their_points_do():
     problem = make_problem(1)
     outcome = Outcome(problem.at(np.zeros(4)), problem.dual_at(np.zeros(30)))
     assert outcome.certificate == problem.certificate(outcome.point, outcome.dual)
+
+
+# -- sets per sample ---------------------------------------------------------------
+
+
+def test_a_size_of_a_covariance_allows_for_the_sum_that_it_is():
+    """‖Fᵀw‖ of one column, whose other terms round the first one up again and again."""
+    d = 1000
+    small = 2.0**-27 * np.sqrt(2) * (1 + 2.0**-20)  # squared a little over 2⁻⁵³
+    w, worst = np.full(d, small), Fraction(0)
+    for place in (0, d // 2, d - 1):  # whichever is added first
+        w[:] = small
+        w[place] = 1.0
+        bars = Covariances.of_factors(w[None, :, None].copy())
+        size, off = bars.supports(w)[0], bars.size_errors(w)[0]
+        away = abs(Fraction(size) - sum(Fraction(x) ** 2 for x in w))
+        assert away <= Fraction(off)
+        worst = max(worst, away)
+    assert worst > 4 * Fraction(gamma(1))  # which is all that one rounding would allow
+
+
+def test_a_tangent_holds_where_sizes_are_as_wrong_as_they_say():
+    rng = np.random.default_rng(0)
+    worst = np.inf
+    for _ in range(300):
+        F = rng.normal(size=(3, 3))
+        m, z, rho = rng.normal(size=3), rng.normal(size=3), 0.7
+        parts, off = m @ F, 10.0 ** rng.uniform(-3, 0)
+        wrong = parts - off * parts / np.linalg.norm(parts)  # shorter by `off`
+        reach = np.linalg.norm(F, 2)
+        found = smooth_tangents(
+            z[None],
+            np.array([rho]),
+            (F @ wrong)[None],
+            np.array([np.linalg.norm(wrong)]),
+            np.array([reach]),
+            np.array([off]),
+        )
+        for u in (rng.normal(size=3), np.linalg.solve(F.T, parts)):
+            u = u / np.linalg.norm(u) * off / reach
+            exact = (m + u) @ z - rho * np.linalg.norm((m + u) @ F)
+            r = np.linalg.norm(u)
+            bound = m @ z - found.support[0] - found.fall[0] * r - found.bend[0] * r * r
+            room = exact - (bound - rho * off)
+            assert room >= -1e-12
+            worst = min(worst, room / (rho * off))
+    assert worst < 0.2
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_bounds_on_the_null_model_allow_for_sums_over_all_samples(place):
+    """One feature: t* = |d|/Σa_ie_i. All terms but one round the sum up."""
+    n, d = 8192, np.array([0.7])
+    a = np.full(n, CRUMB)
+    a[{"first": 0, "middle": n // 2, "last": n - 1}[place]] = 1.25
+    lower, upper = gauged(Pushes(((Ellipsoids.of(np.ones((n, 1))), a),)), d, np.inf)
+    t = Fraction(0.7) / exact(a)
+    assert Fraction(lower) <= t <= Fraction(upper)
+    assert upper - lower <= 1e-9 * upper
+
+
+def test_an_upper_bound_on_the_null_model_is_rounded_up():
+    n = 8192
+    a, needed = np.full(n, CRUMB), []
+    for place in (0, n // 2, n - 1):  # whichever is added first
+        a[:], a[place] = CRUMB, 1.25
+        pushes = Pushes(((Ellipsoids.of(np.ones((n, 1))), a),))
+        sizes = pushes.sizes(np.ones(1))
+        ahead = pushes.lifted(np.array([0.7]), sizes)
+        (new,) = pushes.bounds(ahead)
+        reached = float((new / sizes[0]).max())
+        needed.append(Fraction(0.7) / exact(a) / Fraction(reached) - 1)
+    assert max(needed) > Fraction(gamma(16))

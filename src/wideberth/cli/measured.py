@@ -23,7 +23,7 @@ from wideberth.data import Format, Request, Table, kind_of, open_table
 from wideberth.data.errors import agree, listed, quoted
 from wideberth.measurement.columns import error_columns
 from wideberth.problem.error_bars import ErrorBars
-from wideberth.problem.read_errors import SHAPES, fill_errors, read_bars
+from wideberth.problem.read_errors import SHAPES, fill_errors, read_errors
 
 _REMEDY = (
     "--missing-errors exact, median or share:0.05 says what is meant by values without "
@@ -141,11 +141,10 @@ class ErrorColumns:
         rule = "exact" if share == "exact" else float(share)
         return tuple(fill_errors(side, rule, known) for side in cells)
 
-    def sets(self, cells: tuple, X: np.ndarray) -> tuple[np.ndarray, ErrorBars]:
-        """X in the middle of the sets of its rows, and the sets."""
+    def sets(self, cells: tuple, X: np.ndarray) -> ErrorBars:
+        """The sets of the rows X."""
         given = cells if self.lopsided else cells[0]
-        off, bars = read_bars(given, self.shape, X.shape)
-        return X if off is None else X + off, bars
+        return read_errors(given, self.shape, X.shape)
 
     def standard(self, cells: tuple) -> np.ndarray:
         """One standard error for every value: the mean of lower and upper ones."""
@@ -199,7 +198,7 @@ def errors_to_apply(
             f"{options.model} was trained without error bars; leave out --errors, or "
             "train with them."
         )
-    if not judged and not trained.lopsided:
+    if not judged:
         return None
     if options.errors is None:
         if trained.file is None:

@@ -210,7 +210,7 @@ def _applied(
         if model.gives_verdicts:
             standard = errors.standard(cells)
         else:
-            X, bars = errors.sets(cells, X)
+            bars = errors.sets(cells, X)
     for name, counts in model.columns.unseen(table).items():
         unanswered.unseen.setdefault(name, Counter()).update(counts)
     first = table.start + 1

@@ -181,7 +181,7 @@ class Rows:
             X, own = chunk.X, radius if chunk.radius is None else chunk.radius
             if self.X.layout is not None:
                 X, errors = self.X.layout.split(X)
-                X, bars = read_errors(errors, shape, X)
+                bars = read_errors(errors, shape, X.shape)
             yield X, chunk.y, own, bars
 
 

@@ -133,10 +133,10 @@ def measured(
     errors, cells, facts = training_cells(errors, table, rows, options.reading())
     given = in_errors(options, errors, facts)
     given.n_indicators = rows.columns.n_indicators
-    X, given.bars = errors.sets(cells, rows.X)
+    given.bars = errors.sets(cells, rows.X)
     if options.radius_column is not None:
         given.radius = row_radii(table, options.radius_column)[rows.kept]
-    return replace(rows, X=X), given
+    return rows, given
 
 
 def in_errors(

@@ -23,9 +23,9 @@ from wideberth.problem.arrays import fill, float64, host, is_foreign, like, name
 from wideberth.problem.labels import uniform
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.measured import MeasuredProblem
+from wideberth.problem.measured import MeasuredProblem, in_the_middle
 from wideberth.problem.noise import Noise
-from wideberth.problem.read_errors import read_errors
+from wideberth.problem.read_errors import errors_beside
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 Checksum = tuple[Any, ...]
@@ -184,10 +184,12 @@ class Terms:
         bars = None
         try:
             if self.error_shape is not None:
-                X, bars = read_errors(errors, self.error_shape, X)
+                bars = errors_beside(X, errors, self.error_shape)
             y = _labels(chunk, check)
             weights = self._weights(chunk)
             radii = _per_row(chunk, "radius", self.radius)
+            if bars is not None:
+                X = in_the_middle(X, bars, radii)
             rows = as_rows(self._rows(X, check), y)
             if self.norms is not None:  # computed once for rows that stay in memory
                 if chunk.number not in self.norms:

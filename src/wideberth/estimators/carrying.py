@@ -18,8 +18,7 @@ from wideberth.estimators.categories import (
 from wideberth.problem.error_bars import Covariances, ErrorBars
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.noise import as_shape, is_covariance
-from wideberth.problem.read_errors import read_bars
-from wideberth.problem.validation import float_array, refuse_text
+from wideberth.problem.read_errors import read_errors
 
 
 def check_asked_for(pipeline: Pipeline, params: dict) -> None:
@@ -65,25 +64,10 @@ def carried(noise, linear: sp.csr_array):
     return noise if carried is shape else carried.as_parameter()
 
 
-def measured(X, X_err, error_shape):
-    """Raw data, as what it is, in the middle of the sets that X_err gives.
-
-    Besides, the sets; and how far the middles are off, or None.
-    """
+def measured(X, X_err, error_shape) -> ErrorBars:
+    """The sets that X_err gives of raw data."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
-    X_err = with_exact(X_err, X)
-    off, bars = read_bars(X_err, error_shape, shape, feature_names(X))
-    if off is None:
-        return X, bars, None
-    if sp.issparse(X):
-        return sp.csr_array(X + off), bars, off
-    refuse_text(X)
-    moved = float_array(X, "X") + off
-    if hasattr(X, "iloc"):
-        moved = type(X)(moved, columns=X.columns, index=X.index)
-    elif hasattr(X, "columns"):
-        moved = type(X)(moved, schema=list(X.columns))
-    return moved, bars, off
+    return read_errors(with_exact(X_err, X), error_shape, shape, feature_names(X))
 
 
 def check_missing(X, noise) -> None:

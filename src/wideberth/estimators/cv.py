@@ -202,8 +202,7 @@ class RobustLinearSVCCV(LinearClassifier):
         X_err : error bars, optional
             As for `RobustLinearSVC.fit`. The parameter `radii` multiplies them, and
             every fold has those of its samples. A scorer that asks for `X_err` gets
-            an object for the `X_err` of a model's methods, and rows in the middle of
-            lopsided boxes.
+            an object for the `X_err` of a model's methods.
         **params : dict
             `groups` for the splitter; with metadata routing enabled whatever splitter
             and scorer ask for.

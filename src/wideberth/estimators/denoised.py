@@ -205,11 +205,11 @@ class Denoised:
         spread = np.broadcast_to(0.0 if errors is None else errors, Z.shape)
         inverse = ratio(1.0, np.where(np.isnan(Z), 0.0, spread))
         roots = found.covariance * inverse[:, None, :]
-        bars = Covariances(roots @ roots.transpose(0, 2, 1), roots)
+        bars = Covariances.of_factors(roots)
         raw = _variances(X, X_err)[0]
         values = host(self.behind.decision_function(found.mean))
         back = (raw, inverse, self.linear)
-        return JudgedMeans(values, self.classifier, self.weights[0], bars, None, back)
+        return JudgedMeans(values, self.classifier, self.weights[0], bars, back)
 
     def _posterior(self, Z, errors) -> Posterior:
         return self.features.posterior(_with_names(self.features, Z), errors)

@@ -47,7 +47,7 @@ def run_fold(
         for name, value in routed.items()
     }
     if params.get("X_err") is not None:
-        routed["X_err"] = rest.bars  # beside rows in the middle of lopsided boxes
+        routed["X_err"] = rest.bars
     grid = search.ramps_, search.norm_penalties_, search.radii_, search.Cs_
     shape = tuple(len(axis) for axis in grid)
     scores, seconds = np.empty(shape), np.empty(shape)

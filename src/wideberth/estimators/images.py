@@ -6,8 +6,8 @@ image, and an affine one x' = Ax + c, no feature of which reaches two outputs, t
 box m ± h to Am + c ± |A|h. That is exact, step by step (theory §8.5).
 
 Monotone images do not scale: the image of a box twice as large is not twice as large.
-So a radius ρ_i grows the box in raw units, about its middle and before any step, and
-`Images.at` gives what is seen behind the steps then, to be used with radius 1.
+So a radius ρ_i grows the box in raw units, from x − ρ_ie⁻ to x + ρ_ie⁺ and before any
+step, and `Images.at` gives what is seen behind the steps then, for radius 1.
 """
 
 from __future__ import annotations
@@ -67,10 +67,12 @@ class Course:
                 f"X is sparse, and '{self.bent}' bends; error bars go through such a "
                 "step for dense data only. Give X.toarray()."
             )
-        middles = float_array(X, "X").astype(np.float64)
-        halves = np.where(np.isnan(middles), 0.0, bars.block(slice(None)))
+        points = float_array(X, "X").astype(np.float64)
+        sides = bars.sides
+        if sides is None:
+            sides = np.broadcast_to(bars.block(slice(None)), (2, *points.shape))
         form = X[:0] if hasattr(X, "columns") else None
-        return Images(middles, halves, self, form)
+        return Images(points, np.where(np.isnan(points), 0.0, sides), self, form)
 
     def signs(self, n_features: int) -> list[sp.csr_array]:
         """For each step 1 and −1 where an output increases or decreases with a feature.
@@ -94,37 +96,38 @@ class Course:
 
 @dataclass(frozen=True)
 class Images:
-    """The box of each sample, m ± ρh in raw units, as seen behind the steps."""
+    """The box of each sample, x − ρe⁻ to x + ρe⁺ in raw units, behind the steps."""
 
-    middles: np.ndarray
-    halves: np.ndarray
+    points: np.ndarray  # x
+    sides: np.ndarray  # e⁻ and e⁺, (2, n, d)
     course: Course
     form: Any  # no rows of the raw data, where it is a frame
 
     @property
     def n(self) -> int:
         """Samples."""
-        return len(self.middles)
+        return len(self.points)
 
     @cached_property
     def signs(self) -> list[sp.csr_array]:
         """For each step which outputs increase and decrease with which features."""
-        return self.course.signs(self.middles.shape[1])
+        return self.course.signs(self.points.shape[1])
 
     def lead(self, n_steps: int | None = None) -> sp.csr_array:
         """The signs of all steps together, or of the first few."""
-        first = sp.eye_array(self.middles.shape[1], format="csr")
+        first = sp.eye_array(self.points.shape[1], format="csr")
         return composed([first, *self.signs[:n_steps]])
 
     def take(self, rows) -> Images:
         """The boxes of some samples."""
-        return replace(self, middles=self.middles[rows], halves=self.halves[rows])
+        return replace(self, points=self.points[rows], sides=self.sides[:, rows])
 
     def largest_radii(self) -> np.ndarray:
         """A radius for each sample beyond which float64 has no numbers for its box."""
         largest = float(np.finfo(np.float64).max)
-        room = 0.25 * largest - np.abs(np.nan_to_num(self.middles))
-        return np.min(room / np.maximum(self.halves, 1.0), axis=1, initial=largest)
+        room = 0.25 * largest - np.abs(np.nan_to_num(self.points))
+        widest = np.maximum(self.sides.max(axis=0), 1.0)
+        return np.min(room / widest, axis=1, initial=largest)
 
     def at(self, radii) -> tuple[np.ndarray, Boxes]:
         """Middles behind the steps and the boxes about them, under these radii."""
@@ -152,8 +155,8 @@ class Images:
 
         That is told by step, row, feature and value. Boxes of others mean nothing.
         """
-        reach = np.broadcast_to(radii, (self.n,))[:, None] * self.halves
-        ends, first = (self.middles - reach, self.middles + reach), None
+        down, up = np.broadcast_to(radii, (self.n,))[:, None] * self.sides
+        ends, first = (self.points - down, self.points + up), None
         inside = np.ones(self.n, dtype=bool)
         for k, sign in enumerate(self.signs):
             after = self._behind(k, ends)

@@ -18,15 +18,14 @@ from wideberth.problem.arrays import host
 from wideberth.problem.validation import check_per_sample
 
 
-def judge(classifier, values, coef, bars, off=None) -> Judged | JudgedImages:
+def judge(classifier, values, coef, bars) -> Judged | JudgedImages:
     """Samples with decision values, and error bars or, if None, the noise of training.
 
-    `off` leads from X to the middles of lopsided boxes.
+    Values are those of the measurements, wherever these are in their sets.
     """
     if isinstance(bars, Images):
-        return JudgedImages(classifier, bars, off)
-    noise = classifier.noise_ if bars is None else bars
-    return Judged(values, classifier, coef, noise, off)
+        return JudgedImages(classifier, bars)
+    return Judged(values, classifier, coef, classifier.noise_ if bars is None else bars)
 
 
 class _AsTrained:
@@ -47,7 +46,6 @@ class Judged(_AsTrained):
     classifier: Any
     coef: np.ndarray  # weights in units of X
     noise: object  # in units of X: a shape, or the samples' own sets
-    off: np.ndarray | None = None  # from X to the middles of lopsided boxes
 
     def certified_radius(self) -> np.ndarray:
         """How far each sample may move before its prediction can change."""
@@ -59,8 +57,7 @@ class Judged(_AsTrained):
 
     def worst_case(self, labels: np.ndarray, radii) -> np.ndarray:
         """The move of each sample that favours some wrong class most."""
-        moves = certify.worst_case(self.values, labels, self.coef, radii, self.noise)
-        return moves if self.off is None else moves + self.off
+        return certify.worst_case(self.values, labels, self.coef, radii, self.noise)
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,6 @@ class JudgedImages(_AsTrained):
 
     classifier: Any
     images: Images
-    off: np.ndarray | None = None  # from X to the middles of lopsided boxes
 
     def certified_radius(self) -> np.ndarray:
         """The largest factor on its errors under which no prediction can change.
@@ -80,9 +76,9 @@ class JudgedImages(_AsTrained):
         one for which the certainty was computed. It ends where a box would leave what
         the steps take, and is infinite where nothing is left to try.
         """
-        middles, _ = self.images.ends(0.0)
+        measured, _ = self.images.ends(0.0)
         intercept = host(self.classifier.intercept_)
-        values = certify.decision_values(middles, self._coef, intercept)
+        values = certify.decision_values(measured, self._coef, intercept)
         winner = values.argmax(axis=1) if values.ndim > 1 else (values > 0).astype(int)
         top = self.images.largest_radii()
         endless = self._certain(winner, top)
@@ -108,8 +104,9 @@ class JudgedImages(_AsTrained):
         )
         corners = np.sign((coef[rival] - coef[labels]) @ self.images.lead())
         radii = check_per_sample(radii, len(labels), "radius")
-        moves = radii[:, None] * self.images.halves * corners
-        return moves if self.off is None else moves + self.off
+        down, up = self.images.sides
+        moves = np.where(corners > 0, up, np.where(corners < 0, -down, 0.0))
+        return radii[:, None] * moves
 
     @property
     def _coef(self) -> np.ndarray:

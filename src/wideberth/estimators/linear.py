@@ -30,7 +30,7 @@ from wideberth.estimators.training_data import (
 from wideberth.problem.arrays import host, is_foreign, like, namespace, pick
 from wideberth.problem.labels import class_labels, class_numbers
 from wideberth.problem.noise import align_noise
-from wideberth.problem.read_errors import IN_SEARCHES, read_bars, read_errors
+from wideberth.problem.read_errors import IN_SEARCHES, errors_beside, read_errors
 from wideberth.problem.validation import (
     check_per_sample,
     radius_or_default,
@@ -54,8 +54,7 @@ class CertifiedMixin(StreamedMixin):
         X : array, sparse matrix or frame of shape (n_samples, n_features)
             Or data that is read in chunks; see `decision_function`.
         X_err : error bars of these samples, optional
-            As for `fit`; lopsided boxes grow about their middle. A model that was
-            trained with error bars asks for them.
+            As for `fit`. A model that was trained with error bars asks for them.
 
         Returns
         -------
@@ -124,8 +123,7 @@ class CertifiedMixin(StreamedMixin):
         Returns
         -------
         array of shape (n_samples, n_features)
-            To be added to X. It leads to the middle of a lopsided box and on from
-            there.
+            To be added to X.
         """
         refuse_chunks(X, "worst_case")
         judged = self._judge(X, X_err)
@@ -149,7 +147,7 @@ class CertifiedMixin(StreamedMixin):
         return np.flatnonzero(np.any(coef != 0, axis=0))
 
     def _judge(self, X, X_err=None) -> Judged | JudgedImages:
-        """Samples as a model sees them, in the middle of their sets."""
+        """Samples as a model sees them, and how far they may move."""
         if isinstance(X_err, Images):
             return JudgedImages(self, X_err)
         values = host(self.decision_function(X))  # type: ignore[attr-defined]
@@ -159,10 +157,8 @@ class CertifiedMixin(StreamedMixin):
             return Judged(values, classifier, coef, noise)
         X_err = errors_in_memory(X_err, X)
         names, shape = getattr(self, "feature_names_in_", None), classifier._error_shape
-        off, bars = read_bars(X_err, shape, (len(values), coef.shape[1]), names)
-        if off is not None:
-            values = values + certify.decision_values(off, coef, np.zeros(len(coef)))
-        return Judged(values, classifier, coef, bars, off)
+        bars = read_errors(X_err, shape, (len(values), coef.shape[1]), names)
+        return Judged(values, classifier, coef, bars)
 
     def _robust_model(self) -> tuple[LinearClassifier, np.ndarray, object]:
         """The fitted classifier, and its weights and noise shape in units of X."""
@@ -190,8 +186,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
             `wideberth.open_data` returns, labels or not. For a Dask collection the
             answer is a Dask array. `stream` hands answers over chunk by chunk.
         X_err : error bars of these samples, optional
-            As for `fit`. Only lopsided boxes matter, for the scores are those of the
-            middle of a box.
+            As for `fit`. Scores are those of X as measured, whatever its errors.
 
         Returns
         -------
@@ -209,7 +204,7 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         with remedy_for_gaps(self):
             X = validate_data(self, X, accept_sparse="csr", dtype=dtypes, reset=False)
         if X_err is not None:
-            X, _ = self._measured(X, X_err)
+            self._measured(X, X_err)
         return certify.decision_values(X, host(self.coef_), host(self.intercept_))
 
     @per_row
@@ -280,17 +275,14 @@ class LinearClassifier(CertifiedMixin, SparseCoefMixin, ClassifierMixin, BaseEst
         "https://wideberth.readthedocs.io/en/stable/api/{estimator_name}.html"
     )
 
-    def _measured(self, X, X_err) -> tuple:
-        """X in the middle of the sets that X_err gives, and the sets.
-
-        A pipeline may carry them here from raw units.
-        """
+    def _measured(self, X, X_err):
+        """The sets that X_err gives; a pipeline may carry them here from raw units."""
         if isinstance(X_err, Images):
-            return X, X_err
+            return X_err
         if hasattr(self, "_carried_errors"):
-            return X, self._carried_errors(X_err)
+            return self._carried_errors(X_err)
         names = getattr(self, "feature_names_in_", None)
-        return read_errors(X_err, self._error_shape, X, names)
+        return errors_beside(X, X_err, self._error_shape, names)
 
     @property
     def _error_shape(self) -> str:

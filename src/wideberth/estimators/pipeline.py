@@ -13,7 +13,7 @@ radii keep their numbers, because they count units of the noise shape.
 
 Error bars X_err are carried alike, the set of every sample by itself: standard errors
 stay such where A keeps features apart, and become covariances otherwise; boxes need
-such an A. The raw data is first moved to the middle of lopsided boxes.
+such an A.
 
 A is read off the fitted steps themselves, which must prove to be affine: `affine.py`.
 Columns of categories do not move, and steps may do with them what they like:
@@ -194,7 +194,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         errors = [params[name] for name in names if params[name] is not None]
         if errors:
             X_err = errors_in_memory(errors[0], X)
-            X, bars, _ = measured(X, X_err, classifier.error_shape)
+            bars = measured(X, X_err, classifier.error_shape)
             if not get_config()["enable_metadata_routing"]:
                 params = {name: params[name] for name in params.keys() - names}
                 names = {f"{steps[-1][0]}__X_err"}
@@ -286,7 +286,7 @@ class RobustPipeline(CertifiedMixin, Pipeline):
             `wideberth.open_data` returns, labels or not. For a Dask collection the
             answer is a Dask array. `stream` hands answers over chunk by chunk.
         X_err : error bars of these samples, in the units of X, optional
-            Only lopsided boxes matter, for the scores are those of the middle of a box.
+            Scores are those of X as measured; behind `TrueFeatures` they depend on it.
         **params
             As for `sklearn.pipeline.Pipeline.decision_function`.
 
@@ -364,15 +364,14 @@ class RobustPipeline(CertifiedMixin, Pipeline):
     def _asked(self, X, X_err) -> tuple:
         """The pipeline that decides, and the rows that it decides on.
 
-        Behind `TrueFeatures` those are posterior means, and elsewhere X in the middle
-        of the sets that X_err gives.
+        Behind `TrueFeatures` those are posterior means, and elsewhere X as measured.
         """
         if X_err is not None:
             X_err = errors_in_memory(X_err, X)
         if self._denoised is not None:
             return self._denoised.behind, self._denoised.means(X, X_err)
         if X_err is not None:
-            X = measured(X, X_err, self[-1]._error_shape)[0]
+            measured(X, X_err, self[-1]._error_shape)
         return self, X
 
     @classmethod
@@ -408,9 +407,9 @@ class RobustPipeline(CertifiedMixin, Pipeline):
         names = getattr(self, "feature_names_in_", None)
         if names is not None and {*names} <= {*getattr(X, "columns", ())}:
             X = X[list(names)]  # as they were in training
-        X, bars, off = measured(X, X_err, self[-1]._error_shape)
+        bars = measured(X, X_err, self[-1]._error_shape)
         course = Course(self._steps_ahead(), self.step_maps_)
-        return JudgedImages(self[-1], course.images(X, bars), off)
+        return JudgedImages(self[-1], course.images(X, bars))
 
     def _robust_model(self):
         if self.linear_map_ is None:

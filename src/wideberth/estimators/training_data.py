@@ -69,7 +69,7 @@ def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChu
 
 
 def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
-    """`read_data`, and the sets that X_err gives, if any; X is in the middle of each.
+    """`read_data`, and the sets that X_err gives, if any.
 
     The model notes how error bars are read, as `error_shape_`.
     """
@@ -79,7 +79,7 @@ def read_measured(model, X, y, X_err, stay: bool = False) -> tuple:
     model.error_shape_ = None if X_err is None else model.error_shape
     bars = None
     if X_err is not None:
-        X, bars = model._measured(X, X_err)
+        bars = model._measured(X, X_err)
     return X, y, bars
 
 

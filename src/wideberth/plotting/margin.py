@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wideberth.plotting.display import Display
+from wideberth.problem.measured import in_the_middle
 from wideberth.problem.noise import as_shape
 
 
@@ -74,15 +75,16 @@ class MarginDisplay(Display):
             outline = as_shape(judged.noise, 2).outline()
         else:
             outline = judged.noise.outlines()
+        radii = np.broadcast_to(model._radii(y, radius, X_err), (len(y),))
         return cls(
             X=X,
             y=y,
-            radii=np.broadcast_to(model._radii(y, radius, X_err), (len(y),)),
+            radii=radii,
             outline=outline,
             coef=coef,
             intercept=(values - X @ coef.T)[0],
             classes=model.classes_,
-            middles=None if judged.off is None else X + judged.off,
+            middles=None if X_err is None else in_the_middle(X, judged.noise, radii),
         ).plot(ax=ax)
 
     def _draw(self, ax):

@@ -85,7 +85,7 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
     factor = basis * lengths
     best, bound = factor, np.inf
     for _ in range(MOST_STEPS):  # each squares the error: three reach the end
-        residual, rest = _residual(matrix, factor)
+        residual, rest = product_residual(matrix, factor)
         step = vectors @ (gains * (vectors.T @ residual @ basis))
         size, moved = _norm(factor), _norm(step)
         left = residual - factor @ step.T - step @ factor.T
@@ -101,13 +101,14 @@ def _mended(matrix, values, vectors) -> tuple[np.ndarray, float]:
     return best, bound
 
 
-def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float]:
+def product_residual(matrix: np.ndarray, factor: np.ndarray) -> tuple:
     """R − BBᵀ to about twice the usual digits, and a bound on its error (Frobenius).
 
+    Or of many matrices, along the first axis.
     B is cut into slices so short that sums of k products of them are exact in float64,
     whatever their order, and what is left over is too small for its rounding to matter.
     """
-    k = factor.shape[1]
+    k = factor.shape[-1]
     bits = (53 - int(np.ceil(np.log2(max(k, 1))))) // 2 - 1
     slices, rest = [], factor
     unit = float(np.ldexp(1.0, np.frexp(np.abs(factor).max(initial=0.0))[1]))
@@ -119,13 +120,13 @@ def _residual(matrix: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, float
     spread = np.zeros_like(matrix)
     for i, left in enumerate(slices):
         for j, right in enumerate(slices[: i + 1]):
-            product = left @ right.T
-            for term in (product,) if i == j else (product, product.T):
+            product = left @ _transposed(right)
+            for term in (product,) if i == j else (product, _transposed(product)):
                 total, error = _two_sum(total, -term)
                 low += error
                 spread += np.abs(error)
     kept = factor - rest
-    low -= kept @ rest.T + rest @ factor.T
+    low -= kept @ _transposed(rest) + rest @ _transposed(factor)
     result = total + low
     bound = gamma(1) * _norm(result) + gamma(12) * _norm(spread)
     return result, bound + 2 * gamma(2 * k + 16) * _norm(factor) * _norm(rest)
@@ -171,13 +172,17 @@ def principal_axes(
 
 def _departure(Q: np.ndarray) -> float:
     """Bound on the distance of Q from the nearest matrix with orthonormal columns."""
-    residual, rest = _residual(np.eye(Q.shape[1]), Q.T)
+    residual, rest = product_residual(np.eye(Q.shape[1]), Q.T)
     return _norm(residual) + rest
 
 
-def _norm(matrix: np.ndarray) -> float:
+def _norm(matrix: np.ndarray):
     """Frobenius norm, which bounds ‖·‖₂."""
-    return float(np.linalg.norm(matrix))
+    return np.linalg.norm(matrix, axis=(-2, -1))
+
+
+def _transposed(matrix: np.ndarray) -> np.ndarray:
+    return matrix.swapaxes(-1, -2)
 
 
 def _spectral_bound(symmetric: np.ndarray) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import EPS
 from wideberth.problem.presolve import Presolved
@@ -15,6 +16,12 @@ from wideberth.problem.shape import Noise
 BLURRED = (
     "noise is a covariance whose own rounding blurs the directions without noise: give "
     "a factor of it (wideberth.Correlated.from_factor)"
+)
+#: The same of a covariance per sample.
+_BLURRED_SETS = (
+    "X_err holds covariances that are singular within rounding, which leaves the "
+    "directions without errors open: give standard errors, lower radius, or add a "
+    "small variance to their diagonals"
 )
 
 
@@ -40,13 +47,22 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
         "the largest radius": widest,
         f"intercept_penalty is {faint:.1e} times smaller than the weights: choose 0, a "
         "free intercept": faint,
-        BLURRED: blur(problem.noise),
+        BLURRED if problem.shared else _BLURRED_SETS: _blur_of(problem),
         f"C·sample_weight·‖x‖² reaches {push:.1e}: lower C, or scale X down": push,
     }
     factor, words = max((factor, words) for words, factor in causes.items())
     if factor * EPS < PROVABLE:  # of float64's digits it leaves those of a proof
         return "raise tol, or scale the features of X"
     return words
+
+
+def _blur_of(problem: Problem) -> float:
+    """Roundings by which the noise of a sample may be off, as a share of its reach."""
+    if problem.shared:
+        return blur(problem.noise)
+    reach = problem.sample_noise.lipschitz(problem.rows.d)
+    shares = problem.axes_error() / np.where(reach > 0, reach, 1.0)
+    return float(host(shares).max(initial=0.0)) / 2.0**-53
 
 
 def blur(noise: Noise) -> float:

@@ -197,7 +197,7 @@ def critical_scale(
     Stops at relative width `tol`, or as soon as `threshold` lies outside the bracket.
     An α that proves w* = 0 under radii not far away is a good `start`.
     """
-    face = _face(problem)
+    face, problem = _face(problem), problem.growing()
     if face is None:
         return Bracket(*problem.null_bracket(problem.weights))
     descent = _FaceDescent(problem, *face, start)

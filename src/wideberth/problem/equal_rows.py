@@ -57,8 +57,9 @@ class EqualRows:
     problem: Problem
     #: For every sample the place of the row that stands for it.
     label: np.ndarray
-    #: Weights of all samples.
+    #: Weights of all samples, and the roundings that these went through.
     weights: np.ndarray
+    chain: float = 0.0
 
     @property
     def n(self) -> int:
@@ -78,8 +79,8 @@ class EqualRows:
             problem = problem.take(places)
         problem = problem.with_labels(np.where(upper, 1.0, -1.0), classes)
         weights, chain = summed(self.weights, label, places.size)
-        problem = replace(problem, weights=weights, chain=problem.chain + chain)
-        return EqualRows(problem, label, self.weights)
+        problem = replace(problem, weights=weights, chain=self.chain + chain)
+        return EqualRows(problem, label, self.weights, self.chain)
 
     def gathered(self, alpha: np.ndarray) -> np.ndarray:
         """Dual weights of the distinct rows from those of all samples."""
@@ -114,7 +115,8 @@ def merge_chunk(problem: Problem) -> EqualRows | None:
     if is_foreign(problem.y):
         return None
     if problem.n < MANY_SAMPLES:
-        return EqualRows(problem, np.arange(problem.n), problem.weights)
+        label = np.arange(problem.n)
+        return EqualRows(problem, label, problem.weights, problem.chain)
     return merge_equal_rows(problem)
 
 
@@ -137,7 +139,7 @@ def merged(problem: Problem, share: float = WORTH_MERGING) -> EqualRows | None:
     weights, chain = summed(problem.weights, label, first.size)
     chain += problem.chain
     distinct = replace(problem.take(first), weights=weights, chain=chain)
-    return EqualRows(distinct, label, problem.weights)
+    return EqualRows(distinct, label, problem.weights, problem.chain)
 
 
 def summed(weights: np.ndarray, label, m: int) -> tuple[np.ndarray, float]:

@@ -19,16 +19,18 @@ need not be a v of this kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
-from wideberth.problem.arrays import is_foreign, largest
-from wideberth.problem.error_bars import NO_PUSHES, ErrorBars, OwnNoise, Pushes
+from wideberth.problem.arrays import fill, host, is_foreign, largest, like
+from wideberth.problem.error_bars import NO_PUSHES, Boxes, ErrorBars, OwnNoise, Pushes
+from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
 from wideberth.problem.problem import Problem
-from wideberth.problem.read_errors import check_error_shape, read_errors
+from wideberth.problem.read_errors import check_error_shape, errors_beside
 from wideberth.problem.rounding import (
     NoiseSums,
     accurate_sum,
@@ -49,9 +51,17 @@ def check_errors_alone(noise, error_shape) -> None:
 
 
 def with_errors(X, X_err, error_shape, noise, names=None):
-    """What a problem with error bars is made of: its class, X and its sets."""
+    """What a problem with error bars is made of: its class and its sets."""
     check_errors_alone(noise, error_shape)
-    return MeasuredProblem, *read_errors(X_err, error_shape, X, names)
+    return MeasuredProblem, errors_beside(X, X_err, error_shape, names)
+
+
+def in_the_middle(X, bars: ErrorBars, radii):
+    """X in the middle of sets of these radii: x_i + ρ_i(e⁺_i − e⁻_i)/2 of boxes."""
+    if bars.offsets is None:
+        return X
+    X = X.toarray() if sp.issparse(X) else X
+    return X + like(host(radii)[:, None] * bars.offsets, X)
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,33 @@ class MeasuredProblem(Problem):
     def __post_init__(self):
         self.noise.count_with(self.rows.passes)
 
+    @classmethod
+    def from_matrix(cls, X, y, *, noise, **options):
+        """`from_data` for checked X, noise and intercept."""
+        problem = super().from_matrix(X, y, noise=noise, **options)
+        if noise.offsets is None:
+            return problem
+        return replace(problem, measured=problem.rows).with_radii(problem.radii)
+
+    def with_radii(self, radii):
+        """Return the same samples under other radii, in the middle of their sets."""
+        changed = super().with_radii(radii)
+        if self.measured is None:
+            return changed
+        X = in_the_middle(self.measured.X, self.noise, changed.radii)
+        rows = as_rows(X, self.measured.y)
+        rows.passes = self.rows.passes
+        return replace(changed, rows=rows)
+
+    def growing(self):
+        """As a `GrowingProblem`, where sets are lopsided."""
+        if self.measured is None:
+            return self
+        names = (field.name for field in fields(self))
+        given = {name: getattr(self, name) for name in names}
+        given |= {"rows": self.measured, "measured": None}
+        return GrowingProblem(**given)
+
     @cached_property
     def sample_noise(self) -> OwnNoise:
         """How far each sample may move."""
@@ -72,7 +109,8 @@ class MeasuredProblem(Problem):
 
     def tables(self):
         """The rows, and those of their sets."""
-        return [self.rows, *self.noise.tables()]
+        moved = [] if self.measured is None else [self.measured]
+        return [self.rows, *moved, *self.noise.tables()]
 
     def take(self, J, **changes):
         """The problem of the samples J."""
@@ -94,8 +132,8 @@ class MeasuredProblem(Problem):
     def worst_case(self, w):
         """δ_i ∈ ρ_iU_i that hurts sample i most under w, as an n×d array."""
         w = np.asarray(w, dtype=np.float64)
-        move = self.noise.gradients(w, self.noise.supports(w))
-        return -(self.y * self.radii)[:, None] * move
+        down, up = self.noise.moves(-w), self.noise.moves(w)
+        return self.radii[:, None] * np.where(self.y[:, None] > 0, down, up)
 
     def pushes(self, alpha) -> Pushes:
         """All sets, folded ones too, with α_iρ_i."""
@@ -107,6 +145,14 @@ class MeasuredProblem(Problem):
         """The largest L_i, folded samples included."""
         own = self.sample_noise.lipschitz(self.rows.d)
         return max(largest(own), self._fold("largest_radius"))
+
+    def axes_error(self, rows=slice(None)):
+        """How far ψ_i(w) may be from its value under the sets given, per ‖w‖."""
+        return self.radii[rows] * self._factor_errors[rows]
+
+    @cached_property
+    def _factor_errors(self) -> np.ndarray:
+        return self.noise.factor_errors() + fill(self.y, self.n, 0.0)
 
     def closest(self, alpha, factor, near=None):
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
@@ -139,7 +185,7 @@ class MeasuredProblem(Problem):
     def _nearest(self, alpha, d, near):
         pushes = self.pushes(alpha)
         null = near is not None and not near.any()
-        if null and self.noise.gauge(pushes, d, 1.0)[1] <= 1:
+        if null := null and self.noise.gauge(pushes, d, 1.0)[1] <= 1:
             v = np.zeros_like(d)
         else:
             worth = accurate_sum(alpha) + self._fold("total")
@@ -155,5 +201,69 @@ class MeasuredProblem(Problem):
             + max(
                 totals_rounding(self), *(bars.pull_rounding for bars, _ in pushes.parts)
             ),
+            pushes=None if null else pushes,  # bounds are those of the sets as given
         )
         return v, 0.0, sums
+
+
+@dataclass(frozen=True)
+class GrowingNoise(OwnNoise):
+    """How far each sample may move, where sets are lopsided about it."""
+
+    bars: Boxes
+    y: np.ndarray
+
+    def supports(self, w):
+        """max −y_i⟨w,δ⟩ over moves δ of sample i: how far its margin may fall."""
+        falls, rises = self.bars.rises(-w), self.bars.rises(w)
+        return self.radii * np.where(self.y > 0, falls, rises)
+
+    def lipschitz(self, n_features: int):
+        """The largest of them over ‖w‖₂ ≤ 1: at most both sides together."""
+        return 2 * self.radii * self.bars.lipschitz()
+
+
+@dataclass(frozen=True)
+class GrowingProblem(MeasuredProblem):
+    """Measurements in lopsided boxes, as these grow by a factor t on all radii.
+
+    Rows are the measurements. In the middle of their boxes they are t·`shift` further,
+    which is all that depends on t beside the radii: see `critical_scale`.
+    """
+
+    noise: Boxes
+
+    @cached_property
+    def sample_noise(self) -> GrowingNoise:
+        """How far each sample may move."""
+        return GrowingNoise(self.noise, self.radii, self.y)
+
+    def shift(self, alpha) -> np.ndarray:
+        """Σα_iy_iρ_i of the way to the middle of a box."""
+        return (alpha * self.y * self.radii) @ self.noise.offsets
+
+    def closest(self, alpha, factor, near=None):
+        """w(α) under radii `factor` times as large: a soft threshold."""
+        d = self.rows.combine(alpha) + factor * self.shift(alpha)
+        return self.noise.closest(self.pushes(factor * alpha), d, near, rough=True)
+
+    def null_bracket(self, alpha, most=np.inf):
+        """Bounds on the least t ≥ 0 with Σα_iz_i + t·shift ∈ tΣα_iρ_iU_i.
+
+        Feature by feature it is |d_j| over how far the boxes reach against d_j.
+        """
+        d, fixed = self.rows.combine(alpha), np.zeros(self.rows.d)
+        if self.folded is not None:
+            fixed = self.sample_noise.folded_box(self.folded)
+        assert self.noise.sides is not None
+        up = np.where(self.y > 0, alpha * self.radii, 0.0)
+        parts = np.stack([up, alpha * self.radii - up])
+        falls, rises = (
+            np.einsum("kn,knd->d", parts, sides)
+            for sides in (self.noise.sides, self.noise.sides[::-1])
+        )
+        t = np.where(d > 0, falls, rises)
+        beyond = np.maximum(np.abs(d) - fixed, 0.0)
+        ratios = np.divide(beyond, t, out=np.full(d.size, np.inf), where=t > 0)
+        found = float(np.where(beyond == 0, 0.0, ratios).max(initial=0.0))
+        return found, found

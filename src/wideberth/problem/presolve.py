@@ -47,6 +47,7 @@ from wideberth.problem.measured import with_errors
 from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
 from wideberth.problem.read_errors import in_order_of
+from wideberth.problem.rows import Rows
 from wideberth.problem.validation import (
     measured_data,
     radius_or_default,
@@ -256,7 +257,7 @@ def build_problem(
     X_err = None if X_err is None else in_order_of(X_err, X)
     X, size = measured_data(X)
     if X_err is not None:
-        kind, X, bars = with_errors(X, X_err, error_shape, noise, names)
+        kind, bars = with_errors(X, X_err, error_shape, noise, names)
         return presolve(kind.from_matrix(X, noise=bars, **options), factor=factor)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal
@@ -295,13 +296,13 @@ def presolve(
     presolved = Presolved(problem, sigma, stretch, *turns)
     if sigma == stretch == 1.0:
         return presolved
-    rows = problem.rows
+    rows = {}
     if sigma != 1.0:
-        rows = as_rows(rows.X.astype(np.float64) * (1 / sigma), problem.y)
+        rows = problem.each_rows(partial(_divided, sigma=sigma))
     with np.errstate(over="ignore", under="ignore"):
         changed = replace(
             problem,
-            rows=rows,
+            **rows,
             weights=problem.weights * sigma * sigma,
             radii=problem.radii / sigma * stretch,
             noise=noise.divided(stretch),
@@ -309,6 +310,10 @@ def presolve(
             folded=_norm_penalty(problem.folded, sigma, stretch),
         )
     return replace(presolved, problem=changed)
+
+
+def _divided(rows: Rows, sigma: float) -> Rows:
+    return as_rows(rows.X.astype(np.float64) * (1 / sigma), rows.y)
 
 
 def _norm_penalty(folded: Folded | None, sigma: float, stretch: float):
@@ -386,7 +391,7 @@ def cut_radii(presolved: Presolved) -> Presolved:
         return presolved
     radii = np.minimum(problem.radii, EXTREME)
     cut = presolved.radius(widest) * presolved.stretch
-    return replace(presolved, problem=replace(problem, radii=radii), cut=cut)
+    return replace(presolved, problem=problem.with_radii(radii), cut=cut)
 
 
 def check_radii(presolved: Presolved, factor: float = 1.0) -> None:

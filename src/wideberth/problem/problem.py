@@ -21,6 +21,7 @@ namespace; what is as long as the features is NumPy's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -83,6 +84,8 @@ class Problem:
     #: Most roundings that a weight which is the sum of those of equal samples went
     #: through, and α dealt out to them (`equal_rows.py`).
     chain: float = 0.0
+    #: The rows as measured, where `rows` are in the middle of lopsided sets.
+    measured: Rows | None = None
 
     #: Whether all samples share one shape of noise.
     shared: ClassVar[bool] = True
@@ -117,7 +120,7 @@ class Problem:
             from wideberth.problem.read_errors import in_order_of
 
             X_err = in_order_of(X_err, given)
-            kind, X, shape = with_errors(X, X_err, error_shape, noise, names)
+            kind, shape = with_errors(X, X_err, error_shape, noise, names)
         return kind.from_matrix(
             X,
             y,
@@ -179,7 +182,13 @@ class Problem:
 
     def with_labels(self, y: np.ndarray, classes: np.ndarray | None = None) -> Problem:
         """Return the same samples under other labels, −1 and +1 for two classes."""
-        return replace(self, rows=self.rows.with_labels(y), classes=classes)
+        rows = self.each_rows(lambda rows: rows.with_labels(y))
+        return replace(self, classes=classes, **rows)
+
+    def each_rows(self, change: Callable[[Rows], Rows]) -> dict[str, Any]:
+        """The fields that hold rows, changed."""
+        held = {"rows": self.rows, "measured": self.measured}
+        return {name: change(part) for name, part in held.items() if part is not None}
 
     def with_weights(self, weights: np.ndarray) -> Problem:
         """Return the same samples under other weights c."""
@@ -189,17 +198,21 @@ class Problem:
         """Return the same samples under other radii."""
         return replace(self, radii=check_per_sample(radii, self.n, "radius"))
 
+    def growing(self) -> Problem:
+        """The same samples as their sets grow, lopsided ones about the measurement."""
+        return self
+
     def take(self, J, **changes) -> Problem:
         """Return the problem of the samples J, and other `changes` of its fields."""
         weights, radii = pick(self.weights, J), pick(self.radii, J)
-        part = {"rows": self.rows.take(J), "weights": weights, "radii": radii}
-        return replace(self, **{**part, **changes})
+        part = self.each_rows(lambda rows: rows.take(J))
+        return replace(self, **part | {"weights": weights, "radii": radii} | changes)
 
     def with_features(self, columns: np.ndarray) -> Problem:
         """Return the problem of the features `columns`, all other weights being 0."""
         return replace(
             self,
-            rows=self.rows.take_columns(columns),
+            **self.each_rows(lambda rows: rows.take_columns(columns)),
             noise=self.noise.restricted(columns),
             folded=None if self.folded is None else self.folded.restricted(columns),
         )

@@ -17,6 +17,8 @@ SHAPES = ("ellipsoid", "box")
 _INDEFINITE = 1e-8
 #: Largest number whose square is within float64.
 _SQUARED = float(np.sqrt(np.finfo(np.float64).max))
+#: Least number whose square has all digits of a float64.
+_NORMAL = float(np.sqrt(np.finfo(np.float64).tiny))
 
 
 #: How errors reach models that scikit-learn fits; ends messages that ask for them.
@@ -76,23 +78,18 @@ def check_error_shape(error_shape) -> None:
         )
 
 
-def read_errors(X_err, error_shape: str, X, names=None) -> tuple[np.ndarray, ErrorBars]:
-    """X, moved to the middle of its boxes where those are lopsided, and the sets.
-
-    `names` are those of the features, where X has any; frames are used by name.
-    """
+def errors_beside(X, X_err, error_shape: str, names=None) -> ErrorBars:
+    """The sets of samples, where X is if it is an array of another library."""
     if is_foreign(X_err) and not is_foreign(X):
         X_err = host(X_err)
-    off, bars = read_bars(X_err, error_shape, X.shape, names)
-    if off is not None:
-        X = (X.toarray() if sp.issparse(X) else X) + off
-    return X, bars
+    return read_errors(X_err, error_shape, X.shape, names)
 
 
-def read_bars(X_err, error_shape: str, shape, names=None):
-    """How far the middles of lopsided boxes are off, else None; and the sets.
+def read_errors(X_err, error_shape: str, shape, names=None) -> ErrorBars:
+    """The sets of samples, beside X of this shape.
 
-    `shape` is that of X. Sets that have been read before are taken as they are.
+    `names` are those of the features, where X has any; frames are used by name. Sets
+    that have been read before are taken as they are.
     """
     if isinstance(X_err, ErrorBars):
         if (X_err.n, X_err.d) != tuple(shape):
@@ -100,25 +97,26 @@ def read_bars(X_err, error_shape: str, shape, names=None):
                 f"X_err holds {X_err.n} sets of {X_err.d} features; X has shape "
                 f"{tuple(shape)}."
             )
-        return None, X_err
+        return X_err
     check_error_shape(error_shape)
     passes = Passes(shape[0])
     if is_foreign(X_err):
         _check_foreign(X_err)
-        return None, (Boxes if error_shape == "box" else Ellipsoids).of(X_err, passes)
+        return (Boxes if error_shape == "box" else Ellipsoids).of(X_err, passes)
     pair = _pair(X_err, error_shape, shape)
     if pair is not None:
         down, up = (_table(part, shape, names) for part in pair)
         down, up = (p.toarray() if sp.issparse(p) else p for p in (down, up))
-        off = 0.5 * (up.astype(np.float64) - down)
-        return off, Boxes.of(0.5 * down + 0.5 * up, passes)
+        return Boxes.lopsided(np.stack([down, up]).astype(np.float64), passes)
     if not sp.issparse(X_err) and np.ndim(X_err) == 3:
-        return None, Covariances.of(_covariances(X_err, shape), passes)
+        return Covariances.of(_covariances(X_err, shape), passes)
     table = _table(X_err, shape, names)
     largest = float(table.max()) if table.size else 0.0
-    if error_shape != "box" and largest > _SQUARED:
-        raise ValueError(_too_large(largest))
-    return None, (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
+    if error_shape != "box":
+        if largest > _SQUARED:
+            raise ValueError(_too_large(largest))
+        _refuse_tiny(table, largest)
+    return (Boxes if error_shape == "box" else Ellipsoids).of(table, passes)
 
 
 def _check_foreign(errors) -> None:
@@ -221,6 +219,21 @@ def _too_large(largest: float) -> str:
         f"X_err reaches {largest:.3g}, whose square is out of the range of float64; "
         "scale X and X_err down, or drop that cell."
     )
+
+
+def _refuse_tiny(table, largest: float) -> None:
+    """Refuse errors that are not 0 and whose squares lose digits, or are.
+
+    Beside errors that are far larger they are taken for 0.
+    """
+    values = table.data if sp.issparse(table) else table
+    least = float(values.min(initial=np.inf, where=values > 0))
+    if least < _NORMAL and largest < _NORMAL * 2.0**100:
+        raise ValueError(
+            f"X_err holds {least:.3g}, whose square is below the range of float64; "
+            "scale X and X_err up, give 0 where a value is exact, or "
+            "error_shape='box'."
+        )
 
 
 def _where_bad(table, bad, columns) -> str:

@@ -18,6 +18,7 @@ from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
+    from wideberth.problem.error_bars.sums import Pushes
     from wideberth.problem.problem import Problem
 
 #: Number of terms that are summed at a time: n of them are rounded 2¹¹ + n/2¹¹ times in
@@ -97,7 +98,7 @@ def _per_slack(problem: Problem, b, sizes, supports):
 def _noise_rounding(problem: Problem, w):
     """What the noise adds to the error of each slack, or of all."""
     errors = problem.sample_noise.support_errors(w)
-    return errors + _length(w) * problem.axes_error()
+    return errors + _length(w) * problem.axes_error() if problem.shared else errors
 
 
 def _active_rounding(problem: Problem, w, b, supports, slack, sizes) -> float:
@@ -174,7 +175,8 @@ class NoiseSums:
 
     `reach` = Σα_iL_i is how far it can move w(α), `support` = Σα_iκ_i(w); the largest
     κ_i(w) and L_i of a sample; `axes` what the axes may add to the error of w(α), and
-    the relative error of sums over the noise of all samples.
+    the relative error of sums over the noise of all samples; `pushes` are sets per
+    sample.
     """
 
     reach: float
@@ -183,6 +185,7 @@ class NoiseSums:
     largest_reach: float
     axes: float
     rounding: float
+    pushes: Pushes | None = None
 
 
 def dual_rounding(
@@ -208,4 +211,7 @@ def dual_rounding(
         steepest = 1 + largest + noise.largest_support
         shift = moved * (problem.largest_norm + noise.largest_reach)
         error, center = error + moved * steepest + shift * shift, center + shift
+    if noise.pushes is not None:
+        opened, apart = noise.pushes.opened(w, center)
+        error, center = error + opened, center + apart
     return error, center

@@ -338,6 +338,13 @@ def default_radius(noise, X_err=None) -> float:
     return getattr(type(statement), "default_radius", 1.0)
 
 
+class NotFiniteError(ValueError, FloatingPointError):
+    """An array with numbers that are none.
+
+    Wrong where a user gives it; where a solver does, its arithmetic has failed.
+    """
+
+
 def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarray:
     """Return a float64 vector of this length, as it is where it is one already."""
     if type(value) is not np.ndarray or value.dtype != np.float64:
@@ -347,7 +354,7 @@ def check_vector(value, length: int, name: str, finite: bool = True) -> np.ndarr
         raise ValueError(f"{wanted}; received shape {value.shape}.")
     if finite and not np.isfinite(value).all():
         bad = np.flatnonzero(~np.isfinite(value))
-        raise ValueError(f"{wanted}; entry {bad[0]} is {value[bad[0]]}.")
+        raise NotFiniteError(f"{wanted}; entry {bad[0]} is {value[bad[0]]}.")
     return value
 
 

@@ -144,6 +144,12 @@ def by_null_model(problem: Problem, control: Control | None = None) -> Outcome |
     return Outcome(null_point(problem), problem.dual_at(alpha))
 
 
+def _by_saturation(problem: Problem, control: Control) -> Outcome:
+    """All samples at their weights, as where these are small (theory §2)."""
+    dual = problem.dual_at(problem.weights)
+    return Outcome(problem.at(dual.w, dual.b if problem.intercept else None), dual)
+
+
 def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
     """One run of the engine on the samples of positive weight."""
     screener = Screener(problem, None)
@@ -201,8 +207,9 @@ _ATTEMPTS = (
 
 
 def _second_attempts(problem: Problem) -> Iterator[Solve]:
-    """The null model, and for small problems the attempts that suit their noise."""
+    """The two ends of a path, and for small problems what suits their noise."""
     yield by_null_model
+    yield _by_saturation
     if not affordable(problem):
         return
     if not problem.shared:

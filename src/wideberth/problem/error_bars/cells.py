@@ -27,6 +27,7 @@ from wideberth.problem.error_bars.sets import (
     Factors,
     SmoothBars,
     Tangents,
+    keeps_apart,
     smooth_tangents,
     squares,
 )
@@ -182,21 +183,29 @@ class Ellipsoids(_PerCell, SmoothBars):
         return sum(map(host, blocks), np.zeros(self.d))
 
     def scaled(self, factor):
-        return Ellipsoids(_as_table(self.table.X * (factor * factor)))
+        return Ellipsoids(_as_table(self.table.X * factor * factor))
 
     def carried(self, linear):
         if keeps_apart(linear):
             return Ellipsoids(_as_table(self.table.X @ linear.multiply(linear).T))
         A = linear.toarray()
-        return Covariances.of((A * self.block(slice(None))[:, None, :]) @ A.T)
+        matrices = (A * self.block(slice(None))[:, None, :]) @ A.T
+        return Covariances.of(matrices, rounded=self.d + 8)
 
     @property
     def largest(self):
         return float(np.sqrt(largest(self._maxima)))
 
 
+@dataclass(frozen=True)
 class Boxes(_PerCell):
-    """Tolerances; the table holds them."""
+    """Tolerances; the table holds them.
+
+    Lopsided ones, from −e⁻ to e⁺, have half their widths in the table and both ends in
+    `sides`. The set is even about its middle, `offsets`, and solvers see it there.
+    """
+
+    sides: np.ndarray | None = None  # e⁻ and e⁺, (2, n, d)
 
     name, smooth, separable = "box", False, True
 
@@ -206,6 +215,46 @@ class Boxes(_PerCell):
         if is_foreign(errors):
             return cls(_as_table(float64(errors), passes))
         return cls(_as_table(errors.astype(np.float64, copy=False), passes))
+
+    @classmethod
+    def lopsided(cls, sides: np.ndarray, passes: Passes | None = None) -> Boxes:
+        """From tolerances downwards and upwards."""
+        return cls(_as_table(0.5 * sides[0] + 0.5 * sides[1], passes), sides)
+
+    @property
+    def offsets(self):
+        return None if self.sides is None else 0.5 * self.sides[1] - 0.5 * self.sides[0]
+
+    def rises(self, w):
+        if self.sides is None:
+            return self.supports(w)
+        down, up = self.sides
+        return up @ np.maximum(w, 0.0) + down @ np.maximum(-w, 0.0)
+
+    def moves(self, w):
+        if self.sides is None:
+            return super().moves(w)
+        down, up = self.sides
+        return np.where(w > 0, up, np.where(w < 0, -down, 0.0))
+
+    def _with(self, table: Rows, change) -> Boxes:
+        """Boxes with another table, and sides changed like it."""
+        return Boxes(table, None if self.sides is None else change(self.sides))
+
+    def take(self, J):
+        part = self._with(self.table.take(J), lambda sides: sides[:, J])
+        if "_maxima" in self.__dict__:
+            part.__dict__["_maxima"] = pick(self._maxima, J)
+        return part
+
+    def restricted(self, columns):
+        """The errors of some features alone."""
+        table = self.table.take_columns(columns)
+        return self._with(table, lambda sides: sides[:, :, columns])
+
+    def tables(self):
+        ends = () if self.sides is None else self.sides
+        return [self.table, *(_as_table(end, self.table.passes) for end in ends)]
 
     def cells(self, i, j):
         values = self.table.X[i, j]
@@ -273,7 +322,8 @@ class Boxes(_PerCell):
         return self.table.combine(a)
 
     def scaled(self, factor):
-        return Boxes(_as_table(self.table.X * factor))
+        table = _as_table(self.table.X * factor)
+        return self._with(table, lambda sides: sides * factor)
 
     def carried(self, linear):
         if not keeps_apart(linear):
@@ -283,7 +333,14 @@ class Boxes(_PerCell):
                 "that keep features apart, such as scalers, or "
                 "error_shape='ellipsoid'."
             )
-        return Boxes(_as_table(self.table.X @ abs(linear).T))
+        table = _as_table(self.table.X @ abs(linear).T)
+        same, other = (part.maximum(0).T for part in (linear, -linear))
+
+        def carried(sides):  # what decreases with a feature changes its sides
+            pairs = zip(sides, sides[::-1], strict=True)
+            return np.stack([own @ same + opposite @ other for own, opposite in pairs])
+
+        return self._with(table, carried)
 
     @property
     def largest(self):
@@ -304,12 +361,6 @@ class _Diagonals(Factors):
 
     def gram(self, a):
         return np.diag(a @ (self.table * self.table))
-
-
-def keeps_apart(linear: sp.csr_array) -> bool:
-    """Whether no feature reaches two outputs of a linear map."""
-    reached = sp.csr_array(linear).astype(bool).sum(axis=0)
-    return int(reached.max(initial=0)) <= 1
 
 
 def _as_table(X, passes: Passes | None = None) -> Rows:

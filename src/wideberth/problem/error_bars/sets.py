@@ -50,6 +50,8 @@ class ErrorBars(ABC):
     smooth = True
     #: Whether noise is a sum over features: boxes.
     separable = False
+    #: Whether sets are given as matrices and kept as factors: covariances.
+    by_factors = False
     #: Whether the errors are kept by another library than NumPy and SciPy.
     on_device = False
     #: What shapes of noise that all samples share may be, and sets per sample are not.
@@ -69,8 +71,40 @@ class ErrorBars(ABC):
     def supports(self, w: np.ndarray) -> np.ndarray:
         """r_i(w) of every sample."""
 
-    def support_errors(self, w: np.ndarray) -> np.ndarray | float:
+    def size_errors(self, w: np.ndarray) -> np.ndarray | float:
         """What rounding changes r_i(w) by, beyond `gamma(d + 8)` of it."""
+        return 0.0
+
+    @property
+    def offsets(self) -> np.ndarray | None:
+        """From each measurement to the middle of its set; None if that is where it is.
+
+        Beside `offsets` all but `rises` and `moves` is about the set around its middle.
+        """
+        return None
+
+    def rises(self, w: np.ndarray) -> np.ndarray:
+        """max ⟨w,δ⟩ over moves δ of each measurement; r_i(w) but for lopsided boxes."""
+        return self.supports(w)
+
+    def moves(self, w: np.ndarray) -> np.ndarray:
+        """Moves that attain it, one in a row."""
+        return self.gradients(w, self.supports(w))
+
+    def support_errors(self, w: np.ndarray) -> np.ndarray | float:
+        """How far κ_i(w) of the sets as given is from r_i(w), beyond that share.
+
+        The two are the same but for covariances, which are given as matrices S_i and
+        kept as factors.
+        """
+        return 0.0
+
+    def open_errors(self, w: np.ndarray, radius: float) -> np.ndarray | float:
+        """Largest |κ_i(u) − r_i(u)| over all u within `radius` of w."""
+        return 0.0
+
+    def factor_errors(self) -> np.ndarray | float:
+        """Largest |κ_i(u) − r_i(u)| over ‖u‖ ≤ 1."""
         return 0.0
 
     @abstractmethod
@@ -187,7 +221,7 @@ class ErrorBars(ABC):
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
         least = _LEAST_SIZE * float(np.linalg.norm(w)) * self.lipschitz()
         above = namespace(least).hypot(self.supports(w), least)
-        return (1 + gamma(2 * self.d + 16)) * above + self.support_errors(w)
+        return (1 + gamma(2 * self.d + 16)) * above + self.size_errors(w)
 
     @abstractmethod
     def tables(self) -> list[Rows]:
@@ -320,7 +354,7 @@ class OwnNoise:
         return self.radii * self.bars.supports(w)
 
     def support_errors(self, w: np.ndarray):
-        """What rounding changes κ_i(w) by, beyond `gamma(d + 8)` of it."""
+        """How far κ_i(w) may be off, beyond `gamma(d + 8)` of it."""
         return self.radii * self.bars.support_errors(w)
 
     def lipschitz(self, n_features: int):
@@ -361,3 +395,9 @@ class OwnNoise:
     def select(self, rows) -> OwnNoise:
         """The noise of some samples, by a slice or indices."""
         return OwnNoise(self.bars.take(rows), self.radii[rows])
+
+
+def keeps_apart(linear: sp.csr_array) -> bool:
+    """Whether no feature reaches two outputs of a linear map."""
+    reached = sp.csr_array(linear).astype(bool).sum(axis=0)
+    return int(reached.max(initial=0)) <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,13 @@ from wideberth.problem.arrays import at_least, concat, is_foreign, namespace
 from wideberth.problem.limits import CACHED_ENTRIES, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
-from wideberth.problem.shape import ROUNDING
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
 _ENOUGH = 1e-3
+#: Number of times that the ball about w(α) is narrowed in which sets known roughly may
+#: put it: a choice; most of the gain is in the first two.
+_NARROWER = 4
 #: Relative decrease of ‖v‖² below which steps to w(α) end: a choice. At kinks they
 #: creep; 1e-3 leaves relative gaps of 1e-4 there, and 1e-6 still 1e-7.
 _STALLED = 1e-9
@@ -43,6 +46,10 @@ class Pushes:
     def sizes(self, w: np.ndarray) -> list[np.ndarray]:
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
         return [bars.sizes(w) for bars, _ in self.parts]
+
+    def bounds(self, w: np.ndarray) -> list[np.ndarray]:
+        """Numbers of at least κ_i(w)."""
+        return [bars.sizes(w) + bars.open_errors(w, 0.0) for bars, _ in self.parts]
 
     def pull(self, w: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
         """Σ a_iδ_i at w."""
@@ -87,8 +94,8 @@ class Pushes:
             w = np.linalg.solve(pressure, d)
         except np.linalg.LinAlgError:
             return None
-        off = np.linalg.norm(pressure @ w - d)
-        return w if off <= ROUNDING * np.linalg.norm(d) else None
+        off = np.linalg.norm(pressure @ w - d)  # as much as a dual point allows for
+        return w if off <= gamma(8 * d.size + 64) * np.linalg.norm(d) else None
 
     def total(self, w: np.ndarray) -> float:
         """Σ a_i r_i(w)."""
@@ -99,12 +106,33 @@ class Pushes:
         return sum(bars.inscribed(a) for bars, a in self.parts)
 
     def error(self, w: np.ndarray) -> float:
-        """What rounding changes it by, beyond that of sums of positive numbers."""
+        """How far Σ a_i κ_i(w) may be from it, beyond rounding of positive sums."""
         return sum(accurate_sum(a * bars.support_errors(w)) for bars, a in self.parts)
 
     def reach(self) -> float:
         """Σ a_i times the largest r_i(w) over ‖w‖₂ ≤ 1."""
         return sum(float(a @ bars.lipschitz()) for bars, a in self.parts)
+
+    def opened(self, v: np.ndarray, error: float) -> tuple[float, float]:
+        """What sets that are known up to `factor_errors` leave open of D and of w(α).
+
+        v = d − Σa_iδ_i, known up to `error`, has δ_i in the sets of r_i, while the
+        Lagrangian has κ_i (theory §8.3).
+        """
+        parts = [(bars, a) for bars, a in self.parts if bars.by_factors]
+        most = sum(float(a @ bars.factor_errors()) for bars, a in parts)
+        if most == 0:
+            return 0.0, 0.0
+        length, up = float(np.linalg.norm(v)) + error, 1 + gamma(64)
+        value, ball = np.inf, (most + math.sqrt(most * (most + 2 * length))) * up
+        center = ball
+        for _ in range(_NARROWER):
+            near = [a * bars.open_errors(v, ball + error) for bars, a in parts]
+            value = sum(map(accurate_sum, near)) * up
+            if not math.sqrt(2 * value) < ball:
+                break
+            ball = math.sqrt(2 * value) * up
+        return value, center
 
 
 #: Of samples that all share one shape.
@@ -168,10 +196,11 @@ def gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
     """
     if not d.any():
         return 0.0, 0.0
-    error = gamma(64)  # of the few operations on sums of positive numbers
+    # Of sums of positive numbers over all samples, and of a few operations on them.
+    error = gamma(64) + max(bars.pull_rounding for bars, _ in pushes.parts)
     lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
     for _ in range(2 * MOST_STEPS):
-        total = pushes.total(w)
+        total = pushes.total(w) + pushes.error(w)
         if total > 0:
             lower = max(lower, float(w @ d) / total * (1 - error))
         if lower > most:
@@ -180,7 +209,7 @@ def gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
         ahead = pushes.lifted(d, sizes)
         if ahead is None:  # nothing moves some feature that d has
             return lower, upper
-        pairs = zip(pushes.sizes(ahead), sizes, strict=True)
+        pairs = zip(pushes.bounds(ahead), sizes, strict=True)
         reached = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
         upper = min(upper, reached * (1 + error))
         if upper - lower <= _ENOUGH * LITTLE * upper:

@@ -23,7 +23,7 @@ from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
 from wideberth.problem.ramp import Beyond, check_ramp
-from wideberth.problem.read_errors import read_bars
+from wideberth.problem.read_errors import read_errors
 from wideberth.problem.validation import (
     check_number,
     radius_or_default,
@@ -173,7 +173,7 @@ class Chunks(Batches):
         s, boxes = check_number(norm_penalty, "norm_penalty"), None
         if not self.shared:
             none = np.zeros((0, self.d))
-            boxes = read_bars(none, terms.error_shape or "box", none.shape)[1]
+            boxes = read_errors(none, terms.error_shape or "box", none.shape)
         self.penalty = Folded.penalty(s, self.d, boxes)
         self.beyond: Beyond | None = None
         # Labels and weights per row are kept beside them.

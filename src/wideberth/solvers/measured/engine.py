@@ -49,7 +49,8 @@ class Model:
                 value += float(a[rows] @ sizes)
                 gradient += part.pull(a[rows], w, sizes)
                 curvature += part.curvature(a[rows], w, sizes)
-            rounding += bars.pull_rounding * float(a @ bars.lipschitz())
+            relative = bars.pull_rounding * bars.lipschitz() + bars.factor_errors()
+            rounding += float(a @ relative)
         return cls(w, value, gradient, curvature, rounding)
 
     def __add__(self, other: Model) -> Model:

@@ -94,7 +94,10 @@ class Sequence:
             # Known for all C at once, where the null model does not depend on C.
             depends = base.intercept or base.folded is not None
             null = None if depends else null_certificate(base)
-            self.solver.next_radius()
+            if base.rows is self.units.problem.rows:
+                self.solver.next_radius()
+            else:  # lopsided sets have other middles, and other margins, at each radius
+                self.solver, first = self.single.along(base, self.control), None
             last, before = first, None
             for j, C in enumerate(Cs.tolist()):
                 control = self._control(C, factor, penalty, ramp)
