@@ -11,10 +11,16 @@ from types import SimpleNamespace
 import mpmath
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from measured import make_measured
 from problems import make_problem
-from wideberth.screening import at_hand, bounds, regions
+from wideberth import Box
+from wideberth.problem import Pair, Problem
+from wideberth.problem.limits import CACHED_ENTRIES, EPS, LITTLE, MOST_STEPS
+from wideberth.screening import at_hand, bounds, multipliers, regions
+from wideberth.screening.multipliers import FreeDuals
+from wideberth.screening.partition import Partition
 from wideberth.screening.regions import Curvature, Region
 
 SEEDS = range(12)
@@ -408,3 +414,176 @@ def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind):
         > narrow * ball.inner * max(np.linalg.norm(Z[i]) - move[i], 0.0)
     ]
     assert ball.in_doubt(problem, pair, kind, found).tolist() == expected
+
+
+# -- features (theory §10) -------------------------------------------------------------
+
+FREE = [(seed, kind) for seed in range(12) for kind in ("linf", "box", "cells")]
+
+
+def undecided(seed, kind, monkeypatch):
+    """A problem under boxes, some of its samples decided, and what is known of it."""
+    rng = np.random.default_rng(seed)
+    n, d, intercept = 12, 5, (None, 0.0, 0.7)[seed % 3]
+    X, y = rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], size=n)
+    X[rng.random((n, d)) < 0.4] = 0.0
+    y[:2] = 1, -1
+    options = {"noise": "linf" if kind == "linf" else Box(rng.uniform(0, 2, size=d))}
+    if kind == "cells":
+        options = {"X_err": rng.uniform(0, 1, size=(n, d)), "error_shape": "box"}
+    problem = Problem.from_data(
+        sp.csr_array(X) if seed % 4 == 1 else X,
+        y,
+        radius=rng.uniform(0.01, 0.2, size=n),
+        sample_weight=rng.exponential(size=n),
+        intercept=intercept,
+        norm_penalty=0.3 * (seed % 2),
+        **options,
+    )
+    kind_of = rng.choice([0, 1, 2], size=n, p=[0.6, 0.2, 0.2])
+    if seed % 6 == 0:
+        kind_of[:] = 0
+    partition = Partition(kind_of == 1, kind_of == 2, -np.ones(n), np.ones(n))
+    w, b = rng.normal(size=d), rng.normal() if intercept is not None else 0.0
+    dual = replace(problem.dual_at(rng.random(n)), w=w + 0.1 * rng.normal(size=d))
+    dual = replace(dual, b=rng.normal(), center_rounding=0.05)
+    pair = Pair(problem.at(w, b), dual)
+    errors = rng.exponential(size=n)[kind_of == 0]
+    monkeypatch.setattr(multipliers, "gamma", g)
+    monkeypatch.setattr(multipliers, "slack_rounding", lambda *args: errors)
+    monkeypatch.setattr(multipliers, "totals_rounding", lambda problem: 0.013)
+    X = X * y[:, None]
+    cells = np.abs(options["X_err"]) if kind == "cells" else np.ones((n, d))
+    if kind == "box":
+        cells = cells * problem.noise.scales
+    e = problem.radii[:, None] * cells
+    free = FreeDuals.of(problem, pair, partition, 0.4)
+    return SimpleNamespace(**locals())
+
+
+@pytest.mark.parametrize(("seed", "kind"), FREE)
+def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
+    case = undecided(seed, kind, monkeypatch)
+    problem, pair, free, Z, e = case.problem, case.pair, case.free, case.X, case.e
+    at, full, c = case.kind_of == 0, case.kind_of == 2, problem.weights
+    intercept, n, d = problem.intercept, int(at.sum()), 5
+    center = (pair.point.w + pair.dual.w) / 2
+    penalty = 0.3 * (seed % 2) * (problem.noise.scales if kind == "box" else 1.0)
+    d0, t0 = c[full] @ Z[full], c[full] @ e[full] + penalty
+    off, bound = 0.05, pair.certificate.bound
+    budget = (0.4**2 + 2 * off * (np.sqrt(2 * bound) + off)) * (1 + g(16))
+    assert free.budget == pytest.approx(budget)
+    np.testing.assert_allclose(free.slack, pair.point.slack[at])
+    np.testing.assert_allclose(free.d, d0, atol=1e-12)
+    np.testing.assert_allclose(free.t, t0, atol=1e-12)
+    np.testing.assert_allclose(free.most, t0 + c[at] @ e[at])
+    known = [j for j in range(d) if abs(center[j]) > 0.4 * (1 + g(8))]
+    assert free.known.tolist() == known
+    sign = np.sign(center)
+    rows = [Z[at][:, j] - sign[j] * e[at][:, j] for j in known]
+    beyond = [center[j] - d0[j] + sign[j] * t0[j] for j in known]
+    costs, unit = [1.0] * len(known), 0.0
+    if intercept is not None:
+        unit = 1 / np.sqrt(intercept) if intercept else 1.0
+        rows.append(unit * problem.y[at])
+        b = (pair.point.b + pair.dual.b) / 2 * np.sqrt(intercept)
+        beyond.append(b - unit * (c[full] @ problem.y[full]))
+        costs.append(1.0 if intercept else 0.0)
+    np.testing.assert_allclose(free.rows.T, np.reshape(rows, (-1, n)))
+    np.testing.assert_allclose(free.beyond, beyond)
+    np.testing.assert_allclose(free.costs, costs)
+    # Rounding: a share of all terms for λ of length 1, and errors of what is folded.
+    lengths = np.linalg.norm(Z, axis=1) + problem.sample_noise.lipschitz(d)
+    size = c[at] @ (lengths[at] + unit) + np.linalg.norm(t0)
+    size += np.linalg.norm(beyond) + np.linalg.norm(center)
+    size += c[full] @ np.linalg.norm(Z[full], axis=1) + unit * c[full].sum()
+    assert free.size == pytest.approx(size)
+    assert free.share == pytest.approx(g(8 * (n + d + 16)) + 4 * 0.013)
+    assert free.slack_error == pytest.approx(2 * c[at] @ case.errors)
+    small = free.problem
+    folded = 0.0 if small.folded is None else small.folded.rounding
+    if kind == "cells" and small.folded is not None:
+        for bars, a in small.folded.pushes.parts:
+            chain = bars.pull_rounding + g(small.chain)
+            folded += chain * sum(np.linalg.norm(bars.block(slice(None)), axis=1) * a)
+    assert free.fold_error == pytest.approx(folded)
+
+
+def right_side(case, k, sign, lam):
+    """The right side of §10 with its rounding, at the first ν of six that is enough."""
+    free, at = case.free, case.kind_of == 0
+    c, u, beta, share = case.problem.weights[at], free.slack, free.budget, free.share
+    g_k = sign * case.X[at, k] - case.e[at, k]
+    h = g_k - free.rows @ lam
+    length, square = np.linalg.norm(lam), sum(free.costs * lam**2)
+    fixed = sign * free.d[k] - free.t[k] + lam @ free.beyond
+    fixed += (1 + length) * (share * free.size + free.fold_error)
+
+    def at_nu(nu):
+        total = fixed + nu * (beta + free.slack_error)
+        total += 2 * share * nu * (beta + c @ np.abs(u))
+        total += c @ (np.maximum(h + nu * u, 0.0) - nu * np.maximum(u, 0.0))
+        return total + (1 + 2 * share) * square / (4 * nu) if nu else total
+
+    end = free.most[k] / beta
+    start = min(np.hypot(np.sqrt(square / beta) / 2, LITTLE**4 * end), end)
+    values = []
+    for power in (0.4, 0.6, 0.2, 0.8, 0.0, 1.0):
+        values.append(at_nu(start * (end / start) ** power))
+        if min(values) <= 0:
+            return min(values)
+    return min([*values, at_nu(0.0)] if square == 0 else values)
+
+
+@pytest.mark.parametrize(("seed", "kind"), FREE)
+def test_the_right_side_is_that_of_10(seed, kind, monkeypatch):
+    case = undecided(seed, kind, monkeypatch)
+    small = 1e-3 if seed % 4 else 1.0  # else rounding drowns what is proven
+    free = replace(
+        case.free,
+        share=small * case.free.share,
+        budget=0.02 * case.free.budget,
+        t=case.free.t + 2.0 * (seed % 5 == 0),
+    )
+    case.free, J, rng = free, np.arange(5), np.random.default_rng(seed)
+    for sign in (1.0, -1.0):
+        at = case.kind_of == 0
+        G = sign * case.X[at] - case.e[at]
+        ridge = free.multipliers(G)
+        for scale in (0.0, 1.0, 1e-3 * rng.exponential()):
+            found = free.highest(J, sign, G, scale * ridge)
+            expected = [right_side(case, k, sign, scale * ridge[:, k]) for k in J]
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    if sp.issparse(free.problem.rows.X):
+        none = np.zeros(free.rows.shape[1])
+        worst = [max(right_side(case, k, s, none) for s in (1, -1)) for k in J]
+        assert free.stored(J[::2]).tolist() == [w <= 0 for w in worst[::2]]
+    else:
+        assert not free.stored(J).any()
+
+
+@pytest.mark.parametrize(("seed", "kind"), FREE)
+def test_multipliers_are_the_ridge_solution(seed, kind, monkeypatch):
+    case = undecided(seed, kind, monkeypatch)
+    free, rng = case.free, np.random.default_rng(seed)
+    if seed % 2:  # more rows than samples
+        free = replace(
+            free,
+            rows=np.column_stack([free.rows, rng.normal(size=(len(free.rows), 12))]),
+            costs=np.append(free.costs, np.ones(12)),
+        )
+    A, c, u = free.rows, free.problem.weights, free.slack
+    W = np.minimum(c, free.budget / np.abs(u))
+    G = rng.normal(size=(len(A), 3))
+    price = free.budget * np.where(free.costs > 0, 1.0, np.sqrt(EPS))
+    left = A.T @ (W[:, None] ** 2 * A) + np.diag(price)
+    expected = np.linalg.solve(left, A.T @ (W[:, None] ** 2 * G))
+    np.testing.assert_allclose(free.multipliers(G), expected, rtol=1e-5, atol=1e-9)
+
+
+def test_as_many_columns_are_tested_as_a_few_passes_cost(monkeypatch):
+    case = undecided(1, "linf", monkeypatch)
+    each = max(case.free.problem.n, 1) * (case.free.rows.shape[1] + MOST_STEPS)
+    for entries in (1, CACHED_ENTRIES, 10 * CACHED_ENTRIES):
+        most = MOST_STEPS * max(entries, CACHED_ENTRIES) / each
+        assert case.free.affordable(entries) == int(most)
