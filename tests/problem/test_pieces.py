@@ -1,0 +1,371 @@
+"""Small parts of the mathematics against their definitions, written down plainly."""
+
+from fractions import Fraction
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from problems import make_problem
+from wideberth.problem import Problem, covariance
+from wideberth.problem.endpoints import (
+    _face,
+    _FaceDescent,
+    _knapsack,
+    project,
+    saturation_scale,
+)
+from wideberth.problem.error_bars import Boxes, Pushes
+from wideberth.problem.intercept import balanced, best_intercept
+from wideberth.problem.limits import power_of_two
+from wideberth.screening import partition
+
+SEEDS = range(40)
+
+
+# -- intercepts ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 50.0])
+def test_no_intercept_is_better_than_the_best(seed, penalty):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 6))
+    y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(1, 4, size=n) * 1.0
+    slack = rng.integers(-3, 4, size=n) * 1.0  # some breaks are the same
+    folded = float(rng.integers(-2, 3))
+
+    def value(b):
+        hinge = sum(c[i] * max(slack[i] - y[i] * b, 0.0) for i in range(n))
+        return hinge - folded * b + penalty / 2 * b**2
+
+    if not penalty and not -c[y > 0].sum() <= folded <= c[y < 0].sum():
+        return  # no b is best
+    found = best_intercept(slack, y, c, penalty, folded)
+    breaks = sorted({*(y * slack), -60.0, 60.0})
+    if penalty:
+        slopes = [folded + sum(c[i] * y[i] for i in part) for part in _parts(y, slack)]
+        candidates = [*breaks, *(slope / penalty for slope in slopes)]
+        assert value(found) <= min(map(value, candidates)) + 1e-12
+        return
+    edges = value(-1e6) - value(-2e6), value(2e6) - value(1e6)
+    if n and edges[0] < 0 < edges[1]:  # bounded; the middle of where it is least
+        least = min(map(value, y * slack))
+        flat = [b for b in y * slack if value(b) == least]
+        assert found == (min(flat) + max(flat)) / 2
+    elif not n:
+        assert found == 0.0
+
+
+def _parts(y, slack):
+    """The active samples between any two breaks."""
+    breaks = sorted({*(y * slack)})
+    points = [*(b - 0.5 for b in breaks), *(b + 0.5 for b in breaks), 0.0]
+    points += [(a + b) / 2 for a, b in pairwise(breaks)]
+    return [[i for i in range(len(y)) if slack[i] - y[i] * b > 0] for b in points]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("folded", [0.0, 0.7, -0.7, 3.0, -3.0, 30.0, -30.0])
+def test_balance_scales_one_class_down_and_the_other_up_if_it_must(seed, folded):
+    rng = np.random.default_rng(seed)
+    y, c = rng.choice([-1.0, 1.0], size=8), rng.exponential(size=8)
+    y[:2] = 1, -1
+    alpha = c * rng.random(8)
+    found = balanced(alpha, y, c, folded)
+    up, down = alpha[y > 0].sum(), alpha[y < 0].sum()
+    heavy = y > 0 if up + folded > down else y < 0
+    target = down - folded if up + folded > down else up + folded
+    expected = alpha.copy()
+    expected[heavy] *= max(target, 0.0) / alpha[heavy].sum()
+    if target < 0:
+        room = (c - alpha)[~heavy]
+        expected[~heavy] += min(-target / room.sum(), 1.0) * room
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.all(found <= c)
+    if abs(folded) <= c[~heavy].sum():
+        assert abs(found @ y + folded) < 1e-12
+    assert balanced(found, y, c, -float(found @ y)) is found
+
+
+# -- endpoints -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_projection_is_a_shift_that_is_cut(seed):
+    rng = np.random.default_rng(seed)
+    point, caps = rng.normal(size=9), rng.exponential(size=9)
+    mass = caps.sum() * rng.uniform(0.01, 0.99)
+    cut = lambda shift: np.clip(point - shift, 0.0, caps)  # noqa: E731
+    ends = (point - caps).min() - 1, point.max() + 1
+    shift = brentq(lambda t: cut(t).sum() - mass, *ends, xtol=1e-15)
+    np.testing.assert_allclose(project(point, caps, mass), cut(shift), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_knapsack_is_filled_from_the_lowest_score(seed):
+    rng = np.random.default_rng(seed)
+    scores, caps = rng.normal(size=7), rng.exponential(size=7)
+    left = mass = caps.sum() * rng.uniform(0.05, 1.0)
+    expected = np.zeros(7)
+    for i in np.argsort(scores):
+        expected[i] = min(caps[i], left)
+        left -= expected[i]
+    np.testing.assert_allclose(_knapsack(scores, caps, mass), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 0.5, 100.0])
+def test_the_face_is_the_majority_down_to_the_minority_and_the_penalty(intercept):
+    for seed in range(12):
+        problem = make_problem(seed, n=9, weights="random", intercept=intercept)
+        masses = {s: problem.weights[problem.y == s].sum() for s in (1, -1)}
+        label = max(masses, key=masses.get)
+        face = _face(problem)
+        if intercept is None or masses[label] - masses[-label] <= intercept:
+            assert face is None
+            continue
+        np.testing.assert_array_equal(face[0], problem.y == label)
+        assert face[1] == pytest.approx(masses[-label] + intercept)
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_all_samples_saturate_up_to_the_largest_margin(seed):
+    intercept = (None, 0.8, 0.0)[seed % 3]
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 3)) * 10.0 ** (seed % 5), np.array([1, -1] * 4)
+    c = np.repeat(rng.exponential(size=4), 2)  # classes weigh the same
+    c[:2] = 0.0
+    X[:2] *= 100  # of no weight, whatever their margins
+    problem = Problem.from_data(X, y, radius=0.1, sample_weight=c, intercept=intercept)
+    Z, s = X * y[:, None], 0.1 * c.sum()
+    d = c @ Z
+    w = d * max(1 - s / np.linalg.norm(d), 0.0)
+    b = c @ y / intercept if intercept else 0.0
+    margins = (Z @ w + y * b - 0.1 * np.linalg.norm(w))[2:]
+    largest = margins.max()
+    if intercept == 0.0:
+        largest = (margins[::2].max() + margins[1::2].max()) / 2
+    expected = 1 / largest if largest > 0 else np.inf
+    assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9)
+
+
+def test_classes_of_different_weight_cannot_all_saturate_beside_a_free_intercept():
+    X, y = np.array([[1.0], [2.0], [-1.0]]), [1, 1, -1]
+    problem = Problem.from_data(X, y, intercept=0.0)
+    assert saturation_scale(problem) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_from_below_is_where_the_least_gain_vanishes(seed):
+    """t with min over A of Σα_i(⟨w,z_i⟩ − tκ_i(w)) = 0, by the corners of A."""
+    rng = np.random.default_rng(seed)
+    problem = make_problem(seed, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
+    face = _face(problem)
+    if face is None:
+        return
+    descent, w = _FaceDescent(problem, *face), rng.normal(size=2)
+    Z = problem.rows.X * problem.y[:, None]
+    margins, noise = Z @ w, problem.radii * np.linalg.norm(w)
+    majority, mass = face
+    rest = problem.weights * ~majority
+
+    def least(t):
+        scores = margins - t * noise
+        filled = _knapsack(scores[majority], problem.weights[majority], mass)
+        return filled @ scores[majority] + rest @ scores
+
+    found = descent._lower_bound(w, descent.free)
+    if least(0.0) <= 0:
+        assert found == 0.0
+    else:
+        assert least(found * (1 + 1e-9)) <= 0 <= least(found * (1 - 1e-9))
+        assert least(found) >= 0
+
+
+def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
+    problem = make_problem(1, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
+    descent = _FaceDescent(problem, *_face(problem))
+    w, alpha = np.array([3.0, 4.0]), problem.weights
+    u = 2.0**-53
+    g = lambda k: k * u / (1 - k * u)  # noqa: E731
+    size = 5 * alpha @ np.linalg.norm(problem.rows.X, axis=1)
+    relative = problem.rows.margin_rounding + g(9 + 4 + problem.chain)
+    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size)
+
+
+# -- the bracket of a free intercept (theory §4.4) -------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("few", [3, 1000])
+def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n = 30
+    y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(0, 4, size=n) * 1.0
+    middle, width = rng.normal(size=n), rng.exponential(size=n)
+    lower, upper = middle - width, middle + width
+    fold = SimpleNamespace(balance=float(rng.integers(-3, 4)), total=5.0)
+    fold = fold if seed % 2 else None
+    problem = SimpleNamespace(y=y, weights=c, n=n, folded=fold)
+    monkeypatch.setattr(partition, "gamma", lambda k: 1e-5 * k)
+    monkeypatch.setattr(partition, "totals_rounding", lambda problem: 1e-4)
+    monkeypatch.setattr(partition, "_SORTED", few)
+    balance, mass = (fold.balance, c.sum() + 5.0) if fold else (0.0, c.sum())
+    slack = 4 * (1e-4 + 1e-5 * n) * mass
+    # The slope of P in b, with all jumps as early and as late as they may be.
+    early = np.where(y > 0, 1 - upper, lower - 1)
+    late = np.where(y > 0, 1 - lower, upper - 1)
+    start = -balance - c[y > 0].sum()
+    low = [at for at in sorted(early) if start + c[early <= at].sum() >= -slack]
+    low = -np.inf if start >= -slack or not low else low[0]
+    high = [at for at in sorted(late) if start + c[late < at].sum() <= slack]
+    end = start + c.sum()
+    high = np.inf if end <= slack or not high else high[-1]
+    for guess in (0.0, 100.0, -100.0):
+        found = partition._intercept_bracket(problem, lower, upper, guess)
+        for got, want, out in zip(found, (low, high), (-1, 1), strict=True):
+            if np.isinf(want):
+                assert got == want
+            else:
+                assert got == pytest.approx(
+                    want + out * 2.0**-50 * (1 + abs(want)), rel=1e-15
+                )
+
+
+# -- sums of boxes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_gauge_of_boxes_is_the_largest_ratio_beyond_what_is_fixed(seed):
+    rng = np.random.default_rng(seed)
+    E, F = (rng.exponential(size=(3, 4)) * (rng.random(4) < 0.8) for _ in range(2))
+    a, f = rng.exponential(size=3), 0.3 * rng.exponential(size=3)
+    d = rng.normal(size=4)
+    t, s = a @ E, f @ F
+    ratios = [
+        0.0 if abs(d[j]) <= s[j] else (abs(d[j]) - s[j]) / t[j] if t[j] else np.inf
+        for j in range(4)
+    ]
+    pushes, fixed = Pushes(((Boxes.of(E), a),)), Pushes(((Boxes.of(F), f),))
+    found = Boxes.gauge(pushes, d, fixed=fixed)
+    assert found[0] == found[1] == pytest.approx(max(ratios))
+    plain = Boxes.gauge(pushes, d)[0]
+    with np.errstate(divide="ignore"):
+        assert plain == pytest.approx((np.abs(d) / t).max())
+
+
+# -- factors of covariances ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_rounding_takes_from_a_sum_is_known_exactly(seed):
+    rng = np.random.default_rng(seed)
+    a, b = (rng.normal(size=9) * 10.0 ** rng.integers(-12, 12, size=9) for _ in "ab")
+    total, error = covariance._two_sum(a, b)
+    for i in range(9):
+        exact = Fraction(a[i]) + Fraction(b[i])
+        assert exact == Fraction(total[i]) + Fraction(error[i])
+        assert total[i] == a[i] + b[i]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_residual_has_twice_the_digits_and_a_bound(seed):
+    rng = np.random.default_rng(seed)
+    d, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    B = rng.normal(size=(d, k)) * 10.0 ** rng.integers(-3, 3, size=(d, 1))
+    matrix = B @ B.T
+    found, bound = covariance._residual(matrix, B)
+    exact = [
+        [
+            Fraction(matrix[i, j])
+            - sum(Fraction(B[i, m]) * Fraction(B[j, m]) for m in range(k))
+            for j in range(d)
+        ]
+        for i in range(d)
+    ]
+    off = sum(
+        (Fraction(found[i, j]) - exact[i][j]) ** 2 for i in range(d) for j in range(d)
+    )
+    assert off <= Fraction(bound) ** 2
+    size = np.linalg.norm(B) ** 2
+    assert bound <= 1e-28 * size + 2.0**-52 * np.linalg.norm(found)
+
+
+def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
+    """Of the result, of what was added up apart, and of the rest of the slices."""
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(4, 3)) * 10.0 ** rng.integers(-3, 3, size=(4, 1))
+    matrix = B @ B.T + 1e-9 * np.eye(4)
+    parts = {}
+    for which in (1, 12, 2 * 3 + 16):
+        monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
+        result, parts[which] = covariance._residual(matrix, B)
+    assert parts[1] == pytest.approx(np.linalg.norm(result))
+    # Every error of a sum is below half a unit of the largest entry it is next to.
+    assert 0 < parts[12] <= 9 * 2.0**-53 * np.linalg.norm(np.abs(B) @ np.abs(B.T)) * 4
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
+    expected = 1e-3 * (parts[1] + 12 * parts[12]) + 1e-3 * (2 * 3 + 16) * parts[22]
+    assert covariance._residual(matrix, B)[1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 2), (3, 6)])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_the_axes_are_those_of_5_6_7(seed, shape, monkeypatch):
+    rng = np.random.default_rng(seed)
+    d, k = shape
+    F = 100.0 * rng.normal(size=shape)
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
+    monkeypatch.setattr(covariance, "_departure", lambda Q: 0.01 * Q.shape[0])
+    Q, scales, T, H = covariance.principal_axes(F, 0.5)
+    norm = np.linalg.norm
+    size, largest = norm(F), scales.max()
+    turned = 1e-3 * (d + 2) * norm(Q)
+    t = turned + 0.01 * d
+    assert pytest.approx(2.5 * t) == T
+    support = turned * size + 1e-3 * 4 * size + largest * 0.01 * k + size * 0.01 * d
+    support += t * (largest + support)
+    assert pytest.approx(1.25 * (support + 0.5), rel=1e-9) == H
+    np.testing.assert_allclose((Q * scales**2) @ Q.T, F @ F.T, atol=1e-9 * size**2)
+
+
+def test_without_a_factor_there_are_no_axes():
+    Q, scales, T, H = covariance.principal_axes(np.zeros((3, 2)), 0.25)
+    np.testing.assert_array_equal(Q, np.eye(3))
+    assert (scales.tolist(), T, H) == ([0.0, 0.0, 0.0], 0.0, 0.25)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_spectral_bound_is_one(seed, monkeypatch):
+    S = np.random.default_rng(seed).normal(size=(4, 4))
+    S = S + S.T
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
+    expected = np.abs(np.linalg.eigvalsh(S)).max() + 1e-3 * 32 * np.linalg.norm(S)
+    assert covariance._spectral_bound(S) == pytest.approx(
+        min(expected, np.linalg.norm(S))
+    )
+
+
+@pytest.mark.parametrize(
+    ("matrix", "units"),
+    [
+        (np.diag([4.0, 0.25, 0.0]), [4.0, 1.0, 4.0]),
+        (np.array([[1.0, 5.0], [5.0, 1.0]]), [4.0, 4.0]),  # no covariance
+        (np.array([[9.0, 1.0], [1.0, 100.0]]), [4.0, 16.0]),
+    ],
+)
+def test_units_of_features_are_powers_of_two_near_their_deviations(matrix, units):
+    assert covariance._feature_units(matrix).tolist() == units
+
+
+# -- limits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [-1100, -1074, -1022, 0, 5, 1023, 1024, 3000])
+def test_powers_of_two_stay_within_float64(exponent):
+    found = power_of_two(exponent)
+    assert 0 < found < np.inf
+    assert np.frexp(found)[0] == 0.5
+    if -1000 <= exponent <= 1000:
+        assert found == 2.0**exponent
