@@ -42,6 +42,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "wideberth"
 #: Coverage, and the copies of the package that mutants are made in.
 CACHE = ROOT / ".mutants"
+#: The mutants that survived last time.
+SURVIVORS = CACHE / "survivors.json"
 #: Folders of the package that a sample is drawn from, unless others are named.
 FOLDERS = ["problem", "screening", "measurement", "estimators"]
 #: Tests that may be chosen; those of commands and pages start processes of their own.
@@ -158,6 +160,8 @@ def _formulas(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, ast.AST]]:
             children = node.body
         elif isinstance(node, (ast.Raise, ast.JoinedStr)) or _says(node):
             return
+        elif isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
+            children = [node.test, *node.orelse]  # the body makes a message
         elif isinstance(node, ast.AnnAssign):
             children = [node.value] if node.value else []
         else:
@@ -177,15 +181,20 @@ def _formulas(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, ast.AST]]:
 
 def _says(node: ast.AST) -> bool:
     """Is it a message or a text?"""
-    if isinstance(node, ast.Call):
-        return _name(node.func) in {"warn", "warning", "info", "debug"}
-    if isinstance(node, ast.BinOp):
-        return any(
-            isinstance(side, ast.JoinedStr)
-            or (isinstance(side, ast.Constant) and isinstance(side.value, str))
-            for side in (node.left, node.right)
-        )
+    match node:
+        case ast.Call(func=func):
+            return _name(func) in {"warn", "warning", "info", "debug"}
+        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+            return _is_text(one) or _is_text(other)
+        case ast.AugAssign(value=value):
+            return _is_text(value) or _says(value)
     return False
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def _name(node: ast.expr) -> str:
@@ -619,12 +628,13 @@ def main() -> int:
     parser.add_argument(
         "--tests", default="tests", help="only those whose path begins so"
     )
+    parser.add_argument("--again", action="store_true", help="what survived last time")
     parser.add_argument("--no-lessons", action="store_true")
     options = parser.parse_args()
     warm_up()
     coverage = Coverage()
     coverage.measure()
-    reasons, counts = argued(), Counter()
+    reasons, counts, survivors = argued(), Counter(), []
 
     def run(mutant: Mutant, title: str) -> None:
         tests = coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
@@ -636,6 +646,7 @@ def main() -> int:
         if killer is None:
             reason = reasons.get(mutant.key)
             counts["argued" if reason else "open"] += 1
+            survivors.append(mutant.key)
             print(f"{title} {'argued' if reason else 'SURVIVES'} {mutant}")
             print(f"    {reason or f'{len(chosen)} of {len(tests)} tests pass'}")
         else:
@@ -644,8 +655,13 @@ def main() -> int:
         sys.stdout.flush()
 
     sample = drawn(options.folders, options.seed, options.count)
+    if options.again:
+        last = {tuple(key) for key in json.loads(SURVIVORS.read_text())}
+        every = drawn(options.folders, options.seed, sys.maxsize)
+        sample = [mutant for mutant in every if mutant.key in last]
     for number, mutant in enumerate(sample, 1):
         run(mutant, f"{number:4}")
+    SURVIVORS.write_text(json.dumps(survivors))
     share = counts["killed"] / max(len(sample), 1)
     print(f"seed {options.seed}: {len(sample)} mutants, {counts['killed']} killed")
     print(f"({share:.1%}), {counts['argued']} argued, {counts['open']} open")

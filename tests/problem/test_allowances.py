@@ -5,11 +5,22 @@ So the bounds themselves are compared with those of the page, on numbers that di
 many orders of magnitude: each term is the largest one in some of the draws.
 """
 
+from copy import copy
+from dataclasses import astuple, replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import wideberth.problem.folded as folded_module
+import wideberth.problem.measured as measured_module
+import wideberth.problem.problem as problem_module
+import wideberth.problem.rows as rows_module
+from measured import make_measured
+from problems import make_problem
+from wideberth.problem import Folded
+from wideberth.problem.certificate import Certificate
+from wideberth.problem.ramp import with_cost
 from wideberth.problem.rounding import (
     NoiseSums,
     accurate_sum,
@@ -23,6 +34,8 @@ from wideberth.problem.rounding import (
     totals_rounding,
     well_inside,
 )
+from wideberth.screening import Reduction
+from wideberth.screening.partition import Partition
 
 DRAWS = range(60)
 U = 2.0**-53
@@ -198,3 +211,174 @@ def test_inside_is_inside_by_all_errors(seed):
         assert well_inside(problem, d, s, eta_total, d_error) == inside
     problem.noise.inscribed = lambda d: 0.0
     assert not well_inside(problem, np.zeros(3), s, eta_total, d_error)
+
+
+# -- what problems hand to these bounds ------------------------------------------------
+
+
+def folded_problem(seed, form=None):
+    """A problem with folded samples, sums of merged rows and axes that are off."""
+    rng = np.random.default_rng(seed)
+    intercept = (None, 0.0, 0.6)[seed % 3]
+    if form is None:
+        shape = ("l2", "linf", "ellipsoid", "l1")[seed % 4]
+        problem = make_problem(
+            seed, n=12, d=3, shape=shape, intercept=intercept, spread_radii=True
+        )
+        noise = copy(problem.noise)
+        vars(noise).update(rotation_error=0.02, support_error=0.03)
+        problem = replace(problem, noise=noise)
+    else:
+        problem = make_measured(seed, form=form, intercept=intercept, radii="random")
+    problem = replace(problem, chain=7)
+    if seed % 2:
+        saturated = np.arange(problem.n) % 3 == 0
+        edges = -np.ones(problem.n), np.ones(problem.n)
+        decided = Partition(np.zeros(problem.n, bool), saturated, *edges)
+        problem = Reduction.of(problem).shrink(decided).problem
+        problem = replace(problem, folded=replace(problem.folded, rounding=0.4))
+    return problem, rng
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What is handed to the bounds; γ_k is k thousandths, and sums are off by 0.05."""
+    handed = {}
+
+    def dual(problem, w, b, total, d_error, noise, sizes):
+        handed.update(total=total, d_error=d_error, noise=noise, sizes=sizes)
+        return 1.0, 2.0
+
+    def inside(problem, d, s, total, d_error):
+        handed.update(inside=(s, total, d_error))
+        return False
+
+    for module in (problem_module, measured_module, rows_module):
+        monkeypatch.setattr(module, "gamma", lambda k: 1e-3 * k)
+    for module in (problem_module, measured_module):
+        monkeypatch.setattr(module, "totals_rounding", lambda problem: 0.05)
+    monkeypatch.setattr(problem_module, "dual_rounding", dual)
+    monkeypatch.setattr(problem_module, "well_inside", inside)
+    return handed
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("sharp", [False, True])
+def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
+    problem, rng = folded_problem(seed)
+    Z = problem.rows.X * problem.y[:, None]
+    fold, noise = problem.folded, problem.noise
+    alpha = problem.repair(problem.weights * rng.random(problem.n))
+    dual = problem.dual_at(alpha, sharp=sharp)
+    mass = alpha @ np.linalg.norm(Z, axis=1)
+    relative = problem.rows.combine_rounding + 1e-3 * problem.chain
+    error, s, total = (relative + 0.02) * mass, alpha @ problem.radii, alpha.sum()
+    radius, d = problem.radii.max(), alpha @ Z
+    if fold is not None:
+        error += fold.rounding + 1e-3 * (mass + fold.mass)
+        s, total, d = s + fold.s, total + fold.total, d + fold.d
+        radius = max(radius, fold.largest_radius)
+    assert told["d_error"] == pytest.approx(error)
+    assert told["total"] == pytest.approx(total)
+    assert dual.s == pytest.approx(s)
+    np.testing.assert_allclose(dual.d, d)
+    size, omega = noise.lipschitz(3), noise.support(dual.w)
+    expected = NoiseSums(
+        s * size, s * omega, omega * radius, size * radius, s * 0.03, 0.05
+    )
+    np.testing.assert_allclose(astuple(told["noise"]), astuple(expected))
+    if sharp and fold is None:
+        each = np.abs(problem.rows.X) @ np.abs(dual.w)
+        along = relative * (alpha @ each) + 0.02 * np.linalg.norm(dual.w) * mass
+        np.testing.assert_allclose(told["sizes"], (along, each.max()))
+    else:
+        assert told["sizes"] is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_a_dual_point_beside_error_bars_is_off_by_what_its_sets_are(seed, form, told):
+    problem, rng = folded_problem(seed, form)
+    alpha = problem.repair(problem.weights * rng.random(problem.n))
+    dual = problem.dual_at(alpha)
+    parts = [(problem.noise, alpha * problem.radii)]
+    largest = (problem.radii * problem.noise.lipschitz()).max()
+    if problem.folded is not None:
+        parts += problem.folded.pushes.parts
+        largest = max(largest, problem.folded.largest_radius)
+    reach = sum(a @ bars.lipschitz() for bars, a in parts)
+    size = np.linalg.norm(dual.w)
+    own = max(0.05, *(bars.pull_rounding for bars, _ in parts))
+    rounding = 1e-3 * problem.chain + own
+    sums = told["noise"]
+    expected = (reach, reach * size, largest * size, largest, 0.0, rounding)
+    np.testing.assert_allclose(astuple(sums), expected)
+    assert dual.s == 0.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+def test_inside_the_sets_is_inside_by_all_errors(seed, form, told, monkeypatch):
+    problem, rng = folded_problem(seed, form)
+    alpha = problem.weights * (0.5 + 0.5 * rng.random(problem.n))
+    monkeypatch.setattr(
+        measured_module, "balance_rounding", lambda p, total: 0.1 * total
+    )
+    parts = [(problem.noise, alpha * problem.radii)]
+    largest = (problem.radii * problem.noise.lipschitz()).max()
+    norm = np.linalg.norm(problem.rows.dense(slice(None)), axis=1).max()
+    if problem.folded is not None:
+        parts += problem.folded.pushes.parts
+        largest = max(largest, problem.folded.largest_radius)
+        norm = max(norm, problem.folded.largest_norm)
+    ball = sum(bars.inscribed(a) for bars, a in parts)
+    g = 0.05 + 0.064
+    monkeypatch.setattr(type(problem.noise), "gauge", lambda self, *a: (0.0, 0.2))
+    room = (1 - 4 * g - 0.2) * (1 - g) * ball
+    total = 0.3 * room / (norm + largest) / 0.1
+    d_error = 0.7 * room
+    d = np.zeros(problem.rows.d)
+    for share, inside in ((1 - 1e-9, ball > 0), (1 + 1e-9, False)):
+        found = problem._well_inside(alpha, d, 0.0, share * total, share * d_error)
+        assert found == (inside or room == 0)
+
+
+def test_sums_of_folds_are_those_of_their_parts(monkeypatch):
+    monkeypatch.setattr(folded_module, "gamma", lambda k: 0.1 * k)
+    one = Folded(np.array([1.0, 2.0]), 3.0, 5.0, -7.0, 11, 13.0, 17.0, 19, 23.0, 29.0)
+    two = Folded(np.array([4.0, 8.0]), 2.0, 6.0, 9.0, 10, 12.0, 14.0, 15, 31.0, 37.0)
+    for a, b in ((one, two), (two, one)):
+        both = a + b
+        np.testing.assert_array_equal(both.d, [5.0, 10.0])
+        assert (both.s, both.total, both.balance, both.n) == (5.0, 11.0, 2.0, 21)
+        assert both.mass == 25.0
+        assert both.rounding == pytest.approx(31.0 + 0.1 * 25.0)
+        assert both.chain == 20
+        assert (both.largest_norm, both.largest_radius) == (31.0, 37.0)
+
+
+def test_the_largest_of_all_samples_are_those_of_folded_ones_too():
+    problem, _ = folded_problem(1)
+    norms = np.linalg.norm(problem.rows.X, axis=1)
+    for size in (0.0, 1e3):
+        fold = replace(problem.folded, largest_norm=size, largest_radius=size)
+        same = replace(problem, folded=fold)
+        assert same.largest_norm == pytest.approx(max(norms.max(), size))
+        assert same.largest_radius == max(problem.radii.max(), size)
+    errors = problem.axes_error(slice(1, 4))
+    np.testing.assert_allclose(errors, (0.02 * norms + 0.03 * problem.radii)[1:4])
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "relative"),
+    [(2.0, 1.5, 0.25), (0.0, -1.0, 1.0), (0.0, 1.0, 0.0)],
+)
+def test_a_relative_gap_is_one_of_the_primal_value(primal, dual, relative):
+    assert Certificate(primal, dual, 0.1).relative_gap == relative
+    assert Certificate(primal, dual, 0.1).bound == max(primal - dual, 0.0) + 0.1
+
+
+def test_what_is_left_out_costs_with_its_rounding():
+    rest = with_cost(Certificate(3.0, 2.0, 0.5), 4.0, 2.0**50)
+    assert (rest.primal, rest.dual) == (7.0, 6.0)
+    assert rest.rounding == pytest.approx(0.5 + 4.0 * g(2.0**50))
