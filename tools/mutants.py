@@ -578,15 +578,21 @@ def drawn(folders: list[str], seed: int, count: int) -> list[Mutant]:
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
-def argued() -> dict[tuple[str, str, str, str], str]:
-    """The mutants that no test can tell from the package, and why."""
+def argued() -> Callable[[Mutant], str | None]:
+    """Why no test can tell a mutant from the package; None where nothing is said.
+
+    What an entry does not name may be anything.
+    """
     entries = tomllib.loads((ROOT / "tools" / "argued.toml").read_text())["mutant"]
-    return {
-        (entry["file"], entry["function"], entry["before"], entry["after"]): entry[
-            "why"
-        ]
-        for entry in entries
-    }
+
+    def reason(mutant: Mutant) -> str | None:
+        for entry in entries:
+            named = {name: text for name, text in entry.items() if name != "why"}
+            if all(getattr(mutant, name) == text for name, text in named.items()):
+                return entry["why"]
+        return None
+
+    return reason
 
 
 def lessons() -> Iterator[tuple[str, Mutant | None]]:
@@ -634,7 +640,7 @@ def main() -> int:
     warm_up()
     coverage = Coverage()
     coverage.measure()
-    reasons, counts, survivors = argued(), Counter(), []
+    reason_of, counts, survivors = argued(), Counter(), []
 
     def run(mutant: Mutant, title: str) -> None:
         tests = coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
@@ -644,7 +650,7 @@ def main() -> int:
         killer = judge(mutant, chosen, 30 + 3 * options.seconds) if chosen else None
         spent = time.perf_counter() - started
         if killer is None:
-            reason = reasons.get(mutant.key)
+            reason = reason_of(mutant)
             counts["argued" if reason else "open"] += 1
             survivors.append(mutant.key)
             print(f"{title} {'argued' if reason else 'SURVIVES'} {mutant}")
