@@ -1,15 +1,19 @@
 """Small parts of the mathematics against their definitions, written down plainly."""
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from problems import make_problem
-from wideberth.problem import Problem, covariance
+from wideberth.problem import Problem, covariance, equal_rows
+from wideberth.problem.common_values import CommonValues
+from wideberth.problem.diagnosis import blur, out_of_range
 from wideberth.problem.endpoints import (
     _face,
     _FaceDescent,
@@ -20,6 +24,7 @@ from wideberth.problem.endpoints import (
 from wideberth.problem.error_bars import Boxes, Pushes
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
+from wideberth.problem.presolve import Presolved
 from wideberth.screening import partition
 
 SEEDS = range(40)
@@ -369,3 +374,188 @@ def test_powers_of_two_stay_within_float64(exponent):
     assert np.frexp(found)[0] == 0.5
     if -1000 <= exponent <= 1000:
         assert found == 2.0**exponent
+
+
+# -- equal rows ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("form", ["dense", "sparse", "one-hot"])
+def test_samples_unlike_the_one_that_stands_for_them_are_found(
+    seed, block, form, monkeypatch
+):
+    rng = np.random.default_rng(seed)
+    n, d = 17, 3
+    X = rng.integers(-1, 2, size=(n, d)).astype(float)
+    if form == "one-hot":
+        X = np.eye(d)[rng.integers(d, size=n)] * rng.choice([1.0, -1.0], size=(n, 1))
+    y = rng.choice([-1.0, 1.0], size=n)
+    y[:2] = 1, -1
+    intercept = None if seed % 2 else 0.0
+    radii = rng.choice([0.1, 0.2], size=n) if seed % 3 else 0.1
+    stored = X if form == "dense" else sp.csr_array(X)
+    if form == "sparse" and seed % 4 == 0:
+        stored.data[:1] = 0.0  # stored, and yet none
+        X = stored.toarray()
+    problem = Problem.from_data(stored, y, radius=radii, intercept=intercept)
+    first = np.sort(rng.choice(n, size=4, replace=False))
+    label = rng.integers(4, size=n)
+    monkeypatch.setattr(equal_rows, "CACHED_ENTRIES", block)
+    expected = []
+    for i in range(n):
+        j = first[label[i]]
+        same = y[i] == y[j] if intercept is not None else True
+        rows = np.array_equal(y[i] * X[i], y[j] * X[j])
+        if not (same and rows and problem.radii[i] == problem.radii[j]):
+            expected.append(i)
+    found = equal_rows.differing(problem, first, label)
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_row_stands_for_all_of_its_hash(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 200))
+    h = rng.integers(1, int(rng.integers(2, 60)), size=n).astype(float) / 7
+    distinct = len(np.unique(h))
+    found = equal_rows.representatives(h, distinct)
+    assert np.array_equal(h[found], h)
+    assert np.array_equal(found[found], found)
+    assert len(np.unique(found)) == distinct
+    assert equal_rows.representatives(h, distinct - 1) is None
+    first, label = equal_rows._numbered(found)
+    np.testing.assert_array_equal(first[label], found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weights_of_equal_rows_are_added_up(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 60, int(rng.integers(1, 6))
+    label = np.concatenate([np.arange(m), rng.integers(m, size=n - m)])
+    weights = rng.exponential(size=n) if seed % 2 else np.full(n, 0.3)
+    sums, roundings = equal_rows.summed(weights, label, m)
+    np.testing.assert_allclose(sums, [weights[label == k].sum() for k in range(m)])
+    if not seed % 2:
+        assert roundings == 5.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_found_of_equal_rows_is_told_of_all_samples(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(5, 2)), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    label = np.concatenate([np.arange(5), rng.integers(5, size=9)])
+    c = rng.exponential(size=14) * (rng.random(14) < 0.8)
+    total = np.bincount(label, c, 5)
+    problem = Problem.from_data(X, y, sample_weight=total + 1e-12)
+    problem = problem.with_weights(total)
+    rows = equal_rows.EqualRows(problem, label, c)
+    alpha = rng.random(14) * c
+    gathered = rows.gathered(alpha)
+    np.testing.assert_allclose(gathered, [alpha[label == k].sum() for k in range(5)])
+    own, C = rng.random(5) * 1.2, 2.0
+    dealt = rows.dealt(own, C)
+    for i in range(14):
+        share = min(own[label[i]] / (C * total[label[i]]), 1.0) if c[i] else 0.0
+        assert dealt[i] == pytest.approx(share * C * c[i])
+    masks = np.array([True, False, True, False, False]), np.array([0, 1, 0, 0, 1]) > 0
+    removed, saturated = rows.decided(*masks)
+    for i in range(14):
+        assert removed[i] == (masks[0][label[i]] or c[i] == 0)
+        assert saturated[i] == (masks[1][label[i]] and c[i] > 0)
+        assert rows.marked(masks[1])[i] == (masks[1][label[i]] and c[i] > 0)
+    signs = rng.choice([-1.0, 1.0], size=14)
+    two = rows.with_labels(signs, np.array([0, 1]))
+    for i in range(14):
+        np.testing.assert_array_equal(two.problem.rows.X[two.label[i]], X[label[i]])
+        assert two.problem.y[two.label[i]] == signs[i]
+    pairs = set(zip(label.tolist(), signs.tolist(), strict=True))
+    assert two.problem.n == len(pairs)
+    for (k, s), _ in zip(sorted(pairs), range(99), strict=False):
+        place = two.label[(label == k) & (signs == s)][0]
+        own = c[(label == k) & (signs == s)].sum()
+        assert two.problem.weights[place] == pytest.approx(own)
+    assert two.problem.chain > problem.chain
+
+
+# -- common values, sums of rows -------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_less_their_common_values_have_the_same_gram_matrix(seed):
+    rng = np.random.default_rng(seed)
+    n, d = 20, 6
+    common = rng.integers(0, 3, size=d) * 1.5
+    X = np.where(rng.random((n, d)) < 0.8, common, rng.normal(size=(n, d)))
+    X[-1] = common  # the last row tells which value may be common
+    found = CommonValues.of(sp.csr_array(X))
+    held = [(X[:, j] == common[j]).sum() for j in range(d)]
+    expected = [common[j] if 2 * held[j] > n else 0.0 for j in range(d)]
+    entries = np.mean(((X - expected) != 0).sum(axis=1))
+    stored = np.mean((X != 0).sum(axis=1))
+    if found is None:
+        assert 2 * entries**2 > stored**2
+        return
+    S = found.taken_out(sp.csr_array(X)).toarray()
+    np.testing.assert_allclose(S, X - found.values)
+    assert found.entries == pytest.approx(np.mean((S != 0).sum(axis=1)))
+    np.testing.assert_array_equal(found.values, expected)
+    assert 2 * entries**2 <= stored**2
+    a = rng.exponential(size=n)
+    gram = (S.T * a) @ S
+    found.complete(gram, S.T @ a, float(a.sum()))
+    np.testing.assert_allclose(gram, (X.T * a) @ X)
+
+
+def test_values_that_are_not_common_are_left():
+    assert CommonValues.of(sp.csr_array(np.eye(4))) is None
+    half = sp.csr_array(np.array([[2.0, 1.0], [2.0, 3.0], [5.0, 4.0], [6.0, 7.0]]))
+    assert CommonValues.of(half) is None  # half of a column is not more than half
+    most = np.full((9, 2), 2.0)
+    most[0] = 3.0
+    found = CommonValues.of(sp.csr_array(most))
+    assert found.values.tolist() == [2.0, 2.0]
+    assert found.entries == pytest.approx(2 / 9)
+
+
+# -- what is out of range --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "raise tol, or scale the features of X"),
+        (
+            {"X": [[1.0, 1e-12], [-1.0, -1e-12]]},
+            "differ in size by a factor of 1.0e[+]12",
+        ),
+        ({"c": [1.0, 1e-12]}, "sample_weight spans a factor of 1.0e[+]12"),
+        ({"radius": 1e12}, "radius reaches 1.0e[+]12 beside entries of X up to 2.0e"),
+        ({"intercept": 1e-12}, "intercept_penalty is 2.0e[+]12 times smaller"),
+        ({"c": [1e11, 1e11]}, r"C·sample_weight·‖x‖² reaches 5.0e[+]11"),
+    ],
+)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_quantity_that_is_out_of_range_is_named(change, said, form):
+    X = form(np.array(change.get("X", [[1.0, 2.0], [-1.0, -2.0]])))
+    problem = Problem.from_data(
+        X,
+        [1, -1],
+        sample_weight=change.get("c", [1.0, 1.0]),
+        radius=change.get("radius", 0.1),
+        intercept=change.get("intercept"),
+    )
+    assert re.search(said, out_of_range(problem, Presolved(problem)))
+
+
+def test_samples_of_no_weight_put_nothing_out_of_range():
+    X = np.array([[1.0], [-1.0], [1e30]])
+    problem = Problem.from_data(X, [1, -1, 1], sample_weight=[1.0, 1.0, 0.0])
+    assert "raise tol" in out_of_range(problem, Presolved(problem))
+
+
+def test_noise_is_blurred_by_what_its_support_may_be_off():
+    noise = SimpleNamespace(support_error=2.0**-30, lipschitz=lambda d: 4.0)
+    assert blur(noise) == 2.0**21
+    assert blur(SimpleNamespace(support_error=0.0)) == 0.0
+    assert blur(SimpleNamespace(support_error=1.0, lipschitz=lambda d: 0.0)) == 1.0
