@@ -27,7 +27,7 @@ from wideberth.problem.limits import power_of_two
 from wideberth.problem.presolve import Presolved
 from wideberth.screening import partition
 
-SEEDS = range(40)
+SEEDS = range(24)
 
 
 # -- intercepts ------------------------------------------------------------------------
