@@ -33,6 +33,7 @@ from wideberth.measurement.tables import (
     _overview,
 )
 
+NO_COVARIANCES = np.zeros((0, 2, 2))
 SHAPES = {"l2": 2, "linf": np.inf, "l1": 1}
 
 
@@ -314,7 +315,7 @@ def measured(n, d=2, seed=0):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(n, d))
     values[rng.random((n, d)) < 0.2] = np.nan
-    return Measurements(values, rng.exponential(size=(n, d)), None)
+    return Measurements(values, rng.exponential(size=(n, d)), NO_COVARIANCES)
 
 
 def test_an_overview_tells_ends_counts_and_whether_anything_is_measured():
@@ -324,7 +325,7 @@ def test_an_overview_tells_ends_counts_and_whether_anything_is_measured():
     np.testing.assert_array_equal(found.low, np.nanmin(part.values, axis=0))
     np.testing.assert_array_equal(found.high, np.nanmax(part.values, axis=0))
     assert found.measured
-    exact = Measurements(part.values, np.zeros((9, 2)), None)
+    exact = Measurements(part.values, np.zeros((9, 2)), NO_COVARIANCES)
     assert not _overview(0, exact, None).measured
     assert _overview(0, exact, None).counts.tolist() == [9]
 
@@ -359,13 +360,14 @@ def test_cells_far_from_the_middle_are_counted_by_column():
     variances = np.array([[0.0, 0.0], [16.0, 0.0], [0.0, 0.0]])
     cells = FarCells(np.array([1.0, 10.0]), np.array([3.0, 1.0]), 1.5)
     counts, farthest, place, column = cells(
-        0, Measurements(values, variances, None), None
+        0, Measurements(values, variances, NO_COVARIANCES), None
     )
     assert counts.tolist() == [1, 1]  # 31/3, and 2/1; 4/5 is near
     assert farthest == pytest.approx(31 / 3)
     assert (place, column) == ("row 2", 0)
     assert (
-        cells(4, Measurements(values, variances, None), None)[2] == "row 2 of chunk 4"
+        cells(4, Measurements(values, variances, NO_COVARIANCES), None)[2]
+        == "row 2 of chunk 4"
     )
 
 
