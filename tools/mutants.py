@@ -640,7 +640,7 @@ def main() -> int:
     warm_up()
     coverage = Coverage()
     coverage.measure()
-    reason_of, counts, survivors = argued(), Counter(), []
+    reason_of, counts, survivors, killers = argued(), Counter(), [], set()
 
     def run(mutant: Mutant, title: str) -> None:
         tests = coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
@@ -657,6 +657,7 @@ def main() -> int:
             print(f"    {reason or f'{len(chosen)} of {len(tests)} tests pass'}")
         else:
             counts["killed"] += 1
+            killers.add(killer)
             print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
         sys.stdout.flush()
 
@@ -668,6 +669,10 @@ def main() -> int:
     for number, mutant in enumerate(sample, 1):
         run(mutant, f"{number:4}")
     SURVIVORS.write_text(json.dumps(survivors))
+    tests = sorted(killers & coverage.seconds.keys())
+    if failed := in_child(3600.0, _first_failure, PACKAGE.parent, tests):
+        print(f"The package fails {failed} as it is; mend that first.")
+        return 1
     share = counts["killed"] / max(len(sample), 1)
     print(f"seed {options.seed}: {len(sample)} mutants, {counts['killed']} killed")
     print(f"({share:.1%}), {counts['argued']} argued, {counts['open']} open")
