@@ -24,7 +24,7 @@ from wideberth.problem.endpoints import (
 from wideberth.problem.error_bars import Boxes, Pushes
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
-from wideberth.problem.presolve import Presolved
+from wideberth.problem.presolve import Presolved, presolve
 from wideberth.screening import partition
 
 SEEDS = range(24)
@@ -301,18 +301,25 @@ def test_a_residual_has_twice_the_digits_and_a_bound(seed):
 def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     """Of the result, of what was added up apart, and of the rest of the slices."""
     rng = np.random.default_rng(0)
-    B = rng.normal(size=(4, 3)) * 10.0 ** rng.integers(-3, 3, size=(4, 1))
-    matrix = B @ B.T + 1e-9 * np.eye(4)
-    parts = {}
-    for which in (1, 12, 2 * 3 + 16):
+    B = rng.normal(size=(4, 3)) * 10.0 ** np.array([[2], [-9], [0], [-12]])
+    matrix, errors, two_sum = B @ B.T + 1e-9 * np.eye(4), [], covariance._two_sum
+
+    def recorded(a, b):
+        errors.append(two_sum(a, b)[1])
+        return two_sum(a, b)
+
+    unit = np.ldexp(1.0, np.frexp(np.abs(B).max())[1])
+    step = unit * 2.0 ** (-3 * 24)  # three slices of 24 bits for three columns
+    rest = B - np.round(B / step) * step
+    assert rest.any()
+    parts = {1: np.linalg.norm(covariance._residual(matrix, B)[0])}
+    monkeypatch.setattr(covariance, "_two_sum", recorded)
+    covariance._residual(matrix, B)
+    parts[12] = np.linalg.norm(np.sum(np.abs(errors), axis=0))
+    parts[2 * 3 + 16] = 2 * np.linalg.norm(B) * np.linalg.norm(rest)
+    for which, expected in parts.items():
         monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
-        result, parts[which] = covariance._residual(matrix, B)
-    assert parts[1] == pytest.approx(np.linalg.norm(result))
-    # Every error of a sum is below half a unit of the largest entry it is next to.
-    assert 0 < parts[12] <= 9 * 2.0**-53 * np.linalg.norm(np.abs(B) @ np.abs(B.T)) * 4
-    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
-    expected = 1e-3 * (parts[1] + 12 * parts[12]) + 1e-3 * (2 * 3 + 16) * parts[22]
-    assert covariance._residual(matrix, B)[1] == pytest.approx(expected)
+        assert covariance._residual(matrix, B)[1] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (4, 2), (3, 6)])
@@ -559,3 +566,34 @@ def test_noise_is_blurred_by_what_its_support_may_be_off():
     assert blur(noise) == 2.0**21
     assert blur(SimpleNamespace(support_error=0.0)) == 0.0
     assert blur(SimpleNamespace(support_error=1.0, lipschitz=lambda d: 0.0)) == 1.0
+
+
+# -- units -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e-5, 1.0, 1e60])
+@pytest.mark.parametrize("unit", [1.0, 2.0**100])
+def test_errors_have_units_of_their_own_only_where_they_must(size, unit):
+    rng = np.random.default_rng(0)
+    X, y = unit * rng.normal(size=(6, 2)), [1, -1] * 3
+    E = unit * size * rng.uniform(0.5, 1.0, size=(6, 2))
+    for shape in ("ellipsoid", "box"):
+        problem = Problem.from_data(X, y, X_err=E, error_shape=shape, radius=1.0)
+        found = presolve(problem)
+        if size in (1e-5, 1.0):
+            assert found.stretch == found.sigma
+        else:
+            assert 0.5 <= found.problem.noise.largest <= 1.0
+        w = rng.normal(size=2)
+        inside = found.problem.sample_noise.supports(w * found.sigma)
+        own = problem.sample_noise.supports(w)
+        np.testing.assert_allclose(inside, own)
+    none = Problem.from_data(X, y, X_err=0 * E, error_shape="box", radius=1.0)
+    assert presolve(none).stretch == presolve(none).sigma
+
+
+def test_problems_in_memory_are_where_they_are():
+    plain = make_problem(0)
+    own = Problem.from_data(np.eye(2), [1, -1], X_err=np.ones((2, 2)), radius=0.1)
+    for problem in (plain, own):
+        assert problem.on_host() is problem
