@@ -251,6 +251,25 @@ def test_ends_of_intervals_are_finite_and_in_order(low, high):
         errors_from_limits([[1.0]], censored=[[True]], low=low, high=high)
 
 
+def test_one_interval_that_cannot_be_is_enough():
+    options = {"low": [[0.0, 2.0]], "high": 1.0}
+    with pytest.raises(ValueError, match="row 0, column 1 lies between"):
+        errors_from_limits([[9.0, 9.0]], censored=[[True, True]], **options)
+
+
+def test_numbers_that_are_not_there_have_no_error():
+    number = SimpleNamespace(nominal_value=2.0, std_dev=0.1)
+    X, errors = errors_from_quantities([[number, float("nan")]])
+    assert np.isnan(X[0, 1])
+    assert np.isnan(errors[0, 1])
+
+
+def test_two_variances_tell_how_variances_scatter():
+    data = [[[0.0], [1.0], [2.0]], [[0.0], [50.0], [100.0]], [[3.0]]]
+    _, errors = errors_from_replicates(data)
+    assert errors[1, 0] > 5 * errors[0, 0]
+
+
 def test_two_sides_are_read_cell_by_cell():
     rng = np.random.default_rng(0)
     X, down, up = rng.normal(size=(2, 3)), rng.exponential(size=(2, 3)), 0.4
@@ -258,7 +277,7 @@ def test_two_sides_are_read_cell_by_cell():
     np.testing.assert_allclose(values, X + np.sqrt(2 / np.pi) * (up - down))
     variance = (1 - 2 / np.pi) * (up - down) ** 2 + up * down
     np.testing.assert_allclose(errors, np.sqrt(variance))
-    assert errors_from_sides([[1.0]], 0.0, 0.0)[1][0, 0] == 0.0
+    assert errors_from_sides([[0.0]], 0.0, 0.0)[1][0, 0] == 0.0
 
 
 def test_units_are_those_of_the_values():
