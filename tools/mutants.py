@@ -673,7 +673,7 @@ def main() -> int:
     if failed := in_child(3600.0, _first_failure, PACKAGE.parent, tests):
         print(f"The package fails {failed} as it is; mend that first.")
         return 1
-    share = counts["killed"] / max(len(sample), 1)
+    share = counts["killed"] / len(sample) if sample else 1.0
     print(f"seed {options.seed}: {len(sample)} mutants, {counts['killed']} killed")
     print(f"({share:.1%}), {counts['argued']} argued, {counts['open']} open")
     if options.no_lessons:

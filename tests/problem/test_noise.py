@@ -239,6 +239,12 @@ def test_boxes_leave_out_what_has_noise_and_no_weight():
         assert not shape.left_out(w).any()
 
 
+def test_what_noise_just_reaches_is_taken_away():
+    shape, d = as_noise([0.5, 2.0, 0.0], 3), np.array([1.5, -8.0, 7.0])
+    assert shape.dual_norm(np.array([1.5, -8.0, 0.0])) == 5.0
+    np.testing.assert_array_equal(shape.prox(d, 5.0), [0.0, 0.0, 7.0])
+
+
 def test_zero_radius_changes_nothing():
     d = np.array([1.0, -2.0, 3.0])
     scaled = [kind([0.0, 1.0, 2.0]) for kind in (Ellipsoid, Box, CrossPolytope)]
