@@ -160,7 +160,7 @@ def _formulas(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, ast.AST]]:
             children = node.body
         elif isinstance(node, (ast.Raise, ast.JoinedStr)) or _says(node):
             return
-        elif isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
+        elif isinstance(node, ast.If) and _refuses(node.body[-1]):
             children = [node.test, *node.orelse]  # the body makes a message
         elif isinstance(node, ast.AnnAssign):
             children = [node.value] if node.value else []
@@ -177,6 +177,14 @@ def _formulas(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, ast.AST]]:
     for function, statement, node in walk(tree, [], False, None):
         if isinstance(node, (ast.expr, ast.stmt)):
             yield function, statement, node
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """Does it raise an error, or call a function that does?"""
+    match statement:
+        case ast.Expr(value=ast.Call(func=func)):
+            return _name(func).lstrip("_").startswith("refuse")
+    return isinstance(statement, ast.Raise)
 
 
 def _says(node: ast.AST) -> bool:
@@ -230,7 +238,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
                         yield node, _with(node, ops=changed)
         case ast.Call(func=ast.Name() | ast.Attribute()):
             yield from ((node, changed) for changed in _changed_calls(node))
-        case ast.If(test=test, body=[*_, ast.Raise() | ast.Return() | ast.Continue()]):
+        case ast.If(test=test, body=[*_, last]) if _refuses(last) or isinstance(
+            last, (ast.Return, ast.Continue)
+        ):
             yield test, ast.Constant(False)
         case ast.IfExp(body=body, orelse=orelse):
             yield node, body
