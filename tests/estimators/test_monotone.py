@@ -32,7 +32,7 @@ from wideberth import (
     make_robust_pipeline,
 )
 from wideberth.estimators.affine import steps_of
-from wideberth.estimators.images import Course
+from wideberth.estimators.images import Course, Images
 from wideberth.estimators.monotone import bends
 from wideberth.problem.error_bars import Boxes
 
@@ -499,3 +499,12 @@ def test_a_model_behind_steps_that_bend_asks_for_errors():
     scaled.fit(X, Y, robustlinearsvc__X_err=E)
     assert scaled.step_maps_ is None
     assert scaled.linear_map_.shape == (D, D)
+
+
+def test_boxes_end_before_the_numbers_do():
+    largest = np.finfo(np.float64).max
+    middles = np.array([[0.2 * largest, 0.0], [np.nan, -0.2 * largest], [1.0, 0.0]])
+    halves = np.array([[1.0, 1.0], [0.0, 4.0], [1e-9, 1e3]])
+    found = Images(middles, halves, None, None).largest_radii()
+    room = 0.25 * largest - 0.2 * largest
+    np.testing.assert_allclose(found, [room, room / 4, 0.25 * largest / 1e3])

@@ -118,6 +118,8 @@ def test_single_moves_leave_the_other_features_at_a_row_or_at_zero():
     starts = np.vstack([data, np.zeros(3)])
     same = [(np.isclose(starts, point).sum(axis=1) >= 2).any() for point in points]
     assert all(same)
+    moved = [not np.isclose(starts, point).all(axis=1).any() for point in points]
+    assert sum(moved) >= 45
     at_zero = (np.isclose(points, 0.0).sum(axis=1) >= 2).sum()
     assert 10 < at_zero < 40
 

@@ -21,7 +21,8 @@ from wideberth.problem.endpoints import (
     project,
     saturation_scale,
 )
-from wideberth.problem.error_bars import Boxes, Pushes
+from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
+from wideberth.problem.error_bars.sums import descended, gauged
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
 from wideberth.problem.presolve import Presolved, presolve
@@ -555,6 +556,12 @@ def test_the_quantity_that_is_out_of_range_is_named(change, said, form):
     assert re.search(said, out_of_range(problem, Presolved(problem)))
 
 
+def test_radii_that_were_cut_are_named_as_given():
+    problem = Problem.from_data(np.array([[1.0], [-1.0]]), [1, -1], radius=0.1)
+    said = out_of_range(problem, Presolved(problem, cut=1e70))
+    assert said.startswith("radius reaches 1.0e+70 beside")
+
+
 def test_samples_of_no_weight_put_nothing_out_of_range():
     X = np.array([[1.0], [-1.0], [1e30]])
     problem = Problem.from_data(X, [1, -1, 1], sample_weight=[1.0, 1.0, 0.0])
@@ -597,3 +604,63 @@ def test_problems_in_memory_are_where_they_are():
     own = Problem.from_data(np.eye(2), [1, -1], X_err=np.ones((2, 2)), radius=0.1)
     for problem in (plain, own):
         assert problem.on_host() is problem
+
+
+# -- the shortest way out of sums of ellipsoids ----------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_descent_ends_next_to_the_shortest_way(seed):
+    """Held against a cone program, at errors and weights over three orders."""
+    cp = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(seed)
+    E, a = 10 ** rng.uniform(-3, 0, size=(20, 4)), 10 ** rng.uniform(-2, 1, size=20)
+    d = 3 * rng.normal(size=4)
+    mixed = 0.3 * np.eye(4) + 0.7
+    bars = Ellipsoids.of(E)
+    if seed % 2:
+        bars = Covariances.of(E[:, :, None] * mixed * E[:, None, :])
+    w = cp.Variable(4)
+    cost = 0.5 * cp.sum_squares(w - d) + a @ bars.conic(cp, w)
+    program = cp.Problem(cp.Minimize(cost))
+    program.solve(solver="CLARABEL")
+    shortest = max(d @ d - 2 * program.value, 0.0)
+    v = descended(Pushes(((bars, a),)), d, None, False, 0.0)
+    assert v @ v <= shortest * (1 + 1e-3) + 1e-6 * (d @ d)
+    assert v @ v >= shortest - 1e-6 * (d @ d)
+    if shortest > 0.01 * (d @ d):  # from next to the end, to the end
+        near = v + 1e-5 * rng.normal(size=4)
+        v = descended(Pushes(((bars, a),)), d, near, False, 0.0)
+        assert v @ v == pytest.approx(shortest, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_both_bounds_of_a_gauge_hold_and_meet(seed):
+    """The largest ⟨w,d⟩ over Σa_ir_i(w) ≤ 1, by a cone program."""
+    cp = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(seed)
+    E, a, d = rng.exponential(size=(5, 3)), rng.exponential(size=5), rng.normal(size=3)
+    bars = Ellipsoids.of(E)
+    if seed % 2:
+        F = rng.normal(size=(5, 3, 3))
+        bars = Covariances.of(F @ F.transpose(0, 2, 1))
+    w = cp.Variable(3)
+    program = cp.Problem(cp.Maximize(d @ w), [a @ bars.conic(cp, w) <= 1])
+    program.solve(solver="CLARABEL")
+    pushes = Pushes(((bars, a),))
+    lower, upper = gauged(pushes, d, np.inf)
+    assert lower <= program.value * (1 + 1e-6)
+    assert upper >= program.value * (1 - 1e-6)
+    assert upper - lower <= 1e-3 * upper
+    rough = gauged(pushes, d, 0.1 * program.value)
+    assert rough[0] <= program.value * (1 + 1e-6)
+    assert rough[1] >= program.value * (1 - 1e-6)
+    assert gauged(pushes, np.zeros(3), np.inf) == (0.0, 0.0)
+
+
+def test_what_no_set_moves_has_no_gauge():
+    pushes = Pushes(((Ellipsoids.of(np.array([[1.0, 0.0]])), np.ones(1)),))
+    assert gauged(pushes, np.array([0.0, 1.0]), np.inf)[1] == np.inf
+    lower, upper = gauged(pushes, np.array([3.0, 0.0]), np.inf)
+    assert lower == pytest.approx(3.0, rel=1e-6)
+    assert upper == pytest.approx(3.0, rel=1e-6)
