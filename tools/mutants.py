@@ -632,72 +632,92 @@ def _function_at(text: str, line: int) -> str:
     return max(found, key=lambda place: place[1])[0] if found else ""
 
 
+class Report:
+    """Runs mutants, and says of each what became of it."""
+
+    def __init__(self, coverage: Coverage, seconds: float, prefix: str):
+        self.coverage, self.seconds, self.prefix = coverage, seconds, prefix
+        self.reason, self.counts = argued(), Counter()
+        self.survivors: list[tuple] = []
+        self.killers: set[str] = set()
+
+    def run(self, mutant: Mutant, title: str) -> None:
+        """Put a mutant before its tests."""
+        known = self.coverage.seconds
+        tests = self.coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
+        tests = [name for name in tests if name.startswith(self.prefix)]
+        chosen = in_order(tests, mutant, known, self.seconds)
+        started = time.perf_counter()
+        killer = judge(mutant, chosen, 30 + 3 * self.seconds) if chosen else None
+        spent = time.perf_counter() - started
+        if killer is not None:
+            self.counts["killed"] += 1
+            self.killers.add(killer)
+            print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
+        else:
+            self.survivors.append(mutant.key)
+            reason = self.reason(mutant)
+            self.counts["argued" if reason else "open"] += 1
+            print(f"{title} {'argued' if reason else 'SURVIVES'} {mutant}")
+            print(f"    {reason or f'{len(chosen)} of {len(tests)} tests pass'}")
+        sys.stdout.flush()
+
+    def failing_unbroken(self) -> str | None:
+        """A test that killed a mutant and fails on the package as it is, too."""
+        tests = sorted(self.killers & self.coverage.seconds.keys())
+        return in_child(3600.0, _first_failure, PACKAGE.parent, tests)
+
+
 def main() -> int:
     """Draw, run, and report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", default=FOLDERS, metavar="FOLDER")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
-    parser.add_argument(
-        "--seconds", type=float, default=20.0, help="of tests, a mutant"
-    )
-    parser.add_argument(
-        "--tests", default="tests", help="only those whose path begins so"
-    )
+    parser.add_argument("--seconds", type=float, default=20.0, help="of tests, each")
+    parser.add_argument("--tests", default="tests", help="whose path begins so")
     parser.add_argument("--again", action="store_true", help="what survived last time")
     parser.add_argument("--no-lessons", action="store_true")
     options = parser.parse_args()
     warm_up()
     coverage = Coverage()
     coverage.measure()
-    reason_of, counts, survivors, killers = argued(), Counter(), [], set()
-
-    def run(mutant: Mutant, title: str) -> None:
-        tests = coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
-        tests = [name for name in tests if name.startswith(options.tests)]
-        chosen = in_order(tests, mutant, coverage.seconds, options.seconds)
-        started = time.perf_counter()
-        killer = judge(mutant, chosen, 30 + 3 * options.seconds) if chosen else None
-        spent = time.perf_counter() - started
-        if killer is None:
-            reason = reason_of(mutant)
-            counts["argued" if reason else "open"] += 1
-            survivors.append(mutant.key)
-            print(f"{title} {'argued' if reason else 'SURVIVES'} {mutant}")
-            print(f"    {reason or f'{len(chosen)} of {len(tests)} tests pass'}")
-        else:
-            counts["killed"] += 1
-            killers.add(killer)
-            print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
-        sys.stdout.flush()
-
     sample = drawn(options.folders, options.seed, options.count)
     if options.again:
         last = {tuple(key) for key in json.loads(SURVIVORS.read_text())}
         every = drawn(options.folders, options.seed, sys.maxsize)
         sample = [mutant for mutant in every if mutant.key in last]
+    report = Report(coverage, options.seconds, options.tests)
     for number, mutant in enumerate(sample, 1):
-        run(mutant, f"{number:4}")
-    SURVIVORS.write_text(json.dumps(survivors))
-    tests = sorted(killers & coverage.seconds.keys())
-    if failed := in_child(3600.0, _first_failure, PACKAGE.parent, tests):
-        print(f"The package fails {failed} as it is; mend that first.")
-        return 1
-    share = counts["killed"] / len(sample) if sample else 1.0
-    print(f"seed {options.seed}: {len(sample)} mutants, {counts['killed']} killed")
-    print(f"({share:.1%}), {counts['argued']} argued, {counts['open']} open")
-    if options.no_lessons:
-        return share < REQUIRED
-    counts.clear()
+        report.run(mutant, f"{number:4}")
+    SURVIVORS.write_text(json.dumps(report.survivors))
+    killed, counts = report.counts["killed"], report.counts
+    share = killed / len(sample) if sample else 1.0
+    print(
+        f"seed {options.seed}: {len(sample)} mutants, {killed} killed ({share:.1%}), "
+        f"{counts['argued']} argued, {counts['open']} open"
+    )
+    lost = 0 if options.no_lessons else run_lessons(report)
+    if failing := report.failing_unbroken():
+        print(f"{failing} fails on the package as it is; mend that first.")
+    return 1 if share < REQUIRED or lost or failing else 0
+
+
+def run_lessons(report: Report) -> int:
+    """How many lessons survive; those that no longer apply are named."""
+    report.counts = Counter()
     for name, mutant in lessons():
         if mutant is None:
-            counts["gone"] += 1
+            report.counts["gone"] += 1
             print(f"lesson no longer applies: {name}")
         else:
-            run(mutant, f"lesson {name}:")
-    print(f"lessons: {counts['killed']} killed, {counts['open']} survive,", end=" ")
-    print(f"{counts['gone']} no longer apply")
-    return share < REQUIRED or counts["open"] > 0
+            report.run(mutant, f"lesson {name}")
+    counts = report.counts
+    print(
+        f"lessons: {counts['killed']} killed, {counts['open']} survive, "
+        f"{counts['gone']} no longer apply"
+    )
+    return counts["open"]
 
 
 if __name__ == "__main__":
