@@ -239,6 +239,16 @@ def test_boxes_leave_out_what_has_noise_and_no_weight():
         assert not shape.left_out(w).any()
 
 
+@pytest.mark.parametrize("shape", [Box([1.0, 3.0]), CrossPolytope([1.0, 3.0])])
+def test_what_rounding_leaves_beside_a_scale_mixes_nothing(shape):
+    carried = shape.carried(sp.csr_array([[2.0, 1e-20], [0.0, 5.0]]))
+    np.testing.assert_allclose(carried.scales, [2.0, 15.0])
+    with pytest.raises(ValueError, match="mix or copy features"):
+        shape.carried(sp.csr_array([[2.0, 1e-3], [0.0, 5.0]]))
+    with pytest.raises(ValueError, match="mix or copy features"):
+        shape.carried(sp.csr_array([[2.0, 0.0], [1.0, 5.0]]))
+
+
 def test_what_noise_just_reaches_is_taken_away():
     shape, d = as_noise([0.5, 2.0, 0.0], 3), np.array([1.5, -8.0, 7.0])
     assert shape.dual_norm(np.array([1.5, -8.0, 0.0])) == 5.0
