@@ -249,6 +249,12 @@ def test_what_rounding_leaves_beside_a_scale_mixes_nothing(shape):
         shape.carried(sp.csr_array([[2.0, 0.0], [1.0, 5.0]]))
 
 
+@pytest.mark.parametrize("name", ["linf", "l1"])
+def test_without_features_there_is_room_for_any_ball(name):
+    shape = as_noise(name, 0)
+    assert (shape.inscribed(0), shape.lipschitz(0)) == (np.inf, 0.0)
+
+
 def test_what_noise_just_reaches_is_taken_away():
     shape, d = as_noise([0.5, 2.0, 0.0], 3), np.array([1.5, -8.0, 7.0])
     assert shape.dual_norm(np.array([1.5, -8.0, 0.0])) == 5.0

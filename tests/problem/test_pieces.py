@@ -566,6 +566,8 @@ def test_samples_of_no_weight_put_nothing_out_of_range():
     X = np.array([[1.0], [-1.0], [1e30]])
     problem = Problem.from_data(X, [1, -1, 1], sample_weight=[1.0, 1.0, 0.0])
     assert "raise tol" in out_of_range(problem, Presolved(problem))
+    none = problem.with_weights(np.zeros(3))
+    assert "raise tol" in out_of_range(none, Presolved(none))
 
 
 def test_noise_is_blurred_by_what_its_support_may_be_off():
