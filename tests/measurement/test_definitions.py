@@ -259,7 +259,9 @@ def test_one_interval_that_cannot_be_is_enough():
 
 def test_numbers_that_are_not_there_have_no_error():
     number = SimpleNamespace(nominal_value=2.0, std_dev=0.1)
-    X, errors = errors_from_quantities([[number, float("nan")]])
+    cells = np.array([[number, float("nan")]], dtype=object)
+    X, errors = errors_from_quantities(cells)
+    assert (X[0, 0], errors[0, 0]) == (2.0, 0.1)
     assert np.isnan(X[0, 1])
     assert np.isnan(errors[0, 1])
 

@@ -190,6 +190,16 @@ def test_the_bound_from_below_is_where_the_least_gain_vanishes(seed):
         assert least(found) >= 0
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_without_noise_a_bound_is_all_or_nothing(sign):
+    problem = make_problem(1, n=9, d=2, radius=0.0, intercept=0.0, weights="random")
+    descent = _FaceDescent(problem, *_face(problem))
+    gain = problem.rows.combine(descent._whole(descent.free))
+    found = descent._lower_bound(sign * gain, descent.free)
+    assert found == (np.inf if sign > 0 else 0.0)
+    assert descent._lower_bound(np.zeros(2), descent.free) == 0.0
+
+
 def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
     problem = make_problem(1, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
     descent = _FaceDescent(problem, *_face(problem))
