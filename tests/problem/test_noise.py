@@ -255,6 +255,14 @@ def test_without_features_there_is_room_for_any_ball(name):
     assert (shape.inscribed(0), shape.lipschitz(0)) == (np.inf, 0.0)
 
 
+@pytest.mark.parametrize("s", [0.0, -0.5])
+@pytest.mark.parametrize("noise", ["l1", CrossPolytope([0.3, 0.7, 1.1])])
+def test_without_noise_nothing_is_clipped(noise, s):
+    shape = as_noise(noise, 3)
+    for d in np.random.default_rng(0).normal(size=(50, 3)):
+        np.testing.assert_array_equal(shape.prox(d, s), d)
+
+
 def test_what_noise_just_reaches_is_taken_away():
     shape, d = as_noise([0.5, 2.0, 0.0], 3), np.array([1.5, -8.0, 7.0])
     assert shape.dual_norm(np.array([1.5, -8.0, 0.0])) == 5.0

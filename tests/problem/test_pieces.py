@@ -25,7 +25,15 @@ from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
 from wideberth.problem.error_bars.sums import descended, gauged
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
-from wideberth.problem.presolve import Presolved, presolve
+from wideberth.problem.presolve import (
+    EXTREME,
+    Presolved,
+    _largest_entry,
+    _sigma,
+    check_radii,
+    cut_radii,
+    presolve,
+)
 from wideberth.screening import partition
 
 SEEDS = range(24)
@@ -676,3 +684,34 @@ def test_what_no_set_moves_has_no_gauge():
     lower, upper = gauged(pushes, np.array([3.0, 0.0]), np.inf)
     assert lower == pytest.approx(3.0, rel=1e-6)
     assert upper == pytest.approx(3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_units_follow_the_largest_entry_whatever_its_sign(form):
+    for X in ([[5.0, -2.0]], [[2.0, -5.0]]):
+        assert _largest_entry(form(np.array(X))) == 5.0
+    assert _largest_entry(sp.csr_array((2, 2))) == 0.0
+    tiny = form(np.array([[1e-60, -1e-61]]))
+    assert _sigma(tiny, 0.0) == 2.0 ** np.frexp(1e-60)[1]
+    assert _sigma(tiny, 1.0) == 2.0**-100  # or weights would vanish
+    assert _sigma(form(np.array([[3.0, 0.0]])), 1.0) == 4.0
+    assert _sigma(sp.csr_array((2, 2)), 1.0) == 1.0
+
+
+def test_one_radius_out_of_range_is_refused():
+    X, y = np.array([[1.0], [-1.0]]), [1, -1]
+    usual = Problem.from_data(X, y, radius=[0.1, 2.0])
+    check_radii(Presolved(usual))
+    with pytest.raises(ValueError, match="out of the range of float64"):
+        check_radii(Presolved(usual), factor=1e200)
+    with pytest.raises(ValueError, match="out of the range of float64"):
+        check_radii(Presolved(Problem.from_data(X, y, radius=[0.1, 1e200])))
+    cut = cut_radii(Presolved(Problem.from_data(X, y, radius=[0.1, 1e200]), sigma=4.0))
+    assert cut.problem.radii.tolist() == [0.1, EXTREME]
+    assert cut.cut == 4e200
+    assert cut_radii(Presolved(usual)).cut is None
+
+
+def test_sets_without_features_are_cut_into_blocks_too():
+    (part,) = Boxes.of(np.zeros((3, 0))).blocks()
+    assert part[0] == slice(0, 3)
