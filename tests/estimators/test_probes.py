@@ -247,3 +247,9 @@ def test_signs_for_missing_are_numbers_of_the_step_and_of_those_inside():
     steps = make_pipeline(SimpleImputer(missing_values=-1), SimpleImputer())
     assert _special_values(steps) == [-1.0]
     assert _special_values(object()) == []
+
+
+def test_text_before_no_step_is_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    with pytest.raises(ValueError, match="Encode text or categories"):
+        affine._sample_of(frame, np.array([False, True]), [])

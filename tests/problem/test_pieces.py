@@ -104,6 +104,12 @@ def test_balance_scales_one_class_down_and_the_other_up_if_it_must(seed, folded)
     assert balanced(found, y, c, -float(found @ y)) is found
 
 
+def test_a_class_at_its_bounds_gives_what_it_has():
+    y, c = np.array([1.0, -1.0]), np.array([2.0, 3.0])
+    found = balanced(c, y, c, 1e12)  # far more than the other class can make up for
+    np.testing.assert_array_equal(found, [0.0, 3.0])
+
+
 # -- endpoints -------------------------------------------------------------------------
 
 
@@ -715,3 +721,40 @@ def test_one_radius_out_of_range_is_refused():
 def test_sets_without_features_are_cut_into_blocks_too():
     (part,) = Boxes.of(np.zeros((3, 0))).blocks()
     assert part[0] == slice(0, 3)
+
+
+# -- sets of cells ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_errors_behind_a_map_have_its_sizes(form):
+    E, A = np.array([[1.0, 2.0], [0.0, 5.0]]), np.array([[0.0, -2.0], [3.0, 0.0]])
+    boxes = Boxes.of(form(E)).carried(sp.csr_array(A))
+    np.testing.assert_allclose(boxes.block(slice(None)), [[4.0, 3.0], [10.0, 0.0]])
+    own = Ellipsoids.of(form(E)).carried(sp.csr_array(A))
+    np.testing.assert_allclose(own.block(slice(None)), [[16.0, 9.0], [100.0, 0.0]])
+    mixing = sp.csr_array([[1.0, -1.0], [0.0, 2.0]])
+    with pytest.raises(ValueError, match="mixes features"):
+        Boxes.of(form(E)).carried(mixing)
+    matrices = Ellipsoids.of(E).carried(mixing).matrices
+    np.testing.assert_allclose(matrices[0], [[5.0, -8.0], [-8.0, 16.0]])
+    for kind, power in ((Boxes, 1), (Ellipsoids, 2)):
+        scaled = kind.of(form(E)).scaled(3.0)
+        np.testing.assert_allclose(scaled.block(slice(None)), (3 * E) ** power)
+
+
+def test_a_sum_of_boxes_is_one_box():
+    E, F = np.array([[1.0, 2.0], [4.0, 0.0]]), np.array([[0.5, 3.0]])
+    a, b = np.array([2.0, 1.0]), np.array([10.0])
+    pushes = Pushes(((Boxes.of(E), a), (Boxes.of(F), b)))
+    ((bars, one),) = Boxes.condensed(pushes).parts
+    np.testing.assert_allclose(bars.block(slice(None)), [[11.0, 34.0]])
+    assert one.tolist() == [1.0]
+    v = Boxes.closest(pushes, np.array([-15.0, 20.0]), None)
+    np.testing.assert_allclose(v, [-4.0, 0.0])
+    assert Boxes.gauge(pushes, np.array([-22.0, 17.0]))[1] == pytest.approx(2.0)
+    w = np.array([1.0, -2.0])
+    assert pushes.total(w) == pytest.approx(11 + 68)
+    np.testing.assert_allclose(pushes.pull(w, pushes.sizes(w)), [11.0, -34.0])
+    assert pushes.inscribed() == pytest.approx(min(a @ E) + min(b @ F))
+    assert pushes.reach() == pytest.approx(2 * np.sqrt(5) + 4 + 10 * np.linalg.norm(F))
