@@ -57,8 +57,10 @@ statistics: $(VENV)/installed-test      ## attack populations, chances, probabil
 torture: $(VENV)/installed-test         ## a thousand numerically awful problems
 	OMP_NUM_THREADS=1 $(BIN)/python tests/campaigns/torture.py
 
-mutants: $(VENV)/installed-test         ## break the package; the tests must notice
-	$(BIN)/python tools/mutants.py
+SEED ?= 1
+COUNT ?= 100
+mutants: $(VENV)/installed-test         ## make mistakes at random; the tests must notice
+	$(BIN)/python tools/mutants.py --seed $(SEED) --count $(COUNT)
 
 fuzz: $(VENV)/installed-test            ## a million odd files and arguments; an hour
 	OMP_NUM_THREADS=1 $(BIN)/python -W ignore tests/campaigns/fuzz.py
@@ -133,7 +135,7 @@ release:                                ## build wheel and sdist, and try the wh
 clean:
 	rm -rf docs/_build docs/api docs/gallery
 	rm -rf $(VENV) $(VENV)-bench $(VENV)-oldest $(VENV)-release benchmarks/.cache dist build
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutants
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

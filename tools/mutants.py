@@ -1,129 +1,723 @@
-"""Break the package on purpose; every break must be noticed. `make mutants` runs it.
+"""Make small mistakes in the package at random; the tests must notice. `make mutants`.
 
-Each mutant is one exact replacement in one file, applied to a copy of the package,
-never to the checkout. The tests most likely to notice, its suspects, run first; the
-whole suite where they do not. Printed is mutant → first failing test. A mutant that
-survives is a missing test: exit code 1. The suspects must pass on the package as it is.
+The mistakes are made from the syntax tree: signs, comparisons, sums, terms, guards and
+factors of two (`_changes` has all kinds). A seed draws a sample of them. Each is made
+in a copy of the package, never in the checkout, and meets the tests that run its line,
+the quickest first, for a limited time. Which tests run which line is measured with
+coverage.py, and kept in .mutants/ for each test file until the file changes.
+
+Left alone is what steers and what is only said: code outside functions (constants),
+annotations, default arguments, messages, and the side on which a threshold falls.
+
+A mutant that survives is listed: a test is missing, or `tools/argued.toml` says why no
+test can tell the difference. The mistakes of `tools/lessons.py`, which no rule makes,
+run too. Exit code 1: fewer than 85 % of the sample were killed, or a lesson survived.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import copy
+import hashlib
+import importlib
+import json
+import math
 import os
-import re
+import random
+import resource
+import select
 import shutil
-import subprocess
+import signal
 import sys
-import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from mistakes import MUTANTS, Mutant
-
 ROOT = Path(__file__).resolve().parent.parent
-#: The packages whose files mutants name, the library's without its name.
-LIBRARY, PAPER = ROOT / "src", ROOT / "paper"
-#: Seconds for the suspects, and for the whole suite.
-LIMITS = 240, 1800
+PACKAGE = ROOT / "src" / "wideberth"
+#: Coverage, and the copies of the package that mutants are made in.
+CACHE = ROOT / ".mutants"
+#: The mutants that survived last time.
+SURVIVORS = CACHE / "survivors.json"
+#: Folders of the package that a sample is drawn from, unless others are named.
+FOLDERS = ["problem", "screening", "measurement", "estimators"]
+#: Tests that may be chosen; those of commands and pages start processes of their own.
+TESTS = [*(f"tests/{folder}" for folder in FOLDERS), "tests/solvers"]
+TESTS += ["tests/test_arguments.py"]
+#: Share of the sample that must be killed.
+REQUIRED = 0.85
+
+# ---------------------------------------------------------------------------
+# Mutants
 
 
-def package_of(mutant: Mutant) -> Path:
-    """The folder of the package that a mutant breaks."""
-    return PAPER if mutant.file.startswith("wideberth_paper/") else LIBRARY
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake: the text from `start` to `stop` of a file is replaced."""
+
+    file: str  # within the package
+    function: str
+    line: int
+    before: str
+    after: str
+    start: int
+    stop: int
+    replacement: str
+    lines: tuple[int, ...]  # where the statement is, for the choice of tests
+
+    def applied(self, text: str) -> str:
+        """The text of the file with the mistake in it."""
+        return text[: self.start] + self.replacement + text[self.stop :]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names the mutant in `argued.toml`, wherever its line moves."""
+        return self.file, self.function, self.before, self.after
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line} {self.function}"
+        return f"{place}\n      {self.before}\n    → {self.after}"
 
 
-def place_of(mutant: Mutant) -> Path:
-    """The file that a mutant breaks, in the checkout."""
-    package = package_of(mutant)
-    return (
-        package / mutant.file
-        if package == PAPER
-        else package / "wideberth" / mutant.file
+COMPARISONS: dict[type, tuple] = {
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+}
+OPERATORS: dict[type, type] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+#: Functions taken for each other.
+CALLS = {"sum": "max", "max": "min", "min": "max", "any": "all", "all": "any"}
+CALLS |= {"maximum": "minimum", "minimum": "maximum", "argmin": "argmax"}
+CALLS |= {"argmax": "argmin", "at_least": "minimum"}
+#: Functions that keep a value within bounds, and which argument the value is.
+BOUNDS = {"maximum": 0, "minimum": 0, "max": 0, "min": 0, "clip": 0, "abs": 0}
+BOUNDS |= {"at_least": 1}
+#: Arguments that are more than one value.
+NOT_ONE = ast.Starred, ast.GeneratorExp
+#: Arguments that change a value when they are dropped.
+KEYWORDS = {"ddof", "axis", "side", "initial", "where", "keepdims", "minlength"}
+#: Factors of formulas.
+FACTORS = {2, 4, 0.5, 0.25}
+#: Functions that say something and compute nothing.
+SAYING = {"__repr__", "__str__", "_repr_html_", "__sklearn_tags__"}
+
+
+def mutants_of(file: str, text: str) -> list[Mutant]:
+    """All mutants of one file, in the order of its text."""
+    rows = text.splitlines(keepends=True)
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + len(row))
+
+    def offset(line: int, column: int) -> int:
+        return starts[line - 1] + len(rows[line - 1].encode()[:column].decode())
+
+    mutants = []
+    for function, statement, node in _formulas(ast.parse(text)):
+        for old, new in _changes(node):
+            after = ast.unparse(new)
+            mutants.append(
+                Mutant(
+                    file,
+                    function,
+                    old.lineno,
+                    ast.unparse(old),
+                    after,
+                    offset(old.lineno, old.col_offset),
+                    offset(old.end_lineno, old.end_col_offset),
+                    after if isinstance(new, ast.stmt) else f"({after})",
+                    tuple(range(statement.lineno, old.end_lineno + 1)),
+                )
+            )
+    return mutants
+
+
+def _formulas(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, ast.AST]]:
+    """Every node that may be changed, with its function and its statement."""
+
+    def walk(node, names, inside, statement):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            if node.name in SAYING:
+                return
+            names, inside = [*names, node.name], isinstance(node, ast.FunctionDef)
+            children = node.body
+        elif isinstance(node, (ast.Raise, ast.JoinedStr)) or _says(node):
+            return
+        elif isinstance(node, ast.If) and _refuses(node.body[-1]):
+            children = [node.test, *node.orelse]  # the body makes a message
+        elif isinstance(node, ast.AnnAssign):
+            children = [node.value] if node.value else []
+        else:
+            children = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.stmt):
+            statement = node
+        if inside and not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield ".".join(names), statement, node
+        for child in children:
+            if not isinstance(child, ast.arguments):
+                yield from walk(child, names, inside, statement)
+
+    for function, statement, node in walk(tree, [], False, None):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            yield function, statement, node
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """Does it raise an error, or call a function that does?"""
+    match statement:
+        case ast.Expr(value=ast.Call(func=func)):
+            return _name(func).lstrip("_").startswith("refuse")
+    return isinstance(statement, ast.Raise)
+
+
+def _says(node: ast.AST) -> bool:
+    """Is it a message or a text?"""
+    match node:
+        case ast.Call(func=func):
+            return _name(func) in {"warn", "warning", "info", "debug"}
+        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+            return _is_text(one) or _is_text(other)
+        case ast.AugAssign(value=value):
+            return _is_text(value) or _says(value)
+    return False
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
 
 
-def survey(mutant: Mutant) -> tuple[str | None, float]:
-    """Run the tests on a broken copy; the first that fails, and the seconds it took."""
-    started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "src"
-        for package in (LIBRARY, PAPER):
-            ignore = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(package, source, ignore=ignore, dirs_exist_ok=True)
-        target = source / place_of(mutant).relative_to(package_of(mutant))
-        broken = mutant.applied(target.read_text(encoding="utf-8"))
-        target.write_text(broken, encoding="utf-8")
-        environment = os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
-        _check_copy(source, environment)
-        for tests, limit in zip(
-            (f"tests/{mutant.suspect}", "tests"), LIMITS, strict=True
+def _name(node: ast.expr) -> str:
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """What to replace in the node, and by what: every mistake that we know."""
+    match node:
+        case ast.BinOp(left=left, op=op, right=right):
+            scales = isinstance(op, (ast.Mult, ast.Div)) and _steers(left, right)
+            if type(op) in OPERATORS and not scales:
+                yield node, _with(node, op=OPERATORS[type(op)]())
+            if isinstance(op, (ast.Add, ast.Sub)):  # dropped terms
+                yield node, left
+            if isinstance(op, ast.Add):
+                yield node, right
+            if isinstance(op, ast.Mult) and _is_factor(left):
+                yield node, right
+            if isinstance(op, (ast.Mult, ast.Div, ast.Pow)) and _is_factor(right):
+                yield node, left
+        case ast.AugAssign(op=op) if type(op) in OPERATORS:
+            yield node, _with(node, op=OPERATORS[type(op)]())
+        case ast.BoolOp(op=op):
+            yield node, _with(node, op=OPERATORS[type(op)]())
+        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert(), operand=operand):
+            yield node, operand
+        case ast.Compare(ops=ops):
+            for place, op in enumerate(ops):
+                for new in COMPARISONS.get(type(op), ()):
+                    if not (_is_edge(op, new) and _steers(*ast.walk(node))):
+                        changed = [*ops[:place], new(), *ops[place + 1 :]]
+                        yield node, _with(node, ops=changed)
+        case ast.Call(func=ast.Name() | ast.Attribute()):
+            yield from ((node, changed) for changed in _changed_calls(node))
+        case ast.If(test=test, body=[*_, last]) if _refuses(last) or isinstance(
+            last, (ast.Return, ast.Continue)
         ):
-            failed = _first_failure([tests], environment, limit)
-            if failed is not None:
-                return failed, time.perf_counter() - started
-    return None, time.perf_counter() - started
+            yield test, ast.Constant(False)
+        case ast.IfExp(body=body, orelse=orelse):
+            yield node, body
+            yield node, orelse
+        case ast.Return(value=ast.Constant(value=bool(value)) as constant):
+            yield constant, ast.Constant(not value)
 
 
-def _check_copy(source: Path, environment: dict) -> None:
-    """Make sure that it is the copy that the tests will import."""
-    told = subprocess.run(
-        [sys.executable, "-c", "import wideberth; print(wideberth.__file__)"],
-        env=environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    if not told.stdout.startswith(str(source)):
-        raise RuntimeError(f"the tests would import {told.stdout.strip()}")
+def _changed_calls(node: ast.Call) -> Iterator[ast.expr]:
+    func, args, keywords = node.func, node.args, node.keywords
+    name = _name(func)
+    if name in CALLS:
+        field = "attr" if isinstance(func, ast.Attribute) else "id"
+        yield _with(node, func=_with(func, **{field: CALLS[name]}))
+    value = BOUNDS.get(name, len(args))
+    of_module = isinstance(func, ast.Name) or _name(func.value) in ("np", "xp")
+    if of_module and value < len(args) and not isinstance(args[0], NOT_ONE):
+        yield args[value]
+    for keyword in keywords:
+        if keyword.arg in KEYWORDS:
+            yield _with(node, keywords=[k for k in keywords if k is not keyword])
 
 
-def _first_failure(tests: list[str], environment: dict, limit: float) -> str | None:
-    options = ["-x", "-q", "-rfE", "-p", "no:cacheprovider"]
-    options += ["--hypothesis-profile", "no shrinking"]  # that it fails is enough
-    command = [sys.executable, "-m", "pytest", *options, *tests]
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=limit,
+def _with(node: ast.AST, **fields):
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+def _is_factor(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in FACTORS
+
+
+def _is_edge(op: ast.cmpop, new: type) -> bool:
+    """Does only equality tell the two comparisons apart?"""
+    return {type(op), new} in ({ast.Lt, ast.LtE}, {ast.Gt, ast.GtE})
+
+
+def _steers(*nodes: ast.AST) -> bool:
+    """Is one of them a constant of the module: a threshold, unless it is EPS?"""
+    return any(_name(node).isupper() and _name(node) != "EPS" for node in nodes)
+
+
+# ---------------------------------------------------------------------------
+# Which tests run which line
+
+
+class Coverage:
+    """The tests, their seconds, and the lines of the package that each runs.
+
+    Lines are known by their text within a file, so that edits elsewhere move nothing.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._tests: dict[str, dict[str, list[str]]] = defaultdict(dict)
+        self._callers: dict[str, list[tuple[str, int, str]]] | None = None
+
+    def measure(self) -> None:
+        """Read what is known of every test file; run those that changed."""
+        for path in _test_files():
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            name = path.relative_to(ROOT).as_posix()
+            kept = CACHE / "coverage" / f"{name.replace('/', '-')}.json"
+            known = json.loads(kept.read_text()) if kept.exists() else {}
+            if known.get("digest") != digest:
+                print(f"coverage of {name}", end=" ", flush=True)
+                started = time.perf_counter()
+                known = in_child(3600.0, _covered_by, path)
+                print(f"{time.perf_counter() - started:.0f} s", flush=True)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                kept.write_text(json.dumps({"digest": digest} | known))
+            self._add(known)
+
+    def _add(self, known: dict) -> None:
+        names = list(known.get("seconds", {}))
+        self.seconds |= known.get("seconds", {})
+        for file, lines in known.get("lines", {}).items():
+            here = self._tests[file]
+            for line, places in lines.items():
+                here.setdefault(line, []).extend(names[place] for place in places)
+
+    def tests_of(self, mutant: Mutant, text: str) -> list[str]:
+        """The tests that run a mutant's line; where it is compiled, its callers'."""
+        rows = text.splitlines()
+        here = self._tests[mutant.file]
+        found: set[str] = set()
+        for line in mutant.lines:
+            found.update(here.get(rows[line - 1].strip(), ()))
+        if not found and (body := _body_of(text, mutant.function)):
+            for line in body:
+                found.update(here.get(rows[line - 1].strip(), ()))
+        return sorted(found) or self._tests_of_callers(mutant.function)
+
+    def _tests_of_callers(self, function: str) -> list[str]:
+        """Compiled code is not seen by coverage: follow its name to who is seen."""
+        if self._callers is None:
+            self._callers = _calls()
+        found, names, known = set(), [function.split(".")[-1]], set()
+        while names:
+            name = names.pop()
+            known.add(name)
+            for file, line, caller in self._callers.get(name, ()):
+                text = (PACKAGE / file).read_text().splitlines()[line - 1].strip()
+                tests = self._tests[file].get(text, ())
+                found.update(tests)
+                if not tests and caller not in known:
+                    names.append(caller)
+        return sorted(found)
+
+
+def _test_files() -> Iterator[Path]:
+    for folder in TESTS:
+        path = ROOT / folder
+        yield from sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
+
+
+def _body_of(text: str, function: str) -> range | None:
+    scope: ast.AST = ast.parse(text)
+    for name in function.split("."):
+        scope = next(
+            node
+            for node in ast.walk(scope)
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
         )
-    except subprocess.TimeoutExpired:
+    body = scope.body  # type: ignore[attr-defined]
+    return range(body[0].lineno, body[-1].end_lineno + 1)
+
+
+def _calls() -> dict[str, list[tuple[str, int, str]]]:
+    """Name → file, line and function of everything that mentions it."""
+    found = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = path.relative_to(PACKAGE).as_posix()
+        for function, _, node in _formulas(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Name, ast.Attribute)):
+                caller = function.split(".")[-1]
+                found[_name(node)].append((file, node.lineno, caller))
+    return found
+
+
+def _covered_by(path: Path) -> dict:
+    """Run a test file; its tests' seconds, and file → text of a line → tests."""
+    import coverage
+    import pytest
+
+    measured = [str(PACKAGE / folder) for folder in (*FOLDERS, "solvers")]
+    tracer = coverage.Coverage(data_file=None, source=measured, messages=False)
+    seconds: dict[str, float] = {}
+
+    class Plugin:
+        @pytest.hookimpl(hookwrapper=True)
+        def pytest_runtest_protocol(self, item):
+            tracer.switch_context(item.nodeid)
+            seconds[item.nodeid] = 0.0
+            yield
+
+        def pytest_runtest_logreport(self, report):
+            seconds[report.nodeid] += report.duration
+            if report.failed:
+                seconds[report.nodeid] = math.inf  # tells nothing about a mutant
+
+    sys.path.insert(0, str(PACKAGE.parent))
+    tracer.start()
+    pytest.main([*OPTIONS, str(path)], plugins=[Plugin()])
+    tracer.stop()
+    places = {name: place for place, name in enumerate(seconds)}
+    lines: dict[str, dict[str, list[int]]] = {}
+    data = tracer.get_data()
+    for file in data.measured_files():
+        rows = Path(file).read_text().splitlines()
+        here: dict[str, set[int]] = defaultdict(set)
+        for line, names in data.contexts_by_lineno(file).items():
+            here[rows[line - 1].strip()].update(places[n] for n in names if n in places)
+        relative = Path(file).relative_to(PACKAGE).as_posix()
+        lines[relative] = {row: sorted(found) for row, found in here.items() if found}
+    return {"seconds": seconds, "lines": lines}
+
+
+# ---------------------------------------------------------------------------
+# Running
+
+#: That a test fails is enough: no report, no shrinking, nothing kept.
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+OPTIONS += ["--hypothesis-profile", "no shrinking", "--tb=no"]
+#: Test files that are read before all others: to read them all takes seconds.
+FIRST_FILES = 3
+#: What all children need and only the first process imports.
+WARM = ["numpy", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats", "numba"]
+WARM += ["sklearn.utils.estimator_checks", "sklearn.pipeline", "sklearn.preprocessing"]
+WARM += ["sklearn.model_selection", "sklearn.linear_model", "sklearn.datasets"]
+WARM += ["pytest", "hypothesis", "hypothesis.extra.numpy", "pandas", "mpmath"]
+WARM += ["cvxpy", "clarabel", "coverage"]
+
+
+def warm_up() -> None:
+    """Import what is not ours once, for all children."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ["SCIPY_ARRAY_API"] = "1"
+    for name in WARM:
+        importlib.import_module(name)
+
+
+def in_child(seconds: float, work: Callable, *arguments):
+    """What `work` returns in a child process; TimeoutError where it takes longer.
+
+    Counted are the processor's seconds, whatever else the machine is doing; and ten
+    times as many of the clock, for a child that waits for ever.
+    """
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds),) * 2)
+        os.close(read)
+        silence = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(silence, stream)
+        try:
+            result = work(*arguments)
+        except BaseException as error:  # a mutant may break anything
+            result = f"{type(error).__name__}"
+        with os.fdopen(write, "w") as out:
+            json.dump(result, out)
+        os._exit(0)
+    os.close(write)
+    return _answer(child, read, seconds)
+
+
+def _answer(child: int, read: int, seconds: float):
+    parts, limit, status = [], time.monotonic() + 10 * seconds, 0
+    try:
+        while True:
+            left = limit - time.monotonic()
+            if left <= 0 or not select.select([read], [], [], left)[0]:
+                raise TimeoutError
+            part = os.read(read, 1 << 20)
+            if not part:
+                break
+            parts.append(part)
+    finally:
+        os.close(read)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if parts:
+        return json.loads(b"".join(parts))
+    if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        raise TimeoutError
+    return f"ends by signal {os.WTERMSIG(status)}"
+
+
+def judge(mutant: Mutant, tests: list[str], limit: float) -> str | None:
+    """The first of the tests that fails on the mutant, or what else killed it."""
+    folder = CACHE / f"copy-{os.getpid()}"
+    shutil.copytree(PACKAGE.parent, folder, copy_function=os.link)
+    text = (PACKAGE / mutant.file).read_text()
+    broken = folder / "wideberth" / mutant.file
+    broken.unlink()  # the link, not the file
+    broken.write_text(mutant.applied(text))
+    if "@jit" in text:  # compiled code may be kept inside of that of its callers
+        for kept in folder.rglob("*.nb[ci]"):
+            kept.unlink()
+    try:
+        return in_child(limit, _first_failure, folder, tests)
+    except TimeoutError:
+        return f"no end within {limit:.0f} s"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _first_failure(package: Path, tests: list[str]) -> str | None:
+    """Of the few files with the most promising tests, and then of the others."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(package), str(ROOT / "paper")])
+    sys.path.insert(0, str(package))
+    files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
+    for some in (files[:FIRST_FILES], files[FIRST_FILES:]):
+        chosen = [name for name in tests if name.partition("::")[0] in some]
+        failed = _failed(some, chosen) if some else None
+        if failed is not None:
+            return failed
+    return None
+
+
+def _failed(files: list[str], tests: list[str]) -> str | None:
+    import pytest
+
+    order = {name: place for place, name in enumerate(tests)}
+    failed: list[str] = []
+
+    class Plugin:
+        def pytest_collection_modifyitems(self, items):
+            items[:] = [item for item in items if item.nodeid in order]
+            items.sort(key=lambda item: order[item.nodeid])
+
+        def pytest_runtest_logreport(self, report):
+            if report.failed:
+                failed.append(report.nodeid)
+
+        def pytest_collectreport(self, report):
+            if report.failed:
+                failed.append(f"import of {report.nodeid}")
+
+    pytest.main(["-x", *OPTIONS, *files], plugins=[Plugin()])
+    return failed[0] if failed else None
+
+
+# ---------------------------------------------------------------------------
+# The sample and the report
+
+
+def in_order(
+    tests: list[str], mutant: Mutant, seconds: dict, limit: float
+) -> list[str]:
+    """The tests most worth running, first: quick, nearby, of many functions.
+
+    Together they take no more than `limit` on the package as it is.
+    """
+    folder = mutant.file.partition("/")[0]
+    asked: Counter[str] = Counter()
+
+    def cost(name: str) -> float:
+        function = name.partition("[")[0]
+        asked[function] += 1
+        far = 1 if f"tests/{folder}/" in name else 3
+        return (seconds[name] + 0.005) * far * asked[function]
+
+    total, chosen = 0.0, []
+    for name in sorted(sorted(tests, key=seconds.__getitem__), key=cost):
+        if total + seconds[name] <= limit:
+            total += seconds[name]
+            chosen.append(name)
+    return chosen
+
+
+def drawn(folders: list[str], seed: int, count: int) -> list[Mutant]:
+    """A sample of the mutants of some folders or files of the package."""
+    every = []
+    for folder in folders:
+        path = PACKAGE / folder
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            every += mutants_of(file.relative_to(PACKAGE).as_posix(), file.read_text())
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def argued() -> Callable[[Mutant], str | None]:
+    """Why no test can tell a mutant from the package; None where nothing is said.
+
+    What an entry does not name may be anything.
+    """
+    entries = tomllib.loads((ROOT / "tools" / "argued.toml").read_text())["mutant"]
+
+    def reason(mutant: Mutant) -> str | None:
+        for entry in entries:
+            named = {name: text for name, text in entry.items() if name != "why"}
+            if all(getattr(mutant, name) == text for name, text in named.items()):
+                return entry["why"]
         return None
-    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
-    if found:
-        return found[1]
-    return None if done.returncode == 0 else f"exit code {done.returncode}"
+
+    return reason
+
+
+def lessons() -> Iterator[tuple[str, Mutant | None]]:
+    """The hand-written mistakes; None where the text to break is not there once."""
+    from lessons import LESSONS
+
+    for name, file, old, new in LESSONS:
+        text = (PACKAGE / file).read_text()
+        if text.count(old) != 1:
+            yield name, None
+            continue
+        start = text.index(old)
+        first = text.count("\n", 0, start) + 1
+        lines = tuple(range(first, first + old.count("\n", 0, -1) + 1))
+        function = _function_at(text, first)
+        edges = start, start + len(old)
+        yield name, Mutant(file, function, first, old, new, *edges, new, lines)
+
+
+def _function_at(text: str, line: int) -> str:
+    """The innermost function around a line."""
+    found = [
+        (function, statement.lineno)
+        for function, statement, _ in _formulas(ast.parse(text))
+        if statement.lineno <= line
+    ]
+    return max(found, key=lambda place: place[1])[0] if found else ""
+
+
+class Report:
+    """Runs mutants, and says of each what became of it."""
+
+    def __init__(self, coverage: Coverage, seconds: float, prefix: str):
+        self.coverage, self.seconds, self.prefix = coverage, seconds, prefix
+        self.reason, self.counts = argued(), Counter()
+        self.survivors: list[tuple] = []
+        self.killers: set[str] = set()
+
+    def run(self, mutant: Mutant, title: str) -> None:
+        """Put a mutant before its tests."""
+        known = self.coverage.seconds
+        tests = self.coverage.tests_of(mutant, (PACKAGE / mutant.file).read_text())
+        tests = [name for name in tests if name.startswith(self.prefix)]
+        chosen = in_order(tests, mutant, known, self.seconds)
+        started = time.perf_counter()
+        killer = judge(mutant, chosen, 30 + 3 * self.seconds) if chosen else None
+        spent = time.perf_counter() - started
+        if killer is not None:
+            self.counts["killed"] += 1
+            self.killers.add(killer)
+            print(f"{title} {spent:5.1f} s  {mutant.file}:{mutant.line}  {killer}")
+        else:
+            self.survivors.append(mutant.key)
+            reason = self.reason(mutant)
+            self.counts["argued" if reason else "open"] += 1
+            print(f"{title} {'argued' if reason else 'SURVIVES'} {mutant}")
+            print(f"    {reason or f'{len(chosen)} of {len(tests)} tests pass'}")
+        sys.stdout.flush()
+
+    def failing_unbroken(self) -> str | None:
+        """A test that killed a mutant and fails on the package as it is, too."""
+        tests = sorted(self.killers & self.coverage.seconds.keys())
+        return in_child(3600.0, _first_failure, PACKAGE.parent, tests)
 
 
 def main() -> int:
-    """Run the mutants whose names hold all words given."""
+    """Draw, run, and report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("folders", nargs="*", default=FOLDERS, metavar="FOLDER")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of tests, each")
+    parser.add_argument("--tests", default="tests", help="whose path begins so")
+    parser.add_argument("--again", action="store_true", help="what survived last time")
+    parser.add_argument("--no-lessons", action="store_true")
     options = parser.parse_args()
-    chosen = [m for m in MUTANTS if all(word in m.name for word in options.words)]
-    if not chosen:
-        print(f"No mutant's name holds all of {options.words}.")
-        return 2
-    survivors, suspects = 0, sorted({f"tests/{mutant.suspect}" for mutant in chosen})
-    failed = _first_failure(suspects, dict(os.environ), LIMITS[1])
-    if failed is not None:
-        print(f"The package fails {failed} unbroken; mend that first.")
-        return 1
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, (failed, seconds) in zip(
-            chosen, pool.map(survey, chosen), strict=True
-        ):
-            survivors += failed is None
-            verdict = "SURVIVES" if failed is None else failed
-            print(f"{mutant.name:<52} {seconds:>5.0f} s  {verdict}", flush=True)
-    print(f"{len(chosen)} mutants, {survivors} survive")
-    return 1 if survivors else 0
+    warm_up()
+    coverage = Coverage()
+    coverage.measure()
+    sample = drawn(options.folders, options.seed, options.count)
+    if options.again:
+        last = {tuple(key) for key in json.loads(SURVIVORS.read_text())}
+        every = drawn(options.folders, options.seed, sys.maxsize)
+        sample = [mutant for mutant in every if mutant.key in last]
+    report = Report(coverage, options.seconds, options.tests)
+    for number, mutant in enumerate(sample, 1):
+        report.run(mutant, f"{number:4}")
+    SURVIVORS.write_text(json.dumps(report.survivors))
+    killed, counts = report.counts["killed"], report.counts
+    share = killed / len(sample) if sample else 1.0
+    print(
+        f"seed {options.seed}: {len(sample)} mutants, {killed} killed ({share:.1%}), "
+        f"{counts['argued']} argued, {counts['open']} open"
+    )
+    lost = 0 if options.no_lessons else run_lessons(report)
+    if failing := report.failing_unbroken():
+        print(f"{failing} fails on the package as it is; mend that first.")
+    return 1 if share < REQUIRED or lost or failing else 0
+
+
+def run_lessons(report: Report) -> int:
+    """How many lessons survive; those that no longer apply are named."""
+    report.counts = Counter()
+    for name, mutant in lessons():
+        if mutant is None:
+            report.counts["gone"] += 1
+            print(f"lesson no longer applies: {name}")
+        else:
+            report.run(mutant, f"lesson {name}")
+    counts = report.counts
+    print(
+        f"lessons: {counts['killed']} killed, {counts['open']} survive, "
+        f"{counts['gone']} no longer apply"
+    )
+    return counts["open"]
 
 
 if __name__ == "__main__":

@@ -392,3 +392,39 @@ def test_a_fit_that_fails_leaves_what_was_fitted(noisy):
 def test_errors_name_the_parameter(noisy, wrong, text):
     with pytest.raises(ValueError, match=text):
         RobustLinearSVCCV(**({"Cs": [1.0]} | wrong)).fit(*noisy)
+
+
+@pytest.mark.parametrize("selection", ["best", "one-standard-error"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed):
+    """Least C, then the largest penalty and radius, then the lowest ramp."""
+    rng = np.random.default_rng(seed)
+    search = RobustLinearSVCCV(selection=selection, ramps=[0], norm_penalties=[0])
+    search.Cs_, search.radii_ = np.array([0.1, 1.0]), np.array([0.0, 0.5])
+    search.norm_penalties_, search.ramps_ = np.array([0.0, 2.0]), np.array([-1.0, 0.0])
+    search.n_splits_ = 5
+    shape = (2, 2, 2, 2)  # ramps, penalties, radii, Cs
+    flat = {"fit_time": np.ones(shape), "score_time": np.ones(shape)}
+    flat |= {"converged": np.ones(shape, bool), "gaps": np.zeros(shape)}
+    scores = 0.5 + 0.1 * rng.integers(0, 3, size=(*shape, 5))
+    scores[0, 0, 0, 0, 2] = np.nan  # a fold that failed
+    folds = [flat | {"scores": scores[..., k]} for k in range(5)]
+    search._choose(folds)
+    means = scores.mean(axis=-1)
+    best = np.nanmax(means)
+    points = {
+        (C, ramp, s, radius): means[i, j, k, m]
+        for m, C in enumerate(search.Cs_)
+        for i, ramp in enumerate(search.ramps_)
+        for j, s in enumerate(search.norm_penalties_)
+        for k, radius in enumerate(search.radii_)
+    }
+    chosen = next(point for point, mean in points.items() if mean == best)
+    if selection == "one-standard-error":
+        i, j, k, m = np.argwhere(np.moveaxis(means, 3, 0) == best)[0][[1, 2, 3, 0]]
+        error = scores[i, j, k, m].std(ddof=1) / np.sqrt(5)
+        close = [point for point, mean in points.items() if mean >= best - error]
+        chosen = min(close, key=lambda p: (p[0], -p[2], -p[3], p[1]))
+    found = search.C_, search.ramp_, search.norm_penalty_, search.radius_
+    assert found == chosen
+    assert search.best_score_ == pytest.approx(points[chosen])

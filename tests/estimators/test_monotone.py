@@ -32,8 +32,8 @@ from wideberth import (
     make_robust_pipeline,
 )
 from wideberth.estimators.affine import steps_of
-from wideberth.estimators.images import Course
-from wideberth.estimators.monotone import bends
+from wideberth.estimators.images import Course, Images
+from wideberth.estimators.monotone import _sign, bends, domain
 from wideberth.problem.error_bars import Boxes
 
 RNG = np.random.default_rng(11)
@@ -523,3 +523,54 @@ def test_a_model_behind_steps_that_bend_asks_for_errors():
     scaled.fit(X, Y, robustlinearsvc__X_err=E)
     assert scaled.step_maps_ is None
     assert scaled.linear_map_.shape == (D, D)
+
+
+def test_boxes_end_before_the_numbers_do():
+    largest = np.finfo(np.float64).max
+    middles = np.array([[0.2 * largest, 0.0], [np.nan, -0.2 * largest], [1.0, 0.0]])
+    halves = np.array([[1.0, 1.0], [0.0, 4.0], [1e-9, 1e3]])
+    found = Images(middles, halves, None, None).largest_radii()
+    room = 0.25 * largest - 0.2 * largest
+    np.testing.assert_allclose(found, [room, room / 4, 0.25 * largest / 1e3])
+
+
+@pytest.mark.parametrize("method", ["yeo-johnson", "box-cox"])
+@pytest.mark.parametrize("power", [-3.0, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 4.0, np.nan])
+def test_powers_stay_within_the_root_of_the_largest_number(method, power):
+    step = PowerTransformer(method)
+    step.lambdas_ = np.array([power])
+    low, high = domain(step, 1)
+    far = np.sqrt(np.finfo(np.float64).max)
+    power = 0.0 if np.isnan(power) else power
+    assert high[0] == pytest.approx(far if power <= 1 else far ** (1 / power))
+    if method == "yeo-johnson":
+        expected = -far if power >= 1 else -(far ** (1 / (2 - power)))
+    else:
+        expected = 1 / far if power >= -1 else far ** (1 / power)
+    assert low[0] == pytest.approx(expected)
+    assert domain(StandardScaler(), 2)[0].tolist() == [-np.inf, -np.inf]
+    assert domain(StandardScaler(), 2)[1].tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("step", "sign"),
+    [
+        ("passthrough", 1),
+        ("drop", 0),
+        (FunctionTransformer(), 1),
+        (FunctionTransformer(np.log), 1),
+        (FunctionTransformer(np.arccos), -1),
+        (FunctionTransformer(np.square), 0),
+        (FunctionTransformer(np.log, kw_args={"where": True}), 0),
+        (KBinsDiscretizer(encode="ordinal"), 1),
+        (KBinsDiscretizer(encode="onehot"), 0),
+        (StandardScaler(), 1),
+        (PowerTransformer(), 1),
+        (PCA(), 0),
+    ],
+)
+def test_steps_increase_or_decrease_or_are_not_known(step, sign):
+    assert _sign(step) == sign
+    linear = type(step) is StandardScaler or step == "passthrough"
+    same = type(step) is FunctionTransformer and step.func is None
+    assert bends(step) == (sign != 0 and not linear and not same)

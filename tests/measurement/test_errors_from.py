@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import digamma, polygamma
 
 from wideberth import (
     TrueFeatures,
@@ -58,6 +59,52 @@ def test_moderation_finds_the_law_of_the_variances():
     _, errors = errors_from_replicates(data)
     expected = (8 * 1.0 + 2 * own) / 10
     np.testing.assert_allclose(3 * errors[:, 0] ** 2, expected, rtol=0.1)
+
+
+def smyth(readings):
+    """Squared errors of means by the words of Smyth (2004), section 3, one by one.
+
+    `readings` are those of one feature, an array for each object.
+    """
+    n, nu = [len(own) for own in readings], [len(own) - 1 for own in readings]
+    s2 = [np.var(own, ddof=1) if len(own) > 1 else 0.0 for own in readings]
+    told = [i for i in range(len(n)) if nu[i] > 0 and s2[i] > 0]
+    pooled = sum(nu[i] * s2[i] for i in range(len(n))) / sum(nu)
+    if len(told) < 2:
+        return [pooled / r for r in n]
+    e = [np.log(s2[i]) - digamma(nu[i] / 2) + np.log(nu[i] / 2) for i in told]
+    mean = sum(e) / len(e)
+    trigamma = sum(polygamma(1, nu[i] / 2) for i in told) / len(told)
+    excess = sum((own - mean) ** 2 for own in e) / (len(e) - 1) - trigamma
+    if excess <= 0:
+        return [pooled / r for r in n]
+    low, high = 1e-8, 1e8
+    for _ in range(200):  # ψ' falls
+        half = np.sqrt(low * high)
+        low, high = (half, high) if polygamma(1, half) > excess else (low, half)
+    d0, s0 = 2 * half, np.exp(mean + digamma(half) - np.log(half))
+    return [(d0 * s0 + v * s) / (d0 + v) / r for s, v, r in zip(s2, nu, n, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_moderated_errors_are_those_of_smyth(seed):
+    rng = np.random.default_rng(seed)
+    spread = np.exp(rng.normal(size=12) * (0.3 if seed == 5 else 1.5))
+    data = [s * rng.normal(size=(rng.integers(1, 5), 2)) for s in spread]
+    data[0], data[1] = data[0][:1], np.ones((3, 2))  # read once; with no scatter
+    data[2] = np.vstack([data[2], [[np.nan, 1.0]]])
+    X, errors = errors_from_replicates(data)
+    for j in range(2):
+        readings = [own[~np.isnan(own[:, j]), j] for own in data]
+        np.testing.assert_allclose(X[:, j], [own.mean() for own in readings])
+        np.testing.assert_allclose(errors[:, j] ** 2, smyth(readings), rtol=1e-6)
+
+
+def test_one_scatter_is_that_of_all():
+    data = [[[1.0], [3.0]], [[2.0]], [[5.0], [5.0], [5.0]]]
+    _, errors = errors_from_replicates(data)
+    variance = 2.0 / (1 + 2)  # of both objects that were read twice
+    np.testing.assert_allclose(errors[:, 0] ** 2, variance / np.array([2, 1, 3]))
 
 
 def test_objects_alike_are_pooled_altogether():

@@ -8,6 +8,7 @@ import pytest
 
 from wideberth import TrueFeatures, open_data
 from wideberth.data import DataError
+from wideberth.measurement import tables
 from wideberth.measurement.gaussians import GaussianFitter
 from wideberth.measurement.population import Measurements
 from wideberth.measurement.tables import BLOCK, MemoryTable
@@ -157,3 +158,19 @@ def test_what_chunks_cannot_be_is_said(tmp_path):
         TrueFeatures().fit([(X, None, None, None, -np.ones_like(errors))])
     with pytest.raises(DataError, match="must come with them"):
         TrueFeatures().fit(chunks(X, errors), X_err=errors)
+
+
+def test_each_class_has_a_gaussian_of_its_own_rows(monkeypatch):
+    """Of all rows, where a sample of them is only the start."""
+    monkeypatch.setattr(tables, "BLOCK", 64)
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 300)
+    centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+    X, errors = centres[y] + rng.normal(size=(900, 2)), np.full((900, 2), 0.1)
+    order = rng.permutation(900)
+    model = TrueFeatures(n_components="per_class").fit(
+        X[order], y[order], X_err=errors[order]
+    )
+    np.testing.assert_allclose(model.weights_, 1 / 3, atol=0.01)
+    means = [X[y == k].mean(axis=0) for k in range(3)]
+    np.testing.assert_allclose(model.means_, means, atol=0.05)

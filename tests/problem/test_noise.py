@@ -239,6 +239,36 @@ def test_boxes_leave_out_what_has_noise_and_no_weight():
         assert not shape.left_out(w).any()
 
 
+@pytest.mark.parametrize("shape", [Box([1.0, 3.0]), CrossPolytope([1.0, 3.0])])
+def test_what_rounding_leaves_beside_a_scale_mixes_nothing(shape):
+    carried = shape.carried(sp.csr_array([[2.0, 1e-20], [0.0, 5.0]]))
+    np.testing.assert_allclose(carried.scales, [2.0, 15.0])
+    with pytest.raises(ValueError, match="mix or copy features"):
+        shape.carried(sp.csr_array([[2.0, 1e-3], [0.0, 5.0]]))
+    with pytest.raises(ValueError, match="mix or copy features"):
+        shape.carried(sp.csr_array([[2.0, 0.0], [1.0, 5.0]]))
+
+
+@pytest.mark.parametrize("name", ["linf", "l1"])
+def test_without_features_there_is_room_for_any_ball(name):
+    shape = as_noise(name, 0)
+    assert (shape.inscribed(0), shape.lipschitz(0)) == (np.inf, 0.0)
+
+
+@pytest.mark.parametrize("s", [0.0, -0.5])
+@pytest.mark.parametrize("noise", ["l1", CrossPolytope([0.3, 0.7, 1.1])])
+def test_without_noise_nothing_is_clipped(noise, s):
+    shape = as_noise(noise, 3)
+    for d in np.random.default_rng(0).normal(size=(50, 3)):
+        np.testing.assert_array_equal(shape.prox(d, s), d)
+
+
+def test_what_noise_just_reaches_is_taken_away():
+    shape, d = as_noise([0.5, 2.0, 0.0], 3), np.array([1.5, -8.0, 7.0])
+    assert shape.dual_norm(np.array([1.5, -8.0, 0.0])) == 5.0
+    np.testing.assert_array_equal(shape.prox(d, 5.0), [0.0, 0.0, 7.0])
+
+
 def test_zero_radius_changes_nothing():
     d = np.array([1.0, -2.0, 3.0])
     scaled = [kind([0.0, 1.0, 2.0]) for kind in (Ellipsoid, Box, CrossPolytope)]

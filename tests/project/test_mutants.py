@@ -1,28 +1,134 @@
-"""The mutants of `make mutants` must not rot; running them is its business."""
+"""What `make mutants` draws from; running the mutants is its business."""
 
 import ast
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from mutants import MUTANTS, place_of
+from mutants import FOLDERS, drawn, in_order, mutants_of
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_every_mutant_still_applies_and_is_a_program(mutant):
-    text = place_of(mutant).read_text(encoding="utf-8")
-    broken = mutant.applied(text)
-    assert broken != text
-    ast.parse(broken)
-    file, _, test = mutant.suspect.partition("::")
-    assert f"def {test}" in (Path(__file__).parents[1] / file).read_text(
-        encoding="utf-8"
-    )
+def changes(formula):
+    """The mutants of one formula, as text."""
+    text = f"def f():\n    return {formula}\n"
+    return {mutant.after for mutant in mutants_of("x.py", text)}
 
 
-def test_a_mutant_that_does_not_apply_is_loud():
-    with pytest.raises(ValueError, match="0 times, not once"):
-        MUTANTS[0].applied("")
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("a + b", {"a - b", "a", "b"}),
+        ("a - b", {"a + b", "a"}),
+        ("a * b", {"a / b"}),
+        ("a / b", {"a * b"}),
+        ("-a", {"a"}),
+        ("not a", {"a"}),
+        ("~a", {"a"}),
+        ("a & b", {"a | b"}),
+        ("a and b", {"a or b"}),
+        ("a or b", {"a and b"}),
+        ("a < b", {"a <= b", "a > b"}),
+        ("a >= b", {"a > b", "a <= b"}),
+        ("a == b", {"a != b"}),
+        ("a < b < c", {"a <= b < c", "a > b < c", "a < b <= c", "a < b > c"}),
+        ("a < LIMIT", {"a > LIMIT"}),
+        ("2 * a", {"2 / a", "a"}),
+        ("a / 2", {"a * 2", "a"}),
+        ("a ** 2", {"a"}),
+        ("LIMIT * a", set()),
+        ("sum(a)", {"max(a)"}),
+        ("x.sum(axis=0)", {"x.max(axis=0)", "x.sum()"}),
+        ("np.var(a, ddof=1)", {"np.var(a)"}),
+        ("np.maximum(a, 0)", {"np.minimum(a, 0)", "a"}),
+        ("at_least(0.0, a)", {"minimum(0.0, a)", "a"}),
+        ("np.abs(a)", {"a"}),
+        ("max(a, b)", {"min(a, b)", "a"}),
+        ("max(f for f in a)", {"min((f for f in a))"}),
+        ("a if b else c", {"a", "c"}),
+        ("True", {"False"}),
+        ("'a' + b", set()),
+        ("f'{a + b}'", set()),
+        ("3 * a", {"3 / a"}),
+    ],
+)
+def test_each_formula_has_the_mistakes_that_one_makes(formula, expected):
+    assert changes(formula) == expected
+
+
+@pytest.mark.parametrize(
+    "way", ["raise ValueError(a + b)", "self._refuse(a + b)", "return a", "continue"]
+)
+def test_guards_are_dropped(way):
+    text = f"def f(a):\n    for a in b:\n        if a:\n            {way}\n"
+    (mutant,) = mutants_of("x.py", text)
+    assert mutant.applied(text) == text.replace("if a:", "if (False):")
+
+
+def test_assignments_in_place_change_their_sign():
+    text = "def f(a):\n    a += 1\n"
+    (mutant,) = mutants_of("x.py", text)
+    assert mutant.applied(text) == "def f(a):\n    a -= 1\n"
+
+
+LEFT_ALONE = '''
+"""Not a + b."""
+LIMIT = 2 * 3 + 1
+
+class A:
+    """Not a - b."""
+    field: int = 2 * 3
+
+    def __repr__(self):
+        return self.a + self.b
+
+    def f(self, a: int | None = -1, b=2 * 3) -> int | None:
+        """Not a * b."""
+        c: int | None = a
+        warnings.warn("a" * (2 + 3))
+        raise ValueError(f"{a + b}" + str(a - b))
+'''
+
+
+def test_texts_annotations_and_constants_are_left_alone():
+    assert mutants_of("x.py", LEFT_ALONE) == []
+
+
+def test_a_mutant_says_where_it_is_and_changes_nothing_else():
+    text = dedent("""
+        class A:
+            def f(self, é):
+                x = "é" * (
+                    é
+                    + 1)
+                return é * 3
+        """)
+    (mutant,) = (m for m in mutants_of("a/x.py", text) if m.after == "é / 3")
+    assert (mutant.file, mutant.line, mutant.function) == ("a/x.py", 7, "A.f")
+    assert mutant.applied(text) == text.replace("é * 3", "(é / 3)")
+
+
+def test_a_sample_is_of_programs_and_the_same_for_a_seed():
+    sample = drawn(["screening"], 1, 40)
+    assert sample == drawn(["screening"], 1, 40) != drawn(["screening"], 2, 40)
+    package = Path(__file__).parents[2] / "src" / "wideberth"
+    for mutant in sample:
+        assert mutant.file.startswith("screening/")
+        text = (package / mutant.file).read_text()
+        assert ast.dump(ast.parse(mutant.applied(text))) != ast.dump(ast.parse(text))
+    assert "screening" in FOLDERS
+
+
+def test_quick_tests_of_many_functions_come_first_within_the_time():
+    seconds = {"tests/a/t.py::f[1]": 0.1, "tests/a/t.py::f[2]": 0.1}
+    seconds |= {"tests/b/t.py::g": 0.1, "tests/a/t.py::h": 5.0, "tests/a/t.py::i": 0.15}
+    mutant = mutants_of("a/x.py", "def f():\n    return a + b\n")[0]
+    assert in_order(list(seconds), mutant, seconds, 1.0) == [
+        "tests/a/t.py::f[1]",
+        "tests/a/t.py::i",
+        "tests/a/t.py::f[2]",
+        "tests/b/t.py::g",
+    ]

@@ -16,9 +16,12 @@ from support.ramp import (
     wrong_labels,
 )
 
+import wideberth.screening.bounds as bounds_module
+import wideberth.solvers.ramp.bound as bound_module
 from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
+from wideberth.screening.regions import Region
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.ramp.bound import chords, least_margins
 from wideberth.solvers.ramp.descent import Descent
@@ -128,6 +131,42 @@ def test_no_model_below_a_value_has_margins_below_their_bound(intercept, noise):
                 for bound in bounds:
                     assert np.all(1 - point.slack >= bound - 1e-9)
     assert seen > 20
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_least_margins_are_those_of_11_5(seed, intercept, monkeypatch):
+    """Over the ball, b where some margin is 1 or a; γ is large, to be seen."""
+    for module in (bound_module, bounds_module):
+        monkeypatch.setattr(module, "gamma", lambda k: 1e-3 * k)
+    rng, level = np.random.default_rng(seed), -0.7
+    X, y = rng.normal(size=(9, 2)), np.array([1.0, -1.0] * 4 + [1.0])
+    c = rng.exponential(size=9) * (rng.random(9) < 0.8)
+    problem = Problem.from_data(
+        X, y, radius=0.2, sample_weight=c + 1e-9 * (c.sum() == 0), intercept=intercept
+    )
+    dual = problem.dual_at(0.1 * rng.random(9) * problem.weights)
+    dual = replace(dual, rounding=0.01, center_rounding=0.02)
+    value = dual.value + rng.exponential()
+    radius = np.sqrt(2 * (value - dual.value + 0.01)) * (1 + 0.008) + 0.02
+    size = np.linalg.norm(dual.w)
+    region = Region(dual.w, dual.b, y * (X @ dual.w), radius, 0.0, size + radius)
+    lower, upper = bounds_module.separable(problem, region)(slice(None))
+    expected = lower
+    if intercept == 0:
+        places = [  # of b where the margin of a sample of some weight is 1 or a
+            y[i] * (place - margin[i])
+            for i in range(9)
+            if problem.weights[i] > 0
+            for place in (1.0, level)
+            for margin in (lower, upper)
+        ]
+        shift = np.where(y > 0, min(places), -max(places))
+        expected = lower + shift - 0.008 * np.abs(shift)
+    found = least_margins(Ramp(problem, level), value, dual)
+    np.testing.assert_allclose(found, expected)
+    below = least_margins(Ramp(problem, level), dual.value - 1.0, dual)
+    assert np.all(below >= found)  # no value is below the dual one but by rounding
 
 
 @pytest.mark.parametrize("intercept", [None, 0.0])

@@ -162,7 +162,7 @@ class Problem:
             check_per_sample(radius, n, "radius"),
             noise,
             intercept,
-            Folded.penalty(s, X.shape[1], None if cls.shared else noise) if s else None,
+            Folded.penalty(s, X.shape[1], None if cls.shared else noise),
             classes=classes,
         )
 

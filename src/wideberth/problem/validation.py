@@ -305,7 +305,7 @@ def check_per_sample(value, n: int, name: str) -> np.ndarray:
             f"{name} has shape {array.shape}; give one number, or one per row of X, "
             f"shape ({n},)."
         )
-    if not np.logical_and.reduce((array >= 0) & (array < np.inf), axis=None):
+    if not np.logical_and.reduce((array >= 0) & (array < np.inf)):
         bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
         where = "" if array.ndim == 0 else f" at row {bad[0]}"
         raise ValueError(

@@ -1,0 +1,384 @@
+"""The bounds on rounding are those of the page (theory §5.6), term by term.
+
+What is rounded far less than its bound allows shows no error, whatever term is missing.
+So the bounds themselves are compared with those of the page, on numbers that differ by
+many orders of magnitude: each term is the largest one in some of the draws.
+"""
+
+from copy import copy
+from dataclasses import astuple, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import wideberth.problem.folded as folded_module
+import wideberth.problem.measured as measured_module
+import wideberth.problem.problem as problem_module
+import wideberth.problem.rows as rows_module
+from measured import make_measured
+from problems import make_problem
+from wideberth.problem import Folded
+from wideberth.problem.certificate import Certificate
+from wideberth.problem.ramp import with_cost
+from wideberth.problem.rounding import (
+    NoiseSums,
+    accurate_sum,
+    balance_rounding,
+    chain,
+    dual_rounding,
+    null_rounding,
+    primal_rounding,
+    slack_rounding,
+    sum_rounding,
+    totals_rounding,
+    well_inside,
+)
+from wideberth.screening import Reduction
+from wideberth.screening.partition import Partition
+
+DRAWS = range(60)
+U = 2.0**-53
+
+
+def g(k):
+    """γ_k of the page."""
+    return k * U / (1 - k * U)
+
+
+def sized(rng, shape=None):
+    """Positive numbers of any size."""
+    return 10.0 ** rng.uniform(-8, 8, size=shape)
+
+
+def draw(seed, n=7, d=3):
+    """All that the bounds ask of a problem, with numbers that know nothing of each other."""
+    rng = np.random.default_rng(seed)
+    norms, errors, axes = sized(rng, n), U * sized(rng, n), U * sized(rng, n)
+    fold = SimpleNamespace(
+        chain=int(10 ** rng.uniform(0, 6)),
+        rounding=U * sized(rng),
+        mass=sized(rng),
+        total=sized(rng),
+        s=sized(rng),
+        n=5,
+        pushes=SimpleNamespace(error=lambda w: 3 * U * np.abs(w).sum()),
+    )
+    noise = SimpleNamespace(
+        rotation_error=U * sized(rng) if seed % 3 else 0.0,
+        support_error=U * sized(rng),
+        inscribed=lambda d: 0.5 * d,
+        dual_norm=lambda v: float(np.abs(v).sum()),
+    )
+    problem = SimpleNamespace(
+        n=n,
+        chain=int(10 ** rng.uniform(0, 6)),
+        rows=SimpleNamespace(d=d, norms=lambda: norms, margin_rounding=g(d + 2)),
+        intercept=(None, 0.0, sized(rng))[seed % 3],
+        folded=fold if seed % 2 else None,
+        noise=noise,
+        sample_noise=SimpleNamespace(support_errors=lambda w: errors * w[0] ** 2),
+        axes_error=lambda: axes,
+        weights=sized(rng, n),
+        largest_norm=sized(rng),
+        largest_radius=sized(rng),
+    )
+    return problem, rng
+
+
+def summation(problem):
+    """g of the page: γ of the chain of a sum over all samples, folded ones included."""
+    free = min(problem.n, 2048 + problem.n / 2048) + 4 + problem.chain
+    fold = problem.folded
+    return g(free) if fold is None else g(max(free, fold.chain) + 1)
+
+
+@pytest.mark.parametrize("n", [1, 2047, 2048, 5000, 10**7])
+def test_sums_of_samples_have_the_chain_of_their_blocks(n):
+    assert chain(n) == min(n, 2048 + n / 2048) + 4
+    assert chain(n, 3) == min(3, 2048 + n / 2048) + 4
+    assert sum_rounding(n) == pytest.approx(g(chain(n)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2047, 2048, 2049, 3 * 2048, 3 * 2048 + 5])
+def test_a_sum_in_blocks_leaves_nothing_out(n):
+    values = np.arange(1.0, n + 1)
+    assert accurate_sum(values) == n * (n + 1) / 2
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_slacks_are_off_by_5_6_2(seed):
+    problem, rng = draw(seed)
+    w, b, supports = sized(rng, 3), -sized(rng), sized(rng, 7)
+    length, d = np.sqrt((w**2).sum()), 3
+    noise = problem.sample_noise.support_errors(w) + length * problem.axes_error()
+    norms = problem.rows.norms()
+    each = g(d + 2) + g(8)
+    for sizes in (None, sized(rng, 7)):
+        size = length * norms if sizes is None else sizes
+        expected = [
+            each * (size[i] + supports[i] + 1 + abs(b)) + noise[i] for i in range(7)
+        ]
+        found = slack_rounding(problem, w, b, supports, sizes)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_the_primal_value_is_off_by_5_6_2(seed):
+    problem, rng = draw(seed)
+    w, b, supports = sized(rng, 3), -sized(rng), sized(rng, 7)
+    noise, hinge, d, c = sized(rng), sized(rng), 3, problem.weights
+    for sizes in (None, sized(rng, 7)):
+        e = slack_rounding(problem, w, b, supports, sizes)
+        slack = e * rng.choice([-2.0, -0.5, 0.5], size=7)
+        active = sum(c[i] * e[i] for i in range(7) if slack[i] > -e[i])
+        square, length = (w**2).sum(), np.sqrt((w**2).sum())
+        # The bound is rounded itself, by less than a chain of sums of errors.
+        expected = active * (1 + g(64 + problem.chain))
+        expected += g(7 + 4 + problem.chain) * hinge
+        expected += g(d + 4) * (square + (problem.intercept or 0.0) * b**2)
+        expected += problem.noise.rotation_error * square  # 5.6.7: T, of every margin
+        fold = problem.folded
+        if fold is not None:
+            expected += length * (fold.rounding + g(d + 8) * fold.mass)
+            sums = g(fold.chain) + g(d + 8)
+            expected += sums * ((1 + abs(b)) * fold.total + noise)
+            expected += fold.pushes.error(w)
+            expected += fold.s * problem.noise.support_error * length  # 5.6.7: H
+        found = primal_rounding(problem, w, b, supports, noise, slack, hinge, sizes)
+        assert found == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_the_dual_value_is_off_by_5_6_3(seed):
+    problem, rng = draw(seed)
+    w, b, d = sized(rng, 3), -sized(rng), 3
+    total, d_error = sized(rng), U * sized(rng)
+    reach, support, largest_support, largest_reach = sized(rng, 4)
+    axes, rounding = U * sized(rng, 2)
+    noise = NoiseSums(reach, support, largest_support, largest_reach, axes, rounding)
+    s, length, penalty = summation(problem), np.sqrt((w**2).sum()), problem.intercept
+    off = rounding * reach + g(8 * d + 64) * (length + reach) + axes
+    for sizes in (None, tuple(sized(rng, 2))):
+        along, largest = sizes or (length * d_error, length * problem.largest_norm)
+        center = off + d_error  # ε_w
+        value = s * total * (1 + abs(b)) + rounding * support + along
+        value += length * off + center**2 + g(d + 4) * length**2
+        if penalty:
+            value += (s * total) ** 2 / penalty + 4 * s * penalty * b**2
+            center = np.hypot(center, s * total / np.sqrt(penalty))
+        if penalty == 0:
+            eta = 5 * s * total
+            zeta = problem.largest_norm + largest_reach
+            value += eta * (1 + largest + largest_support) + (eta * zeta) ** 2
+            center += eta * zeta
+        found = dual_rounding(problem, w, b, total, d_error, noise, sizes)
+        np.testing.assert_allclose(found, (value, center), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_without_a_model_only_sums_are_rounded(seed):
+    problem, rng = draw(seed)
+    b, total, s = -sized(rng), sized(rng), summation(problem)
+    assert totals_rounding(problem) == pytest.approx(s, rel=1e-12)
+    eta = 5 * s * total if problem.intercept == 0 else 0.0
+    assert balance_rounding(problem, total) == pytest.approx(eta, rel=1e-12)
+    expected = 6 * s * total * (1 + abs(b))
+    if problem.intercept:
+        expected += (s * total) ** 2 / problem.intercept
+        expected += 4 * s * problem.intercept * b**2
+    assert null_rounding(problem, b, total) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_inside_is_inside_by_all_errors(seed):
+    """d ∈ sU up to the errors of d, of s, of the balance and of the axes (5.6.6)."""
+    problem, rng = draw(seed)
+    s, eta_total, d_error = sized(rng), sized(rng), sized(rng) * U
+    t = summation(problem)
+    eta = 5 * t * eta_total if problem.intercept == 0 else 0.0
+    room = s * (1 - 4 * t) - eta * problem.largest_radius
+    ball = 1.5  # inscribed
+    lost = (
+        d_error + eta * problem.largest_norm + s * problem.noise.support_error
+    ) / ball
+    left = (room - lost) / (1 + g(4 * 3 + 8))
+    if left <= 0:
+        assert not well_inside(problem, np.zeros(3), s, eta_total, d_error)
+        return
+    for share, inside in ((1 - 1e-13, True), (1 + 1e-13, False)):
+        d = np.array([0.0, share * left, 0.0])
+        assert well_inside(problem, d, s, eta_total, d_error) == inside
+    problem.noise.inscribed = lambda d: 0.0
+    assert not well_inside(problem, np.zeros(3), s, eta_total, d_error)
+
+
+# -- what problems hand to these bounds ------------------------------------------------
+
+
+def folded_problem(seed, form=None):
+    """A problem with folded samples, sums of merged rows and axes that are off."""
+    rng = np.random.default_rng(seed)
+    intercept = (None, 0.0, 0.6)[seed % 3]
+    if form is None:
+        shape = ("l2", "linf", "ellipsoid", "l1")[seed % 4]
+        problem = make_problem(
+            seed, n=12, d=3, shape=shape, intercept=intercept, spread_radii=True
+        )
+        noise = copy(problem.noise)
+        vars(noise).update(rotation_error=0.02, support_error=0.03)
+        problem = replace(problem, noise=noise)
+    else:
+        problem = make_measured(seed, form=form, intercept=intercept, radii="random")
+    problem = replace(problem, chain=7)
+    if seed % 2:
+        saturated = np.arange(problem.n) % 3 == 0
+        edges = -np.ones(problem.n), np.ones(problem.n)
+        decided = Partition(np.zeros(problem.n, bool), saturated, *edges)
+        problem = Reduction.of(problem).shrink(decided).problem
+        problem = replace(problem, folded=replace(problem.folded, rounding=0.4))
+    return problem, rng
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What is handed to the bounds; γ_k is k thousandths, and sums are off by 0.05."""
+    handed = {}
+
+    def dual(problem, w, b, total, d_error, noise, sizes):
+        handed.update(total=total, d_error=d_error, noise=noise, sizes=sizes)
+        return 1.0, 2.0
+
+    def inside(problem, d, s, total, d_error):
+        handed.update(inside=(s, total, d_error))
+        return False
+
+    for module in (problem_module, measured_module, rows_module):
+        monkeypatch.setattr(module, "gamma", lambda k: 1e-3 * k)
+    for module in (problem_module, measured_module):
+        monkeypatch.setattr(module, "totals_rounding", lambda problem: 0.05)
+    monkeypatch.setattr(problem_module, "dual_rounding", dual)
+    monkeypatch.setattr(problem_module, "well_inside", inside)
+    return handed
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("sharp", [False, True])
+def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
+    problem, rng = folded_problem(seed)
+    Z = problem.rows.X * problem.y[:, None]
+    fold, noise = problem.folded, problem.noise
+    alpha = problem.repair(problem.weights * rng.random(problem.n))
+    dual = problem.dual_at(alpha, sharp=sharp)
+    mass = alpha @ np.linalg.norm(Z, axis=1)
+    relative = problem.rows.combine_rounding + 1e-3 * problem.chain
+    error, s, total = (relative + 0.02) * mass, alpha @ problem.radii, alpha.sum()
+    radius, d = problem.radii.max(), alpha @ Z
+    if fold is not None:
+        error += fold.rounding + 1e-3 * (mass + fold.mass)
+        s, total, d = s + fold.s, total + fold.total, d + fold.d
+        radius = max(radius, fold.largest_radius)
+    assert told["d_error"] == pytest.approx(error)
+    assert told["total"] == pytest.approx(total)
+    assert dual.s == pytest.approx(s)
+    np.testing.assert_allclose(dual.d, d)
+    size, omega = noise.lipschitz(3), noise.support(dual.w)
+    expected = NoiseSums(
+        s * size, s * omega, omega * radius, size * radius, s * 0.03, 0.05
+    )
+    np.testing.assert_allclose(astuple(told["noise"]), astuple(expected))
+    if sharp and fold is None:
+        each = np.abs(problem.rows.X) @ np.abs(dual.w)
+        along = relative * (alpha @ each) + 0.02 * np.linalg.norm(dual.w) * mass
+        np.testing.assert_allclose(told["sizes"], (along, each.max()))
+    else:
+        assert told["sizes"] is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_a_dual_point_beside_error_bars_is_off_by_what_its_sets_are(seed, form, told):
+    problem, rng = folded_problem(seed, form)
+    alpha = problem.repair(problem.weights * rng.random(problem.n))
+    dual = problem.dual_at(alpha)
+    parts = [(problem.noise, alpha * problem.radii)]
+    largest = (problem.radii * problem.noise.lipschitz()).max()
+    if problem.folded is not None:
+        parts += problem.folded.pushes.parts
+        largest = max(largest, problem.folded.largest_radius)
+    reach = sum(a @ bars.lipschitz() for bars, a in parts)
+    size = np.linalg.norm(dual.w)
+    own = max(0.05, *(bars.pull_rounding for bars, _ in parts))
+    rounding = 1e-3 * problem.chain + own
+    sums = told["noise"]
+    expected = (reach, reach * size, largest * size, largest, 0.0, rounding)
+    np.testing.assert_allclose(astuple(sums), expected)
+    assert dual.s == 0.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+def test_inside_the_sets_is_inside_by_all_errors(seed, form, told, monkeypatch):
+    problem, rng = folded_problem(seed, form)
+    alpha = problem.weights * (0.5 + 0.5 * rng.random(problem.n))
+    monkeypatch.setattr(
+        measured_module, "balance_rounding", lambda p, total: 0.1 * total
+    )
+    parts = [(problem.noise, alpha * problem.radii)]
+    largest = (problem.radii * problem.noise.lipschitz()).max()
+    norm = np.linalg.norm(problem.rows.dense(slice(None)), axis=1).max()
+    if problem.folded is not None:
+        parts += problem.folded.pushes.parts
+        largest = max(largest, problem.folded.largest_radius)
+        norm = max(norm, problem.folded.largest_norm)
+    ball = sum(bars.inscribed(a) for bars, a in parts)
+    g = 0.05 + 0.064
+    monkeypatch.setattr(type(problem.noise), "gauge", lambda self, *a: (0.0, 0.2))
+    room = (1 - 4 * g - 0.2) * (1 - g) * ball
+    total = 0.3 * room / (norm + largest) / 0.1
+    d_error = 0.7 * room
+    d = np.zeros(problem.rows.d)
+    for share, inside in ((1 - 1e-9, ball > 0), (1 + 1e-9, False)):
+        found = problem._well_inside(alpha, d, 0.0, share * total, share * d_error)
+        assert found == (inside or room == 0)
+
+
+def test_sums_of_folds_are_those_of_their_parts(monkeypatch):
+    monkeypatch.setattr(folded_module, "gamma", lambda k: 0.1 * k)
+    one = Folded(np.array([1.0, 2.0]), 3.0, 5.0, -7.0, 11, 13.0, 17.0, 19, 23.0, 29.0)
+    two = Folded(np.array([4.0, 8.0]), 2.0, 6.0, 9.0, 10, 12.0, 14.0, 15, 31.0, 37.0)
+    for a, b in ((one, two), (two, one)):
+        both = a + b
+        np.testing.assert_array_equal(both.d, [5.0, 10.0])
+        assert (both.s, both.total, both.balance, both.n) == (5.0, 11.0, 2.0, 21)
+        assert both.mass == 25.0
+        assert both.rounding == pytest.approx(31.0 + 0.1 * 25.0)
+        assert both.chain == 20
+        assert (both.largest_norm, both.largest_radius) == (31.0, 37.0)
+
+
+def test_the_largest_of_all_samples_are_those_of_folded_ones_too():
+    problem, _ = folded_problem(1)
+    norms = np.linalg.norm(problem.rows.X, axis=1)
+    for size in (0.0, 1e3):
+        fold = replace(problem.folded, largest_norm=size, largest_radius=size)
+        same = replace(problem, folded=fold)
+        assert same.largest_norm == pytest.approx(max(norms.max(), size))
+        assert same.largest_radius == max(problem.radii.max(), size)
+    errors = problem.axes_error(slice(1, 4))
+    np.testing.assert_allclose(errors, (0.02 * norms + 0.03 * problem.radii)[1:4])
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "relative"),
+    [(2.0, 1.5, 0.25), (0.0, -1.0, 1.0), (0.0, 1.0, 0.0)],
+)
+def test_a_relative_gap_is_one_of_the_primal_value(primal, dual, relative):
+    assert Certificate(primal, dual, 0.1).relative_gap == relative
+    assert Certificate(primal, dual, 0.1).bound == max(primal - dual, 0.0) + 0.1
+
+
+def test_what_is_left_out_costs_with_its_rounding():
+    rest = with_cost(Certificate(3.0, 2.0, 0.5), 4.0, 2.0**50)
+    assert (rest.primal, rest.dual) == (7.0, 6.0)
+    assert rest.rounding == pytest.approx(0.5 + 4.0 * g(2.0**50))

@@ -1,0 +1,760 @@
+"""Small parts of the mathematics against their definitions, written down plainly."""
+
+import re
+from fractions import Fraction
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import brentq
+
+from problems import make_problem
+from wideberth.problem import Problem, covariance, equal_rows
+from wideberth.problem.common_values import CommonValues
+from wideberth.problem.diagnosis import blur, out_of_range
+from wideberth.problem.endpoints import (
+    _face,
+    _FaceDescent,
+    _knapsack,
+    project,
+    saturation_scale,
+)
+from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
+from wideberth.problem.error_bars.sums import descended, gauged
+from wideberth.problem.intercept import balanced, best_intercept
+from wideberth.problem.limits import power_of_two
+from wideberth.problem.presolve import (
+    EXTREME,
+    Presolved,
+    _largest_entry,
+    _sigma,
+    check_radii,
+    cut_radii,
+    presolve,
+)
+from wideberth.screening import partition
+
+SEEDS = range(24)
+
+
+# -- intercepts ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 50.0])
+def test_no_intercept_is_better_than_the_best(seed, penalty):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 6))
+    y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(1, 4, size=n) * 1.0
+    slack = rng.integers(-3, 4, size=n) * 1.0  # some breaks are the same
+    folded = float(rng.integers(-2, 3))
+
+    def value(b):
+        hinge = sum(c[i] * max(slack[i] - y[i] * b, 0.0) for i in range(n))
+        return hinge - folded * b + penalty / 2 * b**2
+
+    if not penalty and not -c[y > 0].sum() <= folded <= c[y < 0].sum():
+        return  # no b is best
+    found = best_intercept(slack, y, c, penalty, folded)
+    breaks = sorted({*(y * slack), -60.0, 60.0})
+    if penalty:
+        slopes = [folded + sum(c[i] * y[i] for i in part) for part in _parts(y, slack)]
+        candidates = [*breaks, *(slope / penalty for slope in slopes)]
+        assert value(found) <= min(map(value, candidates)) + 1e-12
+        return
+    edges = value(-1e6) - value(-2e6), value(2e6) - value(1e6)
+    if n and edges[0] < 0 < edges[1]:  # bounded; the middle of where it is least
+        least = min(map(value, y * slack))
+        flat = [b for b in y * slack if value(b) == least]
+        assert found == (min(flat) + max(flat)) / 2
+    elif not n:
+        assert found == 0.0
+
+
+def _parts(y, slack):
+    """The active samples between any two breaks."""
+    breaks = sorted({*(y * slack)})
+    points = [*(b - 0.5 for b in breaks), *(b + 0.5 for b in breaks), 0.0]
+    points += [(a + b) / 2 for a, b in pairwise(breaks)]
+    return [[i for i in range(len(y)) if slack[i] - y[i] * b > 0] for b in points]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("folded", [0.0, 0.7, -0.7, 3.0, -3.0, 30.0, -30.0])
+def test_balance_scales_one_class_down_and_the_other_up_if_it_must(seed, folded):
+    rng = np.random.default_rng(seed)
+    y, c = rng.choice([-1.0, 1.0], size=8), rng.exponential(size=8)
+    y[:2] = 1, -1
+    alpha = c * rng.random(8)
+    found = balanced(alpha, y, c, folded)
+    up, down = alpha[y > 0].sum(), alpha[y < 0].sum()
+    heavy = y > 0 if up + folded > down else y < 0
+    target = down - folded if up + folded > down else up + folded
+    expected = alpha.copy()
+    expected[heavy] *= max(target, 0.0) / alpha[heavy].sum()
+    if target < 0:
+        room = (c - alpha)[~heavy]
+        expected[~heavy] += min(-target / room.sum(), 1.0) * room
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert np.all(found <= c)
+    if abs(folded) <= c[~heavy].sum():
+        assert abs(found @ y + folded) < 1e-12
+    assert balanced(found, y, c, -float(found @ y)) is found
+
+
+def test_a_class_at_its_bounds_gives_what_it_has():
+    y, c = np.array([1.0, -1.0]), np.array([2.0, 3.0])
+    found = balanced(c, y, c, 1e12)  # far more than the other class can make up for
+    np.testing.assert_array_equal(found, [0.0, 3.0])
+
+
+# -- endpoints -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_projection_is_a_shift_that_is_cut(seed):
+    rng = np.random.default_rng(seed)
+    point, caps = rng.normal(size=9), rng.exponential(size=9)
+    mass = caps.sum() * rng.uniform(0.01, 0.99)
+    cut = lambda shift: np.clip(point - shift, 0.0, caps)  # noqa: E731
+    ends = (point - caps).min() - 1, point.max() + 1
+    shift = brentq(lambda t: cut(t).sum() - mass, *ends, xtol=1e-15)
+    np.testing.assert_allclose(project(point, caps, mass), cut(shift), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_knapsack_is_filled_from_the_lowest_score(seed):
+    rng = np.random.default_rng(seed)
+    scores, caps = rng.normal(size=7), rng.exponential(size=7)
+    left = mass = caps.sum() * rng.uniform(0.05, 1.0)
+    expected = np.zeros(7)
+    for i in np.argsort(scores):
+        expected[i] = min(caps[i], left)
+        left -= expected[i]
+    np.testing.assert_allclose(_knapsack(scores, caps, mass), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.0, 0.5, 100.0])
+def test_the_face_is_the_majority_down_to_the_minority_and_the_penalty(intercept):
+    for seed in range(12):
+        problem = make_problem(seed, n=9, weights="random", intercept=intercept)
+        masses = {s: problem.weights[problem.y == s].sum() for s in (1, -1)}
+        label = max(masses, key=masses.get)
+        face = _face(problem)
+        if intercept is None or masses[label] - masses[-label] <= intercept:
+            assert face is None
+            continue
+        np.testing.assert_array_equal(face[0], problem.y == label)
+        assert face[1] == pytest.approx(masses[-label] + intercept)
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_all_samples_saturate_up_to_the_largest_margin(seed):
+    intercept = (None, 0.8, 0.0)[seed % 3]
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 3)) * 10.0 ** (seed % 5), np.array([1, -1] * 4)
+    c = np.repeat(rng.exponential(size=4), 2)  # classes weigh the same
+    c[:2] = 0.0
+    X[:2] *= 100  # of no weight, whatever their margins
+    problem = Problem.from_data(X, y, radius=0.1, sample_weight=c, intercept=intercept)
+    Z, s = X * y[:, None], 0.1 * c.sum()
+    d = c @ Z
+    w = d * max(1 - s / np.linalg.norm(d), 0.0)
+    b = c @ y / intercept if intercept else 0.0
+    margins = (Z @ w + y * b - 0.1 * np.linalg.norm(w))[2:]
+    largest = margins.max()
+    if intercept == 0.0:
+        largest = (margins[::2].max() + margins[1::2].max()) / 2
+    expected = 1 / largest if largest > 0 else np.inf
+    assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9)
+
+
+def test_classes_of_different_weight_cannot_all_saturate_beside_a_free_intercept():
+    X, y = np.array([[1.0], [2.0], [-1.0]]), [1, 1, -1]
+    problem = Problem.from_data(X, y, intercept=0.0)
+    assert saturation_scale(problem) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_from_below_is_where_the_least_gain_vanishes(seed):
+    """t with min over A of Σα_i(⟨w,z_i⟩ − tκ_i(w)) = 0, by the corners of A."""
+    rng = np.random.default_rng(seed)
+    problem = make_problem(seed, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
+    face = _face(problem)
+    if face is None:
+        return
+    descent, w = _FaceDescent(problem, *face), rng.normal(size=2)
+    Z = problem.rows.X * problem.y[:, None]
+    margins, noise = Z @ w, problem.radii * np.linalg.norm(w)
+    majority, mass = face
+    rest = problem.weights * ~majority
+
+    def least(t):
+        scores = margins - t * noise
+        filled = _knapsack(scores[majority], problem.weights[majority], mass)
+        return filled @ scores[majority] + rest @ scores
+
+    found = descent._lower_bound(w, descent.free)
+    if least(0.0) <= 0:
+        assert found == 0.0
+    else:
+        assert least(found * (1 + 1e-9)) <= 0 <= least(found * (1 - 1e-9))
+        assert least(found) >= 0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_without_noise_a_bound_is_all_or_nothing(sign):
+    problem = make_problem(1, n=9, d=2, radius=0.0, intercept=0.0, weights="random")
+    descent = _FaceDescent(problem, *_face(problem))
+    gain = problem.rows.combine(descent._whole(descent.free))
+    found = descent._lower_bound(sign * gain, descent.free)
+    assert found == (np.inf if sign > 0 else 0.0)
+    assert descent._lower_bound(np.zeros(2), descent.free) == 0.0
+
+
+def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
+    problem = make_problem(1, n=9, d=2, radius=1.0, intercept=0.0, weights="random")
+    descent = _FaceDescent(problem, *_face(problem))
+    w, alpha = np.array([3.0, 4.0]), problem.weights
+    u = 2.0**-53
+    g = lambda k: k * u / (1 - k * u)  # noqa: E731
+    size = 5 * alpha @ np.linalg.norm(problem.rows.X, axis=1)
+    relative = problem.rows.margin_rounding + g(9 + 4 + problem.chain)
+    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size)
+
+
+# -- the bracket of a free intercept (theory §4.4) -------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("few", [3, 1000])
+def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n = 30
+    y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(0, 4, size=n) * 1.0
+    middle, width = rng.normal(size=n), rng.exponential(size=n)
+    lower, upper = middle - width, middle + width
+    fold = SimpleNamespace(balance=float(rng.integers(-3, 4)), total=5.0)
+    fold = fold if seed % 2 else None
+    problem = SimpleNamespace(y=y, weights=c, n=n, folded=fold)
+    monkeypatch.setattr(partition, "gamma", lambda k: 1e-5 * k)
+    monkeypatch.setattr(partition, "totals_rounding", lambda problem: 1e-4)
+    monkeypatch.setattr(partition, "_SORTED", few)
+    balance, mass = (fold.balance, c.sum() + 5.0) if fold else (0.0, c.sum())
+    slack = 4 * (1e-4 + 1e-5 * n) * mass
+    # The slope of P in b, with all jumps as early and as late as they may be.
+    early = np.where(y > 0, 1 - upper, lower - 1)
+    late = np.where(y > 0, 1 - lower, upper - 1)
+    start = -balance - c[y > 0].sum()
+    low = [at for at in sorted(early) if start + c[early <= at].sum() >= -slack]
+    low = -np.inf if start >= -slack or not low else low[0]
+    high = [at for at in sorted(late) if start + c[late < at].sum() <= slack]
+    end = start + c.sum()
+    high = np.inf if end <= slack or not high else high[-1]
+    for guess in (0.0, 100.0, -100.0):
+        found = partition._intercept_bracket(problem, lower, upper, guess)
+        for got, want, out in zip(found, (low, high), (-1, 1), strict=True):
+            if np.isinf(want):
+                assert got == want
+            else:
+                assert got == pytest.approx(
+                    want + out * 2.0**-50 * (1 + abs(want)), rel=1e-15
+                )
+
+
+# -- sums of boxes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_gauge_of_boxes_is_the_largest_ratio_beyond_what_is_fixed(seed):
+    rng = np.random.default_rng(seed)
+    E, F = (rng.exponential(size=(3, 4)) * (rng.random(4) < 0.8) for _ in range(2))
+    a, f = rng.exponential(size=3), 0.3 * rng.exponential(size=3)
+    d = rng.normal(size=4)
+    t, s = a @ E, f @ F
+    ratios = [
+        0.0 if abs(d[j]) <= s[j] else (abs(d[j]) - s[j]) / t[j] if t[j] else np.inf
+        for j in range(4)
+    ]
+    pushes, fixed = Pushes(((Boxes.of(E), a),)), Pushes(((Boxes.of(F), f),))
+    found = Boxes.gauge(pushes, d, fixed=fixed)
+    assert found[0] == found[1] == pytest.approx(max(ratios))
+    plain = Boxes.gauge(pushes, d)[0]
+    with np.errstate(divide="ignore"):
+        assert plain == pytest.approx((np.abs(d) / t).max())
+
+
+# -- factors of covariances ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_rounding_takes_from_a_sum_is_known_exactly(seed):
+    rng = np.random.default_rng(seed)
+    a, b = (rng.normal(size=9) * 10.0 ** rng.integers(-12, 12, size=9) for _ in "ab")
+    total, error = covariance._two_sum(a, b)
+    for i in range(9):
+        exact = Fraction(a[i]) + Fraction(b[i])
+        assert exact == Fraction(total[i]) + Fraction(error[i])
+        assert total[i] == a[i] + b[i]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_residual_has_twice_the_digits_and_a_bound(seed):
+    rng = np.random.default_rng(seed)
+    d, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    B = rng.normal(size=(d, k)) * 10.0 ** rng.integers(-3, 3, size=(d, 1))
+    matrix = B @ B.T
+    found, bound = covariance._residual(matrix, B)
+    exact = [
+        [
+            Fraction(matrix[i, j])
+            - sum(Fraction(B[i, m]) * Fraction(B[j, m]) for m in range(k))
+            for j in range(d)
+        ]
+        for i in range(d)
+    ]
+    off = sum(
+        (Fraction(found[i, j]) - exact[i][j]) ** 2 for i in range(d) for j in range(d)
+    )
+    assert off <= Fraction(bound) ** 2
+    size = np.linalg.norm(B) ** 2
+    assert bound <= 1e-28 * size + 2.0**-52 * np.linalg.norm(found)
+
+
+def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
+    """Of the result, of what was added up apart, and of the rest of the slices."""
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(4, 3)) * 10.0 ** np.array([[2], [-9], [0], [-12]])
+    matrix, errors, two_sum = B @ B.T + 1e-9 * np.eye(4), [], covariance._two_sum
+
+    def recorded(a, b):
+        errors.append(two_sum(a, b)[1])
+        return two_sum(a, b)
+
+    unit = np.ldexp(1.0, np.frexp(np.abs(B).max())[1])
+    step = unit * 2.0 ** (-3 * 24)  # three slices of 24 bits for three columns
+    rest = B - np.round(B / step) * step
+    assert rest.any()
+    parts = {1: np.linalg.norm(covariance._residual(matrix, B)[0])}
+    monkeypatch.setattr(covariance, "_two_sum", recorded)
+    covariance._residual(matrix, B)
+    parts[12] = np.linalg.norm(np.sum(np.abs(errors), axis=0))
+    parts[2 * 3 + 16] = 2 * np.linalg.norm(B) * np.linalg.norm(rest)
+    for which, expected in parts.items():
+        monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
+        assert covariance._residual(matrix, B)[1] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 2), (3, 6)])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_the_axes_are_those_of_5_6_7(seed, shape, monkeypatch):
+    rng = np.random.default_rng(seed)
+    d, k = shape
+    F = 100.0 * rng.normal(size=shape)
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
+    monkeypatch.setattr(covariance, "_departure", lambda Q: 0.01 * Q.shape[0])
+    Q, scales, T, H = covariance.principal_axes(F, 0.5)
+    norm = np.linalg.norm
+    size, largest = norm(F), scales.max()
+    turned = 1e-3 * (d + 2) * norm(Q)
+    t = turned + 0.01 * d
+    assert pytest.approx(2.5 * t) == T
+    support = turned * size + 1e-3 * 4 * size + largest * 0.01 * k + size * 0.01 * d
+    support += t * (largest + support)
+    assert pytest.approx(1.25 * (support + 0.5), rel=1e-9) == H
+    np.testing.assert_allclose((Q * scales**2) @ Q.T, F @ F.T, atol=1e-9 * size**2)
+
+
+def test_without_a_factor_there_are_no_axes():
+    Q, scales, T, H = covariance.principal_axes(np.zeros((3, 2)), 0.25)
+    np.testing.assert_array_equal(Q, np.eye(3))
+    assert (scales.tolist(), T, H) == ([0.0, 0.0, 0.0], 0.0, 0.25)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_spectral_bound_is_one(seed, monkeypatch):
+    S = np.random.default_rng(seed).normal(size=(4, 4))
+    S = S + S.T
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e-3 * k)
+    expected = np.abs(np.linalg.eigvalsh(S)).max() + 1e-3 * 32 * np.linalg.norm(S)
+    assert covariance._spectral_bound(S) == pytest.approx(
+        min(expected, np.linalg.norm(S))
+    )
+
+
+@pytest.mark.parametrize(
+    ("matrix", "units"),
+    [
+        (np.diag([4.0, 0.25, 0.0]), [4.0, 1.0, 4.0]),
+        (np.array([[1.0, 5.0], [5.0, 1.0]]), [4.0, 4.0]),  # no covariance
+        (np.array([[9.0, 1.0], [1.0, 100.0]]), [4.0, 16.0]),
+    ],
+)
+def test_units_of_features_are_powers_of_two_near_their_deviations(matrix, units):
+    assert covariance._feature_units(matrix).tolist() == units
+
+
+# -- limits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [-1100, -1074, -1022, 0, 5, 1023, 1024, 3000])
+def test_powers_of_two_stay_within_float64(exponent):
+    found = power_of_two(exponent)
+    assert 0 < found < np.inf
+    assert np.frexp(found)[0] == 0.5
+    if -1000 <= exponent <= 1000:
+        assert found == 2.0**exponent
+
+
+# -- equal rows ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("form", ["dense", "sparse", "one-hot"])
+def test_samples_unlike_the_one_that_stands_for_them_are_found(
+    seed, block, form, monkeypatch
+):
+    rng = np.random.default_rng(seed)
+    n, d = 17, 3
+    X = rng.integers(-1, 2, size=(n, d)).astype(float)
+    if form == "one-hot":
+        X = np.eye(d)[rng.integers(d, size=n)] * rng.choice([1.0, -1.0], size=(n, 1))
+    y = rng.choice([-1.0, 1.0], size=n)
+    y[:2] = 1, -1
+    intercept = None if seed % 2 else 0.0
+    radii = rng.choice([0.1, 0.2], size=n) if seed % 3 else 0.1
+    stored = X if form == "dense" else sp.csr_array(X)
+    if form == "sparse" and seed % 4 == 0:
+        stored.data[:1] = 0.0  # stored, and yet none
+        X = stored.toarray()
+    problem = Problem.from_data(stored, y, radius=radii, intercept=intercept)
+    first = np.sort(rng.choice(n, size=4, replace=False))
+    label = rng.integers(4, size=n)
+    monkeypatch.setattr(equal_rows, "CACHED_ENTRIES", block)
+    expected = []
+    for i in range(n):
+        j = first[label[i]]
+        same = y[i] == y[j] if intercept is not None else True
+        rows = np.array_equal(y[i] * X[i], y[j] * X[j])
+        if not (same and rows and problem.radii[i] == problem.radii[j]):
+            expected.append(i)
+    found = equal_rows.differing(problem, first, label)
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_row_stands_for_all_of_its_hash(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 200))
+    h = rng.integers(1, int(rng.integers(2, 60)), size=n).astype(float) / 7
+    distinct = len(np.unique(h))
+    found = equal_rows.representatives(h, distinct)
+    assert np.array_equal(h[found], h)
+    assert np.array_equal(found[found], found)
+    assert len(np.unique(found)) == distinct
+    assert equal_rows.representatives(h, distinct - 1) is None
+    first, label = equal_rows._numbered(found)
+    np.testing.assert_array_equal(first[label], found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weights_of_equal_rows_are_added_up(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 60, int(rng.integers(1, 6))
+    label = np.concatenate([np.arange(m), rng.integers(m, size=n - m)])
+    weights = rng.exponential(size=n) if seed % 2 else np.full(n, 0.3)
+    sums, roundings = equal_rows.summed(weights, label, m)
+    np.testing.assert_allclose(sums, [weights[label == k].sum() for k in range(m)])
+    if not seed % 2:
+        assert roundings == 5.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_found_of_equal_rows_is_told_of_all_samples(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(5, 2)), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    label = np.concatenate([np.arange(5), rng.integers(5, size=9)])
+    c = rng.exponential(size=14) * (rng.random(14) < 0.8)
+    total = np.bincount(label, c, 5)
+    problem = Problem.from_data(X, y, sample_weight=total + 1e-12)
+    problem = problem.with_weights(total)
+    rows = equal_rows.EqualRows(problem, label, c)
+    alpha = rng.random(14) * c
+    gathered = rows.gathered(alpha)
+    np.testing.assert_allclose(gathered, [alpha[label == k].sum() for k in range(5)])
+    own, C = rng.random(5) * 1.2, 2.0
+    dealt = rows.dealt(own, C)
+    for i in range(14):
+        share = min(own[label[i]] / (C * total[label[i]]), 1.0) if c[i] else 0.0
+        assert dealt[i] == pytest.approx(share * C * c[i])
+    masks = np.array([True, False, True, False, False]), np.array([0, 1, 0, 0, 1]) > 0
+    removed, saturated = rows.decided(*masks)
+    for i in range(14):
+        assert removed[i] == (masks[0][label[i]] or c[i] == 0)
+        assert saturated[i] == (masks[1][label[i]] and c[i] > 0)
+        assert rows.marked(masks[1])[i] == (masks[1][label[i]] and c[i] > 0)
+    signs = rng.choice([-1.0, 1.0], size=14)
+    two = rows.with_labels(signs, np.array([0, 1]))
+    for i in range(14):
+        np.testing.assert_array_equal(two.problem.rows.X[two.label[i]], X[label[i]])
+        assert two.problem.y[two.label[i]] == signs[i]
+    pairs = set(zip(label.tolist(), signs.tolist(), strict=True))
+    assert two.problem.n == len(pairs)
+    for (k, s), _ in zip(sorted(pairs), range(99), strict=False):
+        place = two.label[(label == k) & (signs == s)][0]
+        own = c[(label == k) & (signs == s)].sum()
+        assert two.problem.weights[place] == pytest.approx(own)
+    assert two.problem.chain > problem.chain
+
+
+# -- common values, sums of rows -------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_less_their_common_values_have_the_same_gram_matrix(seed):
+    rng = np.random.default_rng(seed)
+    n, d = 20, 6
+    common = rng.integers(0, 3, size=d) * 1.5
+    X = np.where(rng.random((n, d)) < 0.8, common, rng.normal(size=(n, d)))
+    X[-1] = common  # the last row tells which value may be common
+    found = CommonValues.of(sp.csr_array(X))
+    held = [(X[:, j] == common[j]).sum() for j in range(d)]
+    expected = [common[j] if 2 * held[j] > n else 0.0 for j in range(d)]
+    entries = np.mean(((X - expected) != 0).sum(axis=1))
+    stored = np.mean((X != 0).sum(axis=1))
+    if found is None:
+        assert 2 * entries**2 > stored**2
+        return
+    S = found.taken_out(sp.csr_array(X)).toarray()
+    np.testing.assert_allclose(S, X - found.values)
+    assert found.entries == pytest.approx(np.mean((S != 0).sum(axis=1)))
+    np.testing.assert_array_equal(found.values, expected)
+    assert 2 * entries**2 <= stored**2
+    a = rng.exponential(size=n)
+    gram = (S.T * a) @ S
+    found.complete(gram, S.T @ a, float(a.sum()))
+    np.testing.assert_allclose(gram, (X.T * a) @ X)
+
+
+def test_values_that_are_not_common_are_left():
+    assert CommonValues.of(sp.csr_array(np.eye(4))) is None
+    half = sp.csr_array(np.array([[2.0, 1.0], [2.0, 3.0], [5.0, 4.0], [6.0, 7.0]]))
+    assert CommonValues.of(half) is None  # half of a column is not more than half
+    most = np.full((9, 2), 2.0)
+    most[0] = 3.0
+    found = CommonValues.of(sp.csr_array(most))
+    assert found.values.tolist() == [2.0, 2.0]
+    assert found.entries == pytest.approx(2 / 9)
+
+
+# -- what is out of range --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "raise tol, or scale the features of X"),
+        (
+            {"X": [[1.0, 1e-12], [-1.0, -1e-12]]},
+            "differ in size by a factor of 1.0e[+]12",
+        ),
+        ({"c": [1.0, 1e-12]}, "sample_weight spans a factor of 1.0e[+]12"),
+        ({"radius": 1e12}, "radius reaches 1.0e[+]12 beside entries of X up to 2.0e"),
+        ({"intercept": 1e-12}, "intercept_penalty is 2.0e[+]12 times smaller"),
+        ({"c": [1e11, 1e11]}, r"C·sample_weight·‖x‖² reaches 5.0e[+]11"),
+    ],
+)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_quantity_that_is_out_of_range_is_named(change, said, form):
+    X = form(np.array(change.get("X", [[1.0, 2.0], [-1.0, -2.0]])))
+    problem = Problem.from_data(
+        X,
+        [1, -1],
+        sample_weight=change.get("c", [1.0, 1.0]),
+        radius=change.get("radius", 0.1),
+        intercept=change.get("intercept"),
+    )
+    assert re.search(said, out_of_range(problem, Presolved(problem)))
+
+
+def test_radii_that_were_cut_are_named_as_given():
+    problem = Problem.from_data(np.array([[1.0], [-1.0]]), [1, -1], radius=0.1)
+    said = out_of_range(problem, Presolved(problem, cut=1e70))
+    assert said.startswith("radius reaches 1.0e+70 beside")
+
+
+def test_samples_of_no_weight_put_nothing_out_of_range():
+    X = np.array([[1.0], [-1.0], [1e30]])
+    problem = Problem.from_data(X, [1, -1, 1], sample_weight=[1.0, 1.0, 0.0])
+    assert "raise tol" in out_of_range(problem, Presolved(problem))
+    none = problem.with_weights(np.zeros(3))
+    assert "raise tol" in out_of_range(none, Presolved(none))
+
+
+def test_noise_is_blurred_by_what_its_support_may_be_off():
+    noise = SimpleNamespace(support_error=2.0**-30, lipschitz=lambda d: 4.0)
+    assert blur(noise) == 2.0**21
+    assert blur(SimpleNamespace(support_error=0.0)) == 0.0
+    assert blur(SimpleNamespace(support_error=1.0, lipschitz=lambda d: 0.0)) == 1.0
+
+
+# -- units -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e-5, 1.0, 1e60])
+@pytest.mark.parametrize("unit", [1.0, 2.0**100])
+def test_errors_have_units_of_their_own_only_where_they_must(size, unit):
+    rng = np.random.default_rng(0)
+    X, y = unit * rng.normal(size=(6, 2)), [1, -1] * 3
+    E = unit * size * rng.uniform(0.5, 1.0, size=(6, 2))
+    for shape in ("ellipsoid", "box"):
+        problem = Problem.from_data(X, y, X_err=E, error_shape=shape, radius=1.0)
+        found = presolve(problem)
+        if size in (1e-5, 1.0):
+            assert found.stretch == found.sigma
+        else:
+            assert 0.5 <= found.problem.noise.largest <= 1.0
+        w = rng.normal(size=2)
+        inside = found.problem.sample_noise.supports(w * found.sigma)
+        own = problem.sample_noise.supports(w)
+        np.testing.assert_allclose(inside, own)
+    none = Problem.from_data(X, y, X_err=0 * E, error_shape="box", radius=1.0)
+    assert presolve(none).stretch == presolve(none).sigma
+
+
+def test_problems_in_memory_are_where_they_are():
+    plain = make_problem(0)
+    own = Problem.from_data(np.eye(2), [1, -1], X_err=np.ones((2, 2)), radius=0.1)
+    for problem in (plain, own):
+        assert problem.on_host() is problem
+
+
+# -- the shortest way out of sums of ellipsoids ----------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_descent_ends_next_to_the_shortest_way(seed):
+    """Held against a cone program, at errors and weights over three orders."""
+    cp = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(seed)
+    E, a = 10 ** rng.uniform(-3, 0, size=(20, 4)), 10 ** rng.uniform(-2, 1, size=20)
+    d = 3 * rng.normal(size=4)
+    mixed = 0.3 * np.eye(4) + 0.7
+    bars = Ellipsoids.of(E)
+    if seed % 2:
+        bars = Covariances.of(E[:, :, None] * mixed * E[:, None, :])
+    w = cp.Variable(4)
+    cost = 0.5 * cp.sum_squares(w - d) + a @ bars.conic(cp, w)
+    program = cp.Problem(cp.Minimize(cost))
+    program.solve(solver="CLARABEL")
+    shortest = max(d @ d - 2 * program.value, 0.0)
+    v = descended(Pushes(((bars, a),)), d, None, False, 0.0)
+    assert v @ v <= shortest * (1 + 1e-3) + 1e-6 * (d @ d)
+    assert v @ v >= shortest - 1e-6 * (d @ d)
+    if shortest > 0.01 * (d @ d):  # from next to the end, to the end
+        near = v + 1e-5 * rng.normal(size=4)
+        v = descended(Pushes(((bars, a),)), d, near, False, 0.0)
+        assert v @ v == pytest.approx(shortest, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_both_bounds_of_a_gauge_hold_and_meet(seed):
+    """The largest ⟨w,d⟩ over Σa_ir_i(w) ≤ 1, by a cone program."""
+    cp = pytest.importorskip("cvxpy")
+    rng = np.random.default_rng(seed)
+    E, a, d = rng.exponential(size=(5, 3)), rng.exponential(size=5), rng.normal(size=3)
+    bars = Ellipsoids.of(E)
+    if seed % 2:
+        F = rng.normal(size=(5, 3, 3))
+        bars = Covariances.of(F @ F.transpose(0, 2, 1))
+    w = cp.Variable(3)
+    program = cp.Problem(cp.Maximize(d @ w), [a @ bars.conic(cp, w) <= 1])
+    program.solve(solver="CLARABEL")
+    pushes = Pushes(((bars, a),))
+    lower, upper = gauged(pushes, d, np.inf)
+    assert lower <= program.value * (1 + 1e-6)
+    assert upper >= program.value * (1 - 1e-6)
+    assert upper - lower <= 1e-3 * upper
+    rough = gauged(pushes, d, 0.1 * program.value)
+    assert rough[0] <= program.value * (1 + 1e-6)
+    assert rough[1] >= program.value * (1 - 1e-6)
+    assert gauged(pushes, np.zeros(3), np.inf) == (0.0, 0.0)
+
+
+def test_what_no_set_moves_has_no_gauge():
+    pushes = Pushes(((Ellipsoids.of(np.array([[1.0, 0.0]])), np.ones(1)),))
+    assert gauged(pushes, np.array([0.0, 1.0]), np.inf)[1] == np.inf
+    lower, upper = gauged(pushes, np.array([3.0, 0.0]), np.inf)
+    assert lower == pytest.approx(3.0, rel=1e-6)
+    assert upper == pytest.approx(3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_units_follow_the_largest_entry_whatever_its_sign(form):
+    for X in ([[5.0, -2.0]], [[2.0, -5.0]]):
+        assert _largest_entry(form(np.array(X))) == 5.0
+    assert _largest_entry(sp.csr_array((2, 2))) == 0.0
+    tiny = form(np.array([[1e-60, -1e-61]]))
+    assert _sigma(tiny, 0.0) == 2.0 ** np.frexp(1e-60)[1]
+    assert _sigma(tiny, 1.0) == 2.0**-100  # or weights would vanish
+    assert _sigma(form(np.array([[3.0, 0.0]])), 1.0) == 4.0
+    assert _sigma(sp.csr_array((2, 2)), 1.0) == 1.0
+
+
+def test_one_radius_out_of_range_is_refused():
+    X, y = np.array([[1.0], [-1.0]]), [1, -1]
+    usual = Problem.from_data(X, y, radius=[0.1, 2.0])
+    check_radii(Presolved(usual))
+    with pytest.raises(ValueError, match="out of the range of float64"):
+        check_radii(Presolved(usual), factor=1e200)
+    with pytest.raises(ValueError, match="out of the range of float64"):
+        check_radii(Presolved(Problem.from_data(X, y, radius=[0.1, 1e200])))
+    cut = cut_radii(Presolved(Problem.from_data(X, y, radius=[0.1, 1e200]), sigma=4.0))
+    assert cut.problem.radii.tolist() == [0.1, EXTREME]
+    assert cut.cut == 4e200
+    assert cut_radii(Presolved(usual)).cut is None
+
+
+def test_sets_without_features_are_cut_into_blocks_too():
+    (part,) = Boxes.of(np.zeros((3, 0))).blocks()
+    assert part[0] == slice(0, 3)
+
+
+# -- sets of cells ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_errors_behind_a_map_have_its_sizes(form):
+    E, A = np.array([[1.0, 2.0], [0.0, 5.0]]), np.array([[0.0, -2.0], [3.0, 0.0]])
+    boxes = Boxes.of(form(E)).carried(sp.csr_array(A))
+    np.testing.assert_allclose(boxes.block(slice(None)), [[4.0, 3.0], [10.0, 0.0]])
+    own = Ellipsoids.of(form(E)).carried(sp.csr_array(A))
+    np.testing.assert_allclose(own.block(slice(None)), [[16.0, 9.0], [100.0, 0.0]])
+    mixing = sp.csr_array([[1.0, -1.0], [0.0, 2.0]])
+    with pytest.raises(ValueError, match="mixes features"):
+        Boxes.of(form(E)).carried(mixing)
+    matrices = Ellipsoids.of(E).carried(mixing).matrices
+    np.testing.assert_allclose(matrices[0], [[5.0, -8.0], [-8.0, 16.0]])
+    for kind, power in ((Boxes, 1), (Ellipsoids, 2)):
+        scaled = kind.of(form(E)).scaled(3.0)
+        np.testing.assert_allclose(scaled.block(slice(None)), (3 * E) ** power)
+
+
+def test_a_sum_of_boxes_is_one_box():
+    E, F = np.array([[1.0, 2.0], [4.0, 0.0]]), np.array([[0.5, 3.0]])
+    a, b = np.array([2.0, 1.0]), np.array([10.0])
+    pushes = Pushes(((Boxes.of(E), a), (Boxes.of(F), b)))
+    ((bars, one),) = Boxes.condensed(pushes).parts
+    np.testing.assert_allclose(bars.block(slice(None)), [[11.0, 34.0]])
+    assert one.tolist() == [1.0]
+    v = Boxes.closest(pushes, np.array([-15.0, 20.0]), None)
+    np.testing.assert_allclose(v, [-4.0, 0.0])
+    assert Boxes.gauge(pushes, np.array([-22.0, 17.0]))[1] == pytest.approx(2.0)
+    w = np.array([1.0, -2.0])
+    assert pushes.total(w) == pytest.approx(11 + 68)
+    np.testing.assert_allclose(pushes.pull(w, pushes.sizes(w)), [11.0, -34.0])
+    assert pushes.inscribed() == pytest.approx(min(a @ E) + min(b @ F))
+    assert pushes.reach() == pytest.approx(2 * np.sqrt(5) + 4 + 10 * np.linalg.norm(F))

@@ -1,0 +1,134 @@
+"""Mistakes that no rule of `mutants.py` makes, each of them made once.
+
+The wrong one of two things at hand, or a step left out. A lesson says what must hold;
+its file; a text in it, found once; and the text that breaks it.
+"""
+
+LESSONS = [
+    (
+        "The chosen norm penalty is the one trained with.",
+        "estimators/cv.py",
+        "        model.norm_penalty, model.ramp = self.norm_penalty_, self.ramp_\n",
+        "        model.ramp = self.ramp_\n",
+    ),
+    (
+        "Rows left out of the fit keep their errors.",
+        "estimators/left_out.py",
+        "        found = [parts.posterior(part.X, part.E) for part in rows]\n",
+        "        found = [parts.posterior(part.X, 0) for part in rows]\n",
+    ),
+    (
+        "A fit forgets what the last fit found.",
+        "estimators/one_vs_rest.py",
+        '    for name in ("suspects_", "descent_"):\n',
+        "    for name in ():\n",
+    ),
+    (
+        "Columns of open data are taken in the order of the training data.",
+        "estimators/streaming.py",
+        "            if self.order is not None:\n",
+        "            if False:\n",
+    ),
+    (
+        "Radii may come with the chunks.",
+        "estimators/training_data.py",
+        "        per_row = self.each or (self.X.brings_radii and not by_class)\n",
+        "        per_row = self.each\n",
+    ),
+    (
+        "Rows of the same hash are compared before they are merged.",
+        "problem/equal_rows.py",
+        "    wrong = differing(problem, first, label)\n",
+        "    wrong = np.empty(0, dtype=np.int64)\n",
+    ),
+    (
+        "Labelled noise is matched by name, not by position.",
+        "problem/feature_names.py",
+        "    return np.array([places[name] for name in names], dtype=np.intp)\n",
+        "    return np.arange(len(names))\n",
+    ),
+    (
+        "Features of a smaller problem are renumbered.",
+        "screening/features.py",
+        "zero[kept[news]] = True",
+        "zero[np.flatnonzero(news)] = True",
+    ),
+    (
+        "A sample's slope changes where its bound does.",
+        "screening/partition.py",
+        "earliest = y * (1 - np.where(positive, upper, lower))",
+        "earliest = y * (1 - np.where(positive, lower, upper))",
+    ),
+    (
+        "The ends of the bracket swap with the label.",
+        "screening/partition.py",
+        "        lower = lower + np.where(positive, b_low, -b_high)\n",
+        "        lower = lower + np.where(positive, b_high, -b_low)\n",
+    ),
+    (
+        "Folded samples bring their noise, weighted.",
+        "screening/reduction.py",
+        "problem.sample_noise.total(weights)",
+        "problem.sample_noise.total(chosen)",
+    ),
+    (
+        "Rounds of screening count samples of the first problem.",
+        "screening/reduction.py",
+        "settled[self.free[saturated]] = small.weights[saturated]",
+        "settled[np.flatnonzero(saturated)] = small.weights[saturated]",
+    ),
+    (
+        "Rows in turned axes bring an allowance for the axes when they are folded.",
+        "screening/reduction.py",
+        "    relative += problem.noise.rotation_error\n",
+        "",
+    ),
+    (
+        "The ellipsoid lies about the dual point.",
+        "screening/regions.py",
+        "anchor=(dual.w, anchor_margins)",
+        "anchor=(point.w, point.margins)",
+    ),
+    (
+        "A reduced problem's gap says nothing about the whole one's.",
+        "solvers/base.py",
+        "return self.found.meets(tol) and self.finish().meets(tol)",
+        "return self.found.meets(tol)",
+    ),
+    (
+        "The answer is judged on the problem as given.",
+        "solvers/base.py",
+        "        return control.judge(Outcome(point, dual))\n",
+        "        return control.judge(found)\n",
+    ),
+    (
+        "A chunk that does not repeat still counts.",
+        "solvers/chunks/distinct.py",
+        "        if equal is None or self.given_up:\n            self._give_up()\n",
+        "        if equal is None or self.given_up:\n",
+    ),
+    (
+        "Places of rows follow when chunks are merged.",
+        "solvers/chunks/distinct.py",
+        "{k: found.label[place] for k, place in self._places.items()}",
+        "dict(self._places)",
+    ),
+    (
+        "A solution on some columns needs a certificate on all.",
+        "solvers/columns.py",
+        "        if self.kept.size == self.full.rows.d:\n            return found\n",
+        "        return found\n",
+    ),
+    (
+        "What is kept along a path depends on the radii.",
+        "solvers/newton/extended_rows.py",
+        'names = ("rows", "radii", "folded", "intercept")',
+        'names = ("rows", "folded", "intercept")',
+    ),
+    (
+        "A path of other data is not followed.",
+        "solvers/tall/tied.py",
+        "    if not path.mismatch() <= 1 / LITTLE:\n        return None\n",
+        "",
+    ),
+]
