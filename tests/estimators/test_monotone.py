@@ -529,7 +529,11 @@ def test_boxes_end_before_the_numbers_do():
     largest = np.finfo(np.float64).max
     middles = np.array([[0.2 * largest, 0.0], [np.nan, -0.2 * largest], [1.0, 0.0]])
     halves = np.array([[1.0, 1.0], [0.0, 4.0], [1e-9, 1e3]])
-    found = Images(middles, halves, None, None).largest_radii()
+    sides = np.stack([0.5 * halves, halves])
+    found = Images(middles, sides, None, None).largest_radii()
+    np.testing.assert_array_equal(
+        found, Images(middles, sides[::-1], None, None).largest_radii()
+    )
     room = 0.25 * largest - 0.2 * largest
     np.testing.assert_allclose(found, [room, room / 4, 0.25 * largest / 1e3])
 

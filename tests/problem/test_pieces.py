@@ -306,7 +306,7 @@ def test_a_residual_has_twice_the_digits_and_a_bound(seed):
     d, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
     B = rng.normal(size=(d, k)) * 10.0 ** rng.integers(-3, 3, size=(d, 1))
     matrix = B @ B.T
-    found, bound = covariance._residual(matrix, B)
+    found, bound = covariance.product_residual(matrix, B)
     exact = [
         [
             Fraction(matrix[i, j])
@@ -337,14 +337,16 @@ def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     step = unit * 2.0 ** (-3 * 24)  # three slices of 24 bits for three columns
     rest = B - np.round(B / step) * step
     assert rest.any()
-    parts = {1: np.linalg.norm(covariance._residual(matrix, B)[0])}
+    parts = {1: np.linalg.norm(covariance.product_residual(matrix, B)[0])}
     monkeypatch.setattr(covariance, "_two_sum", recorded)
-    covariance._residual(matrix, B)
+    covariance.product_residual(matrix, B)
     parts[12] = np.linalg.norm(np.sum(np.abs(errors), axis=0))
     parts[2 * 3 + 16] = 2 * np.linalg.norm(B) * np.linalg.norm(rest)
     for which, expected in parts.items():
         monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
-        assert covariance._residual(matrix, B)[1] == pytest.approx(expected, rel=1e-9)
+        assert covariance.product_residual(matrix, B)[1] == pytest.approx(
+            expected, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (4, 2), (3, 6)])

@@ -359,7 +359,7 @@ def test_the_size_of_odd_data():
     for shape in ((0, 2), (2, 0)):
         with pytest.raises(ValueError, match="at least one row and one column"):
             validation.measured_data(np.zeros(shape))
-    with pytest.raises(ValueError, match="1 dimension"):
+    with pytest.raises(ValueError, match="two dimensions"):
         validation.measured_data(np.zeros(3))
 
 
@@ -374,6 +374,6 @@ def test_what_is_missing():
 
     assert all(map(validation.is_missing, [None, float("nan"), pd.NA, pd.NaT]))
     assert not any(map(validation.is_missing, [0.0, "", 1, float("inf")]))
-    assert validation.radius_or_default(None, True) == 1.0
-    assert validation.radius_or_default(None, False) == 0.0
-    assert validation.radius_or_default(0.3, True) == 0.3
+    assert validation.radius_or_default(None, np.ones(2)) == 1.0
+    assert validation.radius_or_default(None, "l2") == 0.0
+    assert validation.radius_or_default(0.3, np.ones(2)) == 0.3

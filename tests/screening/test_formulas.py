@@ -414,8 +414,10 @@ def test_the_tangent_test_is_that_of_8(seed, form):
         high = level + r * np.sqrt(noise.rise[i] ** 2 + extra + root) + slack
         low = level - r * np.sqrt(noise.fall[i] ** 2 + extra + root) - slack
         low -= r**2 * noise.bend[i]
-        assert lower[i] == pytest.approx(max(low, apart[0][i]))
-        assert upper[i] == pytest.approx(min(high, apart[1][i]))
+        # What the factor of a covariance leaves open is counted as well.
+        near = 1e-5 if form == "covariance" else 1e-6
+        assert lower[i] == pytest.approx(max(low, apart[0][i]), rel=near)
+        assert upper[i] == pytest.approx(min(high, apart[1][i]), rel=near)
 
 
 def test_turned_axes_widen_every_bound(monkeypatch):
