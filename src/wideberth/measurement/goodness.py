@@ -7,7 +7,8 @@ given the others of its row, Φ(g_j/√P_jj), and of the whole row, the χ² dis
 have together (Dawid 1984; docs/theory/population.md, 9.3). Lumps beside each other in a
 direction of their own are seen by a second Gaussian: two of them, begun where k-means
 of whitened posterior means begins, that are likelier by more than the Bayesian
-information criterion asks for.
+information criterion asks for. Lumps are looked for where one Gaussian was fitted,
+tails always.
 """
 
 from __future__ import annotations
@@ -66,28 +67,35 @@ def misfit(
     fitter: GaussianFitter, population: Population, part: Measurements, prior: Prior
 ) -> dict[str, list[int]]:
     """Columns whose lumps and tails the population has not, and `ROWS` for all."""
-    lumps, tails = set(), set()
-    if len(population.shares) == 1 and _two_are_likelier(
-        fitter, population, part, prior
-    ):
+    lumps, tails, alone = set(), set(), len(population.shares) == 1
+    if alone and _two_are_likelier(fitter, population, part, prior):
         lumps.add(ROWS)
     for columns, transforms in _transforms(population, part):
         for j, u in zip(columns, transforms, strict=True):
-            u = np.sort(u[~np.isnan(u)])
-            n = len(u)
-            if n == 0:
-                continue
-            steps = np.arange(n + 1) / n
-            distance = max(np.max(steps[1:] - u), np.max(u - steps[:-1]))
-            # Kolmogorov's distance has the mean 0.87/√n, standard deviation 0.26/√n.
-            if distance > max(_LUMPS, (0.87 + 0.26 * _CLEAR) / np.sqrt(n)):
+            u = u[~np.isnan(u)]
+            if alone and _lumpy(u):
                 lumps.add(j)
-            outside = np.sum(u > 0.99) if j == ROWS else np.sum(np.abs(u - 0.5) > 0.495)
-            if outside > max(
-                0.01 * _TAILS * n, 0.01 * n + _CLEAR * max(0.1 * n**0.5, 1)
-            ):
+            if _heavy(u if j == ROWS else np.abs(2 * u - 1)):
                 tails.add(j)
     return {"lumps": sorted(lumps), "tails": sorted(tails)}
+
+
+def _lumpy(u: np.ndarray) -> bool:
+    """Whether what should be uniform is not, by Kolmogorov's distance.
+
+    By chance that has the mean 0.87/√n and the standard deviation 0.26/√n.
+    """
+    n, u = len(u), np.sort(u)
+    steps = np.arange(n + 1) / max(n, 1)
+    distance = np.max([steps[1:] - u, u - steps[:-1]], initial=0.0)
+    return distance > max(_LUMPS, (0.87 + 0.26 * _CLEAR) / max(n, 1) ** 0.5)
+
+
+def _heavy(u: np.ndarray) -> bool:
+    """Whether far more than 1 % of what should be uniform is above 0.99."""
+    n, outside = len(u), np.sum(u > 0.99)
+    by_chance = 0.01 * n + _CLEAR * max((0.01 * n) ** 0.5, 1.0)
+    return outside > max(0.01 * _TAILS * n, by_chance)
 
 
 def _two_are_likelier(
