@@ -12,7 +12,7 @@ same form. A wrong μ and Σ move the posterior mean and variance of ⟨u,true�
     ⟨r, δμ + δΣg⟩  and  rᵀδΣr ,          r = Σ⁻¹Vu,  g = Σ⁻¹(x̂ − μ)
 
 so given the rows ⟨u,true⟩ has about Student's distribution (docs/theory/population.md,
-9.3a). Gaussian densities of measured rows become Student's in the same way.
+9.7). Gaussian densities of measured rows become Student's in the same way.
 """
 
 from __future__ import annotations
