@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, minimize
+from scipy.special import ndtr
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
@@ -164,6 +165,43 @@ def test_the_calibration_maximises_the_likelihood():
             [1.3, 0.2],
         )
         assert off < 1e-6
+
+
+def test_few_labels_are_held_away_from_certainty_as_platt_does():
+    """Against the likelihood as written down, with classes of different sizes."""
+    rng = np.random.default_rng(2)
+    positive = np.arange(20) < 4
+    weights = rng.uniform(0.5, 2.0, size=20)
+    f, s = np.where(positive, 1.0, -1.0) + rng.normal(size=20), rng.uniform(0, 1, 20)
+    scores = Scores(np.ones((20, 1)), f[None], s[None])
+    ahead, behind = weights[positive].sum(), weights[~positive].sum()
+    targets = np.where(positive, (ahead + 1) / (ahead + 2), 1 / (behind + 2))
+
+    def loss(point):
+        p = ndtr((point[0] * f + point[1]) / np.sqrt(1 + (point[0] * s) ** 2))
+        return -weights @ (targets * np.log(p) + (1 - targets) * np.log(1 - p))
+
+    best = minimize(loss, [1.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9})
+    found = SpreadCalibration.fit(scores, positive, weights)
+    np.testing.assert_allclose([found.slope, found.shift], best.x, rtol=2e-3)
+    np.testing.assert_allclose(found.floors, [1 / (behind + 2), 1 / (ahead + 2)])
+
+
+def test_no_probability_is_surer_than_the_labels_left_out_allow():
+    """The smaller of P and 1 − P, q, is raised to √(q² + 1/(N + 2)²)."""
+    values = np.linspace(-9, 9, 19)[None]
+    scores = Scores(np.ones((19, 1)), values, np.zeros((1, 19)))
+    P = SpreadCalibration(1.0, 0.5).probability(scores)
+    np.testing.assert_allclose(P, ndtr(values[0] + 0.5), rtol=1e-6)
+    found = SpreadCalibration(1.0, 0.5, (0.1, 0.2)).probability(scores)
+    assert (np.diff(found) >= 0).all()
+    low, high = P < 0.4, P > 0.7
+    np.testing.assert_allclose(found[low], np.hypot(P[low], 0.1), rtol=1e-6)
+    np.testing.assert_allclose(1 - found[high], np.hypot(1 - P[high], 0.2), rtol=1e-6)
+    _, X, E, y = measurements(n=24)
+    model = MeasuredSVC().fit(X, y, X_err=E)
+    surest = model.predict_proba(50 * X, X_err=E).max(axis=0)
+    assert (surest <= 1 - 1 / (np.bincount(y) + 2) + 1e-12).all()
 
 
 def test_the_average_over_true_values_is_as_drawn():
