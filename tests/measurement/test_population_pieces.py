@@ -1,0 +1,163 @@
+"""Pieces of fitting a population, one by one, against their definitions."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+from sklearn.decomposition import PCA
+
+from wideberth import RobustLinearSVC, TrueFeatures, make_robust_pipeline
+from wideberth.measurement.em import Fit, marginals
+from wideberth.measurement.gaussians import GaussianFitter, _joined, _splits, thinned
+from wideberth.measurement.goodness import _heavy, _lumpy, lacks
+from wideberth.measurement.population import Measurements, Population, Prior
+
+
+def rows(n, d=2, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    X = scale * rng.normal(size=(n, d))
+    return Measurements(X, np.zeros((n, d)), np.empty((0, d, d)))
+
+
+@pytest.mark.parametrize("n_components", [1, "per_class"])
+def test_log_densities_are_those_of_the_measured_cells_in_units_of_x(n_components):
+    rng = np.random.default_rng(0)
+    units = np.array([1e-3, 1.0, 50.0])
+    true = rng.normal(size=(80, 3)) * units
+    y = np.arange(80) % 2
+    true[y == 1] += units
+    E = rng.uniform(0.1, 0.5, size=true.shape) * units
+    X = true + E * rng.normal(size=true.shape)
+    X[::7, 1] = np.nan
+    model = TrueFeatures(n_components).fit(X, y, X_err=E)
+    found = model.posterior(X, X_err=E).log_density
+    for i in (0, 1, 7):
+        o = ~np.isnan(X[i])
+        logs = [
+            np.log(share)
+            + multivariate_normal(
+                mean[o], spread[np.ix_(o, o)] + np.diag(E[i][o] ** 2)
+            ).logpdf(X[i][o])
+            for share, mean, spread in zip(
+                model.weights_, model.means_, model.covariances_, strict=True
+            )
+        ]
+        assert found[i] == pytest.approx(logsumexp(logs), rel=1e-9)
+
+
+def test_the_prior_is_a_density_and_knows_singular_covariances():
+    T, spread = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([[1.5, -0.2], [-0.2, 0.7]])
+    prior = Prior(np.array([T, T]), np.array([3.0, 0.0]))
+    two = Population(np.full(2, 0.5), np.zeros((2, 2)), np.array([spread, spread]))
+    expected = -1.5 * (
+        np.log(np.linalg.det(spread)) + np.trace(np.linalg.solve(spread, T))
+    )
+    assert prior.log_density(two) == pytest.approx(expected)
+    flat = np.ones((2, 2))
+    other = Population(np.full(2, 0.5), np.zeros((2, 2)), np.array([flat, spread]))
+    assert prior.log_density(other) == -np.inf
+    other = Population(np.full(2, 0.5), np.zeros((2, 2)), np.array([spread, flat]))
+    assert prior.log_density(other) == pytest.approx(
+        expected
+    )  # which it says nothing of
+
+
+def test_samples_to_choose_by_are_even_and_small():
+    """A fifth of 4096 rows of the largest group, and as few of the others."""
+    for n, kept in ((100, 100), (819, 819), (820, 410), (4096, 820), (10_000, 770)):
+        part = rows(n, 1)
+        (found,) = thinned([part])
+        assert len(found) == kept
+        stride = -(-n * 5 // 4096)
+        np.testing.assert_array_equal(found.values, part.values[::stride])
+    both = thinned([rows(4096, 1), rows(100, 1)])
+    assert [len(part) for part in both] == [820, 20]
+
+
+def test_folds_hold_every_row_once():
+    part = rows(23, 1)
+    found = _splits(part)
+    assert len(found) == 5
+    left_out = np.sort(np.concatenate([test.values[:, 0] for _, test in found]))
+    np.testing.assert_array_equal(left_out, np.sort(part.values[:, 0]))
+    for train, test in found:
+        assert len(train) + len(test) == 23
+        assert not np.intersect1d(train.values, test.values).size
+
+
+def test_targets_are_the_variances_with_one_row_more():
+    part = rows(9, 2, scale=2.0)
+    target, start = GaussianFitter()._start(part, None)
+    mean, variance = marginals(part, 200, 1e-2)
+    expected = (9 * variance + 1) / 10
+    np.testing.assert_allclose(target.covariance, np.diag(expected))
+    np.testing.assert_allclose(start.means[0], mean)
+    np.testing.assert_allclose(np.diag(start.covariances[0]), expected)
+
+
+def test_a_number_for_the_shrinkage_is_that_of_every_gaussian():
+    fitter = GaussianFitter(shrinkage=3.0)
+    assert fitter.choose([rows(10)]) == [3.0]
+    assert fitter.choose([rows(10), rows(12)]) == [3.0, 3.0, 3.0]
+
+
+def test_gaussians_side_by_side_tell_of_the_one_that_took_most():
+    def fit(steps, converged):
+        here = Population(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)))
+        prior = Prior(np.ones((1, 1, 1)), np.array([float(steps)]), np.ones((1, 1)))
+        return Fit(here, list(range(steps)), converged), prior
+
+    for order in ((3, 5), (5, 3)):
+        fits, priors = zip(*(fit(k, k == 3) for k in order), strict=True)
+        both, prior = _joined([rows(30, 1), rows(10, 1)], fits, priors)
+        assert len(both.objectives) == 5
+        assert both.converged is False
+        np.testing.assert_allclose(both.population.shares, [0.75, 0.25])
+        np.testing.assert_allclose(prior.rows, order)
+    assert _joined([rows(3, 1)], *zip(fit(3, True), strict=True))[0].converged is True
+
+
+@pytest.mark.parametrize(
+    ("n", "most"), [(10, 4), (100, 5), (300, 9), (1000, 25), (10_000, 250)]
+)
+def test_tails_are_heavy_beyond_chance_and_beyond_two_and_a_half_percent(n, most):
+    for outside, heavy in ((most, False), (most + 1, True)):
+        u = np.where(np.arange(n) < outside, 0.995, 0.5)
+        assert _heavy(u) == heavy
+
+
+@pytest.mark.parametrize(("n", "limit"), [(25, 0.382), (100, 0.191), (2000, 0.1)])
+def test_lumps_are_a_distance_beyond_chance_and_beyond_a_tenth(n, limit):
+    even = (np.arange(n) + 0.5) / n
+    for size, lumpy in ((limit - 0.01, False), (limit + 0.01, True)):
+        away = size - 0.5 / n
+        for u in (np.clip(even - away, 0, 1), np.clip(even + away, 0, 1)):
+            assert _lumpy(np.random.default_rng(0).permutation(u)) == lumpy
+    assert not _lumpy(even)
+    assert not _lumpy(np.empty(0))
+
+
+def test_what_is_lacking_is_said_by_name():
+    names = list("abcdefgh")
+    assert lacks({"lumps": [], "tails": []}, names) == ""
+    assert lacks({"lumps": [2], "tails": []}, names) == (
+        "several lumps or a skew in column c"
+    )
+    found = lacks({"lumps": [-1], "tails": [-1, *range(7)]}, names)
+    assert found == (
+        "several lumps or a skew in whole rows; heavy tails in columns a, b, c, d, e "
+        "and 2 more, and in whole rows"
+    )
+    assert lacks({"lumps": [0, 1, 2, 3, 4], "tails": []}, names).endswith("c, d, e")
+
+
+def test_behind_a_mixing_step_no_cell_is_a_raw_feature():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    E, y = np.full(X.shape, 0.2), (X[:, 0] > 0).astype(int)
+    model = make_robust_pipeline(PCA(2), TrueFeatures(1), RobustLinearSVC())
+    model.fit(X, y, robustlinearsvc__X_err=E)
+    assert model.denoised_.columns is None
+    plain = make_robust_pipeline(TrueFeatures(1), RobustLinearSVC())
+    plain.fit(X, y, robustlinearsvc__X_err=E)
+    np.testing.assert_array_equal(plain.denoised_.columns, [0, 1, 2])
