@@ -7,7 +7,8 @@ from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 
 from wideberth import RobustLinearSVC, TrueFeatures, make_robust_pipeline
-from wideberth.measurement.em import Fit, marginals
+from wideberth.estimators.denoised import Scores
+from wideberth.measurement.em import Fit, marginals, moments
 from wideberth.measurement.gaussians import GaussianFitter, _joined, _splits, thinned
 from wideberth.measurement.goodness import _heavy, _lumpy, lacks
 from wideberth.measurement.population import Measurements, Population, Prior
@@ -161,3 +162,46 @@ def test_behind_a_mixing_step_no_cell_is_a_raw_feature():
     plain = make_robust_pipeline(TrueFeatures(1), RobustLinearSVC())
     plain.fit(X, y, robustlinearsvc__X_err=E)
     np.testing.assert_array_equal(plain.denoised_.columns, [0, 1, 2])
+
+
+def test_variances_alone_are_those_of_the_covariances_in_every_unit():
+    rng = np.random.default_rng(3)
+    units = np.array([1e-2, 1.0, 30.0])
+    X, E = rng.normal(size=(50, 3)) * units, rng.uniform(0.1, 1, size=(50, 3)) * units
+    model = TrueFeatures(1).fit(X, X_err=E)
+    whole, thin = (
+        model.posterior(X, X_err=E, covariance=kind) for kind in ("full", "diagonal")
+    )
+    diagonal = np.einsum("nii->ni", whole.covariance)
+    np.testing.assert_allclose(thin.covariance, diagonal, rtol=1e-9)
+    np.testing.assert_allclose(thin.mean, whole.mean, rtol=1e-12)
+
+
+def test_moments_of_exact_rows_are_their_correlations_about_the_mean():
+    rng = np.random.default_rng(4)
+    X = 5.0 + rng.normal(size=(200, 3)) @ (np.eye(3) + 0.5)
+    part = Measurements(X, np.zeros(X.shape), np.empty((0, 3, 3)))
+    mean, variance = X.mean(axis=0), X.var(axis=0)
+    found = moments(part, mean, variance)
+    np.testing.assert_allclose(found, np.cov(X.T, bias=True), rtol=1e-9)
+
+
+def test_scores_are_decision_values_and_groups_of_them_are_as_wide_as_the_widest():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 3)) + 1.0
+    E, y = rng.uniform(0.1, 0.5, size=X.shape), (X[:, 0] > 1.3).astype(int)
+    for n_components in (1, "per_class"):
+        model = make_robust_pipeline(TrueFeatures(n_components), RobustLinearSVC())
+        model.fit(X, y, robustlinearsvc__X_err=E)
+        scores = model.denoised_.scores(X, E)
+        mixed = np.sum(scores.shares.T[..., None] * scores.values, axis=0)[:, 0]
+        np.testing.assert_allclose(
+            mixed, model.decision_function(X, X_err=E), rtol=1e-9
+        )
+    one = Scores(np.ones((4, 1)), np.ones((1, 4, 1)), np.ones((1, 4, 1)))
+    two = Scores(np.full((3, 2), 0.5), np.zeros((2, 3, 1)), np.zeros((2, 3, 1)))
+    both = Scores.joined([one, two])
+    np.testing.assert_array_equal(both.shares[:4], [[1.0, 0.0]] * 4)
+    assert both.values.shape == both.spreads.shape == (2, 7, 1)
+    np.testing.assert_array_equal(both.values[0, :, 0], [1, 1, 1, 1, 0, 0, 0])
+    np.testing.assert_array_equal(both.take(0).values, both.values[..., 0])
