@@ -9,7 +9,7 @@ from wideberth.datasets import load_galaxies
 sky = load_galaxies()
 known = ~np.isnan(sky.data).any(axis=1)
 X, errors = sky.data[known], sky.errors[known]
-population = TrueFeatures(n_components=1).fit(X[:3000], X_err=errors[:3000])
+population = TrueFeatures(2, random_state=0).fit(X[:3000], X_err=errors[:3000])
 worst = np.argsort(-errors[3000:4500].max(axis=1))[:40] + 3000
 shown = population.transform(X[worst], X_err=errors[worst])
 colour, true = X[:, 0] - X[:, 1], shown[:, 0] - shown[:, 1]
