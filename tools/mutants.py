@@ -260,7 +260,7 @@ def _changed_calls(node: ast.Call) -> Iterator[ast.expr]:
     if of_module and value < len(args) and not isinstance(args[0], NOT_ONE):
         yield args[value]
     for keyword in keywords:
-        if keyword.arg in KEYWORDS:
+        if keyword.arg in KEYWORDS and name != "reduce":  # whose axis is 0
             yield _with(node, keywords=[k for k in keywords if k is not keyword])
 
 

@@ -34,6 +34,7 @@ from wideberth.problem.presolve import (
     cut_radii,
     presolve,
 )
+from wideberth.problem.read_errors import read_variances
 from wideberth.screening import partition
 
 SEEDS = range(24)
@@ -345,6 +346,37 @@ def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     for which, expected in parts.items():
         monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
         assert covariance._residual(matrix, B)[1] == pytest.approx(expected, rel=1e-9)
+    monkeypatch.setattr(covariance, "gamma", lambda k: float(k == 12))
+    for _ in range(20):  # errors of either sign, which do not make up for each other
+        B = rng.normal(size=(4, 3))
+        errors.clear()
+        found = covariance._residual(B @ B.T, B)[1]
+        assert found == pytest.approx(np.linalg.norm(np.sum(np.abs(errors), axis=0)))
+
+
+def test_a_factor_is_off_by_what_its_step_and_the_rest_are(monkeypatch):
+    """The first formula of the module, for a residual that is given."""
+    rng = np.random.default_rng(0)
+    matrix = np.diag([4.0, 9.0, 0.0])
+    values, vectors = np.array([4.0, 9.0, 0.0]), np.eye(3)
+    R = 1e-6 * rng.normal(size=(3, 3))
+    R = R + R.T
+    monkeypatch.setattr(covariance, "_residual", lambda matrix, factor: (R, 0.25))
+    monkeypatch.setattr(covariance, "_spectral_bound", lambda left: 0.5)
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e3 * k)
+    factor, bound = covariance._mended(matrix, values, vectors)
+    B = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    # Bδᵀ + δBᵀ = R but for what lies between directions without noise.
+    delta = np.array(
+        [
+            [R[i, j] * B[j, j] / (values[i] + values[j]) for j in range(2)]
+            for i in range(3)
+        ]
+    )
+    norm = np.linalg.norm
+    rest = 0.25 + 1e3 * (2 * 2 + 4) * (norm(R) + 2 * norm(B) * norm(delta))
+    assert bound == pytest.approx(2 * norm(delta) + np.sqrt(0.5 + rest), rel=1e-5)
+    np.testing.assert_allclose(factor, B, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (4, 2), (3, 6)])
@@ -758,3 +790,16 @@ def test_a_sum_of_boxes_is_one_box():
     np.testing.assert_allclose(pushes.pull(w, pushes.sizes(w)), [11.0, -34.0])
     assert pushes.inscribed() == pytest.approx(min(a @ E) + min(b @ F))
     assert pushes.reach() == pytest.approx(2 * np.sqrt(5) + 4 + 10 * np.linalg.norm(F))
+
+
+def test_cells_that_are_missing_have_no_covariance_either():
+    X = np.array([[1.0, np.nan, 2.0], [3.0, 4.0, 5.0]])
+    S = np.array([np.eye(3) + 0.5, np.eye(3) + 0.25])
+    S[0, 1] = S[0, :, 1] = np.nan
+    variances, matrices = read_variances(S, X)
+    expected = S.copy()
+    expected[0, 1] = expected[0, :, 1] = 0.0
+    np.testing.assert_array_equal(matrices, expected)
+    np.testing.assert_array_equal(variances, [[1.5, 0.0, 1.5], [1.25, 1.25, 1.25]])
+    with pytest.raises(ValueError, match="X_err"):
+        read_variances(np.ones((2, 2, 2)), X)

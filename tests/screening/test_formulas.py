@@ -611,8 +611,11 @@ def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
     assert free.fold_error == pytest.approx(folded)
 
 
-def right_side(case, k, sign, lam):
-    """The right side of §10 with its rounding, at the first ν of six that is enough."""
+def right_side(case, k, sign, lam, stored=False):
+    """The right side of §10 with its rounding, at the first ν of six that is enough.
+
+    Cells that are not `stored` add nothing, or less than nothing.
+    """
     free, at = case.free, case.kind_of == 0
     c, u, beta, share = case.problem.weights[at], free.slack, free.budget, free.share
     g_k = sign * case.X[at, k] - case.e[at, k]
@@ -624,7 +627,8 @@ def right_side(case, k, sign, lam):
     def at_nu(nu):
         total = fixed + nu * (beta + free.slack_error)
         total += 2 * share * nu * (beta + c @ np.abs(u))
-        total += c @ (np.maximum(h + nu * u, 0.0) - nu * np.maximum(u, 0.0))
+        loss = np.maximum(h + nu * u, 0.0) - nu * np.maximum(u, 0.0)
+        total += c @ np.where((case.X[at, k] == 0) & stored, 0.0, loss)
         return total + (1 + 2 * share) * square / (4 * nu) if nu else total
 
     end = free.most[k] / beta
@@ -658,8 +662,14 @@ def test_the_right_side_is_that_of_10(seed, kind, monkeypatch):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     if sp.issparse(free.problem.rows.X):
         none = np.zeros(free.rows.shape[1])
-        worst = [max(right_side(case, k, s, none) for s in (1, -1)) for k in J]
-        assert free.stored(J[::2]).tolist() == [w <= 0 for w in worst[::2]]
+        case.free = replace(free, t=free.t - 50)  # so that nothing is proven yet
+        for k in J:  # the t that is just enough
+            worst = max(right_side(case, k, s, none, True) for s in (1, -1))
+            for step, proven in ((1e-9, True), (-1e-9, False)):
+                more = np.zeros(5)
+                more[k] = worst + step * (1 + abs(worst))
+                found = replace(free, t=case.free.t + more).stored(np.array([k]))
+                assert found.tolist() == [proven]
     else:
         assert not free.stored(J).any()
 
