@@ -547,7 +547,9 @@ def undecided(seed, kind, monkeypatch):
         kind_of[:] = 0
     partition = Partition(kind_of == 1, kind_of == 2, -np.ones(n), np.ones(n))
     w, b = rng.normal(size=d), rng.normal() if intercept is not None else 0.0
-    dual = replace(problem.dual_at(rng.random(n)), w=w + 0.1 * rng.normal(size=d))
+    other = w + 0.1 * rng.normal(size=d)
+    w[0], other[0] = 0.35, 0.45  # the middle is known but for its rounding
+    dual = replace(problem.dual_at(rng.random(n)), w=other)
     dual = replace(dual, b=rng.normal(), center_rounding=0.05)
     pair = Pair(problem.at(w, b), dual)
     errors = rng.exponential(size=n)[kind_of == 0]
