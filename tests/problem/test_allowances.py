@@ -20,7 +20,7 @@ from measured import make_measured
 from problems import make_problem
 from wideberth.problem import Folded
 from wideberth.problem.certificate import Certificate
-from wideberth.problem.ramp import with_cost
+from wideberth.problem.ramp import Ramp, with_cost
 from wideberth.problem.rounding import (
     NoiseSums,
     accurate_sum,
@@ -382,3 +382,13 @@ def test_what_is_left_out_costs_with_its_rounding():
     rest = with_cost(Certificate(3.0, 2.0, 0.5), 4.0, 2.0**50)
     assert (rest.primal, rest.dual) == (7.0, 6.0)
     assert rest.rounding == pytest.approx(0.5 + 4.0 * g(2.0**50))
+
+
+def test_the_cost_of_what_is_left_out_is_a_sum_over_samples():
+    problem = replace(make_problem(0, n=9, C=2.0), chain=2.0**40)
+    left_out = np.arange(9) % 2 == 0
+    found = Ramp(problem, -1.5).certificate(Certificate(3.0, 2.0, 0.5), left_out)
+    cost = 2.5 * problem.weights[left_out].sum()
+    assert (found.primal, found.dual) == pytest.approx((3.0 + cost, 2.0 + cost))
+    expected = 0.5 + g(9 + 4 + 2.0**40) * cost
+    assert found.rounding == pytest.approx(expected, rel=1e-12)

@@ -803,3 +803,12 @@ def test_cells_that_are_missing_have_no_covariance_either():
     np.testing.assert_array_equal(variances, [[1.5, 0.0, 1.5], [1.25, 1.25, 1.25]])
     with pytest.raises(ValueError, match="X_err"):
         read_variances(np.ones((2, 2, 2)), X)
+
+
+def test_rows_that_all_differ_are_not_merged():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    problem = Problem.from_data(X, [1, -1] * 20)
+    assert equal_rows.merged(problem) is None
+    twice = Problem.from_data(np.vstack([X[:20], X[:20]]), [1, -1] * 20)
+    assert equal_rows.merged(twice, share=0.5).problem.n == 20
+    assert equal_rows.merged(twice, share=0.4) is None
