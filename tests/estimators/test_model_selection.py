@@ -406,4 +406,18 @@ def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed)
         chosen = min(close, key=lambda p: (p[0], -p[2], -p[3], p[1]))
     found = search.C_, search.ramp_, search.norm_penalty_, search.radius_
     assert found == chosen
+    ranks = search.cv_results_["rank_test_score"]
+    assert ranks.min() == 1
+    assert ranks[0] == len(ranks)  # the one that failed
     assert search.best_score_ == pytest.approx(points[chosen])
+
+
+def test_where_all_models_failed_none_is_better():
+    search = RobustLinearSVCCV(ramps=[0], norm_penalties=[0])
+    search.Cs_, search.radii_ = np.array([0.1, 1.0]), np.array([0.5])
+    search.norm_penalties_, search.ramps_ = np.array([0.0]), np.array([0.0])
+    search.n_splits_, shape = 2, (1, 1, 1, 2)
+    flat = {"fit_time": np.ones(shape), "score_time": np.ones(shape)}
+    search._choose([flat | {"scores": np.full(shape, np.nan)} for _ in range(2)])
+    assert search.cv_results_["rank_test_score"].tolist() == [1, 1]
+    assert search.C_ == 0.1

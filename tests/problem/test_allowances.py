@@ -97,7 +97,7 @@ def summation(problem):
 def test_sums_of_samples_have_the_chain_of_their_blocks(n):
     assert chain(n) == min(n, 2048 + n / 2048) + 4
     assert chain(n, 3) == min(3, 2048 + n / 2048) + 4
-    assert sum_rounding(n) == pytest.approx(g(chain(n)), rel=1e-12)
+    assert sum_rounding(n) == pytest.approx(g(chain(n)), rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2047, 2048, 2049, 3 * 2048, 3 * 2048 + 5])
@@ -146,7 +146,7 @@ def test_the_primal_value_is_off_by_5_6_2(seed):
             expected += fold.pushes.error(w)
             expected += fold.s * problem.noise.support_error * length  # 5.6.7: H
         found = primal_rounding(problem, w, b, supports, noise, slack, hinge, sizes)
-        assert found == pytest.approx(expected, rel=1e-13)
+        assert found == pytest.approx(expected, rel=1e-13, abs=0.0)
 
 
 @pytest.mark.parametrize("seed", DRAWS)
@@ -180,14 +180,16 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
 def test_without_a_model_only_sums_are_rounded(seed):
     problem, rng = draw(seed)
     b, total, s = -sized(rng), sized(rng), summation(problem)
-    assert totals_rounding(problem) == pytest.approx(s, rel=1e-12)
+    assert totals_rounding(problem) == pytest.approx(s, rel=1e-12, abs=0.0)
     eta = 5 * s * total if problem.intercept == 0 else 0.0
-    assert balance_rounding(problem, total) == pytest.approx(eta, rel=1e-12)
+    assert balance_rounding(problem, total) == pytest.approx(eta, rel=1e-12, abs=0.0)
     expected = 6 * s * total * (1 + abs(b))
     if problem.intercept:
         expected += (s * total) ** 2 / problem.intercept
         expected += 4 * s * problem.intercept * b**2
-    assert null_rounding(problem, b, total) == pytest.approx(expected, rel=1e-12)
+    assert null_rounding(problem, b, total) == pytest.approx(
+        expected, rel=1e-12, abs=0.0
+    )
 
 
 @pytest.mark.parametrize("seed", DRAWS)
@@ -391,4 +393,4 @@ def test_the_cost_of_what_is_left_out_is_a_sum_over_samples():
     cost = 2.5 * problem.weights[left_out].sum()
     assert (found.primal, found.dual) == pytest.approx((3.0 + cost, 2.0 + cost))
     expected = 0.5 + g(9 + 4 + 2.0**40) * cost
-    assert found.rounding == pytest.approx(expected, rel=1e-12)
+    assert found.rounding == pytest.approx(expected, rel=1e-12, abs=0.0)

@@ -169,7 +169,7 @@ def test_all_samples_saturate_up_to_the_largest_margin(seed):
     if intercept == 0.0:
         largest = (margins[::2].max() + margins[1::2].max()) / 2
     expected = 1 / largest if largest > 0 else np.inf
-    assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9)
+    assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 
 def test_classes_of_different_weight_cannot_all_saturate_beside_a_free_intercept():
@@ -223,7 +223,7 @@ def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
     g = lambda k: k * u / (1 - k * u)  # noqa: E731
     size = 5 * alpha @ np.linalg.norm(problem.rows.X, axis=1)
     relative = problem.rows.margin_rounding + g(9 + 4 + problem.chain)
-    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size)
+    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size, abs=0.0)
 
 
 # -- the bracket of a free intercept (theory §4.4) -------------------------------------
@@ -261,7 +261,7 @@ def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkey
                 assert got == want
             else:
                 assert got == pytest.approx(
-                    want + out * 2.0**-50 * (1 + abs(want)), rel=1e-15
+                    want + out * 2.0**-50 * (1 + abs(want)), rel=1e-15, abs=0.0
                 )
 
 
@@ -345,13 +345,16 @@ def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     parts[2 * 3 + 16] = 2 * np.linalg.norm(B) * np.linalg.norm(rest)
     for which, expected in parts.items():
         monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
-        assert covariance._residual(matrix, B)[1] == pytest.approx(expected, rel=1e-9)
+        assert covariance._residual(matrix, B)[1] == pytest.approx(
+            expected, rel=1e-9, abs=0.0
+        )
     monkeypatch.setattr(covariance, "gamma", lambda k: float(k == 12))
     for _ in range(20):  # errors of either sign, which do not make up for each other
         B = rng.normal(size=(4, 3))
         errors.clear()
         found = covariance._residual(B @ B.T, B)[1]
-        assert found == pytest.approx(np.linalg.norm(np.sum(np.abs(errors), axis=0)))
+        size = np.linalg.norm(np.sum(np.abs(errors), axis=0))
+        assert found == pytest.approx(size, abs=0.0)
 
 
 def test_a_factor_is_off_by_what_its_step_and_the_rest_are(monkeypatch):
@@ -375,7 +378,9 @@ def test_a_factor_is_off_by_what_its_step_and_the_rest_are(monkeypatch):
     )
     norm = np.linalg.norm
     rest = 0.25 + 1e3 * (2 * 2 + 4) * (norm(R) + 2 * norm(B) * norm(delta))
-    assert bound == pytest.approx(2 * norm(delta) + np.sqrt(0.5 + rest), rel=1e-5)
+    assert bound == pytest.approx(
+        2 * norm(delta) + np.sqrt(0.5 + rest), rel=1e-5, abs=0.0
+    )
     np.testing.assert_allclose(factor, B, atol=1e-3)
 
 
@@ -395,7 +400,7 @@ def test_bounds_of_the_axes_are_those_of_5_6_7(seed, shape, monkeypatch):
     assert pytest.approx(2.5 * t) == T
     support = turned * size + 1e-3 * 4 * size + largest * 0.01 * k + size * 0.01 * d
     support += t * (largest + support)
-    assert pytest.approx(1.25 * (support + 0.5), rel=1e-9) == H
+    assert pytest.approx(1.25 * (support + 0.5), rel=1e-9, abs=0.0) == H
     np.testing.assert_allclose((Q * scales**2) @ Q.T, F @ F.T, atol=1e-9 * size**2)
 
 
@@ -689,7 +694,7 @@ def test_a_descent_ends_next_to_the_shortest_way(seed):
     if shortest > 0.01 * (d @ d):  # from next to the end, to the end
         near = v + 1e-5 * rng.normal(size=4)
         v = descended(Pushes(((bars, a),)), d, near, False, 0.0)
-        assert v @ v == pytest.approx(shortest, rel=1e-3)
+        assert v @ v == pytest.approx(shortest, rel=1e-3, abs=0.0)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -720,8 +725,8 @@ def test_what_no_set_moves_has_no_gauge():
     pushes = Pushes(((Ellipsoids.of(np.array([[1.0, 0.0]])), np.ones(1)),))
     assert gauged(pushes, np.array([0.0, 1.0]), np.inf)[1] == np.inf
     lower, upper = gauged(pushes, np.array([3.0, 0.0]), np.inf)
-    assert lower == pytest.approx(3.0, rel=1e-6)
-    assert upper == pytest.approx(3.0, rel=1e-6)
+    assert lower == pytest.approx(3.0, rel=1e-6, abs=0.0)
+    assert upper == pytest.approx(3.0, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

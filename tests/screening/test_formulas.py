@@ -94,7 +94,7 @@ def test_the_gap_ball_is_that_of_4_1(seed):
     pair = pair_of(problem, rng)
     ball = regions.gap_ball(problem, pair)
     radius = np.sqrt(2 * pair.certificate.bound) * (1 + g(4))
-    assert ball.radius == pytest.approx(radius, rel=1e-12)
+    assert ball.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
     assert ball.norm_bound == pytest.approx(np.linalg.norm(pair.point.w) + radius)
     assert ball.gap == pair.certificate.bound
     np.testing.assert_allclose(ball.margins, Z @ ball.w)
@@ -137,7 +137,7 @@ def test_the_midpoint_ball_is_that_of_4_2(seed, off):
         pair.certificate.bound = gap
         radius = np.sqrt(max(gap - apart**2 / 4, 0.0)) * (1 + g(8)) + off
         ball = regions.midpoint_ball(problem, pair)
-        assert ball.radius == pytest.approx(radius, rel=1e-12)
+        assert ball.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
         point, dual = pair.point, pair.dual
         np.testing.assert_allclose(ball.w, (point.w + dual.w) / 2)
         np.testing.assert_allclose(ball.margins, Z @ ball.w)
@@ -167,9 +167,9 @@ def test_the_curved_region_is_that_of_4_3(seed, shape):
     lipschitz = problem.noise.lipschitz(4)
     error = 2 * pair.dual.center_rounding + s * (size - 1) * lipschitz
     radius = np.sqrt(ball.radius**2 + error * ball.norm_bound) * (1 + g(8))
-    assert region.radius == pytest.approx(radius, rel=1e-12)
+    assert region.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
     longer = ball.norm_bound + radius - ball.radius
-    assert region.norm_bound == pytest.approx(longer, rel=1e-12)
+    assert region.norm_bound == pytest.approx(longer, rel=1e-12, abs=0.0)
     assert region.curvature.s == s
     np.testing.assert_allclose(region.curvature.v, v / size)
     np.testing.assert_allclose(region.curvature.tilt(slice(2, 5)), (Z @ v / size)[2:5])
