@@ -133,6 +133,7 @@ def test_missing_cells_come_in_patterns_of_the_data_one_by_one_and_at_random():
     for batch, missing in zip(Sample(X).with_missing(), patterns, strict=False):
         assert len(batch) == probes._PER_PATTERN
         assert np.isnan(batch)[:, missing].all()
+    assert len(list(Sample(X).with_missing())) == len(patterns)
     sparse = next(iter(Sample(sp.csr_array(np.nan_to_num(X))).with_missing()))
     assert sp.issparse(sparse)
 
