@@ -394,3 +394,9 @@ def test_the_cost_of_what_is_left_out_is_a_sum_over_samples():
     assert (found.primal, found.dual) == pytest.approx((3.0 + cost, 2.0 + cost))
     expected = 0.5 + g(9 + 4 + 2.0**40) * cost
     assert found.rounding == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_nothing_is_stretched_beside_folded_samples():
+    problem, rng = folded_problem(1)
+    dual = problem.dual_at(0.1 * problem.weights * rng.random(problem.n))
+    assert problem.stretched(dual) is dual
