@@ -817,3 +817,19 @@ def test_rows_that_all_differ_are_not_merged():
     twice = Problem.from_data(np.vstack([X[:20], X[:20]]), [1, -1] * 20)
     assert equal_rows.merged(twice, share=0.5).problem.n == 20
     assert equal_rows.merged(twice, share=0.4) is None
+
+
+def test_pulls_are_off_by_the_longest_of_their_sums():
+    u = 2.0**-53
+    S = Covariances.of(np.stack([np.eye(3)] * 5))
+    assert S.pull_rounding == pytest.approx((5 + 4 * 3 + 16) * u, rel=1e-9, abs=0.0)
+    for bars in (Boxes.of(np.ones((5, 3))), Ellipsoids.of(np.ones((5, 3)))):
+        own = bars.table.combine_rounding + (2 * 3 + 16) * u
+        assert bars.pull_rounding == pytest.approx(own, rel=1e-9, abs=0.0)
+
+
+def test_noise_without_negative_eigenvalues_is_that_of_its_factor():
+    factor, error = covariance.factor_of(np.diag([1.0, -1e-9]))
+    assert error == 0.0
+    np.testing.assert_allclose(factor @ factor.T, np.diag([1.0, 0.0]), atol=1e-15)
+    assert covariance.factor_of(np.array([[2.0, 1.0], [1.0, 3.0]]))[1] > 0.0
