@@ -213,7 +213,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
     """What to replace in the node, and by what: every mistake that we know."""
     match node:
         case ast.BinOp(left=left, op=op, right=right):
-            scales = isinstance(op, (ast.Mult, ast.Div)) and _steers(left, right)
+            scales = isinstance(op, (ast.Mult, ast.Div)) and (
+                _steers(left, right) or _is_label(right)
+            )
             if type(op) in OPERATORS and not scales:
                 yield node, _with(node, op=OPERATORS[type(op)]())
             if isinstance(op, (ast.Add, ast.Sub)):  # dropped terms
@@ -260,7 +262,7 @@ def _changed_calls(node: ast.Call) -> Iterator[ast.expr]:
     if of_module and value < len(args) and not isinstance(args[0], NOT_ONE):
         yield args[value]
     for keyword in keywords:
-        if keyword.arg in KEYWORDS:
+        if keyword.arg in KEYWORDS and name != "reduce":  # whose axis is 0
             yield _with(node, keywords=[k for k in keywords if k is not keyword])
 
 
@@ -273,6 +275,11 @@ def _with(node: ast.AST, **fields):
 
 def _is_factor(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value in FACTORS
+
+
+def _is_label(node: ast.AST) -> bool:
+    """Is it y or a part of it? Labels are −1 and 1: times one is divided by it."""
+    return _name(node.value if isinstance(node, ast.Subscript) else node) == "y"
 
 
 def _is_edge(op: ast.cmpop, new: type) -> bool:

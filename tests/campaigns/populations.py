@@ -10,7 +10,9 @@
 * Misfits: heavy tails and lumps are warned of, Gaussians are not.
 
 Chances and probabilities are compared in cells: a number of rows and features, a range of
-what was stated. A cell counts if it holds 400 events.
+what was stated. A cell counts if it holds 400 events. Chances must come true within a
+factor of 1.5. Probabilities must not be surer than that; they may be less sure than they
+could be, for they are calibrated on models of four fifths of the rows.
 """
 
 from __future__ import annotations
@@ -306,7 +308,8 @@ def _report(name: str, cell: tuple, found: np.ndarray) -> int:
     shown, off = [], 0
     for events, promised in found.T:
         ratio = events / promised if promised else np.nan
-        bad = events >= EVENTS and not LEAST <= ratio <= MOST
+        least = LEAST if name == "chance" else 0.0
+        bad = events >= EVENTS and not least <= ratio <= MOST
         off += bad
         shown.append(f"{ratio:5.2f}{'!' if bad else ' '}({events:.0f})")
     n, d, classes = cell

@@ -395,7 +395,7 @@ def test_errors_name_the_parameter(noisy, wrong, text):
 
 
 @pytest.mark.parametrize("selection", ["best", "one-standard-error"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(24))
 def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed):
     """Least C, then the largest penalty and radius, then the lowest ramp."""
     rng = np.random.default_rng(seed)
@@ -407,6 +407,8 @@ def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed)
     flat = {"fit_time": np.ones(shape), "score_time": np.ones(shape)}
     flat |= {"converged": np.ones(shape, bool), "gaps": np.zeros(shape)}
     scores = 0.5 + 0.1 * rng.integers(0, 3, size=(*shape, 5))
+    if seed % 2:
+        scores = 0.5 + 0.1 * rng.normal(size=(*shape, 5))
     scores[0, 0, 0, 0, 2] = np.nan  # a fold that failed
     folds = [flat | {"scores": scores[..., k]} for k in range(5)]
     search._choose(folds)
@@ -427,4 +429,18 @@ def test_the_choice_is_the_best_or_the_simplest_within_an_error(selection, seed)
         chosen = min(close, key=lambda p: (p[0], -p[2], -p[3], p[1]))
     found = search.C_, search.ramp_, search.norm_penalty_, search.radius_
     assert found == chosen
+    ranks = search.cv_results_["rank_test_score"]
+    assert ranks.min() == 1
+    assert ranks[0] == len(ranks)  # the one that failed
     assert search.best_score_ == pytest.approx(points[chosen])
+
+
+def test_where_all_models_failed_none_is_better():
+    search = RobustLinearSVCCV(ramps=[0], norm_penalties=[0])
+    search.Cs_, search.radii_ = np.array([0.1, 1.0]), np.array([0.5])
+    search.norm_penalties_, search.ramps_ = np.array([0.0]), np.array([0.0])
+    search.n_splits_, shape = 2, (1, 1, 1, 2)
+    flat = {"fit_time": np.ones(shape), "score_time": np.ones(shape)}
+    search._choose([flat | {"scores": np.full(shape, np.nan)} for _ in range(2)])
+    assert search.cv_results_["rank_test_score"].tolist() == [1, 1]
+    assert search.C_ == 0.1

@@ -133,6 +133,7 @@ def test_missing_cells_come_in_patterns_of_the_data_one_by_one_and_at_random():
     for batch, missing in zip(Sample(X).with_missing(), patterns, strict=False):
         assert len(batch) == probes._PER_PATTERN
         assert np.isnan(batch)[:, missing].all()
+    assert len(list(Sample(X).with_missing())) == len(patterns)
     sparse = next(iter(Sample(sp.csr_array(np.nan_to_num(X))).with_missing()))
     assert sp.issparse(sparse)
 
@@ -253,3 +254,42 @@ def test_text_before_no_step_is_named():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
     with pytest.raises(ValueError, match="Encode text or categories"):
         affine._sample_of(frame, np.array([False, True]), [])
+
+
+class Shifted:
+    """2x − 100 of the first column, less the second."""
+
+    def transform(self, X):
+        return 2 * X[:, :1] - 100 - X[:, 1:]
+
+
+def test_offsets_count_by_their_size_and_the_largest_of_them():
+    data = np.array([[1.0, 5.0], [2.0, 50.0], [3.0, 0.0]])
+    step = affine._AffineStep("shift", Shifted(), Sample(data, np.array([False, True])))
+    assert step._largest_offset().tolist() == [150.0]
+    assert step.linear.toarray().tolist() == [[2.0]]
+    assert step.level.tolist() == [2 * 3 + 150.0]
+    plain = affine._AffineStep("shift", Shifted(), Sample(data))
+    assert plain._largest_offset().tolist() == [100.0]
+    assert plain.level.tolist() == [2 * 3 + 50 + 100.0]
+
+
+class Gaps:
+    """x − z, a number where x is missing, and none where z is: both break a promise."""
+
+    def transform(self, X):
+        return np.where(np.isnan(X[:, 1:]), np.nan, np.nan_to_num(X[:, :1]) - X[:, 1:])
+
+
+def test_what_is_filled_and_what_is_lost_beside_gaps_is_told():
+    data = np.random.default_rng(0).normal(size=(9, 2))
+    step = affine._AffineStep("gaps", Gaps(), Sample(data))
+    assert step.fills_missing
+    assert step.loses_present
+    step.fills_missing = step.loses_present = False
+    base = np.array([[1.0, np.nan], [-4.0, np.nan]])  # x moves down, z is missing
+    step._require_affine_beside_missing(base)
+    assert (step.fills_missing, step.loses_present) == (False, True)
+    step.loses_present = False
+    step._require_affine_beside_missing(np.array([[np.nan, 2.0], [np.nan, 3.0]]))
+    assert (step.fills_missing, step.loses_present) == (True, False)

@@ -20,7 +20,7 @@ from measured import make_measured
 from problems import make_problem
 from wideberth.problem import Folded
 from wideberth.problem.certificate import Certificate
-from wideberth.problem.ramp import with_cost
+from wideberth.problem.ramp import Ramp, with_cost
 from wideberth.problem.rounding import (
     NoiseSums,
     accurate_sum,
@@ -98,7 +98,7 @@ def summation(problem):
 def test_sums_of_samples_have_the_chain_of_their_blocks(n):
     assert chain(n) == min(n, 2048 + n / 2048) + 4
     assert chain(n, 3) == min(3, 2048 + n / 2048) + 4
-    assert sum_rounding(n) == pytest.approx(g(chain(n)), rel=1e-12)
+    assert sum_rounding(n) == pytest.approx(g(chain(n)), rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2047, 2048, 2049, 3 * 2048, 3 * 2048 + 5])
@@ -147,7 +147,7 @@ def test_the_primal_value_is_off_by_5_6_2(seed):
             expected += fold.pushes.error(w)
             expected += fold.s * problem.noise.support_error * length  # 5.6.7: H
         found = primal_rounding(problem, w, b, supports, noise, slack, hinge, sizes)
-        assert found == pytest.approx(expected, rel=1e-13)
+        assert found == pytest.approx(expected, rel=1e-13, abs=0.0)
 
 
 @pytest.mark.parametrize("seed", DRAWS)
@@ -181,14 +181,16 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
 def test_without_a_model_only_sums_are_rounded(seed):
     problem, rng = draw(seed)
     b, total, s = -sized(rng), sized(rng), summation(problem)
-    assert totals_rounding(problem) == pytest.approx(s, rel=1e-12)
+    assert totals_rounding(problem) == pytest.approx(s, rel=1e-12, abs=0.0)
     eta = 5 * s * total if problem.intercept == 0 else 0.0
-    assert balance_rounding(problem, total) == pytest.approx(eta, rel=1e-12)
+    assert balance_rounding(problem, total) == pytest.approx(eta, rel=1e-12, abs=0.0)
     expected = 6 * s * total * (1 + abs(b))
     if problem.intercept:
         expected += (s * total) ** 2 / problem.intercept
         expected += 4 * s * problem.intercept * b**2
-    assert null_rounding(problem, b, total) == pytest.approx(expected, rel=1e-12)
+    assert null_rounding(problem, b, total) == pytest.approx(
+        expected, rel=1e-12, abs=0.0
+    )
 
 
 @pytest.mark.parametrize("seed", DRAWS)
@@ -388,3 +390,19 @@ def test_what_is_left_out_costs_with_its_rounding():
     rest = with_cost(Certificate(3.0, 2.0, 0.5), 4.0, 2.0**50)
     assert (rest.primal, rest.dual) == (7.0, 6.0)
     assert rest.rounding == pytest.approx(0.5 + 4.0 * g(2.0**50))
+
+
+def test_the_cost_of_what_is_left_out_is_a_sum_over_samples():
+    problem = replace(make_problem(0, n=9, C=2.0), chain=2.0**40)
+    left_out = np.arange(9) % 2 == 0
+    found = Ramp(problem, -1.5).certificate(Certificate(3.0, 2.0, 0.5), left_out)
+    cost = 2.5 * problem.weights[left_out].sum()
+    assert (found.primal, found.dual) == pytest.approx((3.0 + cost, 2.0 + cost))
+    expected = 0.5 + g(9 + 4 + 2.0**40) * cost
+    assert found.rounding == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_nothing_is_stretched_beside_folded_samples():
+    problem, rng = folded_problem(1)
+    dual = problem.dual_at(0.1 * problem.weights * rng.random(problem.n))
+    assert problem.stretched(dual) is dual

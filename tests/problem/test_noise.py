@@ -27,6 +27,7 @@ from wideberth import (
     screen,
     solve,
 )
+from wideberth.problem.ellipsoids import ellipsoid_of
 from wideberth.problem.noise import (
     L1,
     L2,
@@ -261,6 +262,16 @@ def test_without_noise_nothing_is_clipped(noise, s):
     shape = as_noise(noise, 3)
     for d in np.random.default_rng(0).normal(size=(50, 3)):
         np.testing.assert_array_equal(shape.prox(d, s), d)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_features_are_correlated_or_not_whatever_their_units(unit):
+    apart = sp.csr_array(unit * np.array([[1.0, 0.0], [1e-15, 2.0]]))
+    shape = ellipsoid_of(apart)
+    assert isinstance(shape, Ellipsoid)
+    np.testing.assert_allclose(shape.scales, [unit, 2 * unit])
+    together = sp.csr_array(unit * np.array([[1.0, 0.0], [1e-6, 2.0]]))
+    assert isinstance(ellipsoid_of(together), Correlated)
 
 
 def test_what_noise_just_reaches_is_taken_away():

@@ -34,6 +34,7 @@ from wideberth.problem.presolve import (
     cut_radii,
     presolve,
 )
+from wideberth.problem.read_errors import read_variances
 from wideberth.screening import partition
 
 SEEDS = range(24)
@@ -168,7 +169,7 @@ def test_all_samples_saturate_up_to_the_largest_margin(seed):
     if intercept == 0.0:
         largest = (margins[::2].max() + margins[1::2].max()) / 2
     expected = 1 / largest if largest > 0 else np.inf
-    assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9)
+    assert saturation_scale(problem) == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 
 def test_classes_of_different_weight_cannot_all_saturate_beside_a_free_intercept():
@@ -222,7 +223,7 @@ def test_what_sums_of_margins_are_off_by_is_taken_off_the_bound():
     g = lambda k: k * u / (1 - k * u)  # noqa: E731
     size = 5 * alpha @ np.linalg.norm(problem.rows.X, axis=1)
     relative = problem.rows.margin_rounding + g(9 + 4 + problem.chain)
-    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size)
+    assert descent._gain_rounding(w, alpha) == pytest.approx(relative * size, abs=0.0)
 
 
 # -- the bracket of a free intercept (theory §4.4) -------------------------------------
@@ -260,7 +261,7 @@ def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkey
                 assert got == want
             else:
                 assert got == pytest.approx(
-                    want + out * 2.0**-50 * (1 + abs(want)), rel=1e-15
+                    want + out * 2.0**-50 * (1 + abs(want)), rel=1e-15, abs=0.0
                 )
 
 
@@ -345,8 +346,44 @@ def test_the_bound_of_a_residual_is_made_of_its_three_parts(monkeypatch):
     for which, expected in parts.items():
         monkeypatch.setattr(covariance, "gamma", lambda k, w=which: float(k == w))
         assert covariance.product_residual(matrix, B)[1] == pytest.approx(
-            expected, rel=1e-9
+            expected, rel=1e-9, abs=0.0
         )
+    monkeypatch.setattr(covariance, "gamma", lambda k: float(k == 12))
+    for _ in range(20):  # errors of either sign, which do not make up for each other
+        B = rng.normal(size=(4, 3))
+        errors.clear()
+        found = covariance.product_residual(B @ B.T, B)[1]
+        size = np.linalg.norm(np.sum(np.abs(errors), axis=0))
+        assert found == pytest.approx(size, abs=0.0)
+
+
+def test_a_factor_is_off_by_what_its_step_and_the_rest_are(monkeypatch):
+    """The first formula of the module, for a residual that is given."""
+    rng = np.random.default_rng(0)
+    matrix = np.diag([4.0, 9.0, 0.0])
+    values, vectors = np.array([4.0, 9.0, 0.0]), np.eye(3)
+    R = 1e-6 * rng.normal(size=(3, 3))
+    R = R + R.T
+    monkeypatch.setattr(
+        covariance, "product_residual", lambda matrix, factor: (R, 0.25)
+    )
+    monkeypatch.setattr(covariance, "_spectral_bound", lambda left: 0.5)
+    monkeypatch.setattr(covariance, "gamma", lambda k: 1e3 * k)
+    factor, bound = covariance._mended(matrix, values, vectors)
+    B = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    # Bδᵀ + δBᵀ = R but for what lies between directions without noise.
+    delta = np.array(
+        [
+            [R[i, j] * B[j, j] / (values[i] + values[j]) for j in range(2)]
+            for i in range(3)
+        ]
+    )
+    norm = np.linalg.norm
+    rest = 0.25 + 1e3 * (2 * 2 + 4) * (norm(R) + 2 * norm(B) * norm(delta))
+    assert bound == pytest.approx(
+        2 * norm(delta) + np.sqrt(0.5 + rest), rel=1e-5, abs=0.0
+    )
+    np.testing.assert_allclose(factor, B, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (4, 2), (3, 6)])
@@ -365,7 +402,7 @@ def test_bounds_of_the_axes_are_those_of_5_6_7(seed, shape, monkeypatch):
     assert pytest.approx(2.5 * t) == T
     support = turned * size + 1e-3 * 4 * size + largest * 0.01 * k + size * 0.01 * d
     support += t * (largest + support)
-    assert pytest.approx(1.25 * (support + 0.5), rel=1e-9) == H
+    assert pytest.approx(1.25 * (support + 0.5), rel=1e-9, abs=0.0) == H
     np.testing.assert_allclose((Q * scales**2) @ Q.T, F @ F.T, atol=1e-9 * size**2)
 
 
@@ -659,7 +696,7 @@ def test_a_descent_ends_next_to_the_shortest_way(seed):
     if shortest > 0.01 * (d @ d):  # from next to the end, to the end
         near = v + 1e-5 * rng.normal(size=4)
         v = descended(Pushes(((bars, a),)), d, near, False, 0.0)
-        assert v @ v == pytest.approx(shortest, rel=1e-3)
+        assert v @ v == pytest.approx(shortest, rel=1e-3, abs=0.0)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -690,8 +727,8 @@ def test_what_no_set_moves_has_no_gauge():
     pushes = Pushes(((Ellipsoids.of(np.array([[1.0, 0.0]])), np.ones(1)),))
     assert gauged(pushes, np.array([0.0, 1.0]), np.inf)[1] == np.inf
     lower, upper = gauged(pushes, np.array([3.0, 0.0]), np.inf)
-    assert lower == pytest.approx(3.0, rel=1e-6)
-    assert upper == pytest.approx(3.0, rel=1e-6)
+    assert lower == pytest.approx(3.0, rel=1e-6, abs=0.0)
+    assert upper == pytest.approx(3.0, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -760,3 +797,41 @@ def test_a_sum_of_boxes_is_one_box():
     np.testing.assert_allclose(pushes.pull(w, pushes.sizes(w)), [11.0, -34.0])
     assert pushes.inscribed() == pytest.approx(min(a @ E) + min(b @ F))
     assert pushes.reach() == pytest.approx(2 * np.sqrt(5) + 4 + 10 * np.linalg.norm(F))
+
+
+def test_cells_that_are_missing_have_no_covariance_either():
+    X = np.array([[1.0, np.nan, 2.0], [3.0, 4.0, 5.0]])
+    S = np.array([np.eye(3) + 0.5, np.eye(3) + 0.25])
+    S[0, 1] = S[0, :, 1] = np.nan
+    variances, matrices = read_variances(S, X)
+    expected = S.copy()
+    expected[0, 1] = expected[0, :, 1] = 0.0
+    np.testing.assert_array_equal(matrices, expected)
+    np.testing.assert_array_equal(variances, [[1.5, 0.0, 1.5], [1.25, 1.25, 1.25]])
+    with pytest.raises(ValueError, match="X_err"):
+        read_variances(np.ones((2, 2, 2)), X)
+
+
+def test_rows_that_all_differ_are_not_merged():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    problem = Problem.from_data(X, [1, -1] * 20)
+    assert equal_rows.merged(problem) is None
+    twice = Problem.from_data(np.vstack([X[:20], X[:20]]), [1, -1] * 20)
+    assert equal_rows.merged(twice, share=0.5).problem.n == 20
+    assert equal_rows.merged(twice, share=0.4) is None
+
+
+def test_pulls_are_off_by_the_longest_of_their_sums():
+    u = 2.0**-53
+    S = Covariances.of(np.stack([np.eye(3)] * 5))
+    assert S.pull_rounding == pytest.approx((5 + 4 * 3 + 16) * u, rel=1e-9, abs=0.0)
+    for bars in (Boxes.of(np.ones((5, 3))), Ellipsoids.of(np.ones((5, 3)))):
+        own = bars.table.combine_rounding + (2 * 3 + 16) * u
+        assert bars.pull_rounding == pytest.approx(own, rel=1e-9, abs=0.0)
+
+
+def test_noise_without_negative_eigenvalues_is_that_of_its_factor():
+    factor, error = covariance.factor_of(np.diag([1.0, -1e-9]))
+    assert error == 0.0
+    np.testing.assert_allclose(factor @ factor.T, np.diag([1.0, 0.0]), atol=1e-15)
+    assert covariance.factor_of(np.array([[2.0, 1.0], [1.0, 3.0]]))[1] > 0.0

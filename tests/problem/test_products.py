@@ -120,10 +120,10 @@ def test_products_along_margins_take_one_read(form, blocks):
 def test_bounds_on_products_count_their_blocks(form, blocks):
     _, _, rows, _ = drawn(form)
     u = 2.0**-53
-    assert rows.margin_rounding == pytest.approx(6 * u, rel=1e-9)
+    assert rows.margin_rounding == pytest.approx(6 * u, rel=1e-9, abs=0.0)
     sizes = rows._block_rows, rows._batch_rows
     longest = max(min(size, 11) + 11 / size for size in sizes) + 2
-    assert rows.combine_rounding == pytest.approx(longest * u, rel=1e-9)
+    assert rows.combine_rounding == pytest.approx(longest * u, rel=1e-9, abs=0.0)
 
 
 def test_rows_are_cut_as_memory_asks_for(monkeypatch):
@@ -182,7 +182,9 @@ def test_rows_in_a_basis_of_their_span_have_the_same_products(form):
     np.testing.assert_allclose(coordinates @ coordinates.T, X @ X.T, atol=1e-6)
     w = rng.normal(size=coordinates.shape[1])
     np.testing.assert_allclose(X @ back(w), coordinates @ w, atol=1e-6)
-    assert np.linalg.norm(back(w)) == pytest.approx(np.linalg.norm(w), rel=1e-6)
+    assert np.linalg.norm(back(w)) == pytest.approx(
+        np.linalg.norm(w), rel=1e-6, abs=0.0
+    )
     twice = as_rows(FORMS[form](np.vstack([X, X])), np.ones(8))
     if form.startswith("CSR"):
         assert twice.rotated()[0].shape == (8, 4)
@@ -340,7 +342,7 @@ def test_intercepts_are_read_from_two_arguments():
 def test_the_size_of_data_is_its_frobenius_norm(form):
     X = drawn("dense")[0]
     found, size = validation.measured_data(FORMS[form](X))
-    assert size == pytest.approx(np.linalg.norm(X), rel=1e-6)
+    assert size == pytest.approx(np.linalg.norm(X), rel=1e-6, abs=0.0)
     assert found.shape == X.shape
 
 
@@ -377,3 +379,10 @@ def test_what_is_missing():
     assert validation.radius_or_default(None, np.ones(2)) == 1.0
     assert validation.radius_or_default(None, "l2") == 0.0
     assert validation.radius_or_default(0.3, np.ones(2)) == 0.3
+
+
+def test_places_are_said_by_row_and_name():
+    assert validation._where((3, 1)) == "at row 3, column 1"
+    assert validation._where((3, 1), ["a", "b"]) == "at row 3, column 'b'"
+    assert validation._where((3,)) == "at row 3"
+    assert validation._where(()) == "there"

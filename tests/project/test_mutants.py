@@ -40,6 +40,8 @@ def changes(formula):
         ("a / 2", {"a * 2", "a"}),
         ("a ** 2", {"a"}),
         ("LIMIT * a", set()),
+        ("a * self.y[b]", set()),
+        ("y * a", {"y / a"}),
         ("sum(a)", {"max(a)"}),
         ("x.sum(axis=0)", {"x.max(axis=0)", "x.sum()"}),
         ("np.var(a, ddof=1)", {"np.var(a)"}),

@@ -94,7 +94,7 @@ def test_the_gap_ball_is_that_of_4_1(seed):
     pair = pair_of(problem, rng)
     ball = regions.gap_ball(problem, pair)
     radius = np.sqrt(2 * pair.certificate.bound) * (1 + g(4))
-    assert ball.radius == pytest.approx(radius, rel=1e-12)
+    assert ball.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
     assert ball.norm_bound == pytest.approx(np.linalg.norm(pair.point.w) + radius)
     assert ball.gap == pair.certificate.bound
     np.testing.assert_allclose(ball.margins, Z @ ball.w)
@@ -137,7 +137,7 @@ def test_the_midpoint_ball_is_that_of_4_2(seed, off):
         pair.certificate.bound = gap
         radius = np.sqrt(max(gap - apart**2 / 4, 0.0)) * (1 + g(8)) + off
         ball = regions.midpoint_ball(problem, pair)
-        assert ball.radius == pytest.approx(radius, rel=1e-12)
+        assert ball.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
         point, dual = pair.point, pair.dual
         np.testing.assert_allclose(ball.w, (point.w + dual.w) / 2)
         np.testing.assert_allclose(ball.margins, Z @ ball.w)
@@ -167,9 +167,9 @@ def test_the_curved_region_is_that_of_4_3(seed, shape):
     lipschitz = problem.noise.lipschitz(4)
     error = 2 * pair.dual.center_rounding + s * (size - 1) * lipschitz
     radius = np.sqrt(ball.radius**2 + error * ball.norm_bound) * (1 + g(8))
-    assert region.radius == pytest.approx(radius, rel=1e-12)
+    assert region.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
     longer = ball.norm_bound + radius - ball.radius
-    assert region.norm_bound == pytest.approx(longer, rel=1e-12)
+    assert region.norm_bound == pytest.approx(longer, rel=1e-12, abs=0.0)
     assert region.curvature.s == s
     np.testing.assert_allclose(region.curvature.v, v / size)
     np.testing.assert_allclose(region.curvature.tilt(slice(2, 5)), (Z @ v / size)[2:5])
@@ -549,7 +549,9 @@ def undecided(seed, kind, monkeypatch):
         kind_of[:] = 0
     partition = Partition(kind_of == 1, kind_of == 2, -np.ones(n), np.ones(n))
     w, b = rng.normal(size=d), rng.normal() if intercept is not None else 0.0
-    dual = replace(problem.dual_at(rng.random(n)), w=w + 0.1 * rng.normal(size=d))
+    other = w + 0.1 * rng.normal(size=d)
+    w[0], other[0] = 0.35, 0.45  # the middle is known but for its rounding
+    dual = replace(problem.dual_at(rng.random(n)), w=other)
     dual = replace(dual, b=rng.normal(), center_rounding=0.05)
     pair = Pair(problem.at(w, b), dual)
     errors = rng.exponential(size=n)[kind_of == 0]
@@ -613,8 +615,11 @@ def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
     assert free.fold_error == pytest.approx(folded)
 
 
-def right_side(case, k, sign, lam):
-    """The right side of §10 with its rounding, at the first ν of six that is enough."""
+def right_side(case, k, sign, lam, stored=False):
+    """The right side of §10 with its rounding, at the first ν of six that is enough.
+
+    Cells that are not `stored` add nothing, or less than nothing.
+    """
     free, at = case.free, case.kind_of == 0
     c, u, beta, share = case.problem.weights[at], free.slack, free.budget, free.share
     g_k = sign * case.X[at, k] - case.e[at, k]
@@ -626,7 +631,8 @@ def right_side(case, k, sign, lam):
     def at_nu(nu):
         total = fixed + nu * (beta + free.slack_error)
         total += 2 * share * nu * (beta + c @ np.abs(u))
-        total += c @ (np.maximum(h + nu * u, 0.0) - nu * np.maximum(u, 0.0))
+        loss = np.maximum(h + nu * u, 0.0) - nu * np.maximum(u, 0.0)
+        total += c @ np.where((case.X[at, k] == 0) & stored, 0.0, loss)
         return total + (1 + 2 * share) * square / (4 * nu) if nu else total
 
     end = free.most[k] / beta
@@ -660,8 +666,14 @@ def test_the_right_side_is_that_of_10(seed, kind, monkeypatch):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     if sp.issparse(free.problem.rows.X):
         none = np.zeros(free.rows.shape[1])
-        worst = [max(right_side(case, k, s, none) for s in (1, -1)) for k in J]
-        assert free.stored(J[::2]).tolist() == [w <= 0 for w in worst[::2]]
+        case.free = replace(free, t=free.t - 50)  # so that nothing is proven yet
+        for k in J:  # the t that is just enough
+            worst = max(right_side(case, k, s, none, True) for s in (1, -1))
+            for step, proven in ((1e-9, True), (-1e-9, False)):
+                more = np.zeros(5)
+                more[k] = worst + step * (1 + abs(worst))
+                found = replace(free, t=case.free.t + more).stored(np.array([k]))
+                assert found.tolist() == [proven]
     else:
         assert not free.stored(J).any()
 

@@ -111,8 +111,7 @@ class _Ball:
         reach = reach + error * (1 + self.factor + b_size)
         if lengths is not None:
             reach = reach + self.radius * lengths
-        axes = problem.axes_error()
-        return level, reach + self.norm_bound * axes if np.ndim(axes) else reach
+        return level, reach + self.norm_bound * problem.axes_error()
 
     def in_doubt(self, problem, pair, region, found) -> np.ndarray:
         """Undecided samples that a narrower test might decide, by number."""
