@@ -61,3 +61,12 @@ def test_two_lumps_fit_two_gaussians():
     X, E = table("lumps")
     assert misfit_of(X, E) != ""
     assert misfit_of(X, E, n_components=2) == ""
+
+
+def test_a_quantity_measured_twice_is_no_misfit():
+    """The cell that the other determines has the variance of the floor."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        true = np.repeat(rng.normal(size=(200, 1)), 2, axis=1)
+        E = rng.uniform(0.1, 1, size=true.shape) * (rng.random(true.shape) < 0.5)
+        assert misfit_of(true + E * rng.normal(size=true.shape), E) == ""

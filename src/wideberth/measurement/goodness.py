@@ -18,6 +18,7 @@ from scipy.special import gammainc, ndtr
 
 from wideberth.measurement.gaussians import GaussianFitter, thinned
 from wideberth.measurement.population import (
+    FLOOR,
     Measurements,
     Population,
     Prior,
@@ -32,6 +33,9 @@ _LUMPS = 0.1
 #: heavy: a choice. Student's distribution with 3 degrees of freedom has 1.7 %, a tenth
 #: of the rows with four times the spread 3.3 %.
 _TAILS = 2.5
+#: Times the floor of covariances below which a variance may be made up by the floor,
+#: which EM nears slowly: a choice. A thousandth of a feature's variance is not looked at.
+_HELD = 1000.0
 #: Standard errors that either must exceed, so that chance does not warn: one in 10⁴.
 _CLEAR = 4.0
 
@@ -138,12 +142,14 @@ def _transforms(population: Population, part: Measurements):
     g, inverses = np.empty((n, d)), np.empty((n, d, d))
     given = part.values, part.variances, part.covariances
     rows_of(*given, mean, spread, np.empty(n), g, inverses)
+    diagonal = np.einsum("nii->ni", inverses)
     with np.errstate(divide="ignore", invalid="ignore"):
-        residuals = g / np.sqrt(np.einsum("nii->ni", inverses))
-    yield range(d), np.where(np.isnan(part.values), np.nan, ndtr(residuals)).T
+        residuals = g / np.sqrt(diagonal)
+        # A cell that the others determine has the variance of the floor, not its own.
+        held = 1 / diagonal <= _HELD * FLOOR * np.diag(spread)
+    gone = np.isnan(part.values) | held
+    yield range(d), np.where(gone, np.nan, ndtr(residuals)).T
     square = np.einsum("ni,ni->n", g, np.nan_to_num(part.values - mean))
     count = np.sum(~np.isnan(part.values), axis=1)
-    yield (
-        [-1],
-        gammainc(0.5 * np.maximum(count, 1), 0.5 * np.maximum(square, 0.0))[None],
-    )
+    whole = gammainc(0.5 * np.maximum(count, 1), 0.5 * np.maximum(square, 0.0))
+    yield [ROWS], np.where(held.any(axis=1), np.nan, whole)[None]
