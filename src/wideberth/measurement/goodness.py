@@ -34,7 +34,7 @@ _LUMPS = 0.1
 #: of the rows with four times the spread 3.3 %.
 _TAILS = 2.5
 #: Times the floor of covariances below which a variance may be made up by the floor,
-#: which EM nears slowly: a choice. A thousandth of a feature's variance is not looked at.
+#: which EM nears slowly: a choice. Less than a thousandth of the variance is left out.
 _HELD = 1000.0
 #: Standard errors that either must exceed, so that chance does not warn: one in 10⁴.
 _CLEAR = 4.0
