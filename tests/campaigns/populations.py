@@ -12,7 +12,8 @@
 Chances and probabilities are compared in cells: a number of rows and features, a range of
 what was stated. A cell counts if it holds 400 events. Chances must come true within a
 factor of 1.5. Probabilities must not be surer than that; they may be less sure than they
-could be, for they are calibrated on models of four fifths of the rows.
+could be, for they are calibrated on models of four fifths of the rows. So may chances
+where a class has no more rows than features: one Gaussian is then fitted to two.
 """
 
 from __future__ import annotations
@@ -305,14 +306,14 @@ def main() -> int:
 
 def _report(name: str, cell: tuple, found: np.ndarray) -> int:
     """Print one line; how many of its cells are off."""
+    n, d, classes = cell
     shown, off = [], 0
     for events, promised in found.T:
         ratio = events / promised if promised else np.nan
-        least = LEAST if name == "chance" else 0.0
+        least = 0.0 if name != "chance" or (classes and n <= 2 * d) else LEAST
         bad = events >= EVENTS and not least <= ratio <= MOST
         off += bad
         shown.append(f"{ratio:5.2f}{'!' if bad else ' '}({events:.0f})")
-    n, d, classes = cell
     kind = "two classes" if classes else "one Gaussian"
     print(f"{name:<12} {kind:<13} n={n:<5} d={d:<3}", *shown, flush=True)
     return off
