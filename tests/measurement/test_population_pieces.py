@@ -205,3 +205,21 @@ def test_scores_are_decision_values_and_groups_of_them_are_as_wide_as_the_widest
     assert both.values.shape == both.spreads.shape == (2, 7, 1)
     np.testing.assert_array_equal(both.values[0, :, 0], [1, 1, 1, 1, 0, 0, 0])
     np.testing.assert_array_equal(both.take(0).values, both.values[..., 0])
+
+
+def test_a_class_without_any_value_of_a_feature_has_a_population():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(40, 3))
+    y = np.arange(40) % 2
+    X[y == 1, 2] = np.nan
+    mean, variance = marginals(
+        Measurements(X[y == 1], np.zeros((20, 3)), np.empty((0, 3, 3))), 50, 1e-2
+    )
+    assert np.isfinite(mean).all()
+    assert np.isfinite(variance).all()
+    model = TrueFeatures("per_class").fit(X, y, X_err=0.1)
+    found = model.posterior(X, X_err=0.1)
+    assert np.isfinite(found.mean).all()
+    assert np.isfinite(model.covariances_).all()
+    scales, _ = found.uncertainty.student(found, np.ones(3))
+    assert np.isfinite(scales).all()
