@@ -12,9 +12,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import wideberth.problem.error_bars.covariances as covariances_module
 import wideberth.problem.folded as folded_module
 import wideberth.problem.measured as measured_module
 import wideberth.problem.problem as problem_module
+import wideberth.problem.rounding as rounding_module
 import wideberth.problem.rows as rows_module
 from measured import make_measured
 from problems import make_problem
@@ -406,3 +408,24 @@ def test_nothing_is_stretched_beside_folded_samples():
     problem, rng = folded_problem(1)
     dual = problem.dual_at(0.1 * problem.weights * rng.random(problem.n))
     assert problem.stretched(dual) is dual
+
+
+def test_inside_counts_the_rounding_of_the_norm(monkeypatch):
+    """‖d‖ with all its digits but γ(4d + 8), seen with a γ that is not small."""
+    problem, _ = draw(1)
+    problem.intercept, problem.noise.support_error = None, 0.0
+    monkeypatch.setattr(rounding_module, "gamma", lambda k: 1e-3 * k)
+    monkeypatch.setattr(rounding_module, "totals_rounding", lambda problem: 0.01)
+    room = 0.96 / (1 + 1e-3 * (4 * 3 + 8))
+    for share, inside in ((1 - 1e-9, True), (1 + 1e-9, False)):
+        d = np.array([0.0, share * room, 0.0])
+        assert well_inside(problem, d, 1.0, 1.0, 0.0) == inside
+
+
+def test_sizes_of_covariances_are_off_by_their_products(monkeypatch):
+    problem = make_measured(0, form="covariance")
+    bars, w = problem.noise, np.arange(1.0, problem.rows.d + 1)
+    monkeypatch.setattr(covariances_module, "gamma", lambda k: 1e-3 * k)
+    widths = np.ones(bars.n)
+    expected = 1e-3 * (2 * bars.d + 16) * np.linalg.norm(w) * widths
+    np.testing.assert_allclose(bars._off(w, widths), expected)

@@ -21,7 +21,7 @@ from wideberth.problem import Pair, Problem
 from wideberth.problem.limits import CACHED_ENTRIES, EPS, LITTLE, MOST_STEPS
 from wideberth.screening import at_hand, bounds, multipliers, regions
 from wideberth.screening.multipliers import FreeDuals
-from wideberth.screening.partition import Partition
+from wideberth.screening.partition import Partition, decide
 from wideberth.screening.regions import Curvature, Region
 
 SEEDS = range(12)
@@ -703,3 +703,15 @@ def test_as_many_columns_are_tested_as_a_few_passes_cost(monkeypatch):
     for entries in (1, CACHED_ENTRIES, 10 * CACHED_ENTRIES):
         most = MOST_STEPS * max(entries, CACHED_ENTRIES) / each
         assert case.free.affordable(entries) == int(most)
+
+
+def test_a_bound_of_exactly_1_decides_nothing():
+    problem, _, _, _ = draw(0, "l2")
+    problem = replace(problem, intercept=None, weights=np.ones(problem.n))
+    below, above = np.nextafter(1.0, 0.0), np.nextafter(1.0, 2.0)
+    lower, upper = np.full(problem.n, 0.5), np.full(problem.n, 1.5)
+    lower[:3], upper[:3] = [1.0, above, 0.5], [1.5, 1.5, 1.0]
+    upper[3] = below
+    found = decide(problem, lower, upper)
+    assert np.flatnonzero(found.removed).tolist() == [1]
+    assert np.flatnonzero(found.saturated).tolist() == [3]
