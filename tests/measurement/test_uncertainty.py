@@ -242,8 +242,9 @@ def test_units_and_constant_columns_do_not_change_the_doubt():
     base = TrueFeatures("per_class").fit(X, y, X_err=E).posterior(X, X_err=E)
     scale, degrees = base.uncertainty.student(base, w)
     units = np.array([1e-6, 1.0, 1e5])
-    other = TrueFeatures("per_class").fit(X * units, y, X_err=E * units)
-    found = other.posterior(X * units, X_err=E * units)
+    moved = (X + 3.0) * units
+    other = TrueFeatures("per_class").fit(moved, y, X_err=E * units)
+    found = other.posterior(moved, X_err=E * units)
     again = found.uncertainty.student(found, w / units)
     np.testing.assert_allclose(again[0], scale, rtol=1e-5)
     np.testing.assert_allclose(again[1], degrees, rtol=1e-4)
@@ -286,3 +287,14 @@ def test_with_few_rows_chances_come_true():
         observed += other[sure].sum()
     assert 0.67 < observed / stated < 1.5
     assert observed > 100
+
+
+def test_one_row_has_no_population_to_doubt():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TrueFeatures().fit([[1.0, 2.0]])
+        found = model.posterior([[1.0, 2.0]])
+        scale, degrees = found.uncertainty.student(found, np.ones(2))
+    assert scale.tolist() == [[0.0]]
+    assert np.isfinite(degrees).all()
+    assert np.isfinite(found.uncertainty.rows).all()

@@ -10,6 +10,7 @@ from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.problem.endpoints import (
+    Bracket,
     critical_radius,
     critical_scale,
     is_null,
@@ -337,3 +338,8 @@ def test_a_projection_on_the_face_is_a_shift_that_is_cut(share, levels):
             assert (point[found == 0] <= shift[inside].max() + 1e-12).all()
             at_cap = found == caps
             assert (shift[at_cap] >= shift[inside].min() - 1e-12).all()
+
+
+def test_a_bracket_of_one_value_has_no_width():
+    assert Bracket(np.inf, np.inf).width == 0.0
+    assert Bracket(2.0, 2.5).width > 0

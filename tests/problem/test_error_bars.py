@@ -759,3 +759,18 @@ def test_rounding_may_leave_the_curvature_singular():
     curvature = bars.curvature(np.array([1e30]), w, sizes[0])
     assert np.linalg.matrix_rank(np.eye(2) + curvature) == 1
     assert np.isfinite(pushes.newton(np.ones(2), w, sizes)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_carried_covariances_keep_a_bound_from_below(seed):
+    """r_i(w)² ≥ least_i‖t_i∘w‖², also where outputs cancel what features share."""
+    rng = np.random.default_rng(seed)
+    near = 1 - 10.0 ** -rng.uniform(1, 6, size=4)
+    matrices = np.array([[[1.0, c], [c, 1.0]] for c in near])
+    bars = Covariances.of(matrices)
+    for A in (np.eye(2), np.array([[1.0, -1.0], [1.0, 1.0]]), rng.normal(size=(2, 2))):
+        found = bars.carried(sp.csr_array(A))
+        for _ in range(50):
+            w = rng.normal(size=2)
+            sizes = np.square(found.scales * w).sum(axis=1)
+            assert (found.least * sizes <= found.supports(w) ** 2 * (1 + 1e-9)).all()
