@@ -2,13 +2,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from problems import INTERCEPTS, SHAPES, make_problem, problems
 from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
-from wideberth.problem import Problem
+from wideberth.problem import Problem, diagnosis
 from wideberth.problem.endpoints import (
     Bracket,
     critical_radius,
@@ -343,3 +344,16 @@ def test_a_projection_on_the_face_is_a_shift_that_is_cut(share, levels):
 def test_a_bracket_of_one_value_has_no_width():
     assert Bracket(np.inf, np.inf).width == 0.0
     assert Bracket(2.0, 2.5).width > 0
+
+
+def test_noise_of_exactly_the_critical_size_leaves_the_null_model():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    for radius, null in ((1.0, True), (0.5, False)):
+        problem = Problem.from_data(X, y, C=1.0, radius=radius, intercept=None)
+        assert is_null(problem) is null
+
+
+def test_columns_are_as_large_as_their_largest_value_of_either_sign():
+    X = np.array([[1.0, -7.0, 0.0], [-3.0, -2.0, 0.0]])
+    for form in (np.asarray, sp.csr_array):
+        np.testing.assert_array_equal(diagnosis._column_sizes(form(X)), [3.0, 7.0, 0.0])
