@@ -281,3 +281,13 @@ def test_a_confidence_is_between_0_and_1(fitted, confidence):
     model, X, E, _ = fitted
     with pytest.raises(ValueError, match=r"confidence=.*between 0 and 1"):
         model.verdict(X, X_err=E, confidence=confidence)
+
+
+def test_by_name_no_cell_is_none():
+    pd = pytest.importorskip("pandas")
+    _, X, E, y = measurements(gaps=0.0)
+    names = [f"f{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    model = MeasuredSVC(probability=False).fit(frame, y, X_err=E)
+    assert set(model.verdict(frame, X_err=0).remeasure) == {None}
+    assert set(model.verdict(frame, X_err=E).remeasure) <= {*names, None}

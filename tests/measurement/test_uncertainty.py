@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, multivariate_t, wishart
+from scipy.stats import multivariate_normal, multivariate_t, truncnorm, wishart
 
 from wideberth import MeasuredSVC, TrueFeatures
 from wideberth.measurement.em import expectation_maximisation, rows_behind
@@ -298,3 +298,23 @@ def test_one_row_has_no_population_to_doubt():
     assert scale.tolist() == [[0.0]]
     assert np.isfinite(degrees).all()
     assert np.isfinite(found.uncertainty.rows).all()
+
+
+def test_a_variance_near_nothing_is_lifted_to_the_mean_of_what_it_may_be():
+    """That of a normal distribution, cut off at 0."""
+    _, population, part, doubt = fitted(20, errors=3.0)
+    u, few = np.array([1.0, -1.0, 0.5]), part[:8]
+    found = posterior_of(population, few)
+    V, W, N = found.covariance, doubt.scatters[0, 0], doubt.rows[0, 0]
+    inverse = np.linalg.inv(population.covariances[0])
+    for i in range(8):
+        r = inverse @ V[i] @ u
+        g = inverse @ (found.mean[i] - population.means[0])
+        own = r @ population.covariances[0] @ r
+        spread = np.sqrt(2 / N) * (r @ W @ r)
+        moved = r @ doubt.shifts[0] @ r
+        moved += ((r @ W @ r) * (g @ W @ g) + (r @ W @ g) ** 2) / N
+        lifted = truncnorm(-own / spread, np.inf, loc=own, scale=spread).mean() - own
+        scale = doubt.student(found, u)[0][0, i]
+        assert scale**2 == pytest.approx(u @ V[i] @ u + moved + lifted, rel=1e-6)
+        assert lifted > 0.01 * spread  # so that it shows

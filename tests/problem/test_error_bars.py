@@ -774,3 +774,27 @@ def test_carried_covariances_keep_a_bound_from_below(seed):
             w = rng.normal(size=2)
             sizes = np.square(found.scales * w).sum(axis=1)
             assert (found.least * sizes <= found.supports(w) ** 2 * (1 + 1e-9)).all()
+
+
+def test_what_factors_leave_open_is_at_least_what_they_leave_open_at_the_point():
+    e = 2.0**-40
+    bars = Covariances.of(np.array([[[1.0, 1 - e], [1 - e, 1.0]]] * 3))
+    a = np.array([1.0, 2.0, 0.5])
+    pushes = Pushes(((bars, a),))
+    for v in (np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.zeros(2)):
+        value, center = pushes.opened(v, 0.1)
+        assert value >= a @ bars.open_errors(v, 0.1) > 0
+        assert center >= a @ bars.factor_errors() > 0
+
+
+def test_margins_in_lopsided_boxes_fall_by_the_side_against_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 2)), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    down, up = rng.uniform(0.1, 1.0, size=(2, 6, 2))
+    radii = rng.uniform(0.5, 2.0, size=6)
+    problem = Problem.from_data(
+        X, y, C=1.0, radius=radii, X_err=(down, up), error_shape="box", intercept=None
+    )
+    noise, w = problem.growing().sample_noise, np.array([0.7, -1.3])
+    moves = np.where(y[:, None] * w > 0, -down, up)  # against the margin
+    np.testing.assert_allclose(noise.supports(w), -radii * y * (moves @ w))
