@@ -238,8 +238,9 @@ class Sequence:
 def carry(problem: Problem, last: Outcome, scale: float) -> Outcome:
     """A solution as points of a problem of other weights, α being `scale` times it.
 
-    Radii may differ too. Margins and Zᵀα are known, so no row is read; multiplied by
-    `scale` they are off by one rounding more, which the bounds of `rows.py` allow for.
+    Radii may differ too, rows may not (those of lopsided sets do with the radius).
+    Margins and Zᵀα are known, so no row is read; multiplied by `scale` they are off by
+    one rounding more, which the bounds of `rows.py` allow for.
     """
     point, dual = last.point, last.dual
     alpha = np.minimum(scale * dual.alpha, problem.weights)
