@@ -256,7 +256,7 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
     last = Outcome(reference.point, dual)
     ratio, factor = [(1.02, 1.0), (1.3, 1.0), (0.9, 1.0), (1.0, 1.05)][rng.integers(4)]
     there = problem.with_radii(factor * problem.radii)
-    if there.rows is not problem.rows:  # lopsided sets move with the radius: no carrying
+    if there.rows is not problem.rows:  # lopsided sets move with the radius
         there, ratio = problem, 1.02
     there = there.with_weights(ratio * problem.weights)
     moved, truth, tally = carry(there, last, ratio), Reference(there), {}
