@@ -38,7 +38,7 @@ _TRUSTED = (
     "wideberth.estimators.denoised.Denoised",
     "wideberth.measurement.true_features.TrueFeatures",
     "wideberth.measurement.population.Population",
-    "wideberth.measurement.uncertainty.Uncertainty",
+    "wideberth.measurement.uncertainty.PopulationUncertainty",
     "wideberth.problem.polyhedra.Box",
     "wideberth.problem.polyhedra.CrossPolytope",
 )

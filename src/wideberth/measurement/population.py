@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import logsumexp
 
 if TYPE_CHECKING:
-    from wideberth.measurement.uncertainty import Uncertainty
+    from wideberth.measurement.uncertainty import PopulationUncertainty
 
 #: Least share of a feature's variance that the other features leave open: Σ is at least
 #: this times the diagonal of its target T. Rounding changes Σ⁺ by ε/10⁻⁶ = 2·10⁻¹⁰, far
@@ -213,7 +213,7 @@ class Posterior:
     covariances : array of shape (K, n, d, d) or (K, n, d)
     log_density : array of shape (n,)
         Of the measured cells, in units of X, under the fitted population.
-    uncertainty : Uncertainty or None
+    uncertainty : PopulationUncertainty or None
         How well the population is known; responsibilities count it.
     """
 
@@ -223,7 +223,7 @@ class Posterior:
     means: np.ndarray
     covariances: np.ndarray
     log_density: np.ndarray
-    uncertainty: Uncertainty | None = None
+    uncertainty: PopulationUncertainty | None = None
 
     def in_units(self, part: Measurements, centre, scale) -> Posterior:
         """The same for `part`, whose x was (x − centre) / scale; exact cells stay."""
@@ -244,7 +244,7 @@ def posterior_of(
     population: Population,
     part: Measurements,
     covariance: str | None = "full",
-    uncertainty: Uncertainty | None = None,
+    uncertainty: PopulationUncertainty | None = None,
 ) -> Posterior:
     """Posterior means and, as asked for, covariances: "full", "diagonal" or None.
 

@@ -37,7 +37,7 @@ from wideberth.measurement.tables import (
     Table,
     Units,
 )
-from wideberth.measurement.uncertainty import Uncertainty
+from wideberth.measurement.uncertainty import PopulationUncertainty
 from wideberth.problem.read_errors import IN_SEARCHES, in_order_of, read_variances
 from wideberth.problem.validation import short
 
@@ -186,7 +186,7 @@ class TrueFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled = sample.in_units(units)
         fit, prior = components.fit(table.in_units(units), scaled)
         self._population = _spread_out(fit.population, varying)
-        self._uncertainty = Uncertainty.of(
+        self._uncertainty = PopulationUncertainty.of(
             fit.population, scaled.evenly, prior, int(sample.counts.sum())
         ).spread_out(varying)
         self.weights_ = fit.population.shares

@@ -31,16 +31,15 @@ from wideberth.measurement.population import (
     Prior,
     posterior_of,
 )
+from wideberth.measurement.tables import BLOCK
 
-#: Rows whose inverses are held at a time.
-_BLOCK = 4096
 #: Degrees of freedom from which on Student's distribution is a Gaussian one: quantiles
 #: differ by less than 10⁻⁶.
 _GAUSSIAN = 1e6
 
 
 @dataclass(frozen=True)
-class Uncertainty:
+class PopulationUncertainty:
     """Errors of the means and covariances of a fitted population, K Gaussians.
 
     Two sources of error of Σ follow each other on the axis of length 2: the rows, and
@@ -56,7 +55,7 @@ class Uncertainty:
     @classmethod
     def of(
         cls, population: Population, part: Measurements, prior: Prior, n: int
-    ) -> Uncertainty:
+    ) -> PopulationUncertainty:
         """That of a population fitted to n rows, of which `part` is an even sample."""
         K, d = population.means.shape
         more = n / len(part)
@@ -85,7 +84,7 @@ class Uncertainty:
             np.column_stack([counts**2 * squares / max(d, 1) + nu, np.ones(K)]),
         )
 
-    def spread_out(self, columns: np.ndarray) -> Uncertainty:
+    def spread_out(self, columns: np.ndarray) -> PopulationUncertainty:
         """The same for more features; those that are not in `columns` never vary."""
 
         places = np.eye(len(columns))[columns]  # row j has its 1 in the j-th of them
@@ -97,7 +96,7 @@ class Uncertainty:
             scatters=places.T @ self.scatters @ places,
         )
 
-    def in_units(self, centre, scale) -> Uncertainty:
+    def in_units(self, centre, scale) -> PopulationUncertainty:
         """The same for x that was (x − centre) / scale."""
         outer = scale[:, None] * scale
         return replace(
@@ -170,7 +169,7 @@ def _inverses(population: Population, part: Measurements) -> Iterator[tuple]:
     """Of blocks of rows: the number of a Gaussian, its responsibilities, and S⁻¹."""
     from wideberth.measurement.gaussian_rows import rows_of
 
-    for block in part.blocks(_BLOCK):
+    for block in part.blocks(BLOCK):
         n, d = block.values.shape
         shares = posterior_of(population, block, None).responsibilities
         cells = block.values, block.variances, block.covariances
