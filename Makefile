@@ -140,19 +140,21 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed-%: pyproject.toml | $(BIN)/python
+KERNELS := setup.py $(wildcard src/wideberth/kernels/*.pyx src/wideberth/kernels/*.pxd)
+
+$(VENV)/installed-%: pyproject.toml $(KERNELS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--editable ".[$*]" --editable ./paper
 	@touch $@
 
 # Apart from the others: what the peers bring must not change what the tests see.
-$(VENV)-bench/installed-%: pyproject.toml
+$(VENV)-bench/installed-%: pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check \
 		--editable ".[$*]" --editable ./paper
 	@touch $@
 
-$(VENV)-oldest/installed: pyproject.toml
+$(VENV)-oldest/installed: pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 		$$($(PYTHON) tools/lower_bounds.py test) --editable . --editable ./paper

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.kernels.sparse import less_values
+
 #: Number of rows that tell which values are common: a choice; what is common in more
 #: than half of the rows is so in more than half of these, or nearly.
 _PROBED = 1000
@@ -49,8 +51,6 @@ class CommonValues:
 
     def taken_out(self, X) -> sp.csr_array:
         """S."""
-        from wideberth.problem.jit import less_values  # loads numba
-
         return less_values(X, self.values)
 
     def complete(self, gram: np.ndarray, u: np.ndarray, total: float) -> None:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.kernels.sparse import add_gram
 from wideberth.problem.arrays import float64, host, namespace
 from wideberth.problem.common_values import CommonValues
 from wideberth.problem.limits import (
@@ -217,8 +218,6 @@ class SparseRows(Rows):
         if self._as_dense:
             self._gram_dense(a, E, gram, cross)
             return
-        from wideberth.problem.jit import add_gram  # loads numba
-
         add_gram(self._sparser, a, gram)
         if self._common is not None:
             self._common.complete(gram, self._sparser.T @ a, float(a.sum()))

@@ -1,0 +1,37 @@
+"""The compiled part of the build; everything else is in pyproject.toml.
+
+Every `.pyx` file in `src/wideberth/kernels` becomes an extension module.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+SOURCES = sorted(Path("src/wideberth/kernels").glob("*.pyx"))
+#: Sums keep their order: no flag here lets a compiler reassociate them.
+FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno"]
+
+setup(
+    ext_modules=cythonize(
+        [
+            Extension(
+                f"wideberth.kernels.{source.stem}",
+                [str(source)],
+                include_dirs=[np.get_include()],
+                define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+                extra_compile_args=FLAGS,
+            )
+            for source in SOURCES
+        ],
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": False,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": False,
+        },
+    )
+)
