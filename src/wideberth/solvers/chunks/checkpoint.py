@@ -56,7 +56,9 @@ class Standing:
         before = band = None
         if "before_w" in told:
             w, none = np.asarray(told["before_w"], float), np.empty(0)
-            before = PrimalPoint(w, float(told["before_b"]), none, 0.0, none, 0, 0, 0)
+            before = PrimalPoint(
+                w, float(told["before_b"]), none, 0.0, none, 0, 0, 0, 0
+            )
         if "own" in told:
             known = told["own"], told["scatter"], float(told["least"])
             band = SamplingError.of(*known)
