@@ -335,7 +335,7 @@ def test_inside_means_inside_for_any_rounding_of_s_and_of_the_balance(n, interce
         most = size + shift * problem.largest_norm
         if well_inside(problem, d, s, DualSums(total, total, total), 0.0):
             assert most <= least
-    assert well_inside(problem, d, 1 + 1e-10, total, 0.0)
+    assert well_inside(problem, d, 1 + 1e-10, DualSums(total, total, total), 0.0)
 
 
 # -- regions -------------------------------------------------------------------------
