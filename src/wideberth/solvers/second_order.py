@@ -64,10 +64,10 @@ class DualIterate:
         )
 
     def value(self, problem: Problem) -> float:
-        """D(α) less what folded samples add to Σα."""
+        """D(α) less what folded samples add to Σα_im_i."""
         length = max(float(np.linalg.norm(self.d)) - self.s, 0.0)
         penalty = inverse_penalty(problem) * self.balance**2
-        return float(self.alpha.sum()) - 0.5 * (length**2 + penalty)
+        return float(self.alpha @ problem.targets) - 0.5 * (length**2 + penalty)
 
 
 def inverse_penalty(problem: Problem) -> float:
@@ -92,7 +92,7 @@ def newton_on_face(
     rows, alpha, weights = problem.rows.take(J), at.alpha[J], problem.weights[J]
     m, omega = rows.margins(at.d) / size, length / size
     lift = m - problem.radii[J]
-    gradient = 1.0 - penalty * at.balance * rows.y - length * lift
+    gradient = problem.targets[J] - penalty * at.balance * rows.y - length * lift
 
     def curvature(v: np.ndarray) -> np.ndarray:
         out = omega * rows.margins(rows.combine(v))
@@ -135,10 +135,11 @@ def maximise_block(
         rows=DenseRows(coordinates, rows.y),
         weights=weights,
         radii=problem.radii[B],
+        m=problem.targets[B],
         folded=Folded(
             d=folded,
             s=max(at.s - float(alpha @ problem.radii[B]), 0.0),
-            total=float(at.alpha.sum() - alpha.sum()),
+            total=float(at.alpha @ problem.targets - alpha @ problem.targets[B]),
             balance=at.balance - float(alpha @ rows.y),
             n=1,
             mass=0.0,
