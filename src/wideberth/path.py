@@ -176,7 +176,6 @@ def follow(
     keep_alphas=False,
     proofs=True,
     until=(),
-    problems=1,
     norm_penalty=0.0,
     norm_penalties=None,
     ramp=None,
@@ -186,8 +185,7 @@ def follow(
     """`path` without a word: warnings stay in `Path.notes`.
 
     `until` are exceptions that end the path where it is; without `proofs` it is not
-    asked which samples final certificates decide. `problems` are those of the call that
-    the path is part of, where they are more than its points.
+    asked which samples final certificates decide.
     """
     started = time.perf_counter()
     check_choices(solver, screening)
@@ -205,12 +203,9 @@ def follow(
         problem, tol, max_iter, max_seconds, told, started, random_state
     )
     control.screening = screening
-    # However often points are asked for, each is solved once.
-    distinct = np.unique(values).size * len(np.unique(levels, axis=0))
-    problems = max(problems, distinct)
     with np.errstate(all="ignore"):
         hardest = problem.with_weights(values.max() * problem.weights)
-    solver = choose_solver(hardest, solver, along_path=True, problems=problems)
+    solver = choose_solver(hardest, solver, along_path=True)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:

@@ -41,9 +41,8 @@ from wideberth.screening.features import screen_features
 from wideberth.solution import Solution
 from wideberth.solvers.attempts import Solve, by_null_model, prove
 from wideberth.solvers.base import Outcome, make_control
-from wideberth.solvers.classes.rounds import Proven
 from wideberth.solvers.ramp.descent import Descended, Descent, check_starts
-from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
@@ -138,13 +137,12 @@ def solve(
     intercept_penalty : float
         λ_b; 0 leaves the intercept free.
     sample_weight : array of shape (n,), optional
-    solver : {"auto", "newton", "coordinate", "columns", "conic", "compiled"}
+    solver : {"auto", "newton", "coordinate", "columns", "conic"}
         "newton" for tall data and every shape; "coordinate" for sparse or wide data,
         "l2" noise; "columns" for wide data and boxes, which leave most features out;
-        "conic" is the reference for every shape (extra `conic`). "compiled" is
-        "newton", several times as quick on small dense data once its code is loaded,
-        for programs that solve many such problems. "auto" takes the quickest by noise,
-        shape and density; the choice is in `Solution.solver`.
+        "conic" is the reference for every shape (extra `conic`). "auto" takes the
+        quickest by noise, shape and density; the choice is in `Solution.solver`. On
+        small data its Newton steps are compiled, without rounds and screening.
         `wideberth.solvers.registry` adds others.
     screening : {"ellipsoid", "midpoint", "gap"} or None
         Safe region that decides which samples cannot matter.
@@ -237,21 +235,16 @@ def solve_presolved(
     starts,
     started: float,
     callback,
-    problems: int = 1,
-    proven: Proven | None = None,
     **limits,
 ) -> Solution:
-    """`solve` from the presolved problem on, one of `problems` that a call is about.
-
-    `proven` is what was found already, of problems that were solved together.
-    """
+    """`solve` from the presolved problem on."""
     problem = presolved.problem
     limits["callback"] = callback and presolved.callback(callback)
     control = make_control(problem, started=started, **limits)
     control.screening = screening
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
-        chosen = choose_solver(problem, solver, problems=problems)
+        chosen = choose_solver(problem, solver)
         found: Outcome | Descended
         if ramp > -np.inf:
             descent = Descent(Ramp(problem, ramp), control, chosen)
@@ -262,8 +255,6 @@ def solve_presolved(
                 # Radii beyond the range of float64 mean w = 0, or are refused.
                 known = None if presolved.cut is None else by_null_model(problem)
             first: Solve = partial(chosen.solve, start=start)
-            if proven is not None:
-                first, chosen = proven.tell, get_solver("newton")
             found = prove(problem, control, known, first)
         return _solution(presolved, control, found, chosen.name)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import product
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -96,7 +95,6 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
     grid["radii"] = search.radii_
     along = [*several, "ramps" if bent else "radii"][0]
     shape = tuple(len(axis) for axis in grid.values())
-    count = search.n_splits_ * len(problems.positives) * prod(shape) * len(search.Cs_)
     models: dict[str, np.ndarray] = {}
     others = {name: range(len(grid[name])) for name in grid if name != along}
     for at in product(*others.values()):
@@ -113,7 +111,6 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
             limits=(search.tol, search.max_iter, None, None),
             random_state=seed,
             proofs=False,
-            problems=count,
             **levels,
             **problems.stated(data, positive),
             **search._stated(),

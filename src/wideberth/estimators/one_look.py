@@ -6,53 +6,33 @@ import time
 
 import numpy as np
 
-from wideberth.problem.presolve import (
-    Presolved,
-    build_problem,
-    cut_radii,
-    share_rows,
-)
+from wideberth.problem.presolve import build_problem, cut_radii, share_rows
 from wideberth.problem.ramp import check_ramp
 from wideberth.solution import Solution
 from wideberth.solve import solve_presolved
-from wideberth.solvers.classes.rounds import Proven, solve_stacked
-from wideberth.solvers.classes.stack import can_be_stacked
 from wideberth.solvers.registry import check_choices
+from wideberth.solvers.small import is_small
 
 
 class OneLook:
     """Problems on the same samples that differ in their labels alone.
 
     Checks, units, layout, norms and equal rows are theirs together: the data is looked
-    at once. `labels` gives the labels of each, by its place among so many `problems`.
-    Where they are small and dense they are solved `together` to that tolerance, if one
-    is given, as far as they can be (`stack.py`). The rest is what `solve` takes.
+    at once. `labels` gives the labels of the problem at a place. The rest is what
+    `solve` takes.
     """
 
-    def __init__(self, X, labels, problems: int, together=None, **stated):
+    def __init__(self, X, labels, **stated):
         with np.errstate(all="ignore"):  # norms may overflow
-            shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
-        self._shared, self._labels, self._problems = shared, labels, problems
-        self._presolved: list[Presolved] = []
-        self._proven: list[Proven | None] = [None] * problems
-        merged = shared.equal is not None
-        if together is None or merged or not can_be_stacked(shared.problem, problems):
-            return
-        self._presolved = [self._at(place) for place in range(problems)]
-        binary = [each.problem for each in self._presolved]
-        self._proven = solve_stacked(binary, together)
-
-    def _at(self, place: int) -> Presolved:
-        """The problem at this place."""
-        if self._presolved:
-            return self._presolved[place]
-        return self._shared.with_labels(self._labels(place))
+            self._shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
+        self._labels = labels
+        if is_small(self._shared.problem):
+            _ = self._shared.problem.rows.array  # once for all labels
 
     def solve(self, place: int, *, ramp=None, **how) -> Solution:
         """Train the problem at this place; notes are left in the solution."""
-        started = time.perf_counter()
+        how["started"] = time.perf_counter()
         check_choices(how["solver"], how["screening"])
         level = -np.inf if ramp is None else check_ramp(ramp)
-        how |= {"started": started, "problems": self._problems}
-        how["proven"] = self._proven[place]
-        return solve_presolved(self._at(place), ramp=level, **how)
+        presolved = self._shared.with_labels(self._labels(place))
+        return solve_presolved(presolved, ramp=level, **how)

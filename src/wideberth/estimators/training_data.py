@@ -138,14 +138,11 @@ class InMemory:
         """What a model keeps of the radius."""
         return remembered_radius(self.radius)
 
-    def trainer(
-        self, problems: OneVsRest, together: float | None, **stated
-    ) -> Callable[..., Solution]:
+    def trainer(self, problems: OneVsRest, **stated) -> Callable[..., Solution]:
         """What trains on the label at a place against the rest.
 
-        Where there are several problems the data is looked at once for all of them, and
-        they may be solved `together` to this tolerance; not yet where it lives in
-        another array library, nor under error bars.
+        Where there are several problems the data is looked at once for all of them; not
+        yet where it lives in another array library, nor under error bars.
         """
         data, places = self.settled, problems.positives
         if len(places) == 1 or is_foreign(data.X) or data.bars is not None:
@@ -154,7 +151,7 @@ class InMemory:
         del stated["y"]
 
         labels = partial(_signs, problems, data)
-        look = OneLook(data.X, labels, len(places), together, **stated)
+        look = OneLook(data.X, labels, **stated)
         return partial(_solve_at, look, places)
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
@@ -225,10 +222,8 @@ class InChunks:
         per_row = self.each or (self.X.brings_radii and not by_class)
         return None if per_row else remembered_radius(self.radius)
 
-    def trainer(
-        self, problems: OneVsRest, together: float | None, **stated
-    ) -> Callable[..., Solution]:
-        """What trains on the label at a place against the rest, never together."""
+    def trainer(self, problems: OneVsRest, **stated) -> Callable[..., Solution]:
+        """What trains on the label at a place against the rest."""
         return partial(self.solve, problems, **stated)
 
     def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:

@@ -27,8 +27,7 @@ Rows of little curvature, all together less than ½‖w‖² has and less than `
 others, are left out of the matrix; the next step makes up for it. The matrix is summed
 in float32, in half the time, while its rounding stays far below the curvature of ½‖w‖².
 All else is float64. Nothing is mended: where rounding spoils a factor or a step the
-run ends with an infinite gap. Nothing here is a proof: callers evaluate what comes
-back.
+run ends where it is. Nothing here is a proof: callers evaluate what comes back.
 
 `minimise` steps on few rows where slacks are about known: the others are put to the
 bound that their slack wants, and return where that turns out to be wrong.
@@ -59,23 +58,25 @@ cdef enum:
 cdef class SmallProblem:
     """The problem at the top: its rows x_i, what belongs to them, and the fold.
 
-    `fold` is in the order of x, `scales` are τ, `intercept` is λ_b or None.
+    `fold` is in the order of x, `scales` are τ, `intercept` is λ_b or None. Gaps are
+    relative to P, or to `least_scale` where that is more.
     """
 
     cdef const double[:, ::1] X
     cdef const double[::1] signs, radii, targets, weights, scales
     cdef double[::1] penalty, fold
-    cdef double total
+    cdef double total, least_scale
     cdef int kind
     cdef bint noisy, centred
     cdef Py_ssize_t n, d, m
 
     def __init__(
-        self, X, signs, radii, targets, weights, fold, double total, scales, int kind,
-        intercept,
+        self, X, signs, targets, weights, radii, fold, double total, scales, int kind,
+        intercept, double least_scale,
     ):
-        self.X, self.signs, self.radii, self.targets = X, signs, radii, targets
-        self.weights, self.fold, self.scales = weights, fold, scales
+        self.X, self.signs, self.targets = X, signs, targets
+        self.weights, self.radii, self.fold, self.scales = weights, radii, fold, scales
+        self.least_scale = max(least_scale, TINY)
         self.total, self.kind, self.noisy = total, kind, kind != NONE
         self.centred = intercept is not None
         self.n, self.d = X.shape
@@ -708,13 +709,11 @@ cdef class Method:
             if not self.gap > goal or self.steps == self.steering.most_steps:
                 return
             if not self._factorise():
-                self.gap = INFINITY
                 return
             length = self._solve(False, 0.0)
             length = self._solve(True, self._target(length))
             length = min(1.0, self.steering.to_boundary * length)
             if not length > EPS:
-                self.gap = INFINITY
                 return
             self._advance(length)
             self.steps += 1
@@ -920,7 +919,7 @@ cdef class Method:
             else:
                 stationarity += s * self.x[last] + fabs(s) * (1.0 + fabs(self.x[last]))
         positive = max(complementarity, 0.0) + max(stationarity, 0.0)
-        return positive / max(fabs(primal), TINY)
+        return positive / max(fabs(primal), self.problem.least_scale)
 
     # -- algebra
 
@@ -1031,8 +1030,8 @@ def minimise(
     Rows of no weight never matter.
     """
     cdef Py_ssize_t i, n = problem.n, rounds = 0, steps = 0, read = 0
-    cdef double lost, primal, gap, farthest = 0.0
-    cdef bint all_rows = slack is None, shrinks = True, seen = False
+    cdef double gap, scale, lost, distance = 0.0
+    cdef bint all_rows = slack is None, tried_all = False, shrinks
     cdef Method method = Method(problem, steering, least)
     answer, shares = np.empty(problem.m), np.zeros(n)
     cdef double[::1] u = np.zeros(n) if all_rows else np.array(slack, dtype=np.float64)
@@ -1042,26 +1041,25 @@ def minimise(
     with nogil:
         while True:
             if not all_rows:
-                all_rows = add_nearest(u, few, farthest, inside) > many
+                all_rows = add_nearest(u, few, distance, inside) > many
+            shrinks = not tried_all if all_rows else rounds < 2
             if all_rows:
-                shrinks = not seen
-                seen = True
+                tried_all = True
                 for i in range(n):
                     inside[i] = problem.weights[i] > 0
             settle(problem, u, inside, a, work, method)
             method.gather(inside)
             method.run((1.0 - LITTLE) * goal, a, inside, shrinks)
             method.scatter(x, a)
-            gap, lost, primal = method.gap, INFINITY, 0.0
             steps, read = steps + method.steps, read + method.read
+            gap, lost, scale = method.gap, INFINITY, 1.0
             if gap <= goal:
                 problem.multiply(&x[0], &work[0])
-                lost = unsettle(problem, method.x, work, u, inside, a, &primal, &farthest)
-            if lost <= LITTLE * goal * primal or (all_rows and not shrinks):
+                lost = unsettle(problem, method.x, work, u, inside, a, &scale, &distance)
+            if lost <= LITTLE * goal * scale or (all_rows and not shrinks):
                 break
-            shrinks = not all_rows and rounds == 0
             all_rows, few, rounds = not gap <= goal, least, rounds + 1
-    return answer, shares, steps, read, gap + lost / max(primal, TINY)
+    return answer, shares, steps, read, gap
 
 
 cdef Py_ssize_t add_nearest(
@@ -1119,13 +1117,15 @@ cdef double unsettle(
     double[::1] slack,
     unsigned char[::1] inside,
     const double[::1] a,
-    double *primal,
-    double *farthest,
+    double *scale,
+    double *distance,
 ) noexcept nogil:
-    """Write the slacks at x and P; mark rows at the wrong bound, return what they cost."""
+    """Write the slacks at x; mark rows at the wrong bound, return what they cost.
+
+    Write what gaps are relative to, and the mean distance of those rows too.
+    """
     cdef Py_ssize_t i, j
     cdef double lost = 0.0, wrong = 0.0, value = problem.total
-    farthest[0] = 0.0
     for j in range(problem.m):
         value += (0.5 * problem.penalty[j] * x[j] - problem.fold[j]) * x[j]
     for i in range(problem.n):
@@ -1135,5 +1135,5 @@ cdef double unsettle(
             lost += problem.weights[i] * fabs(slack[i])
             wrong += problem.weights[i]
             inside[i] = problem.weights[i] > 0
-    primal[0], farthest[0] = value, lost / max(wrong, TINY)
+    scale[0], distance[0] = max(value, problem.least_scale), lost / max(wrong, TINY)
     return lost

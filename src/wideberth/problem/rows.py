@@ -212,6 +212,15 @@ class Rows(ABC):
             self.__dict__["_norms"] = norm(labelled, axis=1)
         return out
 
+    @cached_property
+    def array(self) -> np.ndarray:
+        """All rows x_i as one float64 array, rows together in memory; for small data.
+
+        A copy, unless they are stored so.
+        """
+        X = self.X if isinstance(self.X, np.ndarray) else self.X.toarray()
+        return np.ascontiguousarray(X, dtype=np.float64)
+
     def rotated(self) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """Coordinates of the rows in an orthonormal basis of their span.
 

@@ -10,13 +10,11 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
-from wideberth.solvers.compiled.small import Guess, is_small, solve_small
 from wideberth.solvers.measured.rounds import MeasuredRounds
-from wideberth.solvers.newton.extended_rows import ExtendedRows
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
-from wideberth.solvers.newton.walk import Walk, rows_enough, without_margins
+from wideberth.solvers.newton.walk import Walk, without_margins
 from wideberth.solvers.tall.search import solve_from_nothing
 from wideberth.solvers.tall.subsample import is_sampled, sample_size, small_sample
 
@@ -78,73 +76,6 @@ class Newton(Solver):
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""
         return _NewtonPath(self, problem, control)
-
-
-class Compiled(Newton):
-    """Newton's method, compiled where the data is small; see `compiled/small.py`."""
-
-    name = "compiled"
-
-    def run(self, problem, control, start=None, decided=None):
-        """By the compiled engine, and if need be from the start by the other one."""
-        found = None
-        if is_small(problem):
-            found = solve_small(problem, control, Guess.of(start), decided)
-        if found is None:
-            found = super().run(problem, control, start, decided)
-        return found
-
-    def along(self, problem, control):
-        """Small problems from about known slacks: a proven start costs too much."""
-        if is_small(problem):
-            return _CompiledPath(self)
-        return super().along(problem, control)
-
-
-class _CompiledPath(PathSolver):
-    """Guesses from the points before: the line through them, linear in log C."""
-
-    carries = False
-    uses_decisions = False
-
-    def __init__(self, solver: Newton):
-        super().__init__(solver)
-        self.newton = solver
-        self.extended: ExtendedRows | None = None
-        self.first: Outcome | None = None  # under the radius before
-        self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
-        self.enough = 0  # rows that would have done before
-
-    def next_radius(self):
-        self.past, self.enough = [], 0
-
-    def accept(self, outcome, C):
-        if not self.past:
-            self.first = outcome
-        self.past = [*self.past[-1:], (C, outcome)]
-
-    def solve(self, problem, control, C, start, decided):
-        self.extended = ExtendedRows.of(problem, self.extended)
-        guess = self._guess(C)
-        found = solve_small(problem, control, guess, None, self.extended)
-        if found is None:
-            found = Newton.run(self.newton, problem, control)
-        if guess is not None and self.past:
-            known = guess.slack, found.point.slack, self.enough
-            self.enough = rows_enough(*known)
-        self.accept(found, C)
-        return control.judge(found)
-
-    def _guess(self, C: float) -> Guess | None:
-        if not self.past:
-            return Guess.of(self.first)
-        here, last = self.past[-1]
-        slack = last.point.slack
-        if len(self.past) > 1:
-            before, earlier = self.past[0]
-            stride = np.log(C / here) / np.log(here / before)
-            slack = slack + stride * (slack - earlier.point.slack)
-        return Guess(C / here * last.dual.alpha, slack, last.point.b, self.enough)
 
 
 def smoothing_pays(problem: Problem) -> bool:

@@ -1,0 +1,202 @@
+"""Small problems: the compiled interior-point method, then the certificate.
+
+A table that fits a cache costs NumPy's calls, not arithmetic. Such problems go to
+`kernels/interior.pyx` in one call, without screening and rounds. It leaves rows out
+itself, once they are clearly on one side of the margin, and takes them back where that
+was wrong. From points of this or of a neighbouring problem it begins with the rows
+nearest to the margin there. Tables that are larger begin with the solution on every
+k-th row.
+
+Nothing here is trusted: the pair of points that comes back is evaluated on the problem
+as given, and where it proves too little `newton/rounds.py` goes on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
+from wideberth.problem import Problem
+from wideberth.problem.arrays import is_foreign
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOST_STEPS
+from wideberth.solvers.base import Control, Outcome, PathSolver
+from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
+from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.newton.walk import rows_enough
+
+#: Largest number of entries of a dense table that is taken, 8 MB of float64 (20 000×50
+#: takes a third of the time that rounds take; larger tables were not measured).
+_MOST_ENTRIES = 1 << 20
+#: Relative gap to which a sample is solved: its slacks only choose rows (0.01 and 0.1
+#: are even).
+_SAMPLE_GAP = 0.03
+
+_STEERING = Steering(
+    SETTINGS.start_inside,
+    SETTINGS.least_distance,
+    SETTINGS.to_boundary,
+    SETTINGS.settled_moves,
+    MOST_STEPS,
+)
+
+
+def is_small(problem: Problem) -> bool:
+    """Whether the compiled method takes the problem: known noise and a small table."""
+    n, d = problem.n, problem.rows.d
+    if not problem.shared or is_foreign(problem.y) or d > FEW_FEATURES:
+        return False
+    dense = isinstance(problem.rows.X, np.ndarray)
+    if n * d > (_MOST_ENTRIES if dense else CACHED_ENTRIES):
+        return False
+    return problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
+
+
+class Small(Newton):
+    """Newton's method on small problems, and its rounds where that does not do."""
+
+    def run(self, problem, control, start=None, decided=None):
+        """By the compiled method from the slacks of `start`, if there is one."""
+        slack = None if start is None else start.point.slack
+        found = solve_small(problem, control, slack)
+        return super().run(problem, control, start, decided) if found is None else found
+
+    def along(self, problem, control):
+        """Begin at each point with the slacks that the points before predict."""
+        return _SmallPath(self)
+
+
+class _SmallPath(PathSolver):
+    """Slacks on the line through the two points before, linear in log C."""
+
+    carries = False
+    uses_decisions = False
+
+    def __init__(self, solver: Small):
+        super().__init__(solver)
+        self.first: Outcome | None = None  # under the radius before
+        self.past: list[tuple[float, Outcome]] = []  # at most two, the last one last
+        self.enough = 0  # rows that would have done before
+
+    def next_radius(self):
+        self.past, self.enough = [], 0
+
+    def accept(self, outcome, C):
+        if not self.past:
+            self.first = outcome
+        self.past = [*self.past[-1:], (C, outcome)]
+
+    def solve(self, problem, control, C, start, decided):
+        slack = self._slack(C)
+        found = solve_small(problem, control, slack, self.enough)
+        if found is None:
+            found = Newton.run(self.solver, problem, control)
+        if slack is not None and self.past:
+            self.enough = rows_enough(slack, found.point.slack, self.enough)
+        self.accept(found, C)
+        return control.judge(found)
+
+    def _slack(self, C: float) -> np.ndarray | None:
+        if not self.past:
+            return None if self.first is None else self.first.point.slack
+        here, last = self.past[-1]
+        slack = last.point.slack
+        if len(self.past) > 1:
+            before, earlier = self.past[0]
+            stride = np.log(C / here) / np.log(here / before)
+            slack = slack + stride * (slack - earlier.point.slack)
+        return slack
+
+
+def solve_small(
+    problem: Problem, control: Control, slack: np.ndarray | None = None, few: int = 0
+) -> Outcome | None:
+    """Solve a problem that `is_small`; None where the tolerance is not proven.
+
+    With about known slacks it begins on the rows nearest to the margin, on `few` at
+    least. It is not tried under a limit of steps that it might have to stop at.
+    """
+    room = 0 if control.exhausted() else control.max_iter - control.steps
+    if room < MOST_STEPS:
+        return None
+    n, d = problem.n, problem.rows.d
+    if slack is None and n * d > CACHED_ENTRIES:
+        slack, few = _from_sample(problem, control), int(SETTINGS.near_share * n)
+    x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
+    if not np.isfinite(gap):
+        return None
+    b = None if problem.intercept is None else float(x[-1])
+    found = Outcome(problem.at(x[:d], b), problem.dual_at(alpha))
+    if not found.proves(control.tol):
+        return None
+    control.record(problem.rows.passes.count, found.certificate, (n, 0, 0))
+    return found
+
+
+def _from_sample(problem: Problem, control: Control) -> np.ndarray | None:
+    """Slacks of all rows at the solution on every k-th, k times as heavy.
+
+    There are (n√d)^⅔ of them: more cost more time than they leave fewer rows near the
+    margin.
+    """
+    n, d = problem.n, problem.rows.d
+    k = int(n / (n * d**0.5) ** (2 / 3))
+    if k < 2:
+        return None
+    part = problem.take(slice(None, None, k))
+    part = part.with_weights(k * part.weights)
+    x, _, gap = _minimised(part, control, _SAMPLE_GAP)
+    if not np.isfinite(gap):
+        return None
+    return problem.slack(x[:d], float(x[-1]))
+
+
+def _minimised(
+    problem: Problem,
+    control: Control,
+    goal: float,
+    slack: np.ndarray | None = None,
+    few: int = 0,
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """x = (w, t, b), α, and the relative gap that the steps got to."""
+    n, least = problem.n, SETTINGS.rows_per_feature * problem.rows.d
+    many = int(SETTINGS.copy_share * n)
+    small = _small_problem(problem)
+    x, share, steps, read, gap = minimise(
+        small, goal, _STEERING, least, many, slack, few
+    )
+    control.steps += steps
+    problem.rows.passes.add(STEP_PRODUCTS * read)
+    return x, problem.weights * share, gap
+
+
+def _small_problem(problem: Problem) -> SmallProblem:
+    """The problem as the kernel takes it."""
+    noise, fold, d = problem.noise, problem.folded, problem.rows.d
+    kind, scales = Kind.NONE, np.empty(d)
+    scales[:] = noise.scales
+    moves = bool(problem.radii.any()) or (fold is not None and fold.s > 0)
+    if moves and scales.any():
+        kind = Kind.BOX if noise.dual_order == 1 else Kind.ROUND
+        kind = Kind.SPHERE if noise.isotropic else kind
+    folded = np.zeros(d + (kind != Kind.NONE) + (problem.intercept is not None))
+    if fold is not None:
+        folded[:d] = fold.d
+        if problem.intercept is not None:
+            folded[-1] = fold.balance
+        if kind != Kind.NONE:
+            folded[d] = -fold.s
+    return SmallProblem(
+        problem.rows.array,
+        *(_vector(problem.y), _vector(problem.targets), _vector(problem.weights)),
+        _vector(problem.radii),
+        folded,
+        0.0 if fold is None else float(fold.total),
+        scales,
+        kind,
+        problem.intercept,
+        problem.least_scale,
+    )
+
+
+def _vector(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values, dtype=np.float64)
