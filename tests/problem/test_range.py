@@ -246,8 +246,7 @@ def test_sharper_bounds_of_rounding_still_bound_it(data):
     exact = y * (X.astype(np.longdouble) @ w.astype(np.longdouble))
     error = np.abs(exact - rough.margins)
     assert np.all(
-        error
-        <= slack_rounding(problem, w, 0.1, problem.sample_noise.supports(w), sizes)
+        error <= slack_rounding(problem, w, 0.1, problem.noise.supports(w), sizes)
     )
     rough, sharp = problem.dual_at(alpha), problem.dual_at(alpha, sharp=True)
     assert sharp.rounding <= rough.rounding

@@ -169,7 +169,7 @@ def make_control(
     if max_seconds is not None:
         deadline = started + check_number(max_seconds, "max_seconds", positive=True)
     aim = np.inf
-    if problem is not None and problem.shared:
+    if problem is not None and problem.noise.proportional:
         small = problem.n * problem.rows.d <= CACHED_ENTRIES
         aim = max(tol * tol, PROVABLE) if small else np.inf
     random, number = Random(random_state), isinstance(random_state, int)

@@ -45,7 +45,7 @@ def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
     features are at their threshold.
     """
     point, dual = found.point, found.dual
-    rest = np.flatnonzero(problem.noise.left_out(dual.w) & (point.w != 0))
+    rest = np.flatnonzero(problem.noise.sets.left_out(dual.w) & (point.w != 0))
     if not rest.size or not found.certificate.proves(tol):
         return found
     rest = rest[np.argsort(np.abs(point.w[rest]))]
@@ -83,15 +83,15 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
 
     Four times the bound: slacks must be seen to be negative after a stretch as well.
     """
-    supports = problem.sample_noise.supports(point.w)
+    supports = problem.noise.supports(point.w)
     error = slack_rounding(problem, point.w, point.b, supports, sizes)
     margins = 1 - point.slack - 4 * error
     weights, fold = problem.weights, problem.folded
     penalty = (problem.intercept or 0.0) * point.b * point.b
     curvature = float(point.w @ point.w) + penalty
     constant = -accurate_sum(weights * np.minimum(margins, 0.0))
+    constant += problem.outside.support(point.w)
     if fold is not None:
-        constant += problem.folded_noise(point.w, point.omega)
         constant -= fold.balance * point.b
         constant -= float(fold.d @ point.w)
     used = (margins > 0) & (weights > 0)

@@ -16,14 +16,12 @@ from wideberth.data.chunks import Chunk, Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
 from wideberth.notes import not_converged, null_model
-from wideberth.problem.diagnosis import BLURRED, blur
-from wideberth.problem.folded import Folded
+from wideberth.problem.diagnosis import blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.measured import check_errors_alone
 from wideberth.problem.noise import as_shape
 from wideberth.problem.ramp import Beyond, check_ramp
-from wideberth.problem.read_errors import read_errors
+from wideberth.problem.read_errors import check_errors_alone, read_errors
 from wideberth.problem.validation import (
     check_number,
     radius_or_default,
@@ -158,14 +156,13 @@ class Chunks(Batches):
     def __init__(self, source: Source, terms: Terms, norm_penalty: float = 0.0):
         self.source, self.terms = source, terms
         self.n, self.d, self.stays = source.n, terms.d, source.stays
-        self.shared = terms.error_shape is None
-        self.noise, self.intercept = terms.noise, terms.intercept
+        self.sets, self.intercept = terms.noise, terms.intercept
         self.capacity = source.capacity()
-        s, boxes = check_number(norm_penalty, "norm_penalty"), None
-        if not self.shared:
+        if terms.error_shape is not None:  # sets of their kind; chunks have the others
             none = np.zeros((0, self.d))
-            boxes = read_errors(none, terms.error_shape or "box", none.shape)
-        self.penalty = Folded.penalty(s, self.d, boxes)
+            self.sets = read_errors(none, terms.error_shape, none.shape)
+        self.penalty = check_number(norm_penalty, "norm_penalty")
+        self.sets.penalty(self.penalty, self.d)  # or a refusal
         self.beyond: Beyond | None = None
         # Labels and weights per row are kept beside them.
         kept = source.spares(12 * (source.n or 0))
@@ -306,13 +303,14 @@ def _solution(
     notes = []
     if not converged:
         remedy = _MORE_MEMORY if search.crowded else None
-        if remedy is None and blur(terms.noise) > 1e6 and not control.exhausted():
-            remedy = f"rounding forbids more: {BLURRED}"
+        blurred = blur(terms.noise, terms.d) > 1e6
+        if remedy is None and blurred and not control.exhausted():
+            remedy = f"rounding forbids more: {terms.noise.remedy}"
         notes.append(not_converged(control, certificate, seconds, remedy))
     elif not point.w.any():
         noisy = search.proof is not None and search.proof.dual.s > 0
         noisy = noisy or terms.error_shape is not None
-        penalised = search.batches.penalty is not None
+        penalised = search.batches.penalty > 0
         ramp = descended is not None and descended.cost > 0
         notes.append(null_model("at most the one given", noisy, penalised, ramp))
     return Solution(

@@ -8,7 +8,6 @@ the problem on it in memory, and deals out α, and what is proven, to the rows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,6 +24,7 @@ from wideberth.problem.equal_rows import (
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes
+from wideberth.problem.sets import Noise
 from wideberth.screening import screen_at_hand
 from wideberth.solution import RampDescent
 from wideberth.solvers.attempts import prove
@@ -98,18 +98,13 @@ class DistinctRows:
 def _joined(parts: list[Problem]) -> Problem:
     """One problem of the rows of several."""
     first = parts[0]
-    columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-    X, y, weights, radii = (concat(list(column)) for column in columns)
-    noise = first.noise
-    if not first.shared:
-        bars = (part.noise for part in parts)
-        noise = functools.reduce(lambda one, other: one.joined(other), bars)
+    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
+    X, y, weights = (concat(list(column)) for column in columns)
     return replace(
         first,
         rows=as_rows(X, y),
         weights=weights,
-        radii=radii,
-        noise=noise,
+        noise=Noise.joined([part.noise for part in parts]),
         chain=max(part.chain for part in parts),
     )
 
@@ -123,7 +118,7 @@ class Collapsed:
         self.batches, self.distinct, self.passes = batches, distinct, 1
         self.n = distinct.n
         counter = Passes(self.n, self.n)  # the read that found the rows
-        self.problem = replace(problem, folded=batches.penalty)
+        self.problem = replace(problem, penalty=batches.penalty)
         self.problem.rows.passes = counter
 
     def run(self, control: Control) -> None:
