@@ -24,6 +24,7 @@ import numpy as np
 
 from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.presolve import build_problem
+from wideberth.problem.statement import Statement
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding, totals_rounding
 
@@ -88,9 +89,7 @@ def critical_radius(
     """
     if isinstance(X, Problem):
         return critical_scale(X.with_radii(1.0), tol=tol, max_iter=max_iter)
-    presolved = build_problem(
-        X,
-        y,
+    statement = Statement(
         C=C,
         radius=0.0,
         noise=noise,
@@ -101,6 +100,7 @@ def critical_radius(
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
     )
+    presolved = build_problem(X, y, statement)
     with np.errstate(all="ignore"):
         found = critical_radius(presolved.problem, tol=tol, max_iter=max_iter)
     return Bracket(presolved.radius(found.lower), presolved.radius(found.upper))

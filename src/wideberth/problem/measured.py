@@ -76,9 +76,9 @@ class MeasuredProblem(Problem):
         self.noise.count_with(self.rows.passes)
 
     @classmethod
-    def from_matrix(cls, X, y, *, noise, **options):
-        """`from_data` for checked X, noise and intercept."""
-        problem = super().from_matrix(X, y, noise=noise, **options)
+    def from_matrix(cls, X, y, noise, statement):
+        """The problem on checked X, under the sets that were read from a statement."""
+        problem = super().from_matrix(X, y, noise, statement)
         if noise.offsets is None:
             return problem
         return replace(problem, measured=problem.rows).with_radii(problem.radii)

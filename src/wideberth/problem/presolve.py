@@ -48,11 +48,8 @@ from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
 from wideberth.problem.read_errors import in_order_of
 from wideberth.problem.rows import Rows
-from wideberth.problem.validation import (
-    measured_data,
-    radius_or_default,
-    read_intercept,
-)
+from wideberth.problem.statement import Statement
+from wideberth.problem.validation import measured_data
 
 if TYPE_CHECKING:
     from wideberth.screening.partition import Partition
@@ -236,33 +233,21 @@ class Presolved:
 
 
 def build_problem(
-    X,
-    y,
-    *,
-    noise,
-    fit_intercept,
-    intercept_penalty,
-    radius=None,
-    X_err=None,
-    error_shape="ellipsoid",
-    factor=1.0,
-    **options,
+    X, y, statement: Statement, factor: float | None = 1.0
 ) -> Presolved:
     """Check what a user states, and presolve it; `factor` as in `presolve`."""
-    intercept = read_intercept(fit_intercept, intercept_penalty)
+    noise, X_err = statement.noise, statement.X_err
     plain = isinstance(noise, str) and X_err is None
-    names, options = None if plain else feature_names(X), options | {"y": y}
-    radius = radius_or_default(radius, noise, X_err)
-    options |= {"radius": radius, "intercept": intercept}
+    names = None if plain else feature_names(X)
     X_err = None if X_err is None else in_order_of(X_err, X)
     X, size = measured_data(X)
     if X_err is not None:
-        kind, bars = with_errors(X, X_err, error_shape, noise, names)
-        return presolve(kind.from_matrix(X, noise=bars, **options), factor=factor)
+        kind, bars = with_errors(X, X_err, statement.error_shape, noise, names)
+        return presolve(kind.from_matrix(X, y, bars, statement), factor=factor)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal
     X = to_csr(X if axes is None else X @ axes)
-    problem = Problem.from_matrix(X, noise=shape, **options)
+    problem = Problem.from_matrix(X, y, shape, statement)
     return presolve(problem, size, axes, factor)
 
 

@@ -56,12 +56,12 @@ from wideberth.problem.rounding import (
     well_inside,
 )
 from wideberth.problem.rows import Rows, gamma
+from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     check_data,
     check_number,
     check_per_sample,
     check_vector,
-    radius_or_default,
 )
 
 
@@ -110,59 +110,58 @@ class Problem:
         y holds two classes of any kind; sorted, the second stands for +1. With error
         bars X_err it is a `MeasuredProblem`; see `solve`.
         """
-        given, names, X = X, feature_names(X), check_data(X)
         if intercept is not None:
             wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
             intercept = check_number(intercept, "intercept", wanted)
+        statement = Statement(
+            C=C,
+            radius=radius,
+            noise=noise,
+            X_err=X_err,
+            error_shape=error_shape,
+            norm_penalty=norm_penalty,
+            fit_intercept=intercept is not None,
+            intercept_penalty=intercept or 0.0,
+            sample_weight=sample_weight,
+        )
+        return cls.of(X, y, statement)
+
+    @classmethod
+    def of(cls, X, y, statement: Statement) -> Problem:
+        """`from_data` of what is stated already."""
+        given, names, X = X, feature_names(X), check_data(X)
+        noise, X_err = statement.noise, statement.X_err
         kind, shape = cls, as_noise(noise, X.shape[1], names)
         if X_err is not None:
             from wideberth.problem.measured import with_errors
             from wideberth.problem.read_errors import in_order_of
 
             X_err = in_order_of(X_err, given)
-            kind, shape = with_errors(X, X_err, error_shape, noise, names)
-        return kind.from_matrix(
-            X,
-            y,
-            C=C,
-            radius=radius_or_default(radius, noise, X_err),
-            noise=shape,
-            sample_weight=sample_weight,
-            intercept=intercept,
-            norm_penalty=norm_penalty,
-        )
+            kind, shape = with_errors(X, X_err, statement.error_shape, noise, names)
+        return kind.from_matrix(X, y, shape, statement)
 
     @classmethod
-    def from_matrix(
-        cls,
-        X,
-        y,
-        *,
-        C,
-        radius,
-        noise,
-        sample_weight,
-        intercept,
-        norm_penalty=0.0,
-    ):
-        """`from_data` for checked X, noise and intercept."""
-        n, s = X.shape[0], check_number(norm_penalty, "norm_penalty")
+    def from_matrix(cls, X, y, noise, statement: Statement) -> Problem:
+        """The problem on checked X, under the noise that was read from a statement."""
+        n, weight = X.shape[0], statement.sample_weight
         labels, classes = check_labels(y, n)
-        weights = np.broadcast_to(check_number(C, "C", positive=True), (n,))
-        if sample_weight is not None:
+        weights = np.broadcast_to(float(statement.C), (n,))
+        if weight is not None:
             with np.errstate(over="ignore"):
-                weights = weights * check_per_sample(sample_weight, n, "sample_weight")
+                weights = weights * check_per_sample(weight, n, "sample_weight")
             if not np.isfinite(weights).all():
                 raise ValueError(
-                    f"C={C!r} times sample_weight overflows; lower one of them."
+                    f"C={statement.C!r} times sample_weight overflows; lower one of "
+                    "them."
                 )
+        penalty, sets = float(statement.norm_penalty), None if cls.shared else noise
         return cls(
             as_rows(X, labels),
             weights,
-            check_per_sample(radius, n, "radius"),
+            check_per_sample(statement.radius_or_default, n, "radius"),
             noise,
-            intercept,
-            Folded.penalty(s, X.shape[1], None if cls.shared else noise),
+            statement.intercept,
+            Folded.penalty(penalty, X.shape[1], sets),
             classes=classes,
         )
 

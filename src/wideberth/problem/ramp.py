@@ -14,7 +14,6 @@ raises R, and every convex problem on the way is a `Problem` with its own certif
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,20 +23,6 @@ from wideberth.problem.certificate import Certificate, PrimalPoint
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.problem.rows import gamma
-from wideberth.problem.validation import short
-
-
-def check_ramp(ramp) -> float:
-    """A level a ≤ 0 of the ramp; −∞, which is the hinge, where there is none."""
-    if ramp is None or (isinstance(ramp, float) and ramp == -np.inf):
-        return -np.inf
-    real = isinstance(ramp, numbers.Real) and not isinstance(ramp, bool)
-    if not real or not ramp <= 0:
-        raise ValueError(
-            f"ramp={short(ramp)} must be None (the hinge) or a number ≤ 0: the margin "
-            "below which a sample costs no more; −1 is usual."
-        )
-    return float(ramp)
 
 
 @dataclass(frozen=True)
