@@ -112,7 +112,7 @@ def screen(
         The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
-    test : {"separable", "joint", "tilted", "ellipsoid", "tangent"}, optional
+    test : {"separable", "tilted", "ellipsoid", "tangent"}, optional
         Use this test alone; by default all that apply.
     b : float, optional
         Intercept that goes with w; by default the best one.
