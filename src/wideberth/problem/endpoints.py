@@ -24,9 +24,9 @@ import numpy as np
 
 from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.presolve import build_problem
-from wideberth.problem.statement import Statement
 from wideberth.problem.problem import Problem
 from wideberth.problem.rounding import accurate_sum, sum_rounding, totals_rounding
+from wideberth.problem.statement import Statement
 
 
 @dataclass(frozen=True)

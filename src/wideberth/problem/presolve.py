@@ -54,7 +54,6 @@ from wideberth.problem.validation import measured_data
 if TYPE_CHECKING:
     from wideberth.screening.partition import Partition
     from wideberth.screening.regions import Region
-    from wideberth.solution import Solution
 
 #: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
 #: proof: sums of fourth powers of such numbers stay within float64.
@@ -204,26 +203,19 @@ class Presolved:
             anchor=anchor and (self.weights(anchor[0]), anchor[1]),
         )
 
-    def restore(self, solution: Solution) -> Solution:
-        """A solution of the problem as given, or a refusal if cut radii bear on it.
+    def refuse_cut_radii(self, w: np.ndarray) -> None:
+        """Refuse weights w of the problem solved on which radii that were cut bear.
 
         With Ω(w) = 0 the primal knows of no radius, and a larger one only raises the
         dual value: such an answer holds for the radii as given.
         """
-        if self.cut is not None and self.problem.noise.support(solution.w) > 0:
+        if self.cut is not None and self.problem.noise.support(w) > 0:
             raise ValueError(
                 f"radius (times noise scale) reaches {self.cut:.3g}, more than "
                 f"{EXTREME:.0e} times the largest entry of X, and yet it does "
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
-        if self.same:
-            return solution
-        w, b, alpha = self.outward(solution.w, solution.b, solution.alpha)
-        trace = [self.entry(entry) for entry in solution.trace]
-        proof = self.certificate(solution.certificate)
-        changed = {"w": w, "b": b, "dual_weights": alpha, "certificate": proof}
-        return replace(solution, **changed, trace=trace)
 
     def callback(self, callback):
         """A callback that is told the user's units."""
@@ -232,9 +224,7 @@ class Presolved:
         return lambda entry: callback(self.entry(entry))
 
 
-def build_problem(
-    X, y, statement: Statement, factor: float | None = 1.0
-) -> Presolved:
+def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Presolved:
     """Check what a user states, and presolve it; `factor` as in `presolve`."""
     noise, X_err = statement.noise, statement.X_err
     plain = isinstance(noise, str) and X_err is None
@@ -370,7 +360,7 @@ def share_rows(presolved: Presolved) -> Presolved:
 
 
 def cut_radii(presolved: Presolved) -> Presolved:
-    """The problem with radii that float64 can square; `restore` checks the answer."""
+    """The problem with radii that float64 can square; see `refuse_cut_radii`."""
     problem, widest = presolved.problem, float(presolved.problem.radii.max())
     if widest <= EXTREME:
         return presolved
