@@ -237,17 +237,18 @@ def test_the_bracket_is_where_slopes_of_all_margins_may_vanish(seed, few, monkey
     y, c = rng.choice([-1.0, 1.0], size=n), rng.integers(0, 4, size=n) * 1.0
     middle, width = rng.normal(size=n), rng.exponential(size=n)
     lower, upper = middle - width, middle + width
-    fold = SimpleNamespace(balance=float(rng.integers(-3, 4)), total=5.0)
+    fold = SimpleNamespace(balance=float(rng.integers(-3, 4)), weight=5.0)
     fold = fold if seed % 2 else None
-    problem = SimpleNamespace(y=y, weights=c, n=n, folded=fold)
+    m = rng.normal(size=n) if seed % 3 else np.ones(n)
+    problem = SimpleNamespace(y=y, weights=c, n=n, folded=fold, targets=m)
     monkeypatch.setattr(partition, "gamma", lambda k: 1e-5 * k)
     monkeypatch.setattr(partition, "totals_rounding", lambda problem: 1e-4)
     monkeypatch.setattr(partition, "_SORTED", few)
     balance, mass = (fold.balance, c.sum() + 5.0) if fold else (0.0, c.sum())
     slack = 4 * (1e-4 + 1e-5 * n) * mass
     # The slope of P in b, with all jumps as early and as late as they may be.
-    early = np.where(y > 0, 1 - upper, lower - 1)
-    late = np.where(y > 0, 1 - lower, upper - 1)
+    early = np.where(y > 0, m - upper, lower - m)
+    late = np.where(y > 0, m - lower, upper - m)
     start = -balance - c[y > 0].sum()
     low = [at for at in sorted(early) if start + c[early <= at].sum() >= -slack]
     low = -np.inf if start >= -slack or not low else low[0]
