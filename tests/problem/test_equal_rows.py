@@ -150,7 +150,7 @@ def test_a_collision_of_hashes_merges_nothing_that_differs():
         assert first.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("what", ["row", "label", "radius", "error"])
+@pytest.mark.parametrize("what", ["row", "label", "radius", "error", "target"])
 def test_samples_that_differ_in_one_thing_are_kept_apart(what):
     rng = np.random.default_rng(0)
     n, few = 5_000, rng.normal(size=(20, 3))
@@ -171,9 +171,13 @@ def test_samples_that_differ_in_one_thing_are_kept_apart(what):
         y[odd] *= -1
     elif what == "radius":
         radius[odd] = 0.2
-    else:
+    elif what == "error":
         bars[odd, 1] = 0.2
     problem = Problem.from_data(X, y, radius=radius, X_err=bars, intercept=0.0)
+    if what == "target":
+        m = np.full(n, -0.5)
+        m[odd] = 0.5
+        problem = replace(problem, m=m)
     found = merge_equal_rows(problem)
     assert np.count_nonzero(found.label == found.label[odd]) == 1
     others = np.setdiff1d(same, [odd])

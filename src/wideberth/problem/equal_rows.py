@@ -1,9 +1,9 @@
 """Equal rows are one row: a presolve, exact at every level, and its way back (§12).
 
-Samples of the same z_i, ρ_i and U_i, and with an intercept of the same y_i, lose the
-same at every (w,b). One of them with the weight of all does,
+Samples of the same z_i, m_i, ρ_i and U_i, and with an intercept of the same y_i, lose
+the same at every (w,b). One of them with the weight of all does,
 
-    Σ_{i∈g} c_i [1 − ψ_i(w,b)]_+ = C_g [1 − ψ_g(w,b)]_+ ,    C_g = Σ_{i∈g} c_i,
+    Σ_{i∈g} c_i [m_i − ψ_i(w,b)]_+ = C_g [m_g − ψ_g(w,b)]_+ ,    C_g = Σ_{i∈g} c_i,
 
 and any 0 ≤ α_g ≤ C_g, dealt out as α_i = c_i·α_g/C_g, is a dual point of all samples of
 the same value. So what is proven of the problem on distinct rows is proven of the one
@@ -174,8 +174,9 @@ def group_samples(problem: Problem, most: int) -> tuple[np.ndarray, np.ndarray] 
         signs, label = ones, (problem.y > 0).astype(np.int32)
     rows, *others = problem.tables()
     parts = [(rows.X, signs), *((table.X, ones) for table in others)]
-    if _varies(problem.radii):
-        parts.append((problem.radii[:, None], ones))
+    for numbers in (problem.radii, problem.targets):
+        if _varies(numbers):
+            parts.append((numbers[:, None], ones))
     first = np.empty(0, dtype=np.int32)
     for X, sign in parts:
         found = group_rows(X, sign, label, most)
