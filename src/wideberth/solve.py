@@ -273,7 +273,7 @@ def solve_presolved(
                 presolved, control, chosen.name, descended.found, descended
             )
         known = start
-        if start is None or start.gap > control.tol * start.point.value:
+        if start is None or start.gap > control.tol * start.point.scale:
             # Radii beyond the range of float64 mean w = 0, or are refused.
             known = None if presolved.cut is None else by_null_model(problem)
         first: Solve = partial(chosen.solve, start=start)

@@ -101,6 +101,13 @@ def begun(problem, name):
     return getattr(descent, name)()
 
 
+def test_targets_other_than_those_of_classification_are_refused():
+    X, y, _ = wrong_labels(2)
+    problem = Problem.from_data(X, y).with_targets(np.linspace(0, 1, len(y)))
+    with pytest.raises(ValueError, match="ramp=-1 is for classification"):
+        Ramp(problem, -1.0)
+
+
 def test_class_means_leave_out_what_is_beyond_the_middle():
     X, y, _ = wrong_labels(2)
     c = np.random.default_rng(0).random(len(y))

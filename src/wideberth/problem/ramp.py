@@ -21,7 +21,7 @@ import numpy as np
 from wideberth.problem.arrays import namespace
 from wideberth.problem.certificate import Certificate, PrimalPoint
 from wideberth.problem.problem import Problem
-from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
 
 
@@ -31,6 +31,13 @@ class Ramp:
 
     problem: Problem
     level: float
+
+    def __post_init__(self) -> None:
+        if self.problem.m is not None:
+            raise ValueError(
+                f"ramp={self.level:g} is for classification, whose targets are all 1; "
+                "this problem has targets of its own. Leave ramp out."
+            )
 
     @property
     def most(self) -> float:
@@ -60,11 +67,6 @@ class Ramp:
         left_out = self.left_out(point.slack)
         rest = self.rest(left_out).at(point.w, point.b, point.margins)
         return rest.value + self.cost(left_out)
-
-    def certificate(self, rest: Certificate, left_out: np.ndarray) -> Certificate:
-        """That of M_K, from the one of the robust SVM without K."""
-        cost = self.cost(left_out)
-        return with_cost(rest, cost, chain(self.problem.n) + self.problem.chain)
 
 
 @dataclass(frozen=True)
