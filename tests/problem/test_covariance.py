@@ -17,10 +17,11 @@ from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.rows import gamma
+from wideberth.problem.statement import Statement
 from wideberth.screening import fold_samples, screen_points
 from wideberth.screening.bounds import TESTS
 from wideberth.screening.regions import Region
-from wideberth.solvers.base import make_control
+from wideberth.solvers.base import Options
 
 #: Digits of the exact values.
 mp.dps = 80
@@ -372,7 +373,7 @@ def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
         best, (X, y) = optimum(true), samples(seed, n=40, d=3)
         turn = (1 + 0.98 * ERRORS[0] * signs[0]) * np.eye(3)
         terms = Terms(3, 1.0, 0.3, given.noise.sets, None, None, turn, {})
-        control = make_control(None, 1e-9, 100, None, None, 0.0)
+        control = Options(tol=1e-9, max_iter=100).control()
         found = searched(open_data([(X, y)]), terms, control)
         slack = true.at(best.w).slack
         assert not np.any(slack[np.asarray(found.removed)] > 1e-7)
@@ -410,16 +411,8 @@ def test_a_problem_takes_no_covariance_and_says_what_to_do():
 def test_other_units_keep_the_errors_of_the_axes():
     X, y = samples()
     shape = Correlated.from_factor(1e40 * whole_factor(3))
-    presolved = build_problem(
-        X,
-        y,
-        C=1.0,
-        radius=1e-40,
-        noise=shape,
-        fit_intercept=False,
-        intercept_penalty=0.0,
-        sample_weight=None,
-    )
+    stated = Statement(radius=1e-40, noise=shape, fit_intercept=False)
+    presolved = build_problem(X, y, stated)
     problem = presolved.problem
     assert presolved.stretch > 1
     assert problem.noise.sets.rotation_error == shape.rotation_error

@@ -717,7 +717,9 @@ def test_no_model_is_certain_only_well_inside_the_sets(form):
         for share in (0.1, 0.9, 1.1):
             inside, error = d * share / edge, 0.3 * total.inscribed(problem.rows.d)
             for off in (0.0, error, 4 * error):
-                said = well_inside(problem, inside, total, alpha.sum(), off)
+                said = well_inside(
+                    problem, inside, total, problem.dual_sums(alpha), off
+                )
                 u = rng.normal(size=(500, d.size))
                 u /= np.linalg.norm(u, axis=1)[:, None]
                 u = np.vstack((u, np.eye(d.size), -np.eye(d.size)))

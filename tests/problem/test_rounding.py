@@ -26,6 +26,7 @@ from wideberth.problem.error_bars.sets import smooth_tangents
 from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import (
+    DualSums,
     accurate_sum,
     chain,
     slack_rounding,
@@ -175,8 +176,8 @@ def test_rounding_of_the_primal_in_blocks_is_that_of_all_samples():
 
 def test_sums_of_folds_count_every_addition():
     # Chunks of one row each: their sums are added up one after the other.
-    crumb = Folded(np.zeros(1), CRUMB, n=1, chain=chain(1, 1))
-    fold = replace(crumb, total=1.0)
+    crumb = Folded(np.zeros(1), CRUMB, n=1, chain=chain(1, 1), size=CRUMB)
+    fold = replace(crumb, total=1.0, size=1.0)
     for _ in range(16_000):
         fold = fold + crumb
     true = 1 + 16_000 * Fraction(CRUMB)
@@ -304,7 +305,7 @@ def facts(noise, **changes):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_whatever_d_may_be_lies_inside_where_it_is_said_to(shape):
     noise, rng, told = SHAPES[shape], np.random.default_rng(5), 0
-    problem = facts(noise)
+    problem, sums = facts(noise), DualSums(1.0, 1.0, 1.0)
     for _ in range(300):
         d, error = rng.normal(size=4), 10.0 ** rng.uniform(-6, -2)
         if rng.random() < 0.5:
@@ -313,11 +314,11 @@ def test_whatever_d_may_be_lies_inside_where_it_is_said_to(shape):
         reach = noise.dual_norm(d)
         # On the way from "surely not" to "surely": where the answer turns matters.
         for s in np.linspace(reach, worst + 2 * (worst - reach), 12):
-            if well_inside(problem, d, ScaledShape(noise, float(s)), 1.0, error):
+            if well_inside(problem, d, ScaledShape(noise, float(s)), sums, error):
                 told += 1
                 assert worst <= s
         surely = 4 * (reach + error / noise.inscribed(4))
-        assert well_inside(problem, d, ScaledShape(noise, surely), 1.0, error)
+        assert well_inside(problem, d, ScaledShape(noise, surely), sums, error)
     assert told > 0
 
 
@@ -333,9 +334,10 @@ def test_inside_means_inside_for_any_rounding_of_s_and_of_the_balance(n, interce
         s = size * (1 + k * 2.0**-52)
         least = s * (1 - g) - shift * problem.largest_noise
         most = size + shift * problem.largest_norm
-        if well_inside(problem, d, ScaledShape(L2(), s), total, 0.0):
+        sums = DualSums(total, total, total)
+        if well_inside(problem, d, ScaledShape(L2(), s), sums, 0.0):
             assert most <= least
-    assert well_inside(problem, d, ScaledShape(L2(), 1 + 1e-10), total, 0.0)
+    assert well_inside(problem, d, ScaledShape(L2(), 1 + 1e-10), sums, 0.0)
 
 
 # -- regions -------------------------------------------------------------------------

@@ -12,7 +12,11 @@ from wideberth.problem.sets import SumOfSets
 
 @dataclass(frozen=True)
 class Folded:
-    """What saturated samples leave: Σ_S of c_i z_i, c_i, c_i y_i and c_iρ_iU_i."""
+    """What saturated samples leave behind.
+
+    Sums over them of c_i z_i, c_i m_i, c_i y_i and c_iρ_iU_i, and what bounds the
+    rounding of these: Σc_i|m_i| is the `size` of the total, Σc_i their `weight`.
+    """
 
     d: np.ndarray
     total: float = 0.0
@@ -28,6 +32,10 @@ class Folded:
     largest_noise: float = 0.0
     #: Σ c_iρ_iU_i; None where no sample moves.
     noise: SumOfSets | None = None
+    #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
+    size: float = 0.0
+    weight: float = 0.0
+    largest_target: float = 0.0
 
     def restricted(self, columns: np.ndarray) -> Folded:
         """The same of some features alone; bounds stay those of all."""
@@ -47,4 +55,7 @@ class Folded:
             max(self.largest_norm, other.largest_norm),
             max(self.largest_noise, other.largest_noise),
             noise[0] + noise[1] if len(noise) == 2 else noise[0] if noise else None,
+            self.size + other.size,
+            self.weight + other.weight,
+            max(self.largest_target, other.largest_target),
         )

@@ -1,12 +1,14 @@
 """The robust SVM itself: primal, dual, gap, optimality conditions, worst case.
 
-With z_i = y_i x_i, weights c_i ≥ 0 and samples that move within ρ_iU_i (theory §1, §2,
-§8), κ_i(w) the support function of that set:
+With z_i = y_i x_i, targets m_i, weights c_i ≥ 0 and samples that move within ρ_iU_i,
+κ_i(w) the support function of that set (theory §1, §2, §8, §14):
 
-    P(w,b) = ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [1 − ψ_i(w,b)]_+
+    P(w,b) = ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [m_i − ψ_i(w,b)]_+
     ψ_i(w,b) = ⟨w,z_i⟩ + y_i b − κ_i(w)                            (robust margin)
-    D(α) = Σα_i − ½ dist(d, S)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    D(α) = Σα_i m_i − ½ dist(d, S)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
     d = Σα_i z_i,  S = s₀U + Σα_iρ_iU_i,  w(α) = d − Proj_S(d)
+
+Classification has m_i = 1; regression has other targets, of either sign.
 
 `intercept` is None (no b), 0 (free b: the dual gains Σα_i y_i = 0 and loses its last
 term) or λ_b > 0 (penalised b). Samples known to sit at α_i = c_i may be folded into
@@ -35,6 +37,7 @@ from wideberth.problem.arrays import (
     is_foreign,
     largest,
     namespace,
+    ones,
     pick,
 )
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
@@ -47,6 +50,7 @@ from wideberth.problem.noise import as_noise
 from wideberth.problem.read_errors import in_order_of, in_the_middle, with_errors
 from wideberth.problem.rounding import (
     OFF,
+    DualSums,
     NoiseBounds,
     accurate_sum,
     dual_rounding,
@@ -58,13 +62,17 @@ from wideberth.problem.rounding import (
 )
 from wideberth.problem.rows import Rows, gamma
 from wideberth.problem.sets import Noise, Sets, SumOfSets
+from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     check_data,
     check_number,
     check_per_sample,
     check_vector,
-    radius_or_default,
 )
+
+#: Share of their size below which targets that vary count as constant: a choice, well
+#: above the rounding of the values, a few 10⁻¹⁴ of Σc_i|m_i|.
+_CONSTANT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,10 @@ class Problem:
     measured: Rows | None = None
     #: s₀ of a norm penalty s₀Ω(w).
     penalty: float = 0.0
+    #: m_i, what robust margins are held against, or None where all are 1: `targets`.
+    m: np.ndarray | None = None
+    #: Least number that gaps are taken relative to; see `with_targets`.
+    least_scale: float = 0.0
 
     def __post_init__(self):
         self.noise.sets.count_with(self.rows.passes)
@@ -113,55 +125,60 @@ class Problem:
         y holds two classes of any kind; sorted, the second stands for +1. Error bars
         X_err are those of `solve`.
         """
-        given, names, X = X, feature_names(X), check_data(X)
         if intercept is not None:
             wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
             intercept = check_number(intercept, "intercept", wanted)
+        statement = Statement(
+            C=C,
+            radius=radius,
+            noise=noise,
+            X_err=X_err,
+            error_shape=error_shape,
+            norm_penalty=norm_penalty,
+            fit_intercept=intercept is not None,
+            intercept_penalty=intercept or 0.0,
+            sample_weight=sample_weight,
+        )
+        return cls.of(X, y, statement)
+
+    @classmethod
+    def of(cls, X, y, statement: Statement) -> Problem:
+        """`from_data` of what is stated already."""
+        given, names, X = X, feature_names(X), check_data(X)
+        noise, X_err = statement.noise, statement.X_err
         sets: Sets = as_noise(noise, X.shape[1], names)
         if X_err is not None:
             X_err = in_order_of(X_err, given)
-            sets = with_errors(X, X_err, error_shape, noise, names)
-        return cls.from_matrix(
-            X,
-            y,
-            C=C,
-            radius=radius_or_default(radius, noise, X_err),
-            noise=sets,
-            sample_weight=sample_weight,
-            intercept=intercept,
-            norm_penalty=norm_penalty,
-        )
+            sets = with_errors(X, X_err, statement.error_shape, noise, names)
+        return cls.from_matrix(X, y, sets, statement)
 
     @classmethod
-    def from_matrix(
-        cls,
-        X,
-        y,
-        *,
-        C,
-        radius,
-        noise: Sets,
-        sample_weight,
-        intercept,
-        norm_penalty=0.0,
-    ) -> Problem:
-        """`from_data` for checked X, sets and intercept."""
-        n, s = X.shape[0], check_number(norm_penalty, "norm_penalty")
+    def from_matrix(cls, X, y, sets: Sets, statement: Statement) -> Problem:
+        """The problem on checked X, under the sets that was read from a statement."""
+        n, weight = X.shape[0], statement.sample_weight
         labels, classes = check_labels(y, n)
-        weights = np.broadcast_to(check_number(C, "C", positive=True), (n,))
-        if sample_weight is not None:
+        weights = np.broadcast_to(float(statement.C), (n,))
+        if weight is not None:
             with np.errstate(over="ignore"):
-                weights = weights * check_per_sample(sample_weight, n, "sample_weight")
+                weights = weights * check_per_sample(weight, n, "sample_weight")
             if not np.isfinite(weights).all():
                 raise ValueError(
-                    f"C={C!r} times sample_weight overflows; lower one of them."
+                    f"C={statement.C!r} times sample_weight overflows; lower one of "
+                    "them."
                 )
-        noise.penalty(s, X.shape[1])  # or a refusal
-        rows, radii = as_rows(X, labels), check_per_sample(radius, n, "radius")
+        penalty = float(statement.norm_penalty)
+        sets.penalty(penalty, X.shape[1])  # or a refusal
+        rows = as_rows(X, labels)
+        radii = check_per_sample(statement.radius_or_default, n, "radius")
         problem = cls(
-            rows, weights, Noise(noise, radii), intercept, classes=classes, penalty=s
+            rows,
+            weights,
+            Noise(sets, radii),
+            statement.intercept,
+            classes=classes,
+            penalty=penalty,
         )
-        if noise.offsets is None:
+        if sets.offsets is None:
             return problem
         return replace(problem, measured=rows).with_radii(radii)
 
@@ -179,6 +196,11 @@ class Problem:
     def radii(self) -> np.ndarray:
         """ρ_i."""
         return self.noise.radii
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """m_i of every row; ones in classification."""
+        return ones(self.y) if self.m is None else self.m
 
     def tables(self) -> list[Rows]:
         """What makes two samples differ beside label, weight and radius, in rows."""
@@ -198,6 +220,20 @@ class Problem:
     def with_weights(self, weights: np.ndarray) -> Problem:
         """Return the same samples under other weights c."""
         return replace(self, weights=weights)
+
+    def with_targets(self, targets) -> Problem:
+        """Return the same samples under targets m_i.
+
+        P may vanish then. Gaps are relative to what the best constant, w = 0, costs
+        where that is more than P; and to `_CONSTANT` of Σc_i|m_i| at least, for where
+        the targets are constant.
+        """
+        targets = check_vector(targets, self.n, "targets")
+        changed = replace(self, m=targets)
+        nothing = changed.at(np.zeros(self.rows.d), margins=0.0 * targets)
+        size = accurate_sum(self.weights * abs(targets))
+        scale = max(nothing.value, _CONSTANT * size)
+        return replace(changed, least_scale=scale)
 
     def with_radii(self, radii) -> Problem:
         """Return the same samples under other radii, in the middle of their sets."""
@@ -222,6 +258,7 @@ class Problem:
         """Return the problem of the samples J, and other `changes` of its fields."""
         part = self.each_rows(lambda rows: rows.take(J))
         part |= {"weights": pick(self.weights, J), "noise": self.noise.take(J)}
+        part["m"] = None if self.m is None else pick(self.m, J)
         return replace(self, **part | changes)
 
     def with_features(self, columns: np.ndarray) -> Problem:
@@ -248,7 +285,8 @@ class Problem:
             return self
         rows = as_rows(host(self.rows.X), host(self.y))
         weights, noise = host(self.weights), self.noise.on_host()
-        return replace(self, rows=rows, weights=weights, noise=noise)
+        m = None if self.m is None else host(self.m)
+        return replace(self, rows=rows, weights=weights, noise=noise, m=m)
 
     def at(
         self, w: np.ndarray, b: float | None = None, margins=None, sizes=None
@@ -262,7 +300,7 @@ class Problem:
         margins = self.rows.margins(w) if margins is None else margins
         omega = self.noise.sets.norm(w)
         supports = self.noise.supports(w)
-        slack = 1.0 - margins
+        slack = self.targets - margins
         slack += supports
         if self.intercept is None:
             b = 0.0
@@ -277,15 +315,16 @@ class Problem:
             fold = self.folded
             value += fold.total - float(fold.d @ w) - fold.balance * b
         value += noise
-        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding)
+        scale = max(value, self.least_scale)
+        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding, scale)
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
-        """1 − ψ_i(w,b) alone."""
-        slack = 1.0 - self.rows.margins(w) + self.noise.supports(w)
+        """m_i − ψ_i(w,b) alone."""
+        slack = self.targets - self.rows.margins(w) + self.noise.supports(w)
         return slack if self.intercept is None else slack - self.y * b
 
     def best_intercept(self, slack: np.ndarray) -> float:
-        """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0)."""
+        """Return b minimising P for fixed w; `slack` = m_i − ψ_i(w,0)."""
         penalty, folded = self.intercept or 0.0, self._fold("balance")
         return best_intercept(slack, self.y, self.weights, penalty, folded)
 
@@ -309,20 +348,20 @@ class Problem:
         relative = self.rows.combine_rounding + gamma(self.chain)
         turned = self.noise.sets.rotation_error
         d_error = (relative + turned) * mass
-        d, total = combined, accurate_sum(feasible)
+        d, sums = combined, self.dual_sums(feasible)
         if self.folded is not None:
             fold = self.folded
-            d, total = d + fold.d, total + fold.total
+            d = d + fold.d
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
         noise = self.noise.sum(feasible) + self.outside
-        w, bounds = self._nearest(noise, d, near, total)
+        w, bounds = self._nearest(noise, d, near, sums.total)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b = balance / self.intercept
             penalty = 0.5 * balance * b
-        value = total - 0.5 * float(w @ w) - penalty
-        if self.intercept == 0 and not self._balanced(feasible):
+        value = sums.total - 0.5 * float(w @ w) - penalty
+        if self.intercept == 0 and not self._balanced(feasible, sums):
             value = -np.inf
         sizes = None
         if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
@@ -330,19 +369,33 @@ class Problem:
             along = relative * accurate_sum(feasible * each)
             along += turned * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
-        error, center = dual_rounding(self, w, b, total, d_error, bounds, sizes)
-        if not w.any() and well_inside(self, d, noise, total, d_error):
-            error = null_rounding(self, b, total)
+        error, center = dual_rounding(self, w, b, sums, d_error, bounds, sizes)
+        if not w.any() and well_inside(self, d, noise, sums, d_error):
+            error = null_rounding(self, b, sums)
         return DualPoint(feasible, d, noise.scale, w, b, value, error, center)
 
+    def dual_sums(self, alpha) -> DualSums:
+        """Σα_im_i, Σα_i|m_i| and Σα_i, folded samples included."""
+        weight = accurate_sum(alpha)
+        total = size = weight
+        if self.m is not None:
+            terms = alpha * self.targets
+            total, size = accurate_sum(terms), accurate_sum(abs(terms))
+        if (fold := self.folded) is not None:
+            total, size = total + fold.total, size + fold.size
+            weight += fold.weight
+        return DualSums(total, size, weight)
+
     def _nearest(
-        self, noise: SumOfSets, d: np.ndarray, near, worth: float
+        self, noise: SumOfSets, d: np.ndarray, near, total: float
     ) -> tuple[np.ndarray, NoiseBounds]:
         """w(α), the shortest d − δ with δ in a sum of sets, and what bounds its errors.
 
-        Beside a null model it is 0 if the sum of the sets as given contains d.
+        `total` = Σα_im_i is what ½‖w(α)‖² is taken from. Beside a null model w(α) is 0
+        if the sum of the sets as given contains d.
         """
         null = near is not None and not near.any() and noise.gauge(d, 1.0)[1] <= 1
+        worth = max(total, 0.0)
         w = np.zeros_like(d) if null else noise.closest(d, near, worth=worth)
         sets = self.noise.sets
         length, norm = sets.norm_lipschitz(self.rows.d), sets.norm(w)
@@ -358,7 +411,7 @@ class Problem:
         return w, bounds
 
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
-        """The best feasible multiple tα, D(tα) = tΣα_i − ½t²(‖w‖² + λ_b b²).
+        """The best feasible multiple tα, D(tα) = tΣα_im_i − ½t²(‖w‖² + λ_b b²).
 
         The same point beside a penalty or folded samples, which would not follow it.
         """
@@ -367,8 +420,8 @@ class Problem:
         curvature = float(dual.w @ dual.w) + (self.intercept or 0.0) * dual.b * dual.b
         used = dual.alpha > 0
         room = float((self.weights[used] / dual.alpha[used]).min(initial=np.inf))
-        total = accurate_sum(dual.alpha)
-        t = min(total / curvature if curvature > 0 else 1.0, room)
+        total = self.dual_sums(dual.alpha).total
+        t = min(max(total, 0.0) / curvature if curvature > 0 else 1.0, room)
         if not np.isfinite(t) or t == 1.0:
             return dual
         alpha = np.minimum(t * dual.alpha, self.weights)
@@ -390,11 +443,10 @@ class Problem:
             return alpha
         return balanced(alpha, self.y, self.weights, self._fold("balance"))
 
-    def _balanced(self, alpha: np.ndarray) -> bool:
+    def _balanced(self, alpha: np.ndarray, sums: DualSums) -> bool:
         """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
-        fold, total = self._fold("balance"), self._fold("total")
-        off = abs(accurate_sum(alpha * self.y) + fold)
-        return off <= OFF * totals_rounding(self) * (accurate_sum(alpha) + total)
+        off = abs(accurate_sum(alpha * self.y) + self._fold("balance"))
+        return off <= OFF * totals_rounding(self) * sums.weight
 
     # -- both ------------------------------------------------------------------
 
@@ -408,7 +460,7 @@ class Problem:
 
     def robust_margins(self, w: np.ndarray, b: float = 0.0) -> np.ndarray:
         """ψ_i(w,b)."""
-        return 1.0 - self.at(w, b).slack
+        return self.targets - self.at(w, b).slack
 
     def worst_case(self, w: np.ndarray) -> np.ndarray:
         """δ_i ∈ ρ_iU_i that hurts sample i most under w, one in a row (theory §1)."""
@@ -443,6 +495,12 @@ class Problem:
         """
         errors, turned = self.noise.axes_errors(rows), self.noise.sets.rotation_error
         return errors + turned * self.rows.norms()[rows] if turned else errors
+
+    @cached_property
+    def largest_target(self) -> float:
+        """The largest |m_i|, folded samples included."""
+        own = 1.0 if self.m is None else largest(abs(self.m))
+        return max(own, self._fold("largest_target"))
 
     @cached_property
     def largest_norm(self) -> float:

@@ -200,5 +200,5 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         margins = margins - (radii / widest) * t
         cost = cost + outside.scale / widest / unit * t
         constraints.append(widest * sets.conic(cp, w) <= t)
-    hinge = xi >= 1 - margins
+    hinge = xi >= problem.targets[used] - margins
     return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge

@@ -95,7 +95,7 @@ class InteriorPoint(ExtendedRows):
     def _set_slack(self, margins, extra: list[float]) -> float:
         """Slacks at x = (w, extra); the mean distance from the margin."""
         beyond = like(np.array(extra), self.extras)
-        self.slack = 1.0 - (margins + self.extras @ beyond)
+        self.slack = self.problem.targets - (margins + self.extras @ beyond)
         distance = float(self.xp.sum(self.xp.abs(self.slack))) / max(self.problem.n, 1)
         return max(distance, SETTINGS.least_distance)
 
@@ -130,7 +130,7 @@ class InteriorPoint(ExtendedRows):
 
         That is negative where folded rows were settled wrongly.
         """
-        return self.gap / max(abs(self.primal), TINY)
+        return self.gap / max(abs(self.primal), self.problem.least_scale, TINY)
 
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""

@@ -33,7 +33,10 @@ def least_squares(rows: ExtendedRows) -> Start:
     From nothing where weights or features are out of all proportion.
     """
     problem, d, half = rows.problem, rows.problem.rows.d, 0.5 * rows.c
-    matrix, right = rows.curvature(half), rows.combine(half) + rows.folded
+    matrix, right = (
+        rows.curvature(half),
+        rows.folded + rows.combine(half * problem.targets),
+    )
     matrix.reshape(-1)[:: matrix.shape[0] + 1] += rows.penalty
     if rows.noisy:  # t stays 0
         matrix[d, :] = matrix[:, d] = right[d] = 0.0
@@ -50,7 +53,7 @@ def least_squares(rows: ExtendedRows) -> Start:
     facets = rows.noisy and not problem.noise.smooth
     if facets and problem.n < d:  # all rows on the margin leave no room
         x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
-    return Start(x[:d], b, margins, 0.5 * (1 - margins - problem.y * b))
+    return Start(x[:d], b, margins, 0.5 * (problem.targets - margins - problem.y * b))
 
 
 def cone_room(rows: ExtendedRows, distance: float, omega: float) -> float:

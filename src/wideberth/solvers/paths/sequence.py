@@ -12,7 +12,7 @@ so samples may be decided before anything is solved. Where that is of use to a s
 is left starts from the carried points, or from what a solver remembers of the path
 (`Solver.along`).
 
-With a ramp each point descends (`ramp/descent.py`) from the lower one of two: the point
+With a ramp each point descends (`ramp.py`) from the lower one of two: the point
 of the C before, and that of a path with the hinge loss, followed roughly beside it.
 """
 
@@ -35,7 +35,7 @@ from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import Attempt, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.ramp.descent import ROUGH, Descended, Descent
+from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,14 @@ class Sequence:
             for name, found in starts.items()
         }
         name = min(known, key=lambda name: ramp.value(known[name]))
-        descent = Descent(ramp, control, self.single)
-        descended = descent.go_on(known[name], starts[name].dual.alpha, name)
-        proven = self._proven(descended.problem, descended.outcome)
+        descent = DescentInMemory(ramp, control, self.single)
+        left = descent.beyond(known[name], starts[name].dual.alpha)
+        descended = descent.go_on(left, name)
+        rest = ramp.rest(descended.left.samples)
+        proven = self._proven(rest, descended.found)
         spent = problem.rows.passes.count - passes + convex.passes
         seconds = time.perf_counter() - control.started
-        outcome = control.judge(descended.outcome, descended.certificate)
+        outcome = control.judge(descended.found, descended.certificate)
         return Found(outcome, None, proven, control, spent, seconds, descended)
 
     def _proven(self, problem: Problem, outcome: Outcome):

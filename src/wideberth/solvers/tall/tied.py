@@ -84,7 +84,7 @@ class Path(ClassBarrier):
         slack, share = np.empty(problem.n), np.empty(problem.n)
 
         def weigh(rows, products):
-            slack[rows] = 1.0 - products
+            slack[rows] = problem.targets[rows] - products
             share[rows] = mu / centred_force(slack[rows], mu)[1]
             return other.c[rows] * share[rows]
 

@@ -197,10 +197,10 @@ class Work:
         w, b, none = self.question.w, self.question.b, np.empty(0)
         (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
-        sets = self.batches.sets
+        sets, norm = self.batches.sets, self.batches.sets.norm(w)
         noise = sets.penalty(self.batches.penalty, w.size).support(w)
         value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
-        return PrimalPoint(w, b, none, sets.norm(w), none, hinge, value, rounding)
+        return PrimalPoint(w, b, none, norm, none, hinge, value, rounding, value)
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
