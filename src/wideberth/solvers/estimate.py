@@ -34,7 +34,8 @@ _STEPS = 15
 
 def can_be_estimated(problem: Problem) -> bool:
     """Whether the noise is smooth, if there is any, and nothing is folded."""
-    return problem.folded is None and (problem.noise.smooth or not problem.radii.any())
+    plain = problem.folded is None and problem.penalty == 0
+    return plain and (problem.noise.smooth or not problem.radii.any())
 
 
 def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
@@ -52,14 +53,16 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
     E = E.astype(real, copy=False)
     weighted = E * metric.astype(real)[:, None]
     matrix = np.asarray(weighted.T @ E, dtype=np.float64)
-    matrix.reshape(-1)[:: noise.size + 1] += np.append(np.ones(d), [b] * (noise.size - d))
+    matrix.reshape(-1)[:: noise.size + 1] += np.append(
+        np.ones(d), [b] * (noise.size - d)
+    )
     try:
         T = np.linalg.inv(np.linalg.cholesky(matrix)).T
     except np.linalg.LinAlgError:
         return None
     delta = np.zeros(noise.size, real)
     if problem.radii.any():
-        noise[:d] = problem.noise.squares
+        noise[:d] = problem.noise.shape.squares
         delta, U = np.linalg.eigh(T.T * noise @ T)
         delta, T = delta.astype(real), T @ U
     noise, T, y = noise.astype(real), T.astype(real), labels.astype(real)

@@ -28,8 +28,7 @@ from wideberth.solvers.tall.subsample import sample_size
 
 #: The package's own solvers, in the order in which "auto" prefers them.
 _BUILT_IN: dict[str, Solver] = {
-    solver.name: solver
-    for solver in (Newton(), Coordinate(), Columns(), Conic())
+    solver.name: solver for solver in (Newton(), Coordinate(), Columns(), Conic())
 }
 #: Newton's method where "auto" chooses it for small problems.
 _SMALL = Small()
@@ -156,7 +155,8 @@ def _leaves_out_many(problem: Problem) -> bool:
     One-hot columns beside a few measurements have no noise, and keep their weights.
     """
     d = problem.rows.d
-    noisy = not problem.shared or problem.noise.degrees(d) > FEW_FEATURES
+    noise = problem.noise
+    noisy = not noise.proportional or noise.shape.degrees(d) > FEW_FEATURES
     return noisy or _algebra(problem) > 1
 
 

@@ -3,9 +3,9 @@
 A table that fits a cache costs NumPy's calls, not arithmetic. Such problems go to
 `kernels/interior.pyx` in one call, without screening and rounds. It leaves rows out
 itself, once they are clearly on one side of the margin, and takes them back where that
-was wrong. From points of this or of a neighbouring problem it begins with the rows
-nearest to the margin there. Tables that are larger begin with the solution on every
-k-th row.
+was wrong. Where slacks are about known it begins with the rows nearest to the margin:
+from points of this or of a neighbouring problem, or on larger tables from
+`estimate.py`.
 
 Nothing here is trusted: the pair of points that comes back is evaluated on the problem
 as given, and where it proves too little `newton/rounds.py` goes on.
@@ -18,18 +18,20 @@ import numpy as np
 from wideberth.kernels.interior import Kind, SmallProblem, Steering, minimise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, MOST_STEPS
+from wideberth.problem.limits import CACHED_ENTRIES, FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control, Outcome, PathSolver
+from wideberth.solvers.estimate import can_be_estimated, estimated_slacks
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.newton.walk import rows_enough
 
 #: Largest number of entries of a dense table that is taken, 8 MB of float64 (20 000×50
-#: takes a third of the time that rounds take; larger tables were not measured).
+#: takes a half to all of the time that rounds or sweeps take).
 _MOST_ENTRIES = 1 << 20
-#: Relative gap to which a sample is solved: its slacks only choose rows (0.01 and 0.1
-#: are even).
-_SAMPLE_GAP = 0.03
+#: Largest number of entries at which steps on all rows take no longer than an estimate
+#: of their slacks and steps on few (569×30 takes half the time, 4 000×20 and 4 601×57
+#: as long, 1 797×64 and 20 000×50 up to twice and four times as long).
+_STEPPED_ENTRIES = 1 << 16
 
 _STEERING = Steering(
     SETTINGS.start_inside,
@@ -43,20 +45,33 @@ _STEERING = Steering(
 def is_small(problem: Problem) -> bool:
     """Whether the compiled method takes the problem: known noise and a small table."""
     n, d = problem.n, problem.rows.d
-    if not problem.shared or is_foreign(problem.y) or d > FEW_FEATURES:
+    if not problem.noise.proportional or is_foreign(problem.y) or d > FEW_FEATURES:
         return False
     dense = isinstance(problem.rows.X, np.ndarray)
     if n * d > (_MOST_ENTRIES if dense else CACHED_ENTRIES):
         return False
-    return problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
+    shape = problem.noise.shape
+    return shape.dual_order in (1.0, 2.0) and hasattr(shape, "scales")
+
+
+def begins_with_estimate(problem: Problem) -> bool:
+    """Whether an estimate of its slacks saves a small problem time."""
+    large = problem.n * problem.rows.d > _STEPPED_ENTRIES
+    return large and can_be_estimated(problem)
 
 
 class Small(Newton):
-    """Newton's method on small problems, and its rounds where that does not do."""
+    """Newton's method on small problems, and its rounds where that does not do.
+
+    `slack` may hold slacks to begin with.
+    """
+
+    def __init__(self, slack: np.ndarray | None = None):
+        self.slack = slack
 
     def run(self, problem, control, start=None, decided=None):
         """By the compiled method from the slacks of `start`, if there is one."""
-        slack = None if start is None else start.point.slack
+        slack = self.slack if start is None else start.point.slack
         found = solve_small(problem, control, slack)
         return super().run(problem, control, start, decided) if found is None else found
 
@@ -119,8 +134,9 @@ def solve_small(
     if room < MOST_STEPS:
         return None
     n, d = problem.n, problem.rows.d
-    if slack is None and n * d > CACHED_ENTRIES:
-        slack, few = _from_sample(problem, control), int(SETTINGS.near_share * n)
+    if slack is None and begins_with_estimate(problem):
+        estimate = estimated_slacks(problem, problem.y[None])
+        slack = None if estimate is None else estimate[0]
     x, alpha, gap = _minimised(problem, control, 0.5 * control.target, slack, few)
     if not np.isfinite(gap):
         return None
@@ -132,24 +148,6 @@ def solve_small(
     return found
 
 
-def _from_sample(problem: Problem, control: Control) -> np.ndarray | None:
-    """Slacks of all rows at the solution on every k-th, k times as heavy.
-
-    There are (n√d)^⅔ of them: more cost more time than they leave fewer rows near the
-    margin.
-    """
-    n, d = problem.n, problem.rows.d
-    k = int(n / (n * d**0.5) ** (2 / 3))
-    if k < 2:
-        return None
-    part = problem.take(slice(None, None, k))
-    part = part.with_weights(k * part.weights)
-    x, _, gap = _minimised(part, control, _SAMPLE_GAP)
-    if not np.isfinite(gap):
-        return None
-    return problem.slack(x[:d], float(x[-1]))
-
-
 def _minimised(
     problem: Problem,
     control: Control,
@@ -159,7 +157,7 @@ def _minimised(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """x = (w, t, b), α, and the relative gap that the steps got to."""
     n, least = problem.n, SETTINGS.rows_per_feature * problem.rows.d
-    many = int(SETTINGS.copy_share * n)
+    few, many = max(few, int(LITTLE * n)), int(SETTINGS.copy_share * n)
     small = _small_problem(problem)
     x, share, steps, read, gap = minimise(
         small, goal, _STEERING, least, many, slack, few
@@ -171,20 +169,19 @@ def _minimised(
 
 def _small_problem(problem: Problem) -> SmallProblem:
     """The problem as the kernel takes it."""
-    noise, fold, d = problem.noise, problem.folded, problem.rows.d
-    kind, scales = Kind.NONE, np.empty(d)
-    scales[:] = noise.scales
-    moves = bool(problem.radii.any()) or (fold is not None and fold.s > 0)
-    if moves and scales.any():
-        kind = Kind.BOX if noise.dual_order == 1 else Kind.ROUND
-        kind = Kind.SPHERE if noise.isotropic else kind
+    shape, fold, d = problem.noise.shape, problem.folded, problem.rows.d
+    kind, scales, s = Kind.NONE, np.empty(d), problem.outside.scale
+    scales[:] = shape.scales
+    if (s > 0 or problem.radii.any()) and scales.any():
+        kind = Kind.BOX if shape.dual_order == 1 else Kind.ROUND
+        kind = Kind.SPHERE if shape.isotropic else kind
     folded = np.zeros(d + (kind != Kind.NONE) + (problem.intercept is not None))
     if fold is not None:
         folded[:d] = fold.d
         if problem.intercept is not None:
             folded[-1] = fold.balance
-        if kind != Kind.NONE:
-            folded[d] = -fold.s
+    if kind != Kind.NONE:
+        folded[d] = -s
     return SmallProblem(
         problem.rows.array,
         *(_vector(problem.y), _vector(problem.targets), _vector(problem.weights)),
