@@ -575,10 +575,9 @@ cdef class Method:
     cdef double *ratio_q
     cdef double *theta
     cdef double *work
-    # Per column: x, dx, the right-hand side, fold, fold + Σα_ie_i, Q; Newton's matrix.
+    # Per column: x, dx, fold, fold + Σα_ie_i, Q; Newton's matrix.
     cdef double *x
     cdef double *dx
-    cdef double *right
     cdef double *fold
     cdef double *combined
     cdef double *penalty
@@ -588,13 +587,13 @@ cdef class Method:
     cdef float *coarse_block
     cdef float *coarse_matrix
     cdef Py_ssize_t[::1] place  # among all rows
-    cdef list kept
+    cdef double[::1] memory
+    cdef Py_ssize_t used
 
     def __init__(self, SmallProblem problem, Steering steering, Py_ssize_t least):
         cdef Py_ssize_t n = problem.n, m = problem.m
         self.problem, self.steering = problem, steering
-        self.m, self.d, self.least, self.kept = m, problem.d, least, []
-        self.place = np.empty(n, dtype=np.intp)
+        self.m, self.d, self.least = m, problem.d, least
         scales = np.asarray(problem.scales)
         if problem.kind == NONE:
             self.noise = Noise()
@@ -603,25 +602,26 @@ cdef class Method:
             self.noise = BoxNoise(scales)
         else:
             self.noise = RoundNoise(scales, problem.kind == SPHERE)
-        self.e = self._doubles(n * m)
-        self.c, self.target = self._doubles(n), self._doubles(n)
-        self.u, self.a, self.rest = self._doubles(n), self._doubles(n), self._doubles(n)
-        self.p, self.q = self._doubles(n), self._doubles(n)
-        self.da, self.dp, self.dq = self._doubles(n), self._doubles(n), self._doubles(n)
-        self.change, self.square = self._doubles(n), self._doubles(n)
-        self.ratio_p, self.ratio_q = self._doubles(n), self._doubles(n)
-        self.theta, self.work = self._doubles(n), self._doubles(n)
-        self.x, self.dx, self.right = self._doubles(m), self._doubles(m), self._doubles(m)
-        self.fold, self.combined = self._doubles(m), self._doubles(m)
+        # One block of memory for all: objects cost more than small problems do.
+        self.memory = np.empty(n * (m + 16) + m * (2 * m + 2 * BLOCK + 5))
+        self.place, self.used = np.empty(n, dtype=np.intp), 0
+        self.e = self._carve(n * m)
+        self.c, self.target, self.square = self._carve(n), self._carve(n), self._carve(n)
+        self.u, self.a, self.rest = self._carve(n), self._carve(n), self._carve(n)
+        self.p, self.q = self._carve(n), self._carve(n)
+        self.da, self.dp, self.dq = self._carve(n), self._carve(n), self._carve(n)
+        self.change, self.ratio_p = self._carve(n), self._carve(n)
+        self.ratio_q, self.theta, self.work = self._carve(n), self._carve(n), self._carve(n)
+        self.x, self.dx, self.fold = self._carve(m), self._carve(m), self._carve(m)
+        self.combined = self._carve(m)
         self.penalty = &problem.penalty[0]
-        self.matrix, self.block = self._doubles(m * m), self._doubles(BLOCK * m)
-        self.coarse_block = <float *>self._doubles((BLOCK * m + 1) // 2)
-        self.coarse_matrix = <float *>self._doubles((m * m + 1) // 2)
+        self.matrix, self.block = self._carve(m * m), self._carve(BLOCK * m)
+        self.coarse_block = <float *>self._carve(BLOCK * m)
+        self.coarse_matrix = <float *>self._carve(m * m)
 
-    cdef double *_doubles(self, Py_ssize_t size):
-        cdef double[::1] memory = np.empty(max(size, 1))
-        self.kept.append(memory)
-        return &memory[0]
+    cdef double *_carve(self, Py_ssize_t size) noexcept:
+        self.used += size
+        return &self.memory[self.used - size]
 
     cdef void gather(self, const unsigned char[::1] inside) noexcept nogil:
         """Take over the rows that are marked."""
