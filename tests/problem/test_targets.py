@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from problems import INTERCEPTS, SHAPES, TARGETS, make_problem, problems, random_alpha
+from problems import (
+    INTERCEPTS,
+    SHAPES,
+    TARGETS,
+    make_problem,
+    problems,
+    random_alpha,
+    solved_pair,
+)
 from wideberth.problem import Pair
 from wideberth.problem.endpoints import (
     Face,
@@ -23,11 +31,8 @@ from wideberth.problem.endpoints import (
 from wideberth.problem.presolve import presolve
 from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
 from wideberth.screening.regions import REGIONS
-from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import make_control
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.polish import _best_stretch
-from wideberth.solvers.registry import choose_solver
 
 targeted = problems(targets=TARGETS[1:], log_C=(-2, 2), max_n=25, units=(1.0,))
 seeds = st.integers(0, 2**32 - 1)
@@ -35,9 +40,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def optimum(problem, solver="newton", tol=1e-9):
     """The pair that a solver proves."""
-    control = make_control(problem, tol, 10_000, None, None, 0.0, random_state=0)
-    with np.errstate(all="ignore"):
-        return prove(problem, control, None, choose_solver(problem, solver).solve)
+    return solved_pair(problem, tol, solver)
 
 
 @given(targeted, seeds)
