@@ -15,7 +15,6 @@ import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, like
-from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.screening import Screener, fold_samples
 from wideberth.solvers.base import Best, Control, Outcome
@@ -135,7 +134,7 @@ class MeasuredRounds:
         if point is not None:
             w, start = point.w, (point.w, point.b)
         if problem.folded is not None and problem.noise.smooth:
-            model = Model.of(problem.folded.pushes, w)
+            model = Model.of(problem.outside, w)
         if not near.all():
             more = work.settle(near, point.slack, w)
             model = more if model is None or more is None else model + more
@@ -214,9 +213,10 @@ class _Settled:
         problem, bound = self.problem, ~near & (slack > 0)
         self.alpha[self.free[bound]] = problem.weights[bound]
         fold = fold_samples(problem, bound)
-        model = Model.of(fold.pushes, w) if problem.noise.smooth else None
-        if problem.noise.smooth:  # the model stands for them
-            fold = replace(fold, pushes=Pushes())
+        model = None
+        if problem.noise.smooth:  # the model stands for the sets
+            model = Model.of(fold.noise, w)
+            fold = replace(fold, noise=None)
         fold = fold if problem.folded is None else problem.folded + fold
         self.problem, self.free = problem.take(near, folded=fold), self.free[near]
         return model

@@ -46,7 +46,7 @@ class Newton(Solver):
 
     def supports(self, problem):
         """Every shape that is a norm of scaled weights, and error bars."""
-        if not problem.shared or hasattr(problem.noise, "scales"):
+        if not problem.noise.proportional or hasattr(problem.noise.sets, "scales"):
             return None
         return (
             "The Newton solver needs noise of a shape that states its scales, unlike "
@@ -58,7 +58,7 @@ class Newton(Solver):
 
         With many rows a sample tells more of them than a start that is somewhere near.
         """
-        rounds = Rounds if problem.shared else MeasuredRounds
+        rounds = Rounds if problem.noise.proportional else MeasuredRounds
         spanned = span_of_rows(problem)
         if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol

@@ -88,7 +88,9 @@ class Walk:
         if predicted:
             start = lowest_between(problem, predicted)
         band = None if start is None else self._band(problem, start.slack)
-        rounds = (Rounds if problem.shared else MeasuredRounds)(problem, control)
+        rounds = (Rounds if problem.noise.proportional else MeasuredRounds)(
+            problem, control
+        )
         outcome = rounds.solve(start, band)
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough
@@ -147,7 +149,7 @@ def _saturated(problem: Problem) -> list[PrimalPoint]:
 
     Where it is near the optimum: elsewhere all rows are quicker than a wrong guess.
     """
-    if not problem.shared:
+    if not problem.noise.proportional:
         return []
     dual = problem.dual_at(problem.weights)
     point = problem.at(dual.w)

@@ -85,7 +85,7 @@ class WorkingSet:
             found = from_nothing(problem, inner)
         else:
             found = self._solve_near(inner, merged)
-        if problem.shared and (work.exact or not found.meets(LITTLE)):
+        if problem.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         if work.exact:
             found = sparse(problem, found, inner.tol)
@@ -104,7 +104,7 @@ class WorkingSet:
     def _solve_near(self, control: Control, merged) -> Outcome:
         """Solve rows that are near the margin where they were gathered."""
         here = None if self.first else self.here
-        if self.problem.shared:
+        if self.problem.noise.proportional:
             return solve_near(self.problem, control, here, merged)
         return solve_near_measured(self.problem, control, here, self.work.model)
 
