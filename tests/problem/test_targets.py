@@ -190,6 +190,35 @@ def test_the_model_dies_at_the_critical_radius(targets, intercept, shape):
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", TARGETS)
+def test_folded_samples_bear_on_the_null_model(targets, intercept):
+    for seed in range(6):
+        problem = make_problem(
+            seed, intercept=intercept, targets=targets, radius=1.0, n=24
+        )
+        fixed, none = np.arange(24) % 3 == 0, np.zeros(24, dtype=bool)
+        edge = problem.targets
+        work = Reduction.of(problem).shrink(Partition(none, fixed, edge, edge)).problem
+        bracket = critical_scale(work, tol=1e-6, max_iter=3000)
+        if not (np.isfinite(bracket.upper) and bracket.upper > 0):
+            continue
+        scaled = [grown(work, 1.01 * bracket.upper), grown(work, 0.9 * bracket.lower)]
+        null = null_certificate(scaled[0], scaled[0].weights, 3000)
+        value = scaled[0].at(np.zeros(work.rows.d)).value
+        assert value - scaled[0].dual_at(null).value <= 1e-9 * (1 + abs(value))
+        if bracket.lower > 0:
+            point = scaled[1].at(np.zeros(work.rows.d))
+            best = solve_conic(scaled[1])
+            assert best.certificate.primal < point.value
+
+
+def grown(problem, factor):
+    """The problem with radii multiplied, those of folded samples too."""
+    fold = replace(problem.folded, noise=problem.folded.noise.times(factor))
+    return replace(problem.with_radii(factor * problem.radii), folded=fold)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
 @pytest.mark.parametrize("targets", ["normal", "decades"])
 def test_weights_stay_at_their_bounds_up_to_the_saturation_scale(targets, intercept):
     for seed in range(30):

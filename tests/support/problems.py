@@ -14,7 +14,7 @@ from wideberth import Box, CrossPolytope
 from wideberth.problem import Problem
 from wideberth.problem.noise import as_noise
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import make_control
+from wideberth.solvers.base import Options
 from wideberth.solvers.registry import choose_solver
 
 SHAPES = ("l2", "linf", "l1", "ellipsoid")
@@ -157,8 +157,7 @@ def problems(
 
 def solved_pair(problem, tol, solver="newton"):
     """The pair of points that a solver proves."""
-    control = make_control(problem, tol, 10_000, None, None, 0.0, random_state=0)
-    control.screening = None
+    control = Options(tol=tol, screening=None, random_state=0).control(problem)
     with np.errstate(all="ignore"):
         return prove(problem, control, None, choose_solver(problem, solver).solve)
 
