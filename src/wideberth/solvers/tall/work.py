@@ -264,6 +264,8 @@ class Work:
             d=np.zeros(self.batches.d),
             noise=None,
             total=0.0,
+            size=0.0,
+            weight=0.0,
             balance=0.0,
             rounding=known.rounding + gamma(4) * known.mass,
             chain=known.chain + 8,
