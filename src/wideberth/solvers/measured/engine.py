@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth.noise.sets import SumOfSets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import at_least, host, is_foreign, namespace
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import SumOfSets
 from wideberth.solvers.newton.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
 

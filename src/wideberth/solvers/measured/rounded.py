@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from wideberth.noise import SmoothBars
 from wideberth.problem.arrays import by_columns, fill, host, like
-from wideberth.problem.error_bars import SmoothBars
 from wideberth.solvers.measured.engine import MeasuredEngine
 from wideberth.solvers.newton.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
