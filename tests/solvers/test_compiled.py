@@ -20,8 +20,8 @@ from wideberth.solvers.compiled.ascent import ascend
 from wideberth.solvers.compiled.nearest_rows import minimise_nearest
 from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small, solve_small
 from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.extended_rows import ExtendedRows
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.extended_rows import ExtendedRows
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.registry import choose_solver, get_solver
 

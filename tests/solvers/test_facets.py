@@ -16,8 +16,8 @@ from polyhedral import (
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
 from wideberth.problem.folded import Folded
-from wideberth.solvers.newton.algebra import Factor, ThinFactor
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.algebra import Factor, ThinFactor
+from wideberth.solvers.interior import InteriorPoint
 
 CASES = list(itertools.product(SHAPES, INTERCEPTS, (0.0, 2.0)))
 
@@ -122,9 +122,9 @@ def test_the_engine_takes_folded_samples(shape, intercept):
 def residuals(engine):
     """What is left of Qx = Σα_ie_i + Bᵀh."""
     return (
-        engine.penalty * engine.x
+        engine.block.rows.penalty * engine.x
         - engine.combined
-        - engine.cone._adjoint(engine.cone.h)
+        - engine.block.adjoint(engine.block.h)
     )
 
 
@@ -134,7 +134,7 @@ def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
     X, y, options = make_arguments(9, shape=shape, norm_penalty=norm_penalty)
     problem = Problem.from_data(X, y, intercept=intercept, **options)
     engine = InteriorPoint(problem)
-    d, cone = problem.rows.d, engine.cone
+    d, cone = problem.rows.d, engine.block
     for _ in range(6):
         before = residuals(engine)
         assert engine.step()
@@ -171,12 +171,14 @@ def test_fewer_rows_than_features_take_the_same_steps(
     problem = Problem.from_data(table(X), y, intercept=intercept, **options)
     thin, dense = InteriorPoint(problem), InteriorPoint(problem)
 
-    def factor(weights):
-        matrix = dense.curvature(weights) + np.diag(dense.penalty)
-        dense.cone.add_curvature(matrix)
-        return Factor.of(matrix)
+    def system(theta, vectors):
+        rows = dense.block.rows
+        matrix, sums = rows.gathered(theta, vectors)
+        matrix += np.diag(rows.penalty)
+        dense.block.curvature().add_to(matrix)
+        return Factor.of(matrix), sums
 
-    monkeypatch.setattr(dense, "_factor", factor)
+    monkeypatch.setattr(dense.block, "system", system)
     for _ in range(6):
         assert thin.step()
         assert dense.step()
@@ -224,26 +226,26 @@ def test_features_taken_in_on_the_way_change_no_value(shape, intercept):
     for _ in range(4):
         assert engine.step()
     w, b, kept = engine.w.copy(), engine.b, engine.copied()
-    old = dict(zip(J[kept.cone.noisy].tolist(), kept.cone.k.T, strict=True))
+    old = dict(zip(J[kept.block.noisy].tolist(), kept.block.k.T, strict=True))
     engine.widen(whole, J)
     assert np.array_equal(engine.w[J], w)
     assert not np.delete(engine.w, J).any()
     assert engine.b == b
     before = kept.problem.at(kept.w, kept.b).value
     assert whole.at(engine.w, engine.b).value == pytest.approx(before, rel=1e-12)
-    cone, t = engine.cone, engine.x[12]
+    cone, t = engine.block, engine.x[12]
     for j, k in zip(cone.noisy.tolist(), cone.k.T, strict=True):
         assert j not in old or np.array_equal(k, old[j])
         assert (k[0] - k[1]) / 2 == pytest.approx(engine.w[j], abs=1e-12 * k.max())
     assert t - kept.x[5] == pytest.approx(
         0.5 * cone.scales @ cone.k.sum(axis=0)
-        - 0.5 * kept.cone.scales @ kept.cone.k.sum(axis=0)
+        - 0.5 * kept.block.scales @ kept.block.k.sum(axis=0)
     )
-    force = kept.cone.h.sum() / kept.cone.scales.sum()
+    force = kept.block.h.sum() / kept.block.scales.sum()
     np.testing.assert_allclose(cone.h.sum(axis=0), force * cone.scales, rtol=1e-9)
     assert cone.h.min() > 0
     margins = whole.rows.margins(engine.w)
-    beyond = engine.extras @ engine.x[12:]
+    beyond = engine.block.rows.extras @ engine.x[12:]
     np.testing.assert_allclose(engine.slack, 1 - margins - beyond, atol=1e-12)
     for _ in range(40):
         if engine.relative_gap <= 1e-9 or not engine.step():
@@ -258,11 +260,11 @@ def test_a_copy_of_the_engine_stays_where_it_was():
     engine = InteriorPoint(Problem.from_data(X, y, **options))
     engine.step()
     copy = engine.copied()
-    x, k = copy.x.copy(), copy.cone.k.copy()
+    x, k = copy.x.copy(), copy.block.k.copy()
     for _ in range(3):
         engine.step()
     assert np.array_equal(copy.x, x)
-    assert np.array_equal(copy.cone.k, k)
+    assert np.array_equal(copy.block.k, k)
     for _ in range(3):
         copy.step()
     assert np.array_equal(copy.x, engine.x)

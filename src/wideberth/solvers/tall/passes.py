@@ -22,7 +22,7 @@ from wideberth.problem.equal_rows import merge_chunk
 from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.screening import fold_samples
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.aggregate import Grouping, Groups
 from wideberth.solvers.tall.batches import Answer, Piece
@@ -264,4 +264,4 @@ def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
             answer, fold=replace(fold, pushes=problem.noise.condensed(pushes))
         )
     fold = replace(fold, pushes=NO_PUSHES)
-    return replace(answer, fold=fold, model=Model.of(pushes, w))
+    return replace(answer, fold=fold, model=NoiseModel.of(pushes, w))
