@@ -20,8 +20,7 @@ import numpy as np
 from benchmarks.datasets import a9a, news20, news20_counts, tall, wide
 from wideberth import Problem
 from wideberth.solvers.base import Control, Random
-from wideberth.solvers.coordinate.settings import CoordinateSettings
-from wideberth.solvers.coordinate.solver import Coordinate
+from wideberth.solvers.sweeps import Coordinate, CoordinateSettings
 
 #: Seconds after which a problem counts as unsolved.
 _LIMIT = 30.0

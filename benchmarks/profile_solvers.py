@@ -32,11 +32,11 @@ from wideberth import solve
 _PACKAGE = Path(wideberth.__file__).parent
 #: Files whose private functions are steps of the kernel that calls them.
 _PRODUCTS = "problem/rows.py", "problem/layouts.py"
-_KERNELS = ("problem/arrays.py", *_PRODUCTS, "solvers/coordinate/sweep.py")
+_KERNELS = ("problem/arrays.py", *_PRODUCTS)
 #: Functions that read rows without telling `Passes`, by file and name.
 _READERS = {
     ("problem/validation.py", "_square"),
-    ("solvers/coordinate/face.py", "_span"),
+    ("solvers/second_order.py", "_span"),
 }
 #: Share of a run from which on a function that reads no rows is pointed out.
 _TENTH = 0.1

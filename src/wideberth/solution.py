@@ -44,23 +44,6 @@ class RampDescent:
     objectives: tuple[float, ...]
     start: str
     ending: Ending
-    #: What computes the lower bound, once it is asked for.
-    bounder: Callable[[], float] | None = field(repr=False, compare=False, default=None)
-
-    @cached_property
-    def lower_bound(self) -> float | None:
-        """What the objective is at least at every model, whatever it leaves out.
-
-        Proven, and close only where few samples or a small C leave models little room:
-        on Breast Cancer without an intercept 0.85 of the objective at C = 0.001 and
-        0.14 at C = 0.1; a free intercept costs most of that. Computed when first asked
-        for, by a few convex problems. None for data that is read in chunks, and of a
-        solution that was saved before it was asked for.
-        """
-        return None if self.bounder is None else self.bounder()
-
-    def __getstate__(self):
-        return vars(self) | {"bounder": None}  # the data stays behind
 
     def summary(self) -> dict:
         """What a fitted model keeps: the number left out, and how it came about."""

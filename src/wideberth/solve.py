@@ -76,7 +76,6 @@ def solve(
     random_state=None,
     quiet=False,
     memory=None,
-    checkpoint=None,
     verbose=False,
 ) -> Solution:
     """Train a robust SVM to a certified accuracy.
@@ -171,10 +170,6 @@ def solve(
         Leave warnings in `Solution.notes` instead of issuing them.
     memory : int or str, optional
         Data that is read in chunks: bytes that the process may hold, such as "2GB".
-    checkpoint : path, optional
-        Data that is read in chunks: a file that keeps where the search stands, written
-        before every read but the first. Where it is there already, of a run that
-        was interrupted, the search goes on from it; the answer is certified as ever.
     verbose : bool
         Data that is read in chunks: show reads and gap on standard error.
 
@@ -218,13 +213,8 @@ def solve(
     if is_scaled(X, y, memory):
         from wideberth.solvers.chunks.chunked import solve_data
 
-        how |= {"memory": memory, "checkpoint": checkpoint, "verbose": verbose}
+        how |= {"memory": memory, "verbose": verbose}
         solution = solve_data(X, y, **stated, **how)
-    elif checkpoint is not None:
-        raise ValueError(
-            f"checkpoint={short(checkpoint)} is for data that is read in chunks; X is "
-            "in memory, where init takes an earlier solution."
-        )
     elif is_foreign(X):
         solution = _solve_on_host(X, y, stated, how)
     else:
@@ -268,7 +258,7 @@ def solve_presolved(
             found = descent.run(check_starts(starts), start)
         else:
             known = start
-            if start is None or start.gap > control.tol * start.point.value:
+            if start is None or start.gap > control.tol * start.point.scale:
                 # Radii beyond the range of float64 mean w = 0, or are refused.
                 known = None if presolved.cut is None else by_null_model(problem)
             first: Solve = partial(chosen.solve, start=start)

@@ -93,35 +93,6 @@ def test_too_little_memory_is_refused_before_anything_is_read(folder):
     assert "--memory needs a file" in done.stderr
 
 
-def test_training_goes_on_from_a_checkpoint(folder, monkeypatch):
-    command = "fit a.csv --target state --drop who --memory 8GB --out n.skops --force"
-    kept = []
-    save = "wideberth.solvers.chunks.checkpoint.Checkpoint.save"
-    monkeypatch.setattr(save, lambda self, standing: kept.append(self.path.name))
-    monkeypatch.setattr("wideberth.data.sources.Source.capacity", lambda *_: 40)
-    run(f"{command} --checkpoint c.npz", folder=folder)
-    assert set(kept) == {"c.npz"}
-    done = run(f"{command} --checkpoint a.csv", folder=folder, code=1)
-    assert "is no file that a fit on 4 features left behind" in done.stderr
-    done = run("fit a.csv --target state --checkpoint c.npz", folder=folder, code=2)
-    assert "--checkpoint is for training with --memory" in done.stderr
-
-
-def test_an_interrupted_fit_says_how_to_go_on(folder, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(
-        "wideberth.solvers.chunks.checkpoint.Checkpoint.load", interrupt
-    )
-    done = run(
-        "fit a.csv --target state --drop who --memory 8GB --checkpoint c.npz",
-        folder=folder,
-        code=130,
-    )
-    assert "the same command goes on from c.npz" in done.stderr
-
-
 def test_the_installed_command_streams(folder):
     done = execute("certify m.skops b.parquet --memory 4GB --out o.csv", folder=folder)
     assert done.stdout.startswith("117 of 120 rows certified")

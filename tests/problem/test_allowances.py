@@ -24,6 +24,7 @@ from wideberth.problem import Folded
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.ramp import Ramp, with_cost
 from wideberth.problem.rounding import (
+    DualSums,
     NoiseSums,
     accurate_sum,
     balance_rounding,
@@ -61,7 +62,8 @@ def draw(seed, n=7, d=3):
         chain=int(10 ** rng.uniform(0, 6)),
         rounding=U * sized(rng),
         mass=sized(rng),
-        total=sized(rng),
+        size=sized(rng),
+        weight=sized(rng),
         s=sized(rng),
         n=5,
         pushes=SimpleNamespace(error=lambda w: 3 * U * np.abs(w).sum()),
@@ -85,8 +87,15 @@ def draw(seed, n=7, d=3):
         weights=sized(rng, n),
         largest_norm=sized(rng),
         largest_radius=sized(rng),
+        m=None if seed % 4 == 0 else sized(rng, n) * rng.choice([-1, 1], n),
+        largest_target=sized(rng),
     )
     return problem, rng
+
+
+def drawn_sums(rng):
+    """Sums over a dual point, of which the total is the least."""
+    return DualSums(-sized(rng), sized(rng), sized(rng))
 
 
 def summation(problem):
@@ -116,11 +125,12 @@ def test_slacks_are_off_by_5_6_2(seed):
     length, d = np.sqrt((w**2).sum()), 3
     noise = problem.sample_noise.support_errors(w) + length * problem.axes_error()
     norms = problem.rows.norms()
+    m = np.ones(7) if problem.m is None else np.abs(problem.m)
     each = g(d + 2) + g(8)
     for sizes in (None, sized(rng, 7)):
         size = length * norms if sizes is None else sizes
         expected = [
-            each * (size[i] + supports[i] + 1 + abs(b)) + noise[i] for i in range(7)
+            each * (size[i] + supports[i] + m[i] + abs(b)) + noise[i] for i in range(7)
         ]
         found = slack_rounding(problem, w, b, supports, sizes)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -145,7 +155,7 @@ def test_the_primal_value_is_off_by_5_6_2(seed):
         if fold is not None:
             expected += length * (fold.rounding + g(d + 8) * fold.mass)
             sums = g(fold.chain) + g(d + 8)
-            expected += sums * ((1 + abs(b)) * fold.total + noise)
+            expected += sums * (fold.size + abs(b) * fold.weight + noise)
             expected += fold.pushes.error(w)
             expected += fold.s * problem.noise.support_error * length  # 5.6.7: H
         found = primal_rounding(problem, w, b, supports, noise, slack, hinge, sizes)
@@ -156,7 +166,7 @@ def test_the_primal_value_is_off_by_5_6_2(seed):
 def test_the_dual_value_is_off_by_5_6_3(seed):
     problem, rng = draw(seed)
     w, b, d = sized(rng, 3), -sized(rng), 3
-    total, d_error = sized(rng), U * sized(rng)
+    sums, d_error = drawn_sums(rng), U * sized(rng)
     reach, support, largest_support, largest_reach = sized(rng, 4)
     axes, rounding = U * sized(rng, 2)
     noise = NoiseSums(reach, support, largest_support, largest_reach, axes, rounding)
@@ -165,32 +175,33 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
     for sizes in (None, tuple(sized(rng, 2))):
         along, largest = sizes or (length * d_error, length * problem.largest_norm)
         center = off + d_error  # ε_w
-        value = s * total * (1 + abs(b)) + rounding * support + along
+        value = s * (sums.size + sums.weight * abs(b)) + rounding * support + along
         value += length * off + center**2 + g(d + 4) * length**2
         if penalty:
-            value += (s * total) ** 2 / penalty + 4 * s * penalty * b**2
-            center = np.hypot(center, s * total / np.sqrt(penalty))
+            value += (s * sums.weight) ** 2 / penalty + 4 * s * penalty * b**2
+            center = np.hypot(center, s * sums.weight / np.sqrt(penalty))
         if penalty == 0:
-            eta = 5 * s * total
-            zeta = problem.largest_norm + largest_reach
-            value += eta * (1 + largest + largest_support) + (eta * zeta) ** 2
+            eta = 5 * s * sums.weight
+            zeta, m = problem.largest_norm + largest_reach, problem.largest_target
+            value += eta * (m + largest + largest_support) + (eta * zeta) ** 2
             center += eta * zeta
-        found = dual_rounding(problem, w, b, total, d_error, noise, sizes)
+        found = dual_rounding(problem, w, b, sums, d_error, noise, sizes)
         np.testing.assert_allclose(found, (value, center), rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", DRAWS)
 def test_without_a_model_only_sums_are_rounded(seed):
     problem, rng = draw(seed)
-    b, total, s = -sized(rng), sized(rng), summation(problem)
+    b, sums, s = -sized(rng), drawn_sums(rng), summation(problem)
     assert totals_rounding(problem) == pytest.approx(s, rel=1e-12, abs=0.0)
-    eta = 5 * s * total if problem.intercept == 0 else 0.0
-    assert balance_rounding(problem, total) == pytest.approx(eta, rel=1e-12, abs=0.0)
-    expected = 6 * s * total * (1 + abs(b))
+    eta = 5 * s * sums.weight if problem.intercept == 0 else 0.0
+    assert balance_rounding(problem, sums) == pytest.approx(eta, rel=1e-12, abs=0.0)
+    expected = s * (sums.size + sums.weight * abs(b))
+    expected += eta * (problem.largest_target + abs(b))
     if problem.intercept:
-        expected += (s * total) ** 2 / problem.intercept
+        expected += (s * sums.weight) ** 2 / problem.intercept
         expected += 4 * s * problem.intercept * b**2
-    assert null_rounding(problem, b, total) == pytest.approx(
+    assert null_rounding(problem, b, sums) == pytest.approx(
         expected, rel=1e-12, abs=0.0
     )
 
@@ -199,9 +210,9 @@ def test_without_a_model_only_sums_are_rounded(seed):
 def test_inside_is_inside_by_all_errors(seed):
     """d ∈ sU up to the errors of d, of s, of the balance and of the axes (5.6.6)."""
     problem, rng = draw(seed)
-    s, eta_total, d_error = sized(rng), sized(rng), sized(rng) * U
+    s, sums, d_error = sized(rng), drawn_sums(rng), sized(rng) * U
     t = summation(problem)
-    eta = 5 * t * eta_total if problem.intercept == 0 else 0.0
+    eta = 5 * t * sums.weight if problem.intercept == 0 else 0.0
     room = s * (1 - 4 * t) - eta * problem.largest_radius
     ball = 1.5  # inscribed
     lost = (
@@ -209,13 +220,13 @@ def test_inside_is_inside_by_all_errors(seed):
     ) / ball
     left = (room - lost) / (1 + g(4 * 3 + 8))
     if left <= 0:
-        assert not well_inside(problem, np.zeros(3), s, eta_total, d_error)
+        assert not well_inside(problem, np.zeros(3), s, sums, d_error)
         return
     for share, inside in ((1 - 1e-13, True), (1 + 1e-13, False)):
         d = np.array([0.0, share * left, 0.0])
-        assert well_inside(problem, d, s, eta_total, d_error) == inside
+        assert well_inside(problem, d, s, sums, d_error) == inside
     problem.noise.inscribed = lambda d: 0.0
-    assert not well_inside(problem, np.zeros(3), s, eta_total, d_error)
+    assert not well_inside(problem, np.zeros(3), s, sums, d_error)
 
 
 # -- what problems hand to these bounds ------------------------------------------------
@@ -235,7 +246,8 @@ def folded_problem(seed, form=None):
         problem = replace(problem, noise=noise)
     else:
         problem = make_measured(seed, form=form, intercept=intercept, radii="random")
-    problem = replace(problem, chain=7)
+    targets = np.where(np.arange(problem.n) % 5, 1.0, -2.0)
+    problem = replace(problem, chain=7, m=targets)
     if seed % 2:
         saturated = np.arange(problem.n) % 3 == 0
         edges = -np.ones(problem.n), np.ones(problem.n)
@@ -250,12 +262,12 @@ def told(monkeypatch):
     """What is handed to the bounds; γ_k is k thousandths, and sums are off by 0.05."""
     handed = {}
 
-    def dual(problem, w, b, total, d_error, noise, sizes):
-        handed.update(total=total, d_error=d_error, noise=noise, sizes=sizes)
+    def dual(problem, w, b, sums, d_error, noise, sizes):
+        handed.update(sums=sums, d_error=d_error, noise=noise, sizes=sizes)
         return 1.0, 2.0
 
-    def inside(problem, d, s, total, d_error):
-        handed.update(inside=(s, total, d_error))
+    def inside(problem, d, s, sums, d_error):
+        handed.update(inside=(s, sums, d_error))
         return False
 
     for module in (problem_module, measured_module, rows_module):
@@ -282,14 +294,18 @@ def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
     dual = problem.dual_at(alpha, sharp=sharp)
     mass = alpha @ np.linalg.norm(Z, axis=1)
     relative = problem.rows.combine_rounding + 1e-3 * problem.chain
-    error, s, total = (relative + 0.02) * mass, alpha @ problem.radii, alpha.sum()
+    error, s, m = (relative + 0.02) * mass, alpha @ problem.radii, problem.targets
+    total, size, weight = alpha @ m, alpha @ np.abs(m), alpha.sum()
     radius, d = problem.radii.max(), alpha @ Z
     if fold is not None:
         error += fold.rounding + 1e-3 * (mass + fold.mass)
         s, total, d = s + fold.s, total + fold.total, d + fold.d
+        size, weight = size + fold.size, weight + fold.weight
         radius = max(radius, fold.largest_radius)
     assert told["d_error"] == pytest.approx(error)
-    assert told["total"] == pytest.approx(total)
+    sums = told["sums"]
+    assert sums.total == pytest.approx(total)
+    assert (sums.size, sums.weight) == (pytest.approx(size), pytest.approx(weight))
     assert dual.s == pytest.approx(s)
     np.testing.assert_allclose(dual.d, d)
     size, omega = noise.lipschitz(3), noise.support(dual.w)
@@ -332,7 +348,7 @@ def test_inside_the_sets_is_inside_by_all_errors(seed, form, told, monkeypatch):
     problem, rng = folded_problem(seed, form)
     alpha = problem.weights * (0.5 + 0.5 * rng.random(problem.n))
     monkeypatch.setattr(
-        measured_module, "balance_rounding", lambda p, total: 0.1 * total
+        measured_module, "balance_rounding", lambda p, sums: 0.1 * sums.weight
     )
     parts = [(problem.noise, alpha * problem.radii)]
     largest = (problem.radii * problem.noise.lipschitz()).max()
@@ -349,7 +365,8 @@ def test_inside_the_sets_is_inside_by_all_errors(seed, form, told, monkeypatch):
     d_error = 0.7 * room
     d = np.zeros(problem.rows.d)
     for share, inside in ((1 - 1e-9, ball > 0), (1 + 1e-9, False)):
-        found = problem._well_inside(alpha, d, 0.0, share * total, share * d_error)
+        sums = DualSums(0.0, 0.0, share * total)
+        found = problem._well_inside(alpha, d, 0.0, sums, share * d_error)
         assert found == (inside or room == 0)
 
 
@@ -357,6 +374,8 @@ def test_sums_of_folds_are_those_of_their_parts(monkeypatch):
     monkeypatch.setattr(folded_module, "gamma", lambda k: 0.1 * k)
     one = Folded(np.array([1.0, 2.0]), 3.0, 5.0, -7.0, 11, 13.0, 17.0, 19, 23.0, 29.0)
     two = Folded(np.array([4.0, 8.0]), 2.0, 6.0, 9.0, 10, 12.0, 14.0, 15, 31.0, 37.0)
+    one = replace(one, size=1.5, weight=2.5, largest_target=9.0)
+    two = replace(two, size=3.0, weight=5.0, largest_target=8.0)
     for a, b in ((one, two), (two, one)):
         both = a + b
         np.testing.assert_array_equal(both.d, [5.0, 10.0])
@@ -365,6 +384,7 @@ def test_sums_of_folds_are_those_of_their_parts(monkeypatch):
         assert both.rounding == pytest.approx(31.0 + 0.1 * 25.0)
         assert both.chain == 20
         assert (both.largest_norm, both.largest_radius) == (31.0, 37.0)
+        assert (both.size, both.weight, both.largest_target) == (4.5, 7.5, 9.0)
 
 
 def test_the_largest_of_all_samples_are_those_of_folded_ones_too():

@@ -27,6 +27,7 @@ from wideberth.problem.error_bars.sums import gauged
 from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import (
+    DualSums,
     accurate_sum,
     chain,
     slack_rounding,
@@ -174,8 +175,8 @@ def test_rounding_of_the_primal_in_blocks_is_that_of_all_samples():
 
 def test_sums_of_folds_count_every_addition():
     # Chunks of one row each: their sums are added up one after the other.
-    crumb = Folded(np.zeros(1), 0.0, CRUMB, 0.0, 1, 0.0, 0.0, chain(1, 1))
-    fold = replace(crumb, total=1.0)
+    crumb = Folded(np.zeros(1), 0.0, CRUMB, 0.0, 1, 0.0, 0.0, chain(1, 1), size=CRUMB)
+    fold = replace(crumb, total=1.0, size=1.0)
     for _ in range(16_000):
         fold = fold + crumb
     true = 1 + 16_000 * Fraction(CRUMB)
@@ -332,9 +333,9 @@ def test_inside_means_inside_for_any_rounding_of_s_and_of_the_balance(n, interce
         s = size * (1 + k * 2.0**-52)
         least = s * (1 - g) - shift * problem.largest_radius
         most = size + shift * problem.largest_norm
-        if well_inside(problem, d, s, total, 0.0):
+        if well_inside(problem, d, s, DualSums(total, total, total), 0.0):
             assert most <= least
-    assert well_inside(problem, d, 1 + 1e-10, total, 0.0)
+    assert well_inside(problem, d, 1 + 1e-10, DualSums(total, total, total), 0.0)
 
 
 # -- regions -------------------------------------------------------------------------

@@ -4,7 +4,6 @@ An allowance for rounding is too small to be seen beside what it is an allowance
 γ is made large here, a thousandth for each rounding, and all bounds are compared with
 those of the page, written down with matrices, a sample at a time.
 """
-# ruff: noqa: B023
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -290,84 +289,10 @@ def test_the_ellipsoid_test_is_that_of_5_4(seed, shape):
         assert lower[i - 1] == pytest.approx(level - swing - rho * r**2 / s)
 
 
-def least(function, low, high):
-    """Where a convex function of a number is least, by many thirds."""
-    for _ in range(150):
-        a, b = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, b) if function(a) <= function(b) else (a, high)
-    return (low + high) / 2
-
-
-@pytest.mark.parametrize("seed", range(24))
-@pytest.mark.parametrize("share", [0.3, 1.0, 3.0])
-@pytest.mark.parametrize(("enlarged", "close"), [(1e-9, 2e-4), (1e-2, 1e-4)])
-def test_the_joint_test_is_that_of_5_2(seed, share, enlarged, close):
-    """One parameter each, at its best; and w = 0 where the ball reaches it."""
-    problem, Z, _, rng = draw(seed)
-    region = region_of(problem, Z, rng, "l2")
-    c = np.linalg.norm(region.w)
-    r = share * c * rng.uniform(0.5, 1.5)
-    region = replace(region, radius=r)
-    sample = bounds.Sample.of(problem, region, slice(None))
-    sample = replace(sample, root_slack=enlarged * sample.root_slack)
-    upper = bounds._joint_upper(sample, np.float64(c), np.float64(r))
-    lower = bounds._joint_lower(sample, np.float64(c), np.float64(r))
-    extra = 1 / problem.intercept if problem.intercept else 0.0
-    for i in range(3):
-        z, rho, root = Z[i], problem.radii[i], sample.root_slack[i]
-        margin = robust(problem, z @ region.w, i, region.b)
-        along = z @ region.w / c
-        across = np.sqrt(max(z @ z - along**2 - root, 0.0))
-
-        def above(angle, more=0.0):
-            toward = along * np.cos(angle) + across * np.sin(angle)
-            square = z @ z + extra + rho**2 - 2 * rho * toward + more
-            return margin - rho * c * np.cos(angle) + r * np.sqrt(square)
-
-        best = least(above, 0.0, np.arctan2(across, along))
-        high = above(best, root)
-        if r > c:
-            t = np.sqrt(extra / (r**2 - c**2))
-            p = z + t * region.w
-            if p @ p + (1 + t * c) ** 2 * root <= rho**2:
-                at_zero = margin - z @ region.w + np.sqrt(extra * (r**2 - c**2))
-                high = min(high, at_zero)
-        assert upper[i] == pytest.approx(high, rel=close, abs=close)
-
-        def below(beta, more=0.0):
-            q = z - rho * beta * region.w
-            noise = rho / 2 * ((c**2 + r**2) * beta + 1 / beta)
-            return -margin + r * np.sqrt(q @ q + extra + more) + noise
-
-        best = least(below, 1 / (c + r), 1 / max(abs(c - r), 1e-8 * (c + r)))
-        assert lower[i] == pytest.approx(-below(best, root), rel=close, abs=close)
-    both = bounds.joint(problem, region)(slice(None))
-    sample = bounds.Sample.of(problem, region, slice(None))
-    apart = bounds.separable(problem, region)(slice(None))
-    lower = bounds._joint_lower(sample, np.float64(c), np.float64(r)) - sample.slack
-    upper = bounds._joint_upper(sample, np.float64(c), np.float64(r)) + sample.slack
-    np.testing.assert_allclose(both[0], np.maximum(lower, apart[0]))
-    np.testing.assert_allclose(both[1], np.minimum(upper, apart[1]))
-
-
-def test_noise_beyond_a_sample_leaves_nothing_at_zero():
-    """Rows shorter than their noise: the ball about w reaches 0, the best for them."""
-    problem = make_problem(0, n=9, d=4, radius=9.0, intercept=0.7)
-    Z = problem.rows.X * problem.y[:, None]
-    w = np.array([0.1, 0.2, 0.0, -0.1])
-    region = Region(w, 0.3, Z @ w, 2.0, 1.0, 1e-9)
-    sample = bounds.Sample.of(problem, region, slice(None))
-    sample = replace(sample, root_slack=1e-12 * sample.root_slack)
-    c2, extra = w @ w, 1 / 0.7
-    upper = bounds._joint_upper(sample, np.float64(np.sqrt(c2)), np.float64(2.0))
-    expected = problem.y * 0.3 + np.sqrt(extra * (4 - c2))
-    np.testing.assert_allclose(upper, expected)
-
-
 def test_a_ball_of_no_size_is_its_centre():
     problem, _, _, _ = draw(0)
     region = Region(np.zeros(4), 0.0, np.zeros(9), 0.0, 0.0, 0.0)
-    lower, upper = bounds.joint(problem, region)(slice(None))
+    lower, upper = bounds.separable(problem, region)(slice(None))
     np.testing.assert_array_equal(lower, 0.0)
     np.testing.assert_array_equal(upper, 0.0)
 
@@ -375,8 +300,8 @@ def test_a_ball_of_no_size_is_its_centre():
 @pytest.mark.parametrize(
     ("shape", "kind", "quick", "names"),
     [
-        ("l2", "gap", "separable", ["joint", "separable"]),
-        ("l2", "ellipsoid", "ellipsoid", ["ellipsoid", "joint", "separable", "tilted"]),
+        ("l2", "gap", "separable", ["separable"]),
+        ("l2", "ellipsoid", "ellipsoid", ["ellipsoid", "separable", "tilted"]),
         ("ellipsoid", "ellipsoid", "ellipsoid", ["ellipsoid", "separable", "tilted"]),
         ("linf", "ellipsoid", "tilted", ["separable", "tilted"]),
         ("linf", "midpoint", "separable", ["separable"]),

@@ -154,7 +154,7 @@ def test_sets_per_sample_have_two_tests():
         assert nameable_tests(problem, kind) == ["separable", "tangent"]
         assert quick_test(problem, kind) == "tangent"
     pair = Pair(problem.at(np.zeros(4)), problem.dual_at(np.zeros(problem.n)))
-    for name in ("joint", "tilted", "ellipsoid"):
+    for name in ("tilted", "ellipsoid"):
         with pytest.raises(ValueError, match="does not apply"):
             screen_points(problem, pair, test=name)
 

@@ -23,9 +23,9 @@ from wideberth.screening import (
     screen_points,
 )
 from wideberth.screening.at_hand import _Ball
-from wideberth.screening.bounds import TESTS, joint, quick_test, separable
+from wideberth.screening.bounds import TESTS, quick_test, separable
 from wideberth.screening.partition import _intercept_bracket, ideal_partition
-from wideberth.screening.regions import REGIONS, Region, build_region
+from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
@@ -50,7 +50,7 @@ def test_screening_fires_for_every_region_and_test():
         for test in ("all tests", "separable", "at hand"):
             count = tally[kind, test]
             assert count["decisions"] > 0.1 * count["samples"]
-    for test in ("tilted", "ellipsoid", "joint"):
+    for test in ("tilted", "ellipsoid"):
         assert tally["ellipsoid", test]["decisions"] > 0
 
 
@@ -144,44 +144,6 @@ def quiet_reference(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Reference(problem)
-
-
-def ball(problem, w, b, radius):
-    margins = problem.rows.margins(w)
-    reach = np.linalg.norm(w) + radius
-    return Region(w, b, margins, radius, 0.0, float(reach))
-
-
-@given(seeds, st.sampled_from([None, 2.0]))
-@settings(max_examples=60)
-def test_joint_test_is_the_exact_range_over_a_ball(seed, intercept):
-    rng = np.random.default_rng(seed)
-    problem = make_problem(
-        seed, n=12, d=2, radius=0.7, spread_radii=True, intercept=intercept
-    )
-    w, b = rng.normal(size=2), (0.0 if intercept is None else rng.normal())
-    radius = rng.exponential()
-    region = ball(problem, w, b, radius)
-    lower, upper = joint(problem, region)(EVERY)
-    # All of the ball, in the coordinates (w, √λ_b b).
-    directions = rng.normal(size=(20_000, 2 if intercept is None else 3))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    shells = np.concatenate([directions, directions * rng.random((20_000, 1)) ** 0.5])
-    points = w + radius * shells[:, :2]
-    noise = problem.radii * np.linalg.norm(points, axis=1)[:, None]
-    psi = points @ (problem.rows.X * problem.y[:, None]).T - noise
-    if intercept is not None:
-        intercepts = b + radius * shells[:, 2] / np.sqrt(intercept)
-        psi += intercepts[:, None] * problem.y
-    assert np.all(psi.min(axis=0) >= lower - 1e-9)
-    assert np.all(psi.max(axis=0) <= upper + 1e-9)
-    if intercept is None:
-        width = np.maximum(upper - lower, 1e-9)
-        assert np.all(psi.min(axis=0) - lower <= 2e-2 * width)
-        assert np.all(upper - psi.max(axis=0) <= 2e-2 * width)
-    loose = separable(problem, region)(EVERY)
-    assert np.all(loose[0] <= lower)
-    assert np.all(upper <= loose[1])
 
 
 @given(problems(intercepts=(0.0,), log_C=(-2, 2)), seeds)
@@ -476,7 +438,7 @@ def test_samples_without_weight_are_removed(shape, intercept):
     [
         ({"region": "box"}, "region='box'"),
         ({"region": "gap", "test": "tilted"}, "test='tilted' does not apply"),
-        ({"test": "joint", "noise": "linf"}, "test='joint' does not apply"),
+        ({"test": "ellipsoid", "noise": "linf"}, "test='ellipsoid' does not apply"),
         ({"w": [1.0]}, r"w must be a finite array of shape \(4,\)"),
         ({"alpha": np.full(30, np.nan)}, "alpha must be a finite array"),
         ({"radius": -1.0}, "radius is -1.0"),

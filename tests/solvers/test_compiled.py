@@ -11,12 +11,12 @@ from hypothesis import given, settings
 
 from problems import PENALISED_SHAPES, make_problem, problems
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth.kernels.sweeps import ascend
 from wideberth.problem import Problem
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.compiled import ascent, mehrotra, nearest_rows, small_factor
+from wideberth.solvers.compiled import mehrotra, nearest_rows, small_factor
 from wideberth.solvers.compiled import small as compiled
-from wideberth.solvers.compiled.ascent import ascend
 from wideberth.solvers.compiled.nearest_rows import minimise_nearest
 from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small, solve_small
 from wideberth.solvers.newton import solver as newton_solver
@@ -246,7 +246,7 @@ def swept(monkeypatch):
         found.append(met)
         return *spent, met
 
-    monkeypatch.setattr(ascent, "ascend", watched)
+    monkeypatch.setattr(compiled, "ascend", watched)
     return found
 
 

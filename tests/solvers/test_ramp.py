@@ -1,4 +1,4 @@
-"""The ramp loss: descent, certificates, bounds, starts, paths, many rows and chunks."""
+"""The ramp loss: descent, certificates, starts, paths, many rows and chunks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,10 @@ from support.ramp import (
     wrong_labels,
 )
 
-import wideberth.screening.bounds as bounds_module
-import wideberth.solvers.ramp.bound as bound_module
 from wideberth import path, solve
 from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
-from wideberth.screening.regions import Region
-from wideberth.solvers.base import Control, Random
-from wideberth.solvers.ramp.bound import chords, least_margins
+from wideberth.solvers.base import Control
 from wideberth.solvers.ramp.descent import Descent
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.tall.search import Search
@@ -56,7 +52,6 @@ def test_a_mixed_integer_program_has_the_same_global_minimum(seed, intercept):
     value = found.descent.objectives[-1]
     least = global_minimum(X, y, 1.0, -1.0, intercept, value, tol=1e-5)
     assert exhaustive_minimum(X, y, options) == pytest.approx(least, rel=1e-4)
-    assert found.descent.lower_bound <= least * (1 + 1e-5) <= value * (1 + 2e-5)
     assert value == pytest.approx(least, rel=1e-4)
 
 
@@ -83,121 +78,6 @@ def test_the_majorant_is_above_and_touches():
                 above = ramp.rest(out).at(w, b).value + ramp.cost(out)
                 assert above >= expected * (1 - 1e-12)
             assert above == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_chord_is_below_the_ramp_from_its_margin_on():
-    X, y, _ = wrong_labels(0)
-    ramp = Ramp(Problem.from_data(X, y, radius=0.0), -0.7)
-    least = np.array([-5.0, -1.0, -0.7, -0.5, 0.5, 3.0])
-    slopes = chords(ramp, least)
-    for low, slope in zip(least, slopes, strict=True):
-        psi = np.linspace(low, low + 8, 400)
-        loss = np.clip(1 - psi, 0.0, ramp.most)
-        assert np.all(slope * np.maximum(1 - psi, 0.0) <= loss + 1e-12)
-    assert slopes[0] == pytest.approx(1.7 / 6)
-    np.testing.assert_allclose(slopes[2:], 1.0)
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
-@pytest.mark.parametrize("noise", ["l2", "linf"])
-def test_no_model_below_a_value_has_margins_below_their_bound(intercept, noise):
-    X, y, _ = wrong_labels(1, n=25, d=2)
-    problem = Problem.from_data(
-        X, y, C=0.3, radius=0.2, noise=noise, intercept=intercept
-    )
-    ramp, rng = Ramp(problem, -1.0), np.random.default_rng(0)
-    dual = problem.dual_at(np.zeros(problem.n))
-    control = Control(0.1, random=Random(rng))
-    descended = Descent(ramp, control, get_solver("newton")).run(3)
-    value, best = 1.2 * descended.value, descended.outcome.point
-    least = least_margins(ramp, value, dual)
-    weights = chords(ramp, least) * problem.weights
-    found = get_solver("newton").solve(problem.with_weights(weights), Control(0.1))
-    bounds = [least, least_margins(ramp, value, found.dual)]
-    assert bounds[1].mean() > bounds[0].mean()
-    seen = 0
-    for _ in range(100):
-        w = best.w + 0.5 * rng.normal(size=2)
-        start = problem.at(w, None if intercept is None else 0.0)
-        breaks = [0.0]
-        if intercept == 0:  # where b may be taken to be: at a break
-            breaks = np.concatenate([y * (start.slack - 1 + t) for t in (1.0, -1.0)])
-        elif intercept:
-            breaks = rng.normal(size=5)
-        for b in breaks:
-            point = problem.at(w, b)
-            if ramp.value(point) <= value:
-                seen += 1
-                for bound in bounds:
-                    assert np.all(1 - point.slack >= bound - 1e-9)
-    assert seen > 20
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0, 2.0])
-@pytest.mark.parametrize("seed", range(8))
-def test_least_margins_are_those_of_11_5(seed, intercept, monkeypatch):
-    """Over the ball, b where some margin is 1 or a; γ is large, to be seen."""
-    for module in (bound_module, bounds_module):
-        monkeypatch.setattr(module, "gamma", lambda k: 1e-3 * k)
-    rng, level = np.random.default_rng(seed), -0.7
-    X, y = rng.normal(size=(9, 2)), np.array([1.0, -1.0] * 4 + [1.0])
-    c = rng.exponential(size=9) * (rng.random(9) < 0.8)
-    problem = Problem.from_data(
-        X, y, radius=0.2, sample_weight=c + 1e-9 * (c.sum() == 0), intercept=intercept
-    )
-    dual = problem.dual_at(0.1 * rng.random(9) * problem.weights)
-    dual = replace(dual, rounding=0.01, center_rounding=0.02)
-    value = dual.value + rng.exponential()
-    radius = np.sqrt(2 * (value - dual.value + 0.01)) * (1 + 0.008) + 0.02
-    size = np.linalg.norm(dual.w)
-    region = Region(dual.w, dual.b, y * (X @ dual.w), radius, 0.0, size + radius)
-    lower, upper = bounds_module.separable(problem, region)(slice(None))
-    expected = lower
-    if intercept == 0:
-        places = [  # of b where the margin of a sample of some weight is 1 or a
-            y[i] * (place - margin[i])
-            for i in range(9)
-            if problem.weights[i] > 0
-            for place in (1.0, level)
-            for margin in (lower, upper)
-        ]
-        shift = np.where(y > 0, min(places), -max(places))
-        expected = lower + shift - 0.008 * np.abs(shift)
-    found = least_margins(Ramp(problem, level), value, dual)
-    np.testing.assert_allclose(found, expected)
-    below = least_margins(Ramp(problem, level), dual.value - 1.0, dual)
-    assert np.all(below >= found)  # no value is below the dual one but by rounding
-
-
-@pytest.mark.parametrize("intercept", [None, 0.0])
-def test_bounds_on_margins_are_no_more_than_what_models_can_do(intercept):
-    X, y, _ = wrong_labels(1, n=25, d=2)
-    X[y < 0] *= 3.0
-    problem = Problem.from_data(X, y, C=1e-3, radius=0.0, intercept=intercept)
-    ramp, value = Ramp(problem, -1.0), 5.0
-    least = least_margins(ramp, value, problem.dual_at(np.zeros(problem.n)))
-    lowest = np.full(problem.n, np.inf)
-    for z in y[:, None] * X:  # as long as a model may be, against one sample
-        w = -0.98 * np.sqrt(2 * value) * z / np.linalg.norm(z)
-        point = problem.at(w, None if intercept is None else 0.0)
-        breaks = [0.0]
-        if intercept is not None:
-            breaks = np.concatenate([y * (point.slack - 1 + t) for t in (1.0, -1.0)])
-        for b in breaks:
-            point = problem.at(w, b)
-            assert ramp.value(point) <= value
-            lowest = np.minimum(lowest, 1 - point.slack)
-    assert np.all(lowest >= least)
-    if intercept is None:
-        assert np.all(lowest <= 0.97 * least)
-
-
-def test_the_bound_is_close_where_there_is_little_room():
-    X, y, _ = wrong_labels(5, n=30, d=3)
-    found = solve(X, y, C=0.01, ramp=-1.0, fit_intercept=False, starts=3)
-    descent = found.descent
-    assert 0.98 * descent.objectives[-1] <= descent.lower_bound
-    assert descent.lower_bound <= descent.objectives[-1]
 
 
 def test_more_starts_are_never_worse_and_each_is_what_it_says():
@@ -442,7 +322,6 @@ def test_rows_in_chunks_descend_as_in_memory(noise, errors):
     differ = found.descent.left_out != inside.descent.left_out
     assert differ.sum() <= 3
     assert np.all(np.diff(found.descent.objectives) <= 0)
-    assert found.descent.lower_bound is None
     value = objective(X, y, found.w, found.b, options | beside)
     assert found.descent.objectives[-1] == pytest.approx(value, rel=1e-9)
     assert not found.alpha[found.descent.left_out].any()

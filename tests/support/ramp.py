@@ -170,5 +170,4 @@ def judged(seed, n=40, d=4) -> dict[str, bool | float]:
         "ended": descent.ending != "cut short",
         "fixed": descent.ending != "repeats"
         or abs(found.primal - values[-1]) <= 1e-9 * scale,
-        "bound": descent.lower_bound <= values[-1] + 1e-9 * scale,
     }

@@ -94,8 +94,6 @@ class FitOptions(TrainingOptions):
     folds: for the cross-validated accuracy (default: 5; 0: none)
     memory: read DATA in pieces and never hold more than this, such as 2GB; numbers
         only, no missing values, no cross-validation and no report
-    checkpoint: with --memory: file that keeps where training stands; the same command,
-        after an interruption, goes on from it
     """
 
     command = "fit"
@@ -134,7 +132,6 @@ examples:
     score_radius: Radius | None = None
     folds: Natural = 5
     memory: Annotated[str, ("metavar", "SIZE")] | None = None
-    checkpoint: File | None = None
     starts: Starts = 1
     suspects: File | None = None
 
@@ -176,11 +173,7 @@ examples:
                     "--missing drop or median does."
                 )
         if self.memory is None:
-            if self.checkpoint is not None:
-                yield "--checkpoint is for training with --memory; give both."
             return
-        if self.checkpoint is not None and self.doubts_labels:
-            yield "--checkpoint does not go with --label-noise; leave out one of them."
         for option in self._given(_WHOLE):
             yield f"{option} needs the whole table; leave it out, or --memory."
         if self.missing in ("median", "model"):

@@ -9,8 +9,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from wideberth.cli import output
@@ -44,7 +42,7 @@ def run(options: FitOptions, opened: Opened) -> int:
         require("skops", "a model file")
     if options.report:
         require("matplotlib", "the report")
-    with output.Progress(options.json) as progress, _going_on(options):
+    with output.Progress(options.json) as progress:
         model, result = _fit(options.with_target(), opened, progress)
         files: list[tuple[str, str | bytes]] = []
         if options.out:
@@ -72,17 +70,6 @@ def run(options: FitOptions, opened: Opened) -> int:
         output.warn(f"interrupted. The model is kept; {told}.")
         return 130
     return 3 if any(advice["serious"] for advice in result["warnings"]) else 0
-
-
-@contextmanager
-def _going_on(options: FitOptions) -> Iterator[None]:
-    """Say how to go on after an interruption, where that is possible."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if options.checkpoint is not None:
-            output.warn(f"the same command goes on from {options.checkpoint}.")
-        raise
 
 
 def _fit(

@@ -97,8 +97,7 @@ def fit_model(
         )
         classifier._told = told
         if y is None:
-            classifier.set_params(checkpoint=options.checkpoint).fit(X)
-            model = RobustPipeline.around(classifier.set_params(checkpoint=None))
+            model = RobustPipeline.around(classifier.fit(X))
         else:
             model = make_robust_pipeline(*_steps(options, given, X), classifier)
             own = {"radius": radius if each else None, "X_err": bars}

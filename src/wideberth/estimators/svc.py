@@ -96,10 +96,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     warm_start : bool, default=False
         Start from the previous fit where classes and features are the same; rows may
         have been added at the end. Data that is read in chunks starts anew.
-    checkpoint : path, default=None
-        Data that is read in chunks: a file, or one for each binary problem, that keeps
-        where the fit stands. A fit that was interrupted goes on from it, and it goes
-        when the fit is done. See `wideberth.solve`.
     n_jobs : int, default=None
         Binary problems solved at a time. In threads, which share X and for which the
         products over the rows release the interpreter lock;
@@ -204,7 +200,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         max_iter=10_000,
         max_seconds=None,
         warm_start=False,
-        checkpoint=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -225,7 +220,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
         self.max_iter = max_iter
         self.max_seconds = max_seconds
         self.warm_start = warm_start
-        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -285,8 +279,6 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     def _fit(self, X, y, sample_weight, radius, X_err) -> list[Warning]:
         data = training_data(self, X, y, sample_weight, radius, X_err)
         notes = fit_one_vs_rest(self, data)
-        if self.converged_.all():
-            data.forget()
         for name, value in vars(self).items() if dispatched(X) else ():
             fitted = name.endswith("_") and isinstance(value, np.ndarray)
             if fitted and value.dtype.kind in "biuf":

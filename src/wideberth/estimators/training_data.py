@@ -7,7 +7,6 @@ there on a fit is the same (`one_vs_rest.py`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -46,11 +45,9 @@ from wideberth.problem.validation import (
     radius_or_default,
     refuse_chunks,
     refuse_text,
-    short,
 )
 from wideberth.solution import Solution
 from wideberth.solve import solve
-from wideberth.solvers.chunks.checkpoint import Checkpoint
 from wideberth.solvers.chunks.chunked import solve_source
 
 
@@ -58,11 +55,6 @@ def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChu
     """Check what `RobustLinearSVC.fit` is given; note the features on the model."""
     if not is_foreign(X) and is_scaled(X, y):
         return InChunks(model, X, y, sample_weight, radius, X_err)
-    if model.checkpoint is not None:
-        raise ValueError(
-            f"checkpoint={short(model.checkpoint)} is for data that is read in chunks; "
-            "X is in memory. Leave it out; warm_start=True starts from an earlier fit."
-        )
     X, y, bars = read_measured(model, X, y, X_err, stay=dispatched(X))
     radius = _radius_to_train_with(model, radius, bars)
     return InMemory(X, y, sample_weight, radius, bars)
@@ -146,9 +138,6 @@ class InMemory:
         """What a model keeps of the radius."""
         return remembered_radius(self.radius)
 
-    def forget(self) -> None:
-        """Nothing is kept for a fit that is interrupted."""
-
     def trainer(
         self, problems: OneVsRest, together: float | None, **stated
     ) -> Callable[..., Solution]:
@@ -212,7 +201,7 @@ class InChunks:
     def __init__(self, model, X, y, sample_weight, radius, X_err=None):
         self.each = np.ndim(radius) > 0 or names_values(X, radius)
         self.radius = _radius_to_train_with(model, radius, X_err)
-        self.verbose, self.checkpoint = bool(model.verbose), model.checkpoint
+        self.verbose = bool(model.verbose)
         if not self.each and not isinstance(self.radius, dict):
             check_number(self.radius, "radius")  # before anything is read
         each = radius if self.each else None
@@ -250,19 +239,7 @@ class InChunks:
         classes = Classes(self.labels, positive, problems.factors, radii)
         options |= {"radius": radius, "classes": classes, "verbose": self.verbose}
         options["error_shape"] = self.error_shape
-        if self.checkpoint is not None:
-            options["checkpoint"] = self._checkpoint(positive)
         return solve_source(self.X, **options)
-
-    def _checkpoint(self, positive: int) -> str:
-        """The file for the label at this place against the rest."""
-        path = os.fspath(self.checkpoint)
-        return path if len(self.labels) == 2 else f"{path}.{positive}"
-
-    def forget(self) -> None:
-        """Remove what was kept for a fit that is interrupted."""
-        for positive in range(len(self.labels)) if self.checkpoint is not None else ():
-            Checkpoint(self._checkpoint(positive)).remove()
 
 
 def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:

@@ -94,6 +94,13 @@ def fill(other, shape, value: float):
     return xp.full(shape, value, dtype=xp.float64, device=device)
 
 
+def ones(other):
+    """A one for each entry of a vector, beside it; in NumPy it takes no memory."""
+    if isinstance(other, np.ndarray):
+        return np.broadcast_to(1.0, other.shape)
+    return fill(other, other.shape, 1.0)
+
+
 def counting(other):
     """0, 1, … for each entry of a vector, in float64 and beside it."""
     n = other.shape[0]

@@ -24,10 +24,11 @@ class PrimalPoint:
     b: float
     margins: np.ndarray  # Zw, without intercept and noise
     omega: float  # Ω(w)
-    slack: np.ndarray  # 1 − ψ_i(w,b)
+    slack: np.ndarray  # m_i − ψ_i(w,b)
     hinge: float  # Σ c_i [slack_i]_+, without folded samples
     value: float
     rounding: float  # bound on the error of `value`
+    scale: float  # what a gap is relative to: the value, or the problem's least scale
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,28 @@ class Pair:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Proof of near-optimality: P(w,b) and D(α) ≤ P* ≤ P(w,b)."""
+    """Proof of near-optimality: P(w,b) and D(α) ≤ P* ≤ P(w,b).
+
+    Gaps are relative to the primal value, and to `least_scale` where that is less:
+    with targets other than 1 the optimum may be 0 (theory §14).
+    """
 
     primal: float
     dual: float
     rounding: float
+    least_scale: float = 0.0
 
     @classmethod
     def of(cls, point: PrimalPoint, dual: DualPoint) -> Certificate:
         """Pair a primal and a dual value."""
-        return cls(point.value, dual.value, point.rounding + dual.rounding)
+        rounding = point.rounding + dual.rounding
+        least = point.scale if point.scale > point.value else 0.0
+        return cls(point.value, dual.value, rounding, least)
+
+    @property
+    def scale(self) -> float:
+        """What gaps are relative to."""
+        return max(self.primal, self.least_scale)
 
     @property
     def gap(self) -> float:
@@ -90,8 +103,8 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the primal value."""
-        return self.gap / self.primal if self.primal > 0 else max(self.gap, 0.0)
+        """The gap as a share of the primal value, or of the least scale."""
+        return self.gap / self.scale if self.scale > 0 else max(self.gap, 0.0)
 
     @property
     def bound(self) -> float:
@@ -99,13 +112,13 @@ class Certificate:
         return max(self.gap, 0.0) + self.rounding
 
     def proves(self, tol: float) -> bool:
-        """Whether gap plus rounding is at most `tol` times the primal value.
+        """Whether gap plus rounding is at most `tol` times the scale.
 
         Below `PROVABLE` = 1e-9 it is the gap as computed that must be within `tol`,
         and gap plus rounding within 1e-9: float64 does not prove less.
         """
-        proven = self.bound <= max(tol, PROVABLE) * self.primal
-        return proven and self.gap <= tol * self.primal
+        proven = self.bound <= max(tol, PROVABLE) * self.scale
+        return proven and self.gap <= tol * self.scale
 
     def meets(self, tol: float) -> bool:
         """Whether a solver may stop: `tol` is proven, or rounding alone forbids it.
@@ -113,4 +126,4 @@ class Certificate:
         No step lowers the rounding. A gap of a tenth of `tol` leaves the rest of it to
         that, and to those who can bound it more sharply (`polish.py`).
         """
-        return self.proves(tol) or self.gap <= LITTLE * tol * self.primal
+        return self.proves(tol) or self.gap <= LITTLE * tol * self.scale

@@ -12,7 +12,11 @@ from wideberth.problem.rows import gamma
 
 @dataclass(frozen=True)
 class Folded:
-    """What saturated samples leave behind: Σ_S of c_i z_i, c_i ρ_i, c_i and c_i y_i."""
+    """What saturated samples leave behind.
+
+    Sums over them of c_i z_i, c_i ρ_i, c_i m_i and c_i y_i, and what bounds the
+    rounding of these: Σc_i|m_i| is the `size` of the total, Σc_i their `weight`.
+    """
 
     d: np.ndarray
     s: float
@@ -29,6 +33,10 @@ class Folded:
     largest_radius: float = 0.0
     #: Sets of samples that do not share one shape, and their c_iρ_i.
     pushes: Pushes = NO_PUSHES
+    #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
+    size: float = 0.0
+    weight: float = 0.0
+    largest_target: float = 0.0
 
     @classmethod
     def penalty(cls, s: float, d: int, noise=None) -> Folded | None:
@@ -60,4 +68,7 @@ class Folded:
             max(self.largest_norm, other.largest_norm),
             max(self.largest_radius, other.largest_radius),
             self.pushes + other.pushes,
+            self.size + other.size,
+            self.weight + other.weight,
+            max(self.largest_target, other.largest_target),
         )

@@ -22,6 +22,10 @@ LITTLE = 0.1
 #: end by themselves: a choice that protects from rounding which keeps them going
 #: (`python -m benchmarks.newton` counts the same with 40).
 MOST_STEPS = 100
+#: Least number of sweeps of coordinate ascent between two evaluations of all rows; 1
+#: takes 1 % more passes on average, 4 takes 8 % fewer, and either takes up to 1.5 times
+#: as many on single problems (`python -m benchmarks.coordinate`).
+LEAST_EPOCHS = 2
 #: Number of entries of a matrix that a processor's cache holds, 2 MB of float64: of
 #: data that counts as small, and of blocks of larger data. Products of float32 rows
 #: with vectors, 400 000×20 to 300×50 000, take as long with 2¹⁶, and up to three times

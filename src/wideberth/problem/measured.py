@@ -33,7 +33,6 @@ from wideberth.problem.problem import Problem
 from wideberth.problem.read_errors import check_error_shape, errors_beside
 from wideberth.problem.rounding import (
     NoiseSums,
-    accurate_sum,
     balance_rounding,
     totals_rounding,
 )
@@ -173,23 +172,22 @@ class MeasuredProblem(Problem):
         excess = np.abs(self.noise.closest(own, self.rows.combine(alpha), zero))
         return 1 / max(self.noise.gauge(fixed, excess)[1], TINY)
 
-    def _well_inside(self, alpha, d, s, total, d_error):
+    def _well_inside(self, alpha, d, s, sums, d_error):
         """Whether d ∈ Σα_iρ_iU_i whatever the rounding."""
         pushes = self.pushes(alpha)
         reach = self.largest_norm + self.largest_reach
-        moved = d_error + balance_rounding(self, total) * reach
+        moved = d_error + balance_rounding(self, sums) * reach
         g = totals_rounding(self) + gamma(64)
         left = 1 - 4 * g - self.noise.gauge(pushes, d, 1.0)[1]
         return moved <= left * (1 - g) * pushes.inscribed()
 
-    def _nearest(self, alpha, d, near):
+    def _nearest(self, alpha, d, near, total):
         pushes = self.pushes(alpha)
         null = near is not None and not near.any()
         if null := null and self.noise.gauge(pushes, d, 1.0)[1] <= 1:
             v = np.zeros_like(d)
         else:
-            worth = accurate_sum(alpha) + self._fold("total")
-            v = self.noise.closest(pushes, d, near, worth=worth)
+            v = self.noise.closest(pushes, d, near, worth=max(total, 0.0))
         reach, size = pushes.reach(), float(np.linalg.norm(v))
         sums = NoiseSums(
             reach=reach,

@@ -1,11 +1,14 @@
 """The robust SVM itself: primal, dual, gap, optimality conditions, worst case.
 
-With z_i = y_i x_i, weights c_i ≥ 0, radii ρ_i ≥ 0 and a noise shape Ω (theory §1, §2):
+With z_i = y_i x_i, targets m_i, weights c_i ≥ 0, radii ρ_i ≥ 0 and a noise shape Ω
+(theory §1, §2, §14):
 
-    P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [1 − ψ_i(w,b)]_+
+    P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [m_i − ψ_i(w,b)]_+
     ψ_i(w,b) = ⟨w,z_i⟩ + y_i b − ρ_i Ω(w)                          (robust margin)
-    D(α) = Σα_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    D(α) = Σα_i m_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
     d = Σα_i z_i,  s = Σα_i ρ_i,  w(α) = prox_{sΩ}(d)
+
+Classification has m_i = 1; regression has other targets, of either sign.
 
 `intercept` is None (no b), 0 (free b: the dual gains Σα_i y_i = 0 and loses its last
 term) or λ_b > 0 (penalised b). Samples known to sit at α_i = c_i may be folded into
@@ -34,6 +37,7 @@ from wideberth.problem.arrays import (
     is_foreign,
     largest,
     namespace,
+    ones,
     pick,
 )
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
@@ -46,6 +50,7 @@ from wideberth.problem.layouts import as_rows
 from wideberth.problem.noise import SharedNoise, as_noise
 from wideberth.problem.rounding import (
     OFF,
+    DualSums,
     NoiseSums,
     accurate_sum,
     dual_rounding,
@@ -63,6 +68,10 @@ from wideberth.problem.validation import (
     check_vector,
     radius_or_default,
 )
+
+#: Share of their size below which targets that vary count as constant: a choice, well
+#: above the rounding of the values, a few 10⁻¹⁴ of Σc_i|m_i|.
+_CONSTANT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,10 @@ class Problem:
     chain: float = 0.0
     #: The rows as measured, where `rows` are in the middle of lopsided sets.
     measured: Rows | None = None
+    #: m_i, what robust margins are held against, or None where all are 1: `targets`.
+    m: np.ndarray | None = None
+    #: Least number that gaps are taken relative to; see `with_targets`.
+    least_scale: float = 0.0
 
     #: Whether all samples share one shape of noise.
     shared: ClassVar[bool] = True
@@ -176,6 +189,11 @@ class Problem:
         """Labels, ±1."""
         return self.rows.y
 
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """m_i of every row; ones in classification."""
+        return ones(self.y) if self.m is None else self.m
+
     def tables(self) -> list[Rows]:
         """What makes two samples differ beside label, weight and radius, in rows."""
         return [self.rows]
@@ -194,6 +212,20 @@ class Problem:
         """Return the same samples under other weights c."""
         return replace(self, weights=weights)
 
+    def with_targets(self, targets) -> Problem:
+        """Return the same samples under targets m_i.
+
+        P may vanish then. Gaps are relative to what the best constant, w = 0, costs
+        where that is more than P; and to `_CONSTANT` of Σc_i|m_i| at least, for where
+        the targets are constant.
+        """
+        targets = check_vector(targets, self.n, "targets")
+        changed = replace(self, m=targets)
+        nothing = changed.at(np.zeros(self.rows.d), margins=0.0 * targets)
+        size = accurate_sum(self.weights * abs(targets))
+        scale = max(nothing.value, _CONSTANT * size)
+        return replace(changed, least_scale=scale)
+
     def with_radii(self, radii) -> Problem:
         """Return the same samples under other radii."""
         return replace(self, radii=check_per_sample(radii, self.n, "radius"))
@@ -204,9 +236,10 @@ class Problem:
 
     def take(self, J, **changes) -> Problem:
         """Return the problem of the samples J, and other `changes` of its fields."""
-        weights, radii = pick(self.weights, J), pick(self.radii, J)
         part = self.each_rows(lambda rows: rows.take(J))
-        return replace(self, **part | {"weights": weights, "radii": radii} | changes)
+        part |= {"weights": pick(self.weights, J), "radii": pick(self.radii, J)}
+        part["m"] = None if self.m is None else pick(self.m, J)
+        return replace(self, **part | changes)
 
     def with_features(self, columns: np.ndarray) -> Problem:
         """Return the problem of the features `columns`, all other weights being 0."""
@@ -234,7 +267,8 @@ class Problem:
             return self
         rows = as_rows(host(self.rows.X), host(self.y))
         weights, radii = host(self.weights), host(self.radii)
-        return replace(self, rows=rows, weights=weights, radii=radii)
+        m = None if self.m is None else host(self.m)
+        return replace(self, rows=rows, weights=weights, radii=radii, m=m)
 
     def at(
         self, w: np.ndarray, b: float | None = None, margins=None, sizes=None
@@ -248,7 +282,7 @@ class Problem:
         margins = self.rows.margins(w) if margins is None else margins
         omega = self._omega(w)
         supports = self.sample_noise.supports(w)
-        slack = 1.0 - margins
+        slack = self.targets - margins
         slack += supports
         if self.intercept is None:
             b = 0.0
@@ -262,18 +296,19 @@ class Problem:
         if self.folded is not None:
             fold = self.folded
             value += fold.total - float(fold.d @ w) - fold.balance * b + noise
-        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding)
+        scale = max(value, self.least_scale)
+        return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding, scale)
 
     def _omega(self, w: np.ndarray) -> float:
         return self.noise.support(w)
 
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
-        """1 − ψ_i(w,b) alone."""
-        slack = 1.0 - self.rows.margins(w) + self.sample_noise.supports(w)
+        """m_i − ψ_i(w,b) alone."""
+        slack = self.targets - self.rows.margins(w) + self.sample_noise.supports(w)
         return slack if self.intercept is None else slack - self.y * b
 
     def best_intercept(self, slack: np.ndarray) -> float:
-        """Return b minimising P for fixed w; `slack` = 1 − ψ_i(w,0)."""
+        """Return b minimising P for fixed w; `slack` = m_i − ψ_i(w,0)."""
         penalty, folded = self.intercept or 0.0, self._fold("balance")
         return best_intercept(slack, self.y, self.weights, penalty, folded)
 
@@ -296,19 +331,19 @@ class Problem:
         mass = accurate_sum(feasible * self.rows.norms())
         relative = self.rows.combine_rounding + gamma(self.chain)
         d_error = (relative + self.noise.rotation_error) * mass
-        d, total = combined, accurate_sum(feasible)
+        d, sums = combined, self.dual_sums(feasible)
         if self.folded is not None:
             fold = self.folded
-            d, total = d + fold.d, total + fold.total
+            d = d + fold.d
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
-        w, s, noise = self._nearest(feasible, d, near)
+        w, s, noise = self._nearest(feasible, d, near, sums.total)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
             b = balance / self.intercept
             penalty = 0.5 * balance * b
-        value = total - 0.5 * float(w @ w) - penalty
-        if self.intercept == 0 and not self._balanced(feasible):
+        value = sums.total - 0.5 * float(w @ w) - penalty
+        if self.intercept == 0 and not self._balanced(feasible, sums):
             value = -np.inf
         sizes = None
         if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
@@ -316,19 +351,36 @@ class Problem:
             along = relative * accurate_sum(feasible * each)
             along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
-        error, center = dual_rounding(self, w, b, total, d_error, noise, sizes)
-        if not w.any() and self._well_inside(feasible, d, s, total, d_error):
-            error = null_rounding(self, b, total)
+        error, center = dual_rounding(self, w, b, sums, d_error, noise, sizes)
+        if not w.any() and self._well_inside(feasible, d, s, sums, d_error):
+            error = null_rounding(self, b, sums)
         return DualPoint(feasible, d, s, w, b, value, error, center)
 
-    def _well_inside(self, alpha, d: np.ndarray, s: float, total, d_error) -> bool:
+    def dual_sums(self, alpha) -> DualSums:
+        """Σα_im_i, Σα_i|m_i| and Σα_i, folded samples included."""
+        weight = accurate_sum(alpha)
+        total = size = weight
+        if self.m is not None:
+            terms = alpha * self.targets
+            total, size = accurate_sum(terms), accurate_sum(abs(terms))
+        if (fold := self.folded) is not None:
+            total, size = total + fold.total, size + fold.size
+            weight += fold.weight
+        return DualSums(total, size, weight)
+
+    def _well_inside(
+        self, alpha, d: np.ndarray, s: float, sums: DualSums, d_error
+    ) -> bool:
         """Whether d ∈ Σα_iρ_iU_i whatever the rounding."""
-        return well_inside(self, d, s, total, d_error)
+        return well_inside(self, d, s, sums, d_error)
 
     def _nearest(
-        self, alpha, d: np.ndarray, near
+        self, alpha, d: np.ndarray, near, total: float
     ) -> tuple[np.ndarray, float, NoiseSums]:
-        """w(α) = d − Σα_iδ_i of least length, s, and what bounds their rounding."""
+        """w(α) = d − Σα_iδ_i of least length, s, and what bounds their rounding.
+
+        `total` = Σα_im_i is what ½‖w(α)‖² is taken from.
+        """
         s, size = self.sample_noise.total(alpha), self.noise.lipschitz(self.rows.d)
         s += self._fold("s")
         w = self.noise.prox(d, s)
@@ -344,7 +396,7 @@ class Problem:
         return w, s, sums
 
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
-        """The best feasible multiple tα, D(tα) = tΣα_i − ½t²(‖w‖² + λ_b b²).
+        """The best feasible multiple tα, D(tα) = tΣα_im_i − ½t²(‖w‖² + λ_b b²).
 
         The same point where something is folded, which would not follow it.
         """
@@ -353,8 +405,8 @@ class Problem:
         curvature = float(dual.w @ dual.w) + (self.intercept or 0.0) * dual.b * dual.b
         used = dual.alpha > 0
         room = float((self.weights[used] / dual.alpha[used]).min(initial=np.inf))
-        total = accurate_sum(dual.alpha)
-        t = min(total / curvature if curvature > 0 else 1.0, room)
+        total = self.dual_sums(dual.alpha).total
+        t = min(max(total, 0.0) / curvature if curvature > 0 else 1.0, room)
         if not np.isfinite(t) or t == 1.0:
             return dual
         alpha = np.minimum(t * dual.alpha, self.weights)
@@ -376,11 +428,10 @@ class Problem:
             return alpha
         return balanced(alpha, self.y, self.weights, self._fold("balance"))
 
-    def _balanced(self, alpha: np.ndarray) -> bool:
+    def _balanced(self, alpha: np.ndarray, sums: DualSums) -> bool:
         """Whether Σα_i y_i = 0 up to rounding, folded samples included."""
-        fold, total = self._fold("balance"), self._fold("total")
-        off = abs(accurate_sum(alpha * self.y) + fold)
-        return off <= OFF * totals_rounding(self) * (accurate_sum(alpha) + total)
+        off = abs(accurate_sum(alpha * self.y) + self._fold("balance"))
+        return off <= OFF * totals_rounding(self) * sums.weight
 
     # -- both ------------------------------------------------------------------
 
@@ -394,7 +445,7 @@ class Problem:
 
     def robust_margins(self, w: np.ndarray, b: float = 0.0) -> np.ndarray:
         """ψ_i(w,b)."""
-        return 1.0 - self.at(w, b).slack
+        return self.targets - self.at(w, b).slack
 
     def worst_case(self, w: np.ndarray) -> np.ndarray:
         """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
@@ -439,6 +490,12 @@ class Problem:
             return 0.0
         errors = self.sample_noise.select(rows).radii * self.noise.support_error
         return self.noise.rotation_error * self.rows.norms()[rows] + errors
+
+    @cached_property
+    def largest_target(self) -> float:
+        """The largest |m_i|, folded samples included."""
+        own = 1.0 if self.m is None else largest(abs(self.m))
+        return max(own, self._fold("largest_target"))
 
     @cached_property
     def largest_norm(self) -> float:

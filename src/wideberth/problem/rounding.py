@@ -83,14 +83,20 @@ def _length(w: np.ndarray) -> float:
 def slack_rounding(problem: Problem, w, b, supports, sizes=None) -> np.ndarray:
     """Error of each slack; `supports` are κ_i(w)."""
     sizes = _length(w) * problem.rows.norms() if sizes is None else sizes
-    per_slack = _per_slack(problem, b, sizes, supports)
+    per_slack = _per_slack(problem, b, sizes, supports, _target_sizes(problem))
     return per_slack + _noise_rounding(problem, w)
 
 
-def _per_slack(problem: Problem, b, sizes, supports):
-    """Error of slacks, but for what the noise adds."""
+def _target_sizes(problem: Problem):
+    """|m_i| of every sample; one number where all are 1."""
+    return 1.0 if problem.m is None else abs(problem.m)
+
+
+def _per_slack(problem: Problem, b, sizes, supports, targets):
+    """Error of slacks, but for what the noise adds; `targets` are |m_i|."""
     per_slack = sizes + supports
-    per_slack += 1.0 + abs(b)
+    per_slack += targets
+    per_slack += abs(b)
     per_slack *= problem.rows.margin_rounding + gamma(8)
     return per_slack
 
@@ -106,15 +112,19 @@ def _active_rounding(problem: Problem, w, b, supports, slack, sizes) -> float:
     scale = _length(w) if sizes is None else 1.0
     sizes = problem.rows.norms() if sizes is None else sizes
     added = _noise_rounding(problem, w)
-    each = (added,) if getattr(added, "ndim", 0) else ()
+    targets = _target_sizes(problem)
+    # What differs from sample to sample is cut into blocks with the rest.
+    each = {"added": added, "targets": targets}
+    each = {name: part for name, part in each.items() if getattr(part, "ndim", 0)}
 
-    def weighted(sizes, supports, slack, weights, added=added):
-        error = _per_slack(problem, b, scale * sizes, supports)
-        error += added
+    def weighted(sizes, supports, slack, weights, *parts):
+        own = {"added": added, "targets": targets} | dict(zip(each, parts, strict=True))
+        error = _per_slack(problem, b, scale * sizes, supports, own["targets"])
+        error += own["added"]
         # Inactive ones, whatever the rounding, add nothing.
         return masked(slack > -error, error) * weights
 
-    return summed(weighted, sizes, supports, slack, problem.weights, *each)
+    return summed(weighted, sizes, supports, slack, problem.weights, *each.values())
 
 
 def primal_rounding(
@@ -135,20 +145,33 @@ def primal_rounding(
         fold, g = problem.folded, gamma(problem.rows.d + 8)
         error += norm_w * (fold.rounding + g * fold.mass)
         g += gamma(fold.chain)
-        error += g * (fold.total * (1 + abs(b)) + noise) + fold.pushes.error(w)
+        error += g * (fold.size + fold.weight * abs(b) + noise) + fold.pushes.error(w)
         error += fold.s * problem.noise.support_error * norm_w
     return error
 
 
-def balance_rounding(problem: Problem, total) -> float:
+@dataclass(frozen=True)
+class DualSums:
+    """Sums over the samples of a dual point, folded ones included.
+
+    `total` = Σα_im_i, which is what D begins with; `size` = Σα_i|m_i| and `weight` =
+    Σα_i, which rounding is relative to.
+    """
+
+    total: float
+    size: float
+    weight: float
+
+
+def balance_rounding(problem: Problem, sums: DualSums) -> float:
     """How much of Σα_i rounding may put off a balance Σα_i y_i that has to be 0."""
     g = totals_rounding(problem)
-    return (OFF + 1) * g * total if problem.intercept == 0 else 0.0
+    return (OFF + 1) * g * sums.weight if problem.intercept == 0 else 0.0
 
 
-def well_inside(problem: Problem, d, s, total, d_error) -> bool:
+def well_inside(problem: Problem, d, s, sums: DualSums, d_error) -> bool:
     """Whether d ∈ sU whatever the rounding of both, and of a balance Σα_i y_i."""
-    g, moved = totals_rounding(problem), balance_rounding(problem, total)
+    g, moved = totals_rounding(problem), balance_rounding(problem, sums)
     inscribed = problem.noise.inscribed(problem.rows.d)
     if not inscribed > 0:
         return False
@@ -159,12 +182,16 @@ def well_inside(problem: Problem, d, s, total, d_error) -> bool:
     return size <= room
 
 
-def null_rounding(problem: Problem, b, total) -> float:
-    """Error of D where w(α) = 0 for certain: that of Σα_i and of the penalty."""
-    g = totals_rounding(problem)
-    error = (OFF + 2) * g * total * (1 + abs(b))
+def null_rounding(problem: Problem, b, sums: DualSums) -> float:
+    """Error of D where w(α) = 0 for certain: that of Σα_im_i and of the penalty.
+
+    An α whose balance is off moves Σα_im_i by at most the largest |m_i| of that.
+    """
+    g, weight = totals_rounding(problem), sums.weight
+    error = g * (sums.size + weight * abs(b))
+    error += balance_rounding(problem, sums) * (problem.largest_target + abs(b))
     if problem.intercept:
-        error += g * total / problem.intercept * (g * total)
+        error += g * weight / problem.intercept * (g * weight)
         error += 4 * g * problem.intercept * b * b
     return error
 
@@ -189,26 +216,26 @@ class NoiseSums:
 
 
 def dual_rounding(
-    problem: Problem, w, b, total, d_error, noise: NoiseSums, sizes=None
+    problem: Problem, w, b, sums: DualSums, d_error, noise: NoiseSums, sizes=None
 ) -> tuple[float, float]:
-    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = 1 − ψ_i, and −κ_i(w) by noise."""
-    g, norm_w = totals_rounding(problem), _length(w)
+    """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = m_i − ψ_i, −κ_i(w) by noise."""
+    g, norm_w, weight = totals_rounding(problem), _length(w), sums.weight
     prox_error = gamma(8 * problem.rows.d + 64) * (norm_w + noise.reach)
     # L_α of the user's axes differs by at most sH‖w‖: its minimum by what moving the
     # centre by sH would change.
     center = d_error + noise.rounding * noise.reach + prox_error + noise.axes
-    error = g * total * (1 + abs(b)) + noise.rounding * noise.support
+    error = g * (sums.size + weight * abs(b)) + noise.rounding * noise.support
     along, largest = sizes or (norm_w * d_error, norm_w * problem.largest_norm)
     error += along + norm_w * (center - d_error) + center * center
     error += gamma(problem.rows.d + 4) * norm_w * norm_w
     if problem.intercept:
-        center = float(np.hypot(center, g * total / np.sqrt(problem.intercept)))
-        error += g * total / problem.intercept * (g * total)
+        center = float(np.hypot(center, g * weight / np.sqrt(problem.intercept)))
+        error += g * weight / problem.intercept * (g * weight)
         error += 4 * g * problem.intercept * b * b
     elif problem.intercept is not None:
         # Σα_i y_i = 0 holds up to rounding; so far is α from where it is exact:
-        moved = (OFF + 1) * g * total
-        steepest = 1 + largest + noise.largest_support
+        moved = (OFF + 1) * g * weight
+        steepest = problem.largest_target + largest + noise.largest_support
         shift = moved * (problem.largest_norm + noise.largest_reach)
         error, center = error + moved * steepest + shift * shift, center + shift
     if noise.pushes is not None:

@@ -15,9 +15,9 @@ than r(‖z_i‖ − L_i)/√(1 + κL²), L that of the shape and κ its curvatu
 can decide none but samples that are farther than this from the margin. Where these are
 more than a tenth of all, their rows, and no others, are read.
 
-Rounding. fψ_i is made from the slack by a few operations on numbers of at most 1 + |b|
-+ W(‖z_i‖ + L_i), W a bound on all norms, and the margins in it are off by γ_{d+4} of
-the last: twice γ_{4d+64} of their sum is more than all of it.
+Rounding. fψ_i is made from the slack by a few operations on numbers of at most |m_i| +
+|b| + W(‖z_i‖ + L_i), W a bound on all norms, and the margins in it are off by γ_{d+4}
+of the last: twice γ_{4d+64} of their sum is more than all of it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Ball:
     def bounds(self, problem: Problem, pair: Pair):
         """The middle of each robust margin, without a free b, and its distance."""
         point, noise = pair.point, problem.sample_noise
-        level = self.factor * (1.0 - point.slack)
+        level = self.factor * (problem.targets - point.slack)
         norms = problem.rows.norms()
         size, lengths, b_size = norms + noise.lipschitz(problem.rows.d), None, 0.0
         if problem.intercept is not None:
@@ -108,7 +108,7 @@ class _Ball:
             b_size += self.radius * extra**0.5
         error = 2 * gamma(4 * problem.rows.d + 64)
         reach = (self.radius + error * self.norm_bound) * size
-        reach = reach + error * (1 + self.factor + b_size)
+        reach = reach + error * ((1 + self.factor) * abs(problem.targets) + b_size)
         if lengths is not None:
             reach = reach + self.radius * lengths
         return level, reach + self.norm_bound * problem.axes_error()
@@ -124,5 +124,6 @@ class _Ball:
             narrow = (1 + curvature * largest * largest) ** -0.5
         least = problem.rows.norms() - noise.lipschitz(d)
         free = np.flatnonzero(found.free)
-        distance = np.abs(1 - 0.5 * (found.lower[free] + found.upper[free]))
+        middle = 0.5 * (found.lower[free] + found.upper[free])
+        distance = np.abs(problem.targets[free] - middle)
         return free[distance > narrow * self.inner * np.maximum(least[free], 0.0)]

@@ -5,10 +5,6 @@ each choice of p gives an upper bound. The tests differ in p and in how they bou
 bracket:
 
 * `separable` (the paper): margin and noise apart.
-* `joint` (ℓ2): the exact range over a ball. Above, min over p of
-  ⟨c,z−ρp⟩ + r‖z−ρp‖ (minimax); below, Ω is replaced by its tangents in ‖w‖². One
-  parameter each, found by a few Newton steps, and *every* value of it gives a valid
-  bound: stopping early costs tightness, never safety.
 * `tilted` (every shape): p = v, where the region itself bounds h = Ω(w) − ⟨v,w⟩ ≥ 0.
   Below, trading h against distance in ‖w−c‖² + sh ≤ r² gives
   ⟨c,q⟩ − t‖q‖ − ρ(r²−t²)/s with t = min(r, s‖q‖/2ρ): no loss at all for small ρ.
@@ -35,7 +31,7 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
 from wideberth.problem.error_bars import OwnNoise
-from wideberth.problem.limits import EPS, TINY
+from wideberth.problem.limits import TINY
 from wideberth.problem.noise import SharedNoise
 from wideberth.problem.rows import gamma
 from wideberth.screening.regions import Curvature, Region
@@ -44,10 +40,6 @@ Bounds = tuple[np.ndarray, np.ndarray]
 Selection = slice | np.ndarray
 #: A test prepared for a problem and a region: selected rows → bounds on their margins.
 Test = Callable[[Selection], Bounds]
-
-#: Number of safeguarded Newton steps to the best p or β: a choice; fewer cost
-#: tightness, never safety.
-_SCALAR_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -66,11 +58,6 @@ class Sample:
     def radii(self) -> np.ndarray | np.float64:
         """ρ_i; one number where it is the same for all."""
         return self.noise.radii
-
-    @property
-    def least_square(self) -> np.ndarray:
-        """What squared lengths are taken for that may be rounding; never 0."""
-        return np.maximum(self.root_slack, TINY)
 
     @classmethod
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
@@ -111,100 +98,6 @@ def separable(problem: Problem, region: Region) -> Test:
         )
 
     return bounds
-
-
-def joint(problem: Problem, region: Region) -> Test:
-    """Exact range over a ball for ℓ2 noise, in the plane of centre and sample."""
-    # NumPy's numbers overflow to infinity; Python's raise.
-    center, r = np.linalg.norm(region.w), np.float64(region.radius)
-    apart = separable(problem, region)
-
-    def bounds(rows: Selection) -> Bounds:
-        sample = Sample.of(problem, region, rows)
-        lower, upper = apart(rows)  # what Newton's last digits may miss
-        return (
-            np.maximum(lower, _joint_lower(sample, center, r) - sample.slack),
-            np.minimum(upper, _joint_upper(sample, center, r) + sample.slack),
-        )
-
-    return bounds
-
-
-def _joint_upper(sample: Sample, center: np.floating, r: np.floating) -> np.ndarray:
-    """min over p ∈ U of ⟨c,z−ρp⟩ + r‖z−ρp‖: p between c and z, or the point w = 0."""
-    rho = sample.radii
-    along = sample.plain / center if center > 0 else np.zeros_like(sample.plain)
-    # Never more than the true length: any such p lies in U, whatever the rounding.
-    across = np.sqrt(
-        _positive(sample.squares - sample.extra - along**2 - sample.root_slack)
-    )
-    whole = sample.squares + rho * rho
-    low, high = np.zeros_like(along), np.arctan2(across, along)
-    angle = np.arctan2(r * across, center * np.sqrt(sample.squares) + r * along)
-    for _ in range(_SCALAR_STEPS):
-        cosine, sine = np.cos(angle), np.sin(angle)
-        toward, off = along * cosine + across * sine, along * sine - across * cosine
-        length = np.sqrt(np.maximum(whole - 2 * rho * toward, sample.least_square))
-        # Derivative over ρ, and its derivative.
-        slope = center * sine + r * off / length
-        bend = center * cosine + r * (toward - rho * off * off / length**2) / length
-        angle = _safeguarded(angle, slope, bend, low, high)
-    cosine, sine = np.cos(angle), np.sin(angle)
-    inside = whole - 2 * rho * (along * cosine + across * sine) + sample.root_slack
-    bound = sample.margins - rho * center * cosine + r * np.sqrt(_positive(inside))
-    if r <= center:
-        return bound
-    # The ball reaches w = 0, the maximiser where p = (z + tc)/ρ lies in U.
-    t = np.sqrt(sample.extra / (r * r - center * center))
-    needed = sample.squares - sample.extra + t * (2 * sample.plain + t * center**2)
-    at_zero = (
-        sample.margins
-        - sample.plain
-        + np.sqrt(sample.extra * (r * r - center * center))
-    )
-    allowed = needed + (1 + t * center) ** 2 * sample.root_slack <= rho * rho
-    return np.where(allowed, np.minimum(bound, at_zero), bound)
-
-
-def _joint_lower(sample: Sample, center: np.floating, r: np.floating) -> np.ndarray:
-    """max over β of ⟨c,z⟩ − r‖z−ρβc‖ − ½ρ((‖c‖²+r²)β + 1/β), as ‖w‖ ≤ ½(β‖w‖²+1/β)."""
-    rho, largest = sample.radii, center + r
-    if largest == 0:
-        return sample.margins.copy()
-    low = np.full_like(sample.plain, 1 / largest)
-    smallest = max(abs(center - r), np.sqrt(EPS) * largest)
-    high = np.full_like(sample.plain, 1 / smallest)
-    size = center**2 + r**2
-    beta = np.full_like(low, size**-0.5)
-    for _ in range(_SCALAR_STEPS):
-        pull = rho * center**2 * beta - sample.plain
-        square = _tilted_square(sample, center, beta)
-        length = np.sqrt(np.maximum(square, sample.least_square))
-        slope = r * pull / length + 0.5 * (size - beta**-2)
-        bend = r * rho * (center**2 - (pull / length) ** 2) / length + beta**-3
-        beta = _safeguarded(beta, slope, bend, low, high)
-    inside = _tilted_square(sample, center, beta) + sample.root_slack
-    swing = r * np.sqrt(_positive(inside))
-    return sample.margins - swing - 0.5 * rho * (size * beta + 1 / beta)
-
-
-def _tilted_square(sample: Sample, center: np.floating, beta) -> np.ndarray:
-    """‖z − ρβc‖², with 1/λ_b where there is a penalised intercept."""
-    tilt = sample.radii * beta
-    return sample.squares - 2 * tilt * sample.plain + (tilt * center) ** 2
-
-
-def _safeguarded(x, slope, bend, low, high) -> np.ndarray:
-    """One Newton step to a zero of an increasing slope, or to the bracket's middle.
-
-    Narrows [low, high] in place; the middle is the geometric one where low > 0.
-    """
-    np.copyto(low, x, where=slope < 0)
-    np.copyto(high, x, where=slope >= 0)
-    step = x - slope / np.where(bend > 0, bend, np.inf)
-    inside = (step > low) & (step < high) & (bend > 0)
-    middle = np.where(low > 0, np.sqrt(_positive(low * high)), 0.5 * (low + high))
-    return np.where(inside, step, middle)
 
 
 def tilted(problem: Problem, region: Region) -> Test:
@@ -350,21 +243,13 @@ def tangent(problem: Problem, region: Region) -> Test:
 TESTS: dict[str, Callable[[Problem, Region], Test]] = {
     "separable": separable,
     "tangent": tangent,
-    "joint": joint,
     "tilted": tilted,
     "ellipsoid": ellipsoid,
 }
 
 
 def quick_test(problem: Problem, kind: str) -> str:
-    """The name of the one test to take where time counts.
-
-    On a curved region the exact range over the ball adds hardly anything to it: two of
-    21 415 decisions on 400 random ℓ2 problems, and none at radii 0 and 0.05 on breast
-    cancer and spambase; at radius 2, where little is decided at all, five of five. On a
-    ball it is the separable test, exact without noise and far cheaper than the joint
-    one, which takes up to three times as long as all the rest of a fit (a9a, radius 0).
-    """
+    """The name of the one test to take where time counts."""
     if not problem.shared:
         return "tangent"
     if kind == "ellipsoid":
@@ -378,7 +263,7 @@ def nameable_tests(problem: Problem, kind: str) -> list[str]:
         return ["separable", "tangent"]
     names = {"separable", quick_test(problem, kind)}
     names |= {"tilted"} if kind == "ellipsoid" else set()
-    return sorted(names | {"joint"} if problem.noise.isotropic else names)
+    return sorted(names)
 
 
 def _positive(values: np.ndarray) -> np.ndarray:

@@ -7,9 +7,9 @@ Under boxes a feature k has w*_k = 0 iff Φ_k = ±d*_k − t*_k ≤ 0 for both s
 Of α* the decided samples are known, and folded; of the free ones F three things are:
 
 * the box, 0 ≤ α*_i ≤ c_i;
-* a budget. With the slacks u_i = 1 − ψ_i(w,b) of the primal point and the midpoint ball
-  (m, r), the inequalities behind that ball (theory §4.2) leave room for the loss of
-  complementarity between w and α*, every term of which is at least 0:
+* a budget. With the slacks u_i = m_i − ψ_i(w,b) of the primal point and the midpoint
+  ball (m, r), the inequalities behind that ball (theory §4.2) leave room for the loss
+  of complementarity between w and α*, every term of which is at least 0:
 
       Σ_F (c_i[u_i]_+ − α*_i u_i) ≤ β − ‖w* − m‖²,   β = r²;
 
@@ -109,7 +109,7 @@ class FreeDuals:
         size = accurate_sum(small.weights * reach) + float(np.linalg.norm(t))
         size += float(np.linalg.norm(beyond)) + float(np.linalg.norm(center))
         if fold is not None:
-            size += fold.mass + extra * fold.total
+            size += fold.mass + extra * fold.weight
         supports = small.sample_noise.supports(point.w)
         errors = slack_rounding(small, point.w, point.b, supports)
         return cls(

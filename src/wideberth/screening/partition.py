@@ -1,8 +1,8 @@
 """From a region to decisions about samples.
 
-Samples whose robust margin is above 1 everywhere in a region that contains the optimum
-have α_i* = 0 (removed), below 1 everywhere α_i* = c_i (saturated); the rest stay free
-(theory §5).
+Samples whose robust margin is above their target m_i everywhere in a region that
+contains the optimum have α_i* = 0 (removed), below it everywhere α_i* = c_i
+(saturated); the rest stay free (theory §5). In classification m_i = 1.
 
 Public: `screen` for users, `screen_points` for solvers, and the `Partition` that both
 return; `ideal_partition`, the most a rule can decide; `carry_dual`, the dual point that
@@ -111,7 +111,7 @@ def screen(
         The problem; see `solve`.
     region : {"ellipsoid", "midpoint", "gap"}
         Where the optimum is sought; "ellipsoid" is the strongest for every shape.
-    test : {"separable", "joint", "tilted", "ellipsoid", "tangent"}, optional
+    test : {"separable", "tilted", "ellipsoid", "tangent"}, optional
         Use this test alone; by default all that apply.
     b : float, optional
         Intercept that goes with w; by default the best one.
@@ -220,9 +220,9 @@ def screen_points(
 
 def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
     """Screen from an optimal w (the paper's Theorem 2): the most a rule can decide."""
-    margins = problem.robust_margins(w, b)
+    margins, m = problem.robust_margins(w, b), problem.targets
     unused = problem.weights == 0
-    return Partition((margins > 1 + tol) | unused, margins < 1 - tol, margins, margins)
+    return Partition((margins > m + tol) | unused, margins < m - tol, margins, margins)
 
 
 def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> DualPoint:
@@ -247,8 +247,9 @@ def decide(
         positive = problem.y > 0
         lower = lower + np.where(positive, b_low, -b_high)
         upper = upper + np.where(positive, b_high, -b_low)
-    removed = (lower > 1) | (problem.weights == 0)
-    return Partition(removed, (upper < 1) & ~removed, lower, upper, region)
+    removed = (lower > problem.targets) | (problem.weights == 0)
+    saturated = (upper < problem.targets) & ~removed
+    return Partition(removed, saturated, lower, upper, region)
 
 
 def _intercept_bracket(
@@ -256,19 +257,20 @@ def _intercept_bracket(
 ) -> tuple[float, float]:
     """Bounds on b* when every robust margin without b lies in [lower, upper] (§4.4).
 
-    The slope of P in b jumps by c_i at y_i(1−ψ_i); it is largest where all jumps come
+    The slope of P in b jumps by c_i at y_i(m_i−ψ_i); it is largest where all jumps come
     earliest, and then first reaches 0 at a lower bound of b*; likewise above, seen from
     the other end. Where it is 0 from −∞ on, or up to ∞, as folded samples or a class
     without weight may make it, b* has no bound on that side.
     """
     y, positive, weights = problem.y, problem.y > 0, problem.weights
     lower, upper = np.fmax(lower, -np.inf), np.fmin(upper, np.inf)  # NaN bounds nothing
-    earliest = y * (1 - np.where(positive, upper, lower))
-    latest = y * (1 - np.where(positive, lower, upper))
+    targets = problem.targets
+    earliest = y * (targets - np.where(positive, upper, lower))
+    latest = y * (targets - np.where(positive, lower, upper))
     total = accurate_sum(weights)
     balance, mass = 0.0, total
     if problem.folded is not None:
-        balance, mass = problem.folded.balance, total + problem.folded.total
+        balance, mass = problem.folded.balance, total + problem.folded.weight
     start = -balance - accurate_sum(weights * positive)
     end, slack = start + total, 4 * (totals_rounding(problem) + gamma(problem.n)) * mass
     width = float(np.mean(latest - earliest)) if problem.n else 0.0

@@ -10,14 +10,14 @@ first call); `fold_samples`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import mul
 
 import numpy as np
 
 from wideberth.problem import Certificate, Folded, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import largest, masked, namespace
-from wideberth.problem.rounding import accurate_sum, chain, summed
+from wideberth.problem.rounding import chain, summed
 from wideberth.problem.rows import gamma
 from wideberth.screening.at_hand import screen_at_hand
 from wideberth.screening.partition import Partition
@@ -70,7 +70,7 @@ class Reduction:
 
 
 def fold_samples(problem: Problem, chosen) -> Folded:
-    """Σ over a mask of samples of c_i times z_i, ρ_i, 1, y_i and ‖z_i‖ (theory §3)."""
+    """Σ over a mask of samples of c_i times z_i, ρ_i, m_i, y_i, ‖z_i‖ (theory §3)."""
     count = int(namespace(chosen).count_nonzero(chosen))
     if count == 0:
         return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
@@ -78,10 +78,11 @@ def fold_samples(problem: Problem, chosen) -> Folded:
     mass = summed(mul, weights, norms)
     relative = problem.rows.combine_rounding + gamma(problem.chain)
     relative += problem.noise.rotation_error
+    own = replace(problem, folded=None).dual_sums(weights)
     return Folded(
         problem.rows.combine(weights),
         problem.sample_noise.total(weights),
-        accurate_sum(weights),
+        own.total,
         summed(mul, weights, problem.y),
         count,
         mass,
@@ -90,6 +91,9 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         largest(masked(chosen, norms)),
         largest(masked(chosen, problem.sample_noise.largest)),
         problem.sample_noise.pushes(weights, chosen),
+        own.size,
+        own.weight,
+        largest(masked(chosen, abs(problem.targets))),
     )
 
 

@@ -117,11 +117,11 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     `tol` of the optimum is left alone, unread.
     """
     point, dual = found.point, found.dual
-    longest = 8 * (tol * abs(point.value) + found.gap)
+    longest = 8 * (tol * abs(point.scale) + found.gap)
     if not float(point.w @ point.w) <= longest:
         return found
     null = Outcome(null_point(problem), dual)
-    if not null.gap <= tol * null.point.value:
+    if not null.gap <= tol * null.point.scale:
         return found
     if dual.w.any() and problem.shared:
         alpha = None

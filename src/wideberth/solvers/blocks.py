@@ -120,7 +120,7 @@ class Block(ABC):
         """Slacks at x, where `margins` are ⟨w,z_i⟩."""
         extras = self.rows.extras
         beyond = like(x[x.size - extras.shape[1] :], extras)
-        return 1.0 - (margins + extras @ beyond)
+        return self.problem.targets - (margins + extras @ beyond)
 
     def begin(self, method: InteriorPoint) -> None:
         """Set the multipliers, once those of the hinges are known."""
@@ -572,7 +572,7 @@ class SignedParts(Block):
         return np.concatenate((*parts, self._intercept(start)))
 
     def slacks(self, x, margins):
-        return 1.0 - self.rows.products(x)
+        return self.problem.targets - self.rows.products(x)
 
     def begin(self, method):
         parts = self._parts(method.x)
@@ -849,7 +849,7 @@ class SmoothedSets(OwnSets):
             products[J] = Z @ x
             supports[J] = bars.supports(self.w)
             sizes = xp.sqrt(supports[J] ** 2 + 0.5 * method.mu)
-            slack = 1.0 - products[J] + radii * sizes
+            slack = problem.targets[J] - products[J] + radii * sizes
             image, self.sizes[J] = bars.images(self.w), sizes
             rows = xp.asarray(Z, copy=True)
             rows[:, :d] -= image * (radii / sizes)[:, None]
@@ -874,8 +874,8 @@ class SmoothedSets(OwnSets):
         self.K = np.concatenate(turned)
         self.noise = problem.radii * supports
         self.attained = float(alpha @ (self.noise * supports / self.sizes))
-        self.slack_at_w = 1.0 - products + self.noise
-        method.slack = 1.0 - products + problem.radii * self.sizes
+        self.slack_at_w = problem.targets - products + self.noise
+        method.slack = problem.targets - products + problem.radii * self.sizes
         method.combined = sums[0] + self.rows.folded
 
     def _combined(self, method):

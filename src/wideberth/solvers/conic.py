@@ -201,5 +201,5 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         margins = margins - (radii / widest) * t
         cost = cost if fold is None else cost + fold.s / widest / unit * t
         constraints.append(widest * problem.noise.conic(cp, w) <= t)
-    hinge = xi >= 1 - margins
+    hinge = xi >= problem.targets[used] - margins
     return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge

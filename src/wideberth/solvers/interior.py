@@ -167,7 +167,7 @@ class InteriorPoint:
 
         That is negative where folded rows were settled wrongly.
         """
-        return self.gap / max(abs(self.primal), TINY)
+        return self.gap / max(abs(self.primal), self.problem.least_scale, TINY)
 
     def _measure(self) -> None:
         """Primal value and gap at the current x and α, split as in theory §6.1."""
@@ -426,7 +426,7 @@ def least_squares(rows: ExtendedRows) -> Start:
     From nothing where weights or features are out of all proportion.
     """
     problem, d, half = rows.problem, rows.problem.rows.d, 0.5 * rows.c
-    right = rows.combine(half) + rows.folded
+    right = rows.combine(half * problem.targets) + rows.folded
     if rows.noisy:  # t stays 0
         right[d] = 0.0
     x = _minimiser(rows, half, right)
@@ -441,7 +441,7 @@ def least_squares(rows: ExtendedRows) -> Start:
     facets = rows.noisy and not problem.noise.smooth
     if facets and problem.n < d:  # all rows on the margin leave no distance to it
         x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
-    return Start(x[:d], b, margins, 0.5 * (1.0 - margins - problem.y * b))
+    return Start(x[:d], b, margins, 0.5 * (problem.targets - margins - problem.y * b))
 
 
 def _minimiser(rows: ExtendedRows, half, right: np.ndarray) -> np.ndarray | None:

@@ -3,13 +3,13 @@
 Where weights are large, slacks that are zero but for rounding cost as much as the
 whole objective: c_i = 10¹² turns 10⁻¹⁶ into 10⁻⁴. Robust margins are homogeneous,
 ψ_i(tw,tb) = tψ_i(w,b), so a stretch by a few units of the last place puts such samples
-safely beyond the margin, where no rounding can make them count; it costs as little of
-½‖w‖². With m_i a margin less what it may be off by, the best stretch minimises
+safely beyond their target, where no rounding can make them count; it costs as little of
+½‖w‖². With φ_i a robust margin less what it may be off by, the best stretch minimises
 
-    ½t²(‖w‖² + λ_b b²) + Σ c_i [1 − t m_i]_+ ,
+    ½t²(‖w‖² + λ_b b²) + Σ c_i [m_i − tφ_i]_+   over t > 0,
 
-whose slope is known by one sort of the 1/m_i. The dual's best multiple is closed form:
-D(tα) = tΣα_i − ½t²(‖w(α)‖² + λ_b b²).
+whose slope grows by c_i|φ_i| at t = m_i/φ_i and is known by one sort of these. The
+dual's best multiple is closed form: D(tα) = tΣα_im_i − ½t²(‖w(α)‖² + λ_b b²).
 """
 
 from __future__ import annotations
@@ -85,23 +85,24 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
     """
     supports = problem.sample_noise.supports(point.w)
     error = slack_rounding(problem, point.w, point.b, supports, sizes)
-    margins = 1 - point.slack - 4 * error
-    weights, fold = problem.weights, problem.folded
+    targets, weights, fold = problem.targets, problem.weights, problem.folded
+    margins = targets - point.slack - 4 * error
     penalty = (problem.intercept or 0.0) * point.b * point.b
     curvature = float(point.w @ point.w) + penalty
-    constant = -accurate_sum(weights * np.minimum(margins, 0.0))
+    # The slope for large t: of samples that cost something there, and of folded ones.
+    slope = -accurate_sum(weights * np.minimum(margins, 0.0))
     if fold is not None:
-        constant += problem.folded_noise(point.w, point.omega)
-        constant -= fold.balance * point.b
-        constant -= float(fold.d @ point.w)
-    used = (margins > 0) & (weights > 0)
-    order = np.argsort(-margins[used])
-    ends = 1 / margins[used][order]  # t from which on a sample costs nothing
-    slopes = (weights * margins)[used][order]
-    # Their sum over the samples that cost something before each end, and after all.
-    costly = np.append(slopes[::-1].cumsum()[::-1], 0.0)
-    k = int(np.searchsorted(ends * curvature + constant >= costly[1:], True))
-    descent = float(costly[k]) - constant
-    t = descent / curvature if curvature > 0 else np.inf
+        slope += problem.folded_noise(point.w, point.omega)
+        slope -= fold.balance * point.b
+        slope -= float(fold.d @ point.w)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = targets / margins  # t from which on a sample costs nothing, or something
+    changing = (ends > 0) & (ends < np.inf) & (weights > 0)
+    order = np.argsort(ends[changing])
+    ends, jumps = ends[changing][order], (weights * np.abs(margins))[changing][order]
+    # What the slope lacks of that before each end, and after all of them.
+    lacking = np.append(jumps[::-1].cumsum()[::-1], 0.0)
+    k = int(np.searchsorted(ends * curvature + slope >= lacking[1:], True))
+    t = (float(lacking[k]) - slope) / curvature if curvature > 0 else np.inf
     t = min(t, float(ends[k])) if k < ends.size else t
     return t if 0 < t < np.inf else 1.0

@@ -28,11 +28,9 @@ from wideberth.problem.validation import (
     check_number,
     radius_or_default,
     read_intercept,
-    short,
 )
 from wideberth.solution import Solution
 from wideberth.solvers.base import Control, make_control
-from wideberth.solvers.chunks.checkpoint import Checkpoint
 from wideberth.solvers.chunks.distinct import TABLE_SHARE, Collapsed, DistinctRows
 from wideberth.solvers.ramp.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.ramp.descent import check_starts
@@ -123,7 +121,6 @@ def solve_source(
     norm_penalty: float = 0.0,
     ramp: float | None = None,
     starts: int = 1,
-    checkpoint=None,
 ) -> Solution:
     """Train on an open source; `error_shape` is that of the errors it may bring."""
     started = time.perf_counter()
@@ -137,13 +134,7 @@ def solve_source(
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
     starts = check_starts(starts)
-    kept = None if checkpoint is None else Checkpoint(checkpoint)
-    if kept is not None and level > -np.inf:
-        raise ValueError(
-            f"checkpoint={short(checkpoint)} is for the hinge loss, of one search; "
-            "leave it out, or ramp."
-        )
-    search = Search(chunks, control, checkpoint=kept)
+    search = Search(chunks, control)
     begun = search.begin()
     few = chunks.collapsed(begun)
     if level > -np.inf:

@@ -100,6 +100,7 @@ def _joined(parts: list[Problem]) -> Problem:
     first = parts[0]
     columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
     X, y, weights, radii = (concat(list(column)) for column in columns)
+    m = None if first.m is None else concat([part.targets for part in parts])
     noise = first.noise
     if not first.shared:
         bars = (part.noise for part in parts)
@@ -109,6 +110,7 @@ def _joined(parts: list[Problem]) -> Problem:
         rows=as_rows(X, y),
         weights=weights,
         radii=radii,
+        m=m,
         noise=noise,
         chain=max(part.chain for part in parts),
     )

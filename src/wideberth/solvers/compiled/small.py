@@ -3,7 +3,7 @@
 Small problems cost NumPy's calls, not arithmetic. `mehrotra.py` takes Newton's steps in
 a fifth of the time or less, and `nearest_rows.py` takes them on the few rows near the
 margin, where slacks are about known: from the points before on a path, or from a few
-sweeps of `ascent.py`. Where weights are small those sweeps get to the optimum
+sweeps of `kernels/sweeps.pyx`. Where weights are small those sweeps get to the optimum
 themselves. All that is quick once numba is loaded and has its code: some tenths of a
 second in every process, half a minute the first time on a machine. Whether that pays
 depends on how many problems there are. It must not depend on what a process did before,
@@ -22,20 +22,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from wideberth.kernels.sweeps import ascend, layout
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import (
     CACHED_ENTRIES,
     FEW_FEATURES,
+    LEAST_EPOCHS,
     LITTLE,
     MOST_STEPS,
     QUICK_GRAM,
 )
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.coordinate.settings import CoordinateSettings
 from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 
@@ -117,7 +117,7 @@ def _proven(problem: Problem, control: Control, found: Outcome, counts):
 
 
 def _can_be_swept(problem: Problem) -> bool:
-    """Whether `ascent.py` knows the noise."""
+    """Whether sweeps know the noise."""
     return problem.noise.isotropic and problem.folded is None
 
 
@@ -136,30 +136,29 @@ def _by_sweeps(problem: Problem, control: Control, guess: Guess | None, quick: b
     It begins with the dual weights of `guess`, or with 0. Where it is not `quick`, or
     the intercept makes it slow, it ends after the first look, or the second one.
     """
-    from wideberth.solvers.compiled import ascent  # loads numba
-
-    X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
     weights, penalty = np.array(problem.weights), _penalty(problem)
     alpha, slack, b = np.zeros(problem.n), np.empty(problem.n), 0.0
     if guess is not None:
         np.minimum(guess.alpha, weights, out=alpha)
         b = guess.b
     slow = problem.intercept is not None and problem.intercept < penalty
-    most, least = _MOST_PASSES, CoordinateSettings.least_epochs
+    most = _MOST_PASSES
     if slow or not quick:
-        most = 2 * least if guess is None else 0
-    sweeps, read, met = ascent.ascend(
-        np.require(X, np.float64, ("C", "W")).reshape(-1),
+        most = 2 * LEAST_EPOCHS if guess is None else 0
+    sweeps, read, met = ascend(
+        *layout(problem.rows.X),
         problem.y,
+        np.ones(problem.n),
         weights,
         np.array(problem.radii),
         problem.rows.norms(),
         penalty,
         penalty * b if slow else 0.0,
         alpha,
+        np.empty(problem.rows.d),
         slack,
         (1 - LITTLE) * control.tol,
-        least,
+        LEAST_EPOCHS,
         most,
         _room(control),
     )

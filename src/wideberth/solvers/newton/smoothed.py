@@ -156,7 +156,7 @@ class Smoothed(ExtendedRows):
         takes more steps where these are fewer than the features (0.1 takes 4 % less
         time than 0.4 to a tolerance of 0.1, and on MNIST a sixth more to 1e-4).
         """
-        whole = self.control.target * self.point.value
+        whole = self.control.target * self.point.scale
         if self.complementarity > 0.5 * whole:
             enough = self.width * (0.25 * whole / self.complementarity) ** 0.5
             self.width = max(self.width / _FALL, enough)
@@ -325,7 +325,7 @@ class Smoothed(ExtendedRows):
         of the tolerance, where that may be met.
         """
         step, curvature = np.zeros_like(self.gradient), self._curvature_of(inside)
-        whole, longest = self.control.target * self.point.value, np.inf
+        whole, longest = self.control.target * self.point.scale, np.inf
         decrease = 0.5 * float(self.gradient @ factor.solve(self.gradient))
         if decrease <= self.complementarity <= whole:
             longest = (2 * LITTLE * whole) ** 0.5
@@ -381,7 +381,9 @@ class Smoothed(ExtendedRows):
             w = point.w + t * dw
             normal = problem.noise.maximizer(w if w.any() else dw)
             x, change = self._image(w, point.b + t * db), self._pushed(step, normal)
-            slack = 1.0 - point.margins - t * margins - self.extras @ x[d:]
+            slack = (
+                self.problem.targets - point.margins - t * margins - self.extras @ x[d:]
+            )
             share, move = self._shares(slack), margins + self.extras @ change[d:]
             loss = share * slack - 0.5 * self.width * (share - 0.5) ** 2
             value = (0.5 * self.penalty * x - self.folded) @ x + self.c @ loss

@@ -150,7 +150,7 @@ def _saturated(problem: Problem) -> list[PrimalPoint]:
         return []
     dual = problem.dual_at(problem.weights)
     point = problem.at(dual.w)
-    return [point] if point.value - dual.value <= LITTLE * point.value else []
+    return [point] if point.value - dual.value <= LITTLE * point.scale else []
 
 
 def lowest_between(problem: Problem, points: list[PrimalPoint]) -> PrimalPoint:

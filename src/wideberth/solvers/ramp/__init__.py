@@ -1,1 +1,1 @@
-"""Labels that may be wrong: descent on the ramp loss, and bounds on its optimum."""
+"""Labels that may be wrong: descent on the ramp loss."""

@@ -38,7 +38,6 @@ from wideberth.solution import Ending, RampDescent
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton.rounds import least_rows
-from wideberth.solvers.ramp.bound import lower_bound
 from wideberth.solvers.tall.subsample import Sample, small_sample
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
@@ -62,7 +61,6 @@ class Descended:
     objectives: list[float]
     start: str
     ending: Ending
-    solver: Solver
 
     @property
     def value(self) -> float:
@@ -87,14 +85,7 @@ class Descended:
             tuple(presolved.value(value) for value in self.objectives),
             self.start,
             self.ending,
-            lambda: presolved.value(self.lower_bound()),
         )
-
-    def lower_bound(self) -> float:
-        """What R is at least, at every model."""
-        value = self.value + self.certificate.rounding
-        with np.errstate(all="ignore"):
-            return lower_bound(self.ramp, value, self.solver)
 
 
 class Descent:
@@ -204,8 +195,7 @@ class Descent:
             if cut or ((repeats or stalls) and tol <= control.tol):
                 objectives.append(lower)
                 ending = ending_of(repeats, stalls, tol <= control.tol)
-                end = objectives, name, ending
-                return Descended(ramp, left_out, found, *end, self.solver)
+                return Descended(ramp, left_out, found, objectives, name, ending)
             if repeats or stalls:
                 tol = control.tol
             else:

@@ -30,7 +30,6 @@ import numpy as np
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.chunks.checkpoint import Checkpoint, Standing
 from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.batches import Batches, InMemory
@@ -71,10 +70,8 @@ class Search:
     `best` are the points found so far, `selection` decides which rows come next.
     """
 
-    def __init__(
-        self, batches: Batches, control: Control, checkpoint: Checkpoint | None = None
-    ):
-        self.batches, self.control, self.checkpoint = batches, control, checkpoint
+    def __init__(self, batches: Batches, control: Control):
+        self.batches, self.control = batches, control
         self.best, self.selection = Incumbent(control), Selection(batches, control)
         self.passes, self.n = 0, batches.n or 0
         self.first = True  # whether the rows at hand are those of a first sample
@@ -118,7 +115,6 @@ class Search:
             solved, question = work.exact, self._round(work, here, 3.0**idle)
             if question is None:
                 return
-            self._save(question)
             work = self._gather(question, before)
             before, here = work.question, self._note(work)
             certificate = self.certificate
@@ -164,11 +160,7 @@ class Search:
     # -- passes --------------------------------------------------------------------
 
     def begin(self) -> Work:
-        """The first pass: from where an earlier run stood, or a sample."""
-        return self._resumed() or self._sample()
-
-    def _sample(self) -> Work:
-        """A sample of all rows."""
+        """The first pass: a sample of all rows."""
         share, n, d = 1.0, self.batches.n, self.batches.d
         if n:
             share = min(1.0, self.batches.capacity / n, first_size(n, d) / n)
@@ -179,31 +171,6 @@ class Search:
         work = self._pass(Sample(np.zeros(d), share, seed, sides, whole, distinct))
         self.n = work.n
         return work
-
-    def _resumed(self) -> Work | None:
-        """In place of a sample: what is near where an earlier run stood, if one did."""
-        held = None
-        if self.checkpoint is not None:
-            held = self.checkpoint.load(self.batches.d)
-        if held is None:
-            return None
-        self.n = held.n
-        asked = held.question, held.n, held.expected, held.grouped
-        work = self._gather(self.selection.resume(*asked), None)
-        self.n = work.n
-        return work
-
-    def _save(self, question: Gather) -> None:
-        """Keep what a run that is started again needs.
-
-        Not where the first read handed over all rows: without the proof that came of
-        them, a run does better to start from nothing.
-        """
-        whole = self.first and question.band is None
-        if self.checkpoint is not None and not whole:
-            rows = self.selection
-            known = self.n, rows.expected, rows.grouping is not None
-            self.checkpoint.save(Standing(question, *known))
 
     def consider(self, w: np.ndarray, b: float) -> None:
         """Evaluate the objective at a point, which is kept if it is the best."""

@@ -57,11 +57,6 @@ class Selection:
         """How many rows of a sample are expected to fit."""
         return (1 - LITTLE) * self.batches.capacity
 
-    def resume(self, question: Gather, n: int, expected: float, grouped: bool):
-        """The question of an earlier run over n rows, which is taken up again."""
-        self.expected = expected
-        return self._in_groups(question, n) if grouped else question
-
     def next(
         self, held: WorkingSet, found: Outcome, best: Incumbent, widening: float
     ) -> Gather:

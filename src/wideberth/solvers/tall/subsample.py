@@ -158,13 +158,6 @@ class SamplingError:
             self.own[d], self.scatter[d] = 0.0, 0.0
         self.own[out], self.scatter[out] = 0.0, 0.0
 
-    @classmethod
-    def of(cls, own: np.ndarray, scatter: np.ndarray, least: float) -> SamplingError:
-        """One that was computed before."""
-        made = cls.__new__(cls)
-        made.known, made.own, made.scatter, made.least = True, own, scatter, least
-        return made
-
     def __call__(self, problem: Problem, slack) -> np.ndarray:
         """How far the margins of these rows may move, given their slacks."""
         if not self.known:

@@ -77,7 +77,7 @@ class Path(InteriorPoint):
         slack, share = np.empty(problem.n), np.empty(problem.n)
 
         def weigh(J, products):
-            slack[J] = 1.0 - products
+            slack[J] = problem.targets[J] - products
             share[J] = mu / centred_force(slack[J], mu)[1]
             return other.c[J] * share[J]
 

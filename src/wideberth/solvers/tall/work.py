@@ -201,7 +201,7 @@ class Work:
         if (fold := self.batches.penalty) is not None:
             noise = fold.s * omega + fold.pushes.total(w)
             value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
-        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding)
+        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding, value)
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""

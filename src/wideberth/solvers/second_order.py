@@ -1,15 +1,14 @@
-"""Second-order steps for the coordinate solver, where single coordinates stall.
+"""Second-order steps of dual coordinate ascent, for where it is slow (theory §6.2).
 
 Coordinate ascent converges at the pace of the flattest direction of D. Two kinds of
-them occur in practice, and each has its remedy; both only ever raise D.
+flat directions occur in practice; each has a step of its own, and both only raise D.
 
 * *A few rows that keep moving*: near-copies with opposite labels (cross-posted texts,
-  repeated measurements) whose α must climb to the bound together while each single step
-  is 1/‖z_i‖². `maximise_block` maximises D over the rows that moved most, all others
-  fixed, by the interior-point engine in the span of those rows: their |B|×|B| form
-  (theory §6.2).
-* *A settled face that is ill-conditioned*: `newton_on_face` takes a Newton step over
-  all rows strictly inside their box, by conjugate gradients on
+  repeated measurements) whose α must rise to the bound together, while a single step is
+  1/‖z_i‖². `maximise_block` maximises D over the rows that moved most, all others
+  fixed, by the interior-point method in the span of those rows.
+* *An ill-conditioned face of the box*: `newton_on_face` takes a Newton step over all
+  rows strictly between their bounds, by conjugate gradients on
 
       −D''_JJ = ω(Z_JZ_Jᵀ − mmᵀ) + (m−ρ)(m−ρ)ᵀ + yyᵀ/λ_b,
       ω = ‖w‖/‖d‖,  m = Z_J d/‖d‖
@@ -65,10 +64,10 @@ class DualIterate:
         )
 
     def value(self, problem: Problem) -> float:
-        """D(α) less what folded samples add to Σα."""
+        """D(α) less what folded samples add to Σα_im_i."""
         length = max(float(np.linalg.norm(self.d)) - self.s, 0.0)
         penalty = inverse_penalty(problem) * self.balance**2
-        return float(self.alpha.sum()) - 0.5 * (length**2 + penalty)
+        return float(self.alpha @ problem.targets) - 0.5 * (length**2 + penalty)
 
 
 def inverse_penalty(problem: Problem) -> float:
@@ -79,10 +78,11 @@ def inverse_penalty(problem: Problem) -> float:
 def newton_on_face(
     problem: Problem, at: DualIterate
 ) -> tuple[DualIterate | None, bool]:
-    """One Newton step on the rows strictly inside their box.
+    """One Newton step on the rows strictly between their bounds.
 
-    Returns the new point, None if D would not rise, and whether the box barred the
-    way: then some direction is so flat that its Newton step leaves the box by far.
+    Returns the new point, or None if D would not rise, and whether the step was cut
+    short at the box: then some direction is so flat that its Newton step leaves the box
+    by far.
     """
     J = np.flatnonzero((at.alpha > 0) & (at.alpha < problem.weights))
     size, penalty = float(np.linalg.norm(at.d)), inverse_penalty(problem)
@@ -92,7 +92,7 @@ def newton_on_face(
     rows, alpha, weights = problem.rows.take(J), at.alpha[J], problem.weights[J]
     m, omega = rows.margins(at.d) / size, length / size
     lift = m - problem.radii[J]
-    gradient = 1.0 - penalty * at.balance * rows.y - length * lift
+    gradient = problem.targets[J] - penalty * at.balance * rows.y - length * lift
 
     def curvature(v: np.ndarray) -> np.ndarray:
         out = omega * rows.margins(rows.combine(v))
@@ -100,18 +100,18 @@ def newton_on_face(
         return out + rows.y * (penalty * float(rows.y @ v)) if penalty else out
 
     diagonal = omega * np.maximum(rows.norms() ** 2 - m**2, 0.0) + lift**2 + penalty
-    step, barred = _step_inside(
+    step, cut_short = _step_inside(
         curvature, gradient, np.maximum(diagonal, TINY), -alpha, weights - alpha
     )
-    found = at.moved(problem, rows, J, np.clip(alpha + step, 0.0, weights))
-    return found if found.value(problem) > at.value(problem) else None, barred
+    new = at.moved(problem, rows, J, np.clip(alpha + step, 0.0, weights))
+    return new if new.value(problem) > at.value(problem) else None, cut_short
 
 
 def _step_inside(curvature, right, diagonal, low, high) -> tuple[np.ndarray, bool]:
     """Solve `curvature(x) = right` by conjugate gradients, scaled by the diagonal.
 
-    Once the part of x outside the box weighs as much as the step gains, the x before
-    is returned, and True.
+    Ends early, with True, once the part of x outside the box weighs as much as the step
+    gains.
     """
     x = np.zeros_like(right)
     for ahead in conjugate_gradients(curvature, right, lambda r: r / diagonal):
@@ -135,10 +135,11 @@ def maximise_block(
         rows=DenseRows(coordinates, rows.y),
         weights=weights,
         radii=problem.radii[B],
+        m=problem.targets[B],
         folded=Folded(
             d=folded,
             s=max(at.s - float(alpha @ problem.radii[B]), 0.0),
-            total=float(at.alpha.sum() - alpha.sum()),
+            total=float(at.alpha @ problem.targets - alpha @ problem.targets[B]),
             balance=at.balance - float(alpha @ rows.y),
             n=1,
             mass=0.0,
@@ -155,8 +156,8 @@ def maximise_block(
         gained = engine.primal - engine.gap - value
         if engine.gap <= LITTLE * gained or not engine.step():
             break
-    found = at.moved(problem, rows, B, engine.share * weights)
-    return found if found.value(problem) > at.value(problem) else None
+    new = at.moved(problem, rows, B, engine.share * weights)
+    return new if new.value(problem) > at.value(problem) else None
 
 
 def _span(rows: Rows, extra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

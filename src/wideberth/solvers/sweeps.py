@@ -5,23 +5,24 @@
 
 Work goes in rounds:
 
-1. *Look.* One product gives all margins, hence P, D and their gap on the whole
-   (screened) problem, whatever the sweeps left out; a second one gives d afresh when a
-   certificate is due: to end, to screen, to move the intercept.
+1. *Evaluate.* One product gives all margins, hence P, D and their gap on the whole
+   (screened) problem. A second one gives d afresh when a certificate is due: to end, to
+   screen, or to move the intercept.
 2. *Screen.* Rows whose α is proven leave for good (`screening/`), once the gap promises
-   enough of them, and while enough work is left to repay the copy.
-3. *Shrink.* Rows at a bound with the right sign of slack rest until the next round; the
-   others are swept a few times, in random order, by the compiled epochs of `sweep.py`.
-4. *Accelerate.* If at the pace of the last round the tolerance is far away, the
-   second-order steps of `face.py` take over the directions that coordinates crawl
-   along; with few features Newton's method on the rows in doubt ends the search.
+   to prove many and while enough work is left to repay the copy.
+3. *Shrink.* Rows at the bound that the sign of their slack asks for rest until the next
+   round; the others, the active set, are swept a few times in random order
+   (`kernels/sweeps.pyx`).
+4. *Accelerate.* If at the pace of the last round the tolerance is far away, the steps
+   of `second_order.py` raise D along the directions in which sweeps are slow. With few
+   features Newton's method on the active set ends the search.
 
-An intercept is a proximal outer loop folded into the rounds: each works on
-P + ½λ(b − b⁰)², whose dual is the one above with λ_b + λ for λ_b and a constant λb⁰
-added to Σα_i y_i, and leaves b⁰ at its b. λ is such that b curves D no more than a
-usual row does: a free or hardly penalised intercept ties all coordinates together, and
-single ones would crawl. Certificates and screening are those of the true problem, α
-being made feasible first (theory §4.4).
+An intercept is a proximal outer loop within the rounds: each works on P + ½λ(b − b⁰)²,
+whose dual is the one above with λ_b + λ for λ_b and the constant λb⁰ added to Σα_i y_i,
+and then moves b⁰ to its b. λ is such that b curves D no more than a typical row does: a
+free or hardly penalised intercept ties all coordinates together, and sweeps would be
+slow. Certificates and screening are those of the true problem, α being made feasible
+first (theory §4.4).
 
 Everything is decided by counts, never by clocks: the same seed gives the same answer.
 """
@@ -29,24 +30,56 @@ Everything is decided by counts, never by clocks: the same seed gives the same a
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from wideberth.kernels.sweeps import layout, sweep
 from wideberth.problem import Certificate, DualPoint, Folded, PrimalPoint, Problem
-from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS
+from wideberth.problem.limits import EPS, LEAST_EPOCHS, LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Screener
 from wideberth.solvers.base import Best, Control, Outcome, Solver
-from wideberth.solvers.coordinate.face import (
+from wideberth.solvers.newton.rounds import Rounds, least_rows
+from wideberth.solvers.newton.solver import Newton, smoothing_pays
+from wideberth.solvers.second_order import (
     DualIterate,
     inverse_penalty,
     maximise_block,
     newton_on_face,
 )
-from wideberth.solvers.coordinate.settings import CoordinateSettings
-from wideberth.solvers.newton.rounds import Rounds, least_rows
-from wideberth.solvers.newton.solver import Newton, smoothing_pays
+
+
+@dataclass(frozen=True)
+class CoordinateSettings:
+    """How long to sweep, when to screen, and what is small.
+
+    "Flat" says where the passes of `python -m benchmarks.coordinate` change by less
+    than 5 % on average.
+
+    Attributes
+    ----------
+    least_epochs : int
+        Sweeps over the active set between two evaluations of all rows, at least.
+    call_entries : int
+        Entries of X swept in one compiled call, which nothing can interrupt: a choice.
+    least_screened : float
+        Least share of rows that screening must decide to make a smaller copy worth
+        while; flat from 0.1 to 0.5.
+    block_rows : int
+        Rows that are maximised over jointly, in the time of 4·150³ entries of a
+        product; without them near-copies of opposite label stay unsolved.
+    newton_size : int
+        Largest number of rows or of features, whichever is less, at which Newton's
+        method may take over: a choice that bounds the memory of its algebra at 18 MB;
+        flat from 100 to 5000.
+    """
+
+    least_epochs: int = LEAST_EPOCHS
+    call_entries: int = 4_000_000
+    least_screened: float = 0.5
+    block_rows: int = 150
+    newton_size: int = 1500
 
 
 class Coordinate(Solver):
@@ -69,12 +102,12 @@ class Coordinate(Solver):
     def run(self, problem, control, start, decided):
         """Ascend from the dual weights of `start`, or from zero.
 
-        Where sweeping turns out to be hard, Newton's method does it instead.
+        Where sweeps turn out to be slow, Newton's method solves the problem instead.
         """
         ascent = _Ascent(problem, control, decided, self.settings)
-        found = ascent.solve(None if start is None else start.dual.alpha)
+        outcome = ascent.solve(None if start is None else start.dual.alpha)
         if not ascent.gave_up:
-            return found
+            return outcome
         return Newton().run(problem, control, None, decided)
 
 
@@ -107,15 +140,15 @@ class _Intercept:
     def __init__(self, problem: Problem):
         self.penalty = problem.intercept or 0.0
         norms = problem.rows.norms()
-        #: λ at which b curves D as a usual row does.
-        self.usual = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
+        #: λ at which b curves D as a typical row does.
+        self.typical = float(np.mean(norms[norms > 0] ** -2.0)) if norms.any() else 1.0
         #: Largest λ at which b can still move by 10 in one round.
         self.most = 0.1 * float(problem.weights.sum())
-        self.center, self.shrinkage, self.ease = 0.0, 1.0, 1.0
+        self.center, self.shrinkage, self.relaxation = 0.0, 1.0, 1.0
 
     def proximal(self, problem: Problem) -> Problem:
         """The problem with λ(b − b⁰)²/2 added, as a penalty and a folded balance."""
-        penalty = self.ease * min(self.usual / self.shrinkage, self.most)
+        penalty = self.relaxation * min(self.typical / self.shrinkage, self.most)
         penalty = max(self.penalty, penalty)
         fold = problem.folded or Folded(np.zeros(problem.rows.d), 0, 0, 0, 0, 0, 0)
         balance = fold.balance + (penalty - self.penalty) * self.center
@@ -125,10 +158,47 @@ class _Intercept:
     def learn(self, b: float, dual: DualPoint, inner_gap: float, gap: float) -> None:
         """Move b⁰ to b; lower λ where it is what keeps the true gap open."""
         if inner_gap < LITTLE * gap:
-            self.ease *= 0.3
+            self.relaxation *= 0.3
         size = float(np.linalg.norm(dual.d))
         shrinkage = float(np.linalg.norm(dual.w)) / size if size else 1.0
         self.center, self.shrinkage = b, max(shrinkage, EPS)
+
+
+class ActiveSet:
+    """The active rows of a problem, ready to be swept: copied if few, else in place.
+
+    `visited` are their places in `alpha`, which is a copy or the array of all rows.
+    """
+
+    def __init__(self, problem: Problem, active: np.ndarray, alpha: np.ndarray):
+        self.norms, self.beta = problem.rows.norms(), inverse_penalty(problem)
+        self.alpha, self.visited = alpha, active
+        if 2 * active.size < problem.n:
+            problem = problem.take(active)
+            self.norms, self.alpha = self.norms[active], alpha[active]
+            self.visited = np.arange(active.size)
+        self.rows = problem.rows
+        self.weights = np.ascontiguousarray(problem.weights)
+        self.radii = np.ascontiguousarray(problem.radii)
+
+    def sweep(self, seeds: np.ndarray, at: DualIterate) -> None:
+        """One epoch for every seed; updates `alpha`, and d, s and balance of `at`."""
+        self.rows.passes.add(self.visited.size * seeds.size)
+        at.s, at.balance = sweep(
+            *layout(self.rows.X),
+            self.rows.y,
+            np.ones(self.rows.n),
+            self.weights,
+            self.radii,
+            self.norms,
+            self.beta,
+            self.visited,
+            seeds,
+            self.alpha,
+            at.d,
+            at.s,
+            at.balance,
+        )
 
 
 class _Ascent:
@@ -152,11 +222,11 @@ class _Ascent:
         while True:
             point, gap = self._look()
             if self._decisive(point, gap):
-                found = self._certify(point, gap)
-                gap = found.gap
+                outcome = self._certify(point, gap)
+                gap = outcome.gap
                 if self.best.certified(self.control.tol) or self.control.exhausted():
                     return self.best.finish()
-                self._screen(found)
+                self._screen(outcome)
             self.pace.note(gap, 0.5 * self.control.tol * point.value)
             self.idle = 0 if gap < self.smallest else self.idle + 1
             self.smallest = min(gap, self.smallest)
@@ -164,7 +234,7 @@ class _Ascent:
                 self.gave_up = self._newton_may_finish()
                 self._certify(*self._look())
                 return self.best.finish()
-            active, inside = self._doubtful()
+            active, inside = self._active_set()
             if self._few_rows_may_finish(active):
                 return self._finish(point, active)
             self._round(active, inside)
@@ -272,10 +342,10 @@ class _Ascent:
             self.intercept.learn(self.b, dual, inner_gap, point.value - dual.value)
         self._enter(alpha, dual.d.copy() if dual.alpha is alpha else None)
         # A copy, for sweeps go on in the array itself.
-        found = Outcome(point, replace(dual, alpha=dual.alpha.copy()))
-        self._note(found.certificate)
-        self.best.keep(found)
-        return found
+        outcome = Outcome(point, replace(dual, alpha=dual.alpha.copy()))
+        self._note(outcome.certificate)
+        self.best.keep(outcome)
+        return outcome
 
     # -- one round -----------------------------------------------------------------
 
@@ -288,8 +358,8 @@ class _Ascent:
         ahead = products * self.pace.rounds if self.pace.known else 0.0
         return self.settings.least_screened, ahead
 
-    def _screen(self, found: Outcome) -> None:
-        kept = self.screener.update(found, *self._worth_screening())
+    def _screen(self, outcome: Outcome) -> None:
+        kept = self.screener.update(outcome, *self._worth_screening())
         if kept is not None:
             self.slack = self.slack[kept]
             self._enter(self.at.alpha[kept])
@@ -311,7 +381,7 @@ class _Ascent:
         if self.pace.known and sweeping > second_order:
             self._accelerate(active, moves)
 
-    def _doubtful(self) -> tuple[np.ndarray, np.ndarray]:
+    def _active_set(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows whose bound is in doubt, or soon may be; a mask of those at none."""
         alpha, weights = self.at.alpha, self.inner.weights
         inside = (alpha > 0) & (alpha < weights)
@@ -323,35 +393,30 @@ class _Ascent:
         return np.flatnonzero(doubtful | (np.abs(self.slack) <= near)), inside
 
     def _sweep(self, active: np.ndarray, epochs: int) -> np.ndarray:
-        """Sweep the active rows; returns how far each of them moved w in the end."""
-        from wideberth.solvers.coordinate.sweep import (
-            Sweeper,  # here, for it loads numba
-        )
-
-        part, at = Sweeper(self.inner, active), self.at
-        alpha, state = at.alpha[active], np.array([at.s, at.balance])
-        before = alpha
+        """Sweep the active set; return how far each row moved w in the last epoch."""
+        part, at = ActiveSet(self.inner, active, self.at.alpha), self.at
+        before = part.alpha
         # Many epochs a call where they are short: calls have a cost of their own.
         entries = epochs * self.inner.rows.entries(active)
         calls = min(max(entries // self.settings.call_entries, 1), epochs)
-        drawn = self.control.rng.integers(2**32, size=epochs)
+        drawn = self.control.rng.integers(2**63, size=epochs, dtype=np.uint64)
         for seeds in np.array_split(drawn, calls):
             seeds = seeds[: self.control.max_iter - self.control.steps]
             if self.control.exhausted():
                 break
-            part.epochs(seeds[:-1], alpha, at.d, state)
-            before = alpha.copy()
-            part.epochs(seeds[-1:], alpha, at.d, state)
+            part.sweep(seeds[:-1], at)
+            before = part.alpha.copy()
+            part.sweep(seeds[-1:], at)
             self.pace.epochs += seeds.size
             self.control.steps += seeds.size
-        at.alpha[active], at.s, at.balance = alpha, float(state[0]), float(state[1])
-        return np.abs(alpha - before) * part.norms
+        at.alpha[active] = part.alpha[part.visited]
+        return (np.abs(part.alpha - before) * part.norms)[part.visited]
 
     def _accelerate(self, active: np.ndarray, moves: np.ndarray) -> None:
-        """A Newton step on the face; if it is barred, one on the fastest rows."""
-        found, barred = newton_on_face(self.inner, self.at)
-        self.at = found or self.at
-        if not barred:
+        """A Newton step on the face; if it is cut short, D over the fastest rows."""
+        new, cut_short = newton_on_face(self.inner, self.at)
+        self.at = new or self.at
+        if not cut_short:
             return
         if active.size > 1:
             fastest = np.argsort(-moves)[: self.settings.block_rows]

@@ -1,1 +1,0 @@
-"""Dual coordinate ascent: sweeps over the samples."""
