@@ -16,7 +16,7 @@ from polyhedral import (
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
 from wideberth.problem.folded import Folded
-from wideberth.solvers.algebra import Factor, ThinFactor
+from wideberth.solvers.algebra import Curvature, Factor, ThinFactor
 from wideberth.solvers.interior import InteriorPoint
 
 CASES = list(itertools.product(SHAPES, INTERCEPTS, (0.0, 2.0)))
@@ -194,7 +194,9 @@ def test_a_thin_factor_solves_what_a_dense_one_solves(border):
     diagonal = 10.0 ** rng.uniform(-3, 3, size=d)
     matrix = np.diag(np.concatenate((diagonal, border))) + K.T @ K
     right = rng.normal(size=len(matrix))
-    thin, dense = ThinFactor.of(diagonal, border, K), Factor.of(matrix)
+    whole = np.concatenate((diagonal, border))
+    thin = ThinFactor.of(Curvature.of(whole, K), border.size)
+    dense = Factor.of(matrix)
     x = thin.solve(right)
     np.testing.assert_allclose(matrix @ x, right, atol=1e-9)
     np.testing.assert_allclose(x, dense.solve(right), rtol=1e-6, atol=1e-9)
@@ -205,15 +207,33 @@ def test_free_entries_may_have_units_of_their_own(unit):
     rng = np.random.default_rng(15)
     K, right, units = rng.normal(size=(6, 22)), rng.normal(size=22), np.ones(22)
     units[20] = unit
-    even = ThinFactor.of(np.ones(20), np.zeros(2), K).solve(right)
-    found = ThinFactor.of(np.ones(20), np.zeros(2), K * units).solve(right * units)
+    diagonal = np.append(np.ones(20), np.zeros(2))
+    even = ThinFactor.of(Curvature.of(diagonal, K), 2).solve(right)
+    found = ThinFactor.of(Curvature.of(diagonal, K * units), 2).solve(right * units)
     np.testing.assert_allclose(found * units, even, rtol=1e-9)
 
 
 def test_a_thin_factor_of_a_free_entry_that_no_row_touches_is_none():
     K = np.random.default_rng(12).normal(size=(3, 8))
     K[:, 7] = 0.0
-    assert ThinFactor.of(np.ones(7), np.zeros(1), K) is None
+    diagonal = np.append(np.ones(7), 0.0)
+    assert ThinFactor.of(Curvature.of(diagonal, K), 1) is None
+
+
+def test_curvatures_with_signs_and_couplings_are_solved_with():
+    """diag + squares − squares + what couples weights with t, by the smaller system."""
+    rng = np.random.default_rng(16)
+    d, cross = 30, 0.1 * rng.normal(size=30)
+    bent = Curvature.of(rng.uniform(2, 3, size=d), 0.1 * rng.normal(size=(4, d)), -1.0)
+    rows = Curvature.of(np.append(np.ones(d), [9.0, 0.0]), rng.normal(size=(6, d + 2)))
+    whole = rows + bent + Curvature.of(np.zeros(d + 2), cross=cross)
+    matrix = whole.add_to(np.zeros((d + 2, d + 2)))
+    assert np.array_equal(matrix[:d, d], (rows.rows.T @ rows.rows)[:d, d] + cross)
+    right = rng.normal(size=d + 2)
+    np.testing.assert_allclose(whole.product(right), matrix @ right, atol=1e-12)
+    thin = whole.factor(2)
+    assert isinstance(thin, ThinFactor)
+    np.testing.assert_allclose(matrix @ thin.solve(right), right, atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", ["linf", "box"])

@@ -420,7 +420,7 @@ def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
     whole, parts = InteriorPoint(problem), None
     monkeypatch.setattr("wideberth.problem.error_bars.sets.CACHED_ENTRIES", 40)
     parts = InteriorPoint(problem)
-    assert len(parts.block._visit()) > 3
+    assert len(parts.block.pieces) > 3
     for _ in range(6):
         assert whole.step()
         assert parts.step()

@@ -126,7 +126,9 @@ def test_a_path_carried_over_to_its_own_rows_is_where_it_was(radius):
     assert other.mismatch() < 0.1
     np.testing.assert_allclose(other.room.sum(axis=0), 1.0, rtol=1e-12)
     np.testing.assert_allclose(
-        other.combined, other.block.rows.combine(other.alpha) + other.block.rows.folded, atol=1e-9
+        other.combined,
+        other.block.rows.combine(other.alpha) + other.block.rows.folded,
+        atol=1e-9,
     )
     np.testing.assert_allclose(other.slack, path.slack, atol=1e-9)
 

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 
-# -- round cones K = {k : k_0 ≥ ‖k_1‖}, one in an array or one in each of its rows ------
+# -- round cones K = {k : k_0 ≥ ‖k_1‖}, one in an array or one in each of its rows -----
 
 
 def dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ class Scaling:
         return out
 
     def longest(self, move: np.ndarray) -> float:
-        """Largest t with λ + t·move in all cones: 1 ÷ the fastest approach to one's end.
+        """Largest t with λ + t·move in all cones, 1 ÷ the fastest approach to an end.
 
         In the frame where λ is (√det λ, 0) a move (m_0, m_1) approaches by ‖m_1‖ − m_0.
         """
@@ -82,31 +82,55 @@ class Scaling:
         return 1 / fastest if fastest > 0 else np.inf
 
 
-# -- Newton's matrix --------------------------------------------------------------------
+# -- Newton's matrix -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Curvature:
-    """diag(D) + Σ s_k r_kr_kᵀ, what a block adds to Newton's matrix.
+    """diag(D) + Σ s_k r_kr_kᵀ, s_k = ±1, which may be all of Newton's matrix.
 
-    `cross` couples the weights with the variable after them; `full` is a matrix of the
-    weights, where their part is neither diagonal nor of low rank.
+    `cross` couples the weights with the variable after them; `full` is added to the
+    leading rows and columns, where a part is neither diagonal nor of low rank.
     """
 
-    diagonal: np.ndarray  # of the size of x
-    rows: np.ndarray | None = None  # r_k
-    signs: np.ndarray | None = None  # s_k = ±1; None where all are 1
+    diagonal: np.ndarray
+    rows: np.ndarray
+    signs: np.ndarray
     cross: np.ndarray | None = None
     full: np.ndarray | None = None
 
-    def add_to(self, matrix: np.ndarray) -> None:
-        """Add it in place."""
-        matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.diagonal
-        if self.rows is not None and len(self.rows) == 1 and self.signs is None:
-            matrix += np.multiply.outer(self.rows[0], self.rows[0])
-        elif self.rows is not None:
-            signed = self.rows if self.signs is None else self.signs[:, None] * self.rows
-            matrix += self.rows.T @ signed
+    @classmethod
+    def of(cls, diagonal: np.ndarray, rows=None, sign=1.0, **rest) -> Curvature:
+        """All rows with one sign; one that is shorter than x has zeros beyond."""
+        if rows is None:
+            rows = np.empty((0, diagonal.size))
+        return cls(diagonal, rows, np.full(len(rows), sign), **rest)
+
+    def __add__(self, other: Curvature) -> Curvature:
+        """Both; where one has fewer columns it has zeros beyond."""
+        size = max(self.diagonal.size, other.diagonal.size)
+        diagonal, ends = np.zeros(size), [len(self.rows), len(other.rows)]
+        rows = np.zeros((sum(ends), size))
+        for part, J in ((self, slice(0, ends[0])), (other, slice(ends[0], None))):
+            diagonal[: part.diagonal.size] += part.diagonal
+            rows[J, : part.diagonal.size] = part.rows
+        full = self.full if other.full is None else other.full
+        if self.full is not None and other.full is not None:
+            full = np.zeros((size, size))
+            for matrix in (self.full, other.full):
+                full[: len(matrix), : len(matrix)] += matrix
+        signs = np.concatenate((self.signs, other.signs))
+        cross = self.cross if other.cross is None else other.cross
+        return Curvature(diagonal, rows, signs, cross, full)
+
+    def add_to(self, matrix: np.ndarray) -> np.ndarray:
+        """Add it to a matrix of its size, in place."""
+        size = len(matrix)
+        matrix.reshape(-1)[:: size + 1] += self.diagonal
+        if len(self.rows) == 1:
+            matrix += np.multiply.outer(self.signs[0] * self.rows[0], self.rows[0])
+        elif len(self.rows):
+            matrix += self.rows.T @ (self.signs[:, None] * self.rows)
         if self.cross is not None:
             d = self.cross.size
             matrix[:d, d] += self.cross
@@ -114,6 +138,30 @@ class Curvature:
         if self.full is not None:
             d = len(self.full)
             matrix[:d, :d] += self.full
+        return matrix
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """Its product with x."""
+        out = self.diagonal * x
+        out += self.rows.T @ (self.signs * (self.rows @ x))
+        if self.cross is not None:
+            d = self.cross.size
+            out[:d] += self.cross * x[d]
+            out[d] += float(self.cross @ x[:d])
+        if self.full is not None:
+            d = len(self.full)
+            out[:d] += self.full @ x[:d]
+        return out
+
+    def factor(self, border: int) -> Factor | ThinFactor | None:
+        """What solves with it, by the smaller system; x ends with `border` few entries.
+
+        None where rounding leaves none.
+        """
+        size = self.diagonal.size
+        if self.full is None and len(self.rows) < size - border:
+            return ThinFactor.of(self, border)
+        return Factor.of(self.add_to(np.zeros((size, size))))
 
 
 class Factor:
@@ -134,7 +182,8 @@ class Factor:
 
 
 class ThinFactor:
-    """Solves (diag(D,Λ) + KᵀSK + B)x = r where K has fewer rows than columns (Woodbury).
+    """Solves (diag(D,Λ) + KᵀSK + B)x = r where K has fewer rows than columns
+    (Woodbury).
 
     S = diag(±1), and B couples the weights w of x = (w,e) with the first of the few
     entries e, for which Λ may be 0. With K = (R,G), G' = G − RD⁻¹B and v = SKx:
@@ -143,74 +192,64 @@ class ThinFactor:
         G'ᵀv + (Λ − BᵀD⁻¹B)e = r_e − BᵀD⁻¹r_w .
     """
 
-    def __init__(self, diagonal, border, K, signs=None, cross=None):
-        d = diagonal.size
-        self.diagonal, self.border, self.K = diagonal, border, K
-        self.signs, self.cross = signs, cross
-        self.R, self.G = K[:, :d], K[:, d:]
-        even = self.R / np.sqrt(diagonal)
+    def __init__(self, matrix: Curvature, border: int):
+        self.matrix, self.d = matrix, matrix.diagonal.size - border
+        self.diagonal, ends = matrix.diagonal[: self.d], matrix.diagonal[self.d :]
+        self.R, self.G = matrix.rows[:, : self.d], matrix.rows[:, self.d :]
+        even = self.R / np.sqrt(self.diagonal)
         inner = even @ even.T
-        inner.reshape(-1)[:: len(inner) + 1] += 1.0 if signs is None else signs
-        self.definite = signs is None
-        self.factor = cholesky(inner) if self.definite else None
-        if not self.definite:
-            *self.factor, info = lapack.dgetrf(inner)
-            self.factor = None if info else self.factor
-        if self.factor is None:
+        inner.reshape(-1)[:: len(inner) + 1] += matrix.signs
+        self.definite = bool((matrix.signs > 0).all())
+        if self.definite:
+            self.inner = cholesky(inner) if len(inner) else inner
+        else:
+            lu, pivots, info = lapack.dgetrf(inner)
+            self.inner, self.pivots = None if info else lu, pivots
+        if self.inner is None:
             return
-        small = np.diag(border)
-        if cross is not None:
+        small = np.diag(ends)
+        if matrix.cross is not None:
             self.G = self.G.copy()
-            self.G[:, 0] -= self.R @ (cross / diagonal)
-            small[0, 0] -= float(cross @ (cross / diagonal))
+            self.G[:, 0] -= self.R @ (matrix.cross / self.diagonal)
+            small[0, 0] -= float(matrix.cross @ (matrix.cross / self.diagonal))
         self.across = self._inner(self.G)
         self.small = self.G.T @ self.across + small
 
     @classmethod
-    def of(cls, diagonal, border, K, signs=None, cross=None) -> ThinFactor | None:
+    def of(cls, matrix: Curvature, border: int) -> ThinFactor | None:
         """None where rounding leaves no factor."""
-        found = cls(diagonal, border, K, signs, cross)
-        if found.factor is None or not np.isfinite(found.small).all():
+        found = cls(matrix, border)
+        if found.inner is None or not np.isfinite(found.small).all():
             return None
-        if not border.size:
-            return found
         units = np.sqrt(np.maximum(np.abs(np.diagonal(found.small)), TINY))  # of e
         even = found.small / units / units[:, None]
-        return found if np.linalg.cond(even) < 1 / EPS else None
+        sound = not border or np.linalg.cond(even) < 1 / EPS
+        return found if sound else None
 
     def _inner(self, right: np.ndarray) -> np.ndarray:
         """(S + RD⁻¹Rᵀ)⁻¹ times vectors."""
+        if not len(right):
+            return right
         if self.definite:
-            return lapack.dpotrs(self.factor, right, lower=1)[0]
-        return lapack.dgetrs(*self.factor, right)[0]
-
-    def product(self, x: np.ndarray) -> np.ndarray:
-        """The matrix times x."""
-        image = self.K @ x
-        out = np.concatenate((self.diagonal, self.border)) * x
-        out += self.K.T @ (image if self.signs is None else self.signs * image)
-        if self.cross is not None:
-            d = self.diagonal.size
-            out[:d] += self.cross * x[d]
-            out[d] += float(self.cross @ x[:d])
-        return out
+            return lapack.dpotrs(self.inner, right, lower=1)[0]
+        return lapack.dgetrs(self.inner, self.pivots, right)[0]
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """x, refined once: what cancels costs digits."""
         x = self._solve(right)
-        return x + self._solve(right - self.product(x))
+        return x + self._solve(right - self.matrix.product(x))
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
-        d = self.diagonal.size
-        scaled, rest = right[:d] / self.diagonal, right[d:].copy()
-        if self.cross is not None:
-            rest[0] -= float(self.cross @ scaled)
+        cross = self.matrix.cross
+        scaled, rest = right[: self.d] / self.diagonal, right[self.d :].copy()
+        if cross is not None:
+            rest[0] -= float(cross @ scaled)
         v = self._inner(self.R @ scaled)
         e = np.linalg.solve(self.small, rest - self.G.T @ v)
         v = v + self.across @ e
         pulled = self.R.T @ v
-        if self.cross is not None:
-            pulled += self.cross * e[0]
+        if cross is not None:
+            pulled += cross * e[0]
         return np.concatenate((scaled - pulled / self.diagonal, e))
 
 

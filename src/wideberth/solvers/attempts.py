@@ -7,7 +7,7 @@ them are evaluated on the problem as given, so nothing is taken on trust.
 
 Weights c_i out of all proportion are what defeats the usual solvers:
 
-* *Weights that span many orders.* The engine of `newton/interior.py` keeps (1−a_i)p_i
+* *Weights that span many orders.* The engine of `interior.py` keeps (1−a_i)p_i
   and a_iq_i, a_i = α_i/c_i, near one μ: its barrier weighs sample i by c_i, and those
   of little weight, which nothing holds back from their bounds, cut its steps short.
   `even_barrier` keeps the products of α_i itself near one μ, as textbooks do: slower

@@ -3,25 +3,23 @@
 A block brings the rows e_i and the variables x of `interior.py` for one kind of noise,
 with the constraints that the noise adds, their multipliers and their moves:
 
-* `Plain`: no noise, x = (w, b).
+* `Block`: no noise, x = (w, b).
 * `SharedCone`: t ≥ ‖τ∘w‖, one round cone (theory §6.1); x = (w, t, b).
 * `SumFacets`, `MaxFacets`: t ≥ Στ_j|w_j| and t ≥ max τ_j|w_j| (theory §10.2).
 * `SignedParts`: boxes per sample (theory §8); x = (p, q, b) with w = p − q.
-* `SmoothedSets`, `ConeSets`: ellipsoids and covariances per sample (theory §8); x = (w, b).
+* `SmoothedSets`, `ConeSets`: ellipsoids and covariances per sample (theory §8);
+  x = (w, b).
 
 Of the last two the first is three to five times as quick: it takes 9 to 26 steps where
 the other takes 12 to 47, each with a third of the work (Breast Cancer, random errors of
 1e-6 to 1 standard deviations, C from 0.01 to 100). But its steps lead nowhere where the
 optimum lies on a kink of the noise, as in 43 of 200 random small problems. There the
 method goes on with its `successor`, which does not mind.
-
-All samples at α_i = c_i that were folded into the problem enter sets per sample as
-`NoiseModel`, a quadratic.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -53,7 +51,7 @@ def block_of(
     problem: Problem, rows: ExtendedRows, others: NoiseModel | None = None
 ) -> Block:
     """The block of a problem's noise; `others` stand for samples not at hand."""
-    kind: type[Block] = Plain
+    kind = Block
     if not problem.shared:
         kind = SmoothedSets if problem.noise.smooth else SignedParts
     elif rows.noisy:
@@ -62,7 +60,7 @@ def block_of(
     return kind(problem, rows, others)
 
 
-class Block(ABC):
+class Block:
     """The contract of a block; by itself it has fixed rows and no constraint.
 
     A step asks in turn: `scale` at the current point, `system`, `move` along the
@@ -70,7 +68,7 @@ class Block(ABC):
     `advance`; then `refresh` brings what does not move linearly.
 
     Where slacks depend on multipliers of the block too, a row's dα = θ(u − ⟨g,dx⟩)
-    becomes θ'(u + shift − ⟨g,dx⟩), 1/θ' = 1/θ + compliance, along the rows g of `turned`.
+    becomes θ'(u + shift − ⟨g,dx⟩) with 1/θ' = 1/θ + compliance.
     """
 
     #: The block to go on with where this one does not get on.
@@ -78,12 +76,7 @@ class Block(ABC):
     compliance: np.ndarray | None = None
     shift: np.ndarray | None = None
 
-    def __init__(
-        self,
-        problem: Problem,
-        rows: ExtendedRows,
-        others: NoiseModel | None = None,
-    ):
+    def __init__(self, problem: Problem, rows: ExtendedRows, others=None):
         self.rows, self.others = rows, others
         self.adopt(problem)
 
@@ -103,15 +96,24 @@ class Block(ABC):
         """The rows g_i along which slacks change."""
         return self.rows
 
+    @property
+    def size(self) -> int:
+        """Variables in x."""
+        return self.rows.penalty.size
+
     def weights(self, x: np.ndarray) -> np.ndarray:
         """w of x."""
         return x[: self.d]
 
-    # -- start --
+    def filled(self, values: np.ndarray) -> np.ndarray:
+        """Values of the first variables, and 0 for those beyond."""
+        out = np.zeros(self.size)
+        out[: values.size] = values
+        return out
 
     def place(self, start: Start, distance: Callable) -> np.ndarray:
         """x at a start; `distance` is the mean distance of slacks from the margin."""
-        return np.concatenate((start.w, self._intercept(start)))
+        return np.append(start.w, self._intercept(start))
 
     def _intercept(self, start: Start) -> list[float]:
         return [] if self.problem.intercept is None else [start.b]
@@ -125,31 +127,24 @@ class Block(ABC):
     def begin(self, method: InteriorPoint) -> None:
         """Set the multipliers, once those of the hinges are known."""
 
-    # -- what is measured --
-
     def true_slack(self, slack: np.ndarray) -> np.ndarray:
         """Slacks at w itself, where `slack` are those that steps see."""
         return slack
 
     def stationarity(self, method: InteriorPoint) -> float:
-        """What the gap has beyond complementarity and the intercept's part.
-
-        The part of x and of Σα_ie_i (`combined`) in theory §6.1 and §8.
-        """
+        """The gap beyond complementarity and the intercept's part (theory §6.1, §8)."""
         off = method.w - method.combined[: self.d]
         return 0.5 * float(off @ off)
 
     def value(self, w: np.ndarray) -> float:
-        """Noise of samples that are folded, as the block knows it."""
+        """Noise of folded samples, where the fold has none."""
         return 0.0
-
-    # -- a step --
 
     def scale(self, method: InteriorPoint) -> None:
         """Compute the scaling at the current point."""
 
     def curvature(self) -> Curvature | None:
-        """What the block adds to Newton's matrix Q + Σθ_i e_ie_iᵀ."""
+        """What the block adds to Newton's matrix Q + Σθ_i g_ig_iᵀ."""
         return None
 
     def system(
@@ -160,31 +155,18 @@ class Block(ABC):
         With fewer rows than weights the matrix is a diagonal and as many rows, and the
         system that is solved as large as these are many.
         """
-        parts, n = self.curvature(), self.problem.n
-        known = 0 if parts is None or parts.rows is None else len(parts.rows)
-        low_rank = parts is None or parts.full is None
-        weights = self.rows.penalty.size - self.rows.extras.shape[1]
-        if low_rank and n + known < weights and not is_foreign(theta):
-            return self._thin(theta, vectors, parts, weights)
+        parts, border = self.curvature(), self.rows.extras.shape[1]
+        if self.problem.n < self.size - border and not is_foreign(theta):
+            root = np.sqrt(theta)
+            K = self.turned.dense() * root[:, None]
+            whole = Curvature.of(self.rows.penalty, K)
+            whole = whole if parts is None else whole + parts
+            return whole.factor(border), [(vector * root) @ K for vector in vectors]
         matrix, sums = self.turned.gathered(theta, vectors)
         matrix.reshape(-1)[:: matrix.shape[0] + 1] += self.rows.penalty
         if parts is not None:
             parts.add_to(matrix)
         return Factor.of(matrix), sums
-
-    def _thin(self, theta, vectors, parts: Curvature | None, weights: int):
-        root, diagonal = np.sqrt(theta), self.rows.penalty
-        K = self.turned.dense() * root[:, None]
-        sums = [(vector * root) @ K for vector in vectors]
-        signs = cross = None
-        if parts is not None:
-            diagonal, cross = diagonal + parts.diagonal, parts.cross
-            if parts.rows is not None:
-                K = np.concatenate((K, parts.rows))
-            if parts.signs is not None:
-                signs = np.concatenate((np.ones(len(root)), parts.signs))
-        ends = diagonal[:weights], diagonal[weights:]
-        return ThinFactor.of(*ends, K, signs, cross), sums
 
     def first_right(self) -> np.ndarray | float:
         """The predictor's right-hand side beyond Σα_ie_i − Qx and the rows' part."""
@@ -205,51 +187,110 @@ class Block(ABC):
         """What the corrector aims at, given μ and the predictor's moves."""
         return None
 
-    def right_side(self, aim, theta: np.ndarray) -> np.ndarray | float:
+    def right_side(self, aim: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """The corrector's right-hand side beyond the predictor's; sets `shift`."""
-        return 0.0
+        raise NotImplementedError
 
     def longest(self) -> float:
         """Largest step that stays inside the block's constraints."""
         return np.inf
 
     def advance(self, t: float, ahead: np.ndarray) -> np.ndarray | float:
-        """Move by t; returns Q`ahead` − Σα_ie_i after a whole step, which leads there."""
+        """Move by t; returns Qx − Σα_ie_i after a whole step, to x = `ahead`."""
         return 0.0
 
-    def refresh(self, method: InteriorPoint) -> None:
-        """Compute what does not move linearly."""
-
-    def resync(self, method: InteriorPoint) -> None:
-        """Compute afresh what is carried along, and the model of folded samples."""
+    def refresh(self, method: InteriorPoint, afresh: bool = False) -> None:
+        """Compute what does not move linearly; `afresh` the model of a fold too."""
 
 
-class Plain(Block):
-    """No sample moves."""
-
-
-# -- one shape that all samples share ---------------------------------------------------
-
-
-class Shared(Block):
-    """t ≥ Ω(w): the constraint has the multipliers h, which products with k make → μ."""
+class Inequalities(Block):
+    """Constraints k ≥ 0 with multipliers h ≥ 0, whose products k·h → weight·μ."""
 
     k: np.ndarray
     h: np.ndarray
+    weight: np.ndarray
 
-    def adopt(self, problem):
-        super().adopt(problem)
-        self.size = self.rows.penalty.size
+    @abstractmethod
+    def adjoint(self, h: np.ndarray) -> np.ndarray:
+        """What multipliers h add to Qx = Σα_ie_i, in the order of x."""
+
+    @abstractmethod
+    def _moves(self, dx: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """dk that goes with dx, where dh = a − D dk."""
+
+    def scale(self, method):
+        self.ratio = self.h / self.k  # D
+
+    def corrected(self, mu):
+        """The a of dh = a − D dk, the predictor's error allowed for.
+
+        (That of a predictor, which aims at 0, is −h.)
+        """
+        return (self.weight * mu - self.dk * self.dh) / self.k - self.h
+
+    def right_side(self, aim, theta):
+        return self.adjoint(self.h + aim)
+
+    def move(self, dx, d_alpha, aim):
+        a = -self.h if aim is None else aim
+        self.dk = self._moves(dx, a)
+        self.dh = a - self.ratio * self.dk
+
+    def longest(self):
+        rates = (self.dk / self.k).min(initial=0.0), (self.dh / self.h).min(initial=0.0)
+        fastest = -min(float(rates[0]), float(rates[1]))
+        return 1 / fastest if fastest > 0 else np.inf
+
+    def advance(self, t, ahead):
+        full = self.adjoint(self.h + self.dh)
+        self.k = np.maximum(self.k + t * self.dk, TINY)
+        self.h = np.maximum(self.h + t * self.dh, TINY)
+        return full
+
+
+class RoundCones(Block):
+    """Round cones k ∈ K with multipliers h ∈ K, in Nesterov–Todd scaling.
+
+    All moves are kept scaled: g = W⁻¹dk and y − g = W dh, where λ∘y is what k∘h has to
+    change by.
+    """
+
+    k: np.ndarray
+    h: np.ndarray
+    weight: np.ndarray
+    scaling: Scaling
+
+    def corrected(self, mu):
+        """λ + y for the corrector: λ∘(λ+y) = weight·μe + g∘(λ+g), g the predictor's."""
+        right = jordan_product(self.g, self.scaling.scaled + self.g)
+        right[..., 0] += self.weight * mu
+        return self.scaling.quotient(right)
+
+    def _note(self, dk: np.ndarray, aim: np.ndarray | None) -> None:
+        self.g = self.scaling.inverse(dk)
+        self.dual_g = -self.scaling.scaled - self.g
+        if aim is not None:
+            self.dual_g += aim
+
+    def longest(self):
+        return min(self.scaling.longest(self.g), self.scaling.longest(self.dual_g))
+
+
+# -- one shape that all samples share --------------------------------------------------
+
+
+class Shared(Block):
+    """t ≥ Ω(w) for noise that all samples share."""
+
+    k: np.ndarray
+    h: np.ndarray
 
     def place(self, start, distance):
         """t starts beyond Ω(w), as far as makes the constraint count as all rows do."""
         noise, d = self.problem.noise, self.d
         size = noise.lipschitz(d) * float(np.linalg.norm(start.w))
-        omega = max(
-            noise.support(start.w),
-            SETTINGS.start_inside * size,
-            SETTINGS.least_distance,
-        )
+        least = max(SETTINGS.start_inside * size, SETTINGS.least_distance)
+        omega = max(noise.support(start.w), least)
         x = np.concatenate((start.w, [omega], self._intercept(start)))
         apart = distance(self.slacks(x, start.margins))
         self.inside = self._inside(apart, omega)
@@ -282,9 +323,9 @@ class Shared(Block):
     def _multiply(self, x: np.ndarray, s: float) -> None:
         """Set k at x and multipliers h, which are to sum to about s = Σα_iρ_i."""
 
-    @abstractmethod
     def _weigh(self, mu: float) -> None:
         """Set the weight of each product in μ, by what it is at the start."""
+        self.weight = self.k * self.h / mu
 
     @abstractmethod
     def adjoint(self, h: np.ndarray) -> np.ndarray:
@@ -298,12 +339,8 @@ class Shared(Block):
         return quadratic - float(combined[: d + 1] @ x[: d + 1])
 
 
-class SharedCone(Shared):
-    """The round cone k = (t, τ∘w) ∈ K with its multiplier h, in NT scaling.
-
-    All moves are kept scaled: g = W⁻¹dk and y − g = W dh, where λ∘y is what k∘h has to
-    change by.
-    """
+class SharedCone(RoundCones, Shared):
+    """The round cone k = (t, τ∘w)."""
 
     def adopt(self, problem):
         super().adopt(problem)
@@ -319,12 +356,11 @@ class SharedCone(Shared):
 
     def _multiply(self, x, s):
         """h_0 balances s, h_1 opposes w."""
-        k = self._image(x)
-        self.h = s * np.concatenate(([1.0], (self.inside - 1) * k[1:] / k[0]))
-        self.k = k
+        k = self.k = self._image(x)
+        self.h = s * np.append(1.0, (self.inside - 1) * k[1:] / k[0])
 
     def _weigh(self, mu):
-        self.weight = float(self.k @ self.h) / mu
+        self.weight = (self.k @ self.h) / mu
 
     def adjoint(self, h):
         out = np.zeros(self.size)
@@ -332,8 +368,7 @@ class SharedCone(Shared):
         return out
 
     def scale(self, method):
-        self.k = self._image(method.x)
-        self.scaling = Scaling(self.k, self.h)
+        self.scaling = Scaling(self._image(method.x), self.h)
 
     def curvature(self):
         """BᵀW⁻²B, W⁻² = ω(2(Jv)(Jv)ᵀ − J)."""
@@ -342,27 +377,14 @@ class SharedCone(Shared):
         diagonal[:d], diagonal[d] = omega * self.scales**2, -omega
         row[0, :d], row[0, d] = self.scales * v[1:], -v[0]
         row *= np.sqrt(2 * omega)
-        return Curvature(diagonal, row)
-
-    def corrected(self, mu):
-        """λ + y for the corrector: λ∘(λ+y) = weight·μe + g∘(λ+g), g the predictor's."""
-        scaled = self.scaling.scaled
-        right = jordan_product(self.g, scaled + self.g)
-        right[0] += self.weight * mu
-        return self.scaling.quotient(right)
+        return Curvature.of(diagonal, row)
 
     def right_side(self, aim, theta):
         """Bᵀ(h + W⁻¹y)."""
         return self.adjoint(self.scaling.inverse(aim))
 
     def move(self, dx, d_alpha, aim):
-        self.g = self.scaling.inverse(self._image(dx))
-        self.dual_g = -self.scaling.scaled - self.g
-        if aim is not None:
-            self.dual_g += aim
-
-    def longest(self):
-        return min(self.scaling.longest(self.g), self.scaling.longest(self.dual_g))
+        self._note(self._image(dx), aim)
 
     def advance(self, t, ahead):
         dh = self.scaling.inverse(self.dual_g)
@@ -371,8 +393,8 @@ class SharedCone(Shared):
         return full
 
 
-class Facets(Shared):
-    """Pairs of inequalities k_j ≥ 0 with multipliers h_j ≥ 0, a row for each sign.
+class Facets(Inequalities, Shared):
+    """Pairs of inequalities k_j ≥ 0, a row for each sign.
 
     With one scale τ_j per feature t ≥ Ω(w) is
 
@@ -390,40 +412,10 @@ class Facets(Shared):
         self.noisy = np.flatnonzero(scales > 0)
         self.scales = scales[self.noisy].astype(np.float64)
 
-    def _weigh(self, mu):
-        self.weight = self.k * self.h / mu
-
     def scale(self, method):
-        self.ratio = self.h / self.k  # D
+        super().scale(method)
         self.sum = self.ratio[0] + self.ratio[1]
         self.difference = self.ratio[0] - self.ratio[1]
-
-    def corrected(self, mu):
-        """The a of dh = a − D dk for k·h → weight·μ, the predictor's error allowed for.
-
-        (That of a predictor, which aims at 0, is −h.)
-        """
-        return (self.weight * mu - self.dk * self.dh) / self.k - self.h
-
-    @abstractmethod
-    def _moves(self, dx: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """dk that goes with dx."""
-
-    def move(self, dx, d_alpha, aim):
-        a = -self.h if aim is None else aim
-        self.dk = self._moves(dx, a)
-        self.dh = a - self.ratio * self.dk
-
-    def longest(self):
-        rates = (self.dk / self.k).min(initial=0.0), (self.dh / self.h).min(initial=0.0)
-        fastest = -min(float(rates[0]), float(rates[1]))
-        return 1 / fastest if fastest > 0 else np.inf
-
-    def advance(self, t, ahead):
-        full = self.adjoint(self.h + self.dh)
-        self.k = np.maximum(self.k + t * self.dk, TINY)
-        self.h = np.maximum(self.h + t * self.dh, TINY)
-        return full
 
 
 class SumFacets(Facets):
@@ -444,7 +436,7 @@ class SumFacets(Facets):
         self.h = s * self.scales * self.k[::-1] / (self.k[0] + self.k[1])
 
     def widen(self, method: InteriorPoint, problem: Problem, places: np.ndarray):
-        """Take in more features, all with w_j = 0; t grows by what they get beyond.
+        """Take in more features, all with w_j = 0; returns by how much t grows for it.
 
         Their products are as large as the mean of those before, and h opposes d_j as
         far as it may.
@@ -492,7 +484,7 @@ class SumFacets(Facets):
         diagonal[self.noisy] = 4 * self.ratio[0] * (self.ratio[1] / self.sum)
         row[0, self.noisy], row[0, self.d] = self.slope, 1.0
         row /= self.spread**0.5
-        return Curvature(diagonal, row)
+        return Curvature.of(diagonal, row)
 
     def _moves(self, dx, a):
         dw, total = dx[self.noisy], a[0] + a[1]
@@ -518,26 +510,23 @@ class MaxFacets(Facets):
         out[self.noisy], out[self.d] = self.scales * (h[0] - h[1]), float(h.sum())
         return out
 
-    def right_side(self, aim, theta):
-        return self.adjoint(self.h + aim)
-
     def curvature(self):
         diagonal, cross = np.zeros(self.size), np.zeros(self.d)
         diagonal[self.noisy] = self.scales**2 * self.sum
         diagonal[self.d] = float(self.sum.sum())
         cross[self.noisy] = self.scales * self.difference
-        return Curvature(diagonal, cross=cross)
+        return Curvature.of(diagonal, cross=cross)
 
     def _moves(self, dx, a):
         image = self.scales * dx[self.noisy]
         return np.stack([dx[self.d] + image, dx[self.d] - image])
 
 
-# -- sets per sample --------------------------------------------------------------------
+# -- sets per sample -------------------------------------------------------------------
 
 
-class SignedParts(Block):
-    """Boxes per sample, with w = p − q for p, q ≥ 0, which have multipliers s ≥ 0.
+class SignedParts(Inequalities):
+    """Boxes per sample, with w = p − q for parts k = (p, q) ≥ 0.
 
     The noise ρ_i⟨e_i,|w|⟩ is linear then: rows (z_i − ρ_ie_i, −z_i − ρ_ie_i, y_i) and a
     plain hinge. ½(‖p‖² + ‖q‖²) keeps p and q from being positive both.
@@ -546,144 +535,94 @@ class SignedParts(Block):
     def adopt(self, problem):
         super().adopt(problem)
         d, rows = self.d, copy(self.rows)
-        plain, ends = rows.dense(), slice(d, None)
+        plain = rows.dense()
+        z, ends = plain[:, :d], plain[:, d:]
         moves = problem.radii[:, None] * problem.noise.block(slice(None))
-        z = plain[:, :d]
-        rows.table = np.hstack((z - moves, -z - moves, plain[:, ends]))
-        settled = np.zeros(d)
+        rows.table = np.hstack((z - moves, -z - moves, ends))
+        box = np.zeros(d)
         if problem.folded is not None:
-            for bars, a in problem.folded.pushes.parts:
-                settled = settled + bars.table.combine(a)
-        fold = rows.folded
-        rows.folded = np.concatenate((fold[:d] - settled, -fold[:d] - settled, fold[ends]))
-        rows.penalty = np.concatenate((np.ones(2 * d), rows.penalty[ends]))
+            box = problem.sample_noise.folded_box(problem.folded)
+        fold, rest = np.split(rows.folded, [d])
+        rows.folded = np.concatenate((fold - box, -fold - box, rest))
+        rows.penalty = np.append(np.ones(2 * d), rows.penalty[d:])
         self.rows = rows
 
     def weights(self, x):
         return x[: self.d] - x[self.d : 2 * self.d]
 
     def place(self, start, distance):
-        w = start.w
-        inside = max(
-            SETTINGS.start_inside * float(np.abs(w).max(initial=0.0)),
-            SETTINGS.least_distance,
-        )
-        parts = np.maximum(w, 0.0) + inside, np.maximum(-w, 0.0) + inside
+        size = float(np.abs(start.w).max(initial=0.0))
+        inside = max(SETTINGS.start_inside * size, SETTINGS.least_distance)
+        parts = np.maximum(start.w, 0.0) + inside, np.maximum(-start.w, 0.0) + inside
         return np.concatenate((*parts, self._intercept(start)))
 
     def slacks(self, x, margins):
         return self.problem.targets - self.rows.products(x)
 
     def begin(self, method):
-        parts = self._parts(method.x)
-        self.weight = np.full(parts.size, float(np.mean(method.c)))
-        self.s = self.weight * method.mu / parts
-
-    def _parts(self, x):
-        return x[: 2 * self.d]
+        self.k = self._moves(method.x)
+        self.weight = np.full(self.k.size, float(np.mean(method.c)))
+        self.h = self.weight * method.mu / self.k
 
     def stationarity(self, method):
-        parts, combined = self._parts(method.x), self._parts(method.combined)
+        combined = self._moves(method.combined)
         near = np.maximum(combined, 0.0)
-        return 0.5 * float(parts @ parts + near @ near) - float(combined @ parts)
-
-    def scale(self, method):
-        self.parts = self._parts(method.x)
-
-    def _padded(self, values):
-        out = np.zeros(self.rows.penalty.size)
-        out[: values.size] = values
-        return out
+        return 0.5 * float(self.k @ self.k + near @ near) - float(combined @ self.k)
 
     def curvature(self):
-        return Curvature(self._padded(self.s / self.parts))
+        return Curvature.of(self.filled(self.ratio))
 
-    def corrected(self, mu):
-        return self.weight * mu - self.d_parts * self.ds
+    def adjoint(self, h):
+        return self.filled(h)
 
-    def right_side(self, aim, theta):
-        return self._padded(aim / self.parts)
-
-    def move(self, dx, d_alpha, aim):
-        self.d_parts = self._parts(dx)
-        aim = 0.0 if aim is None else aim
-        self.ds = (aim - self.s * self.d_parts) / self.parts - self.s
-
-    def longest(self):
-        rates = (self.d_parts / self.parts).min(), (self.ds / self.s).min()
-        fastest = -min(float(rates[0]), float(rates[1]))
-        return 1 / fastest if fastest > 0 else np.inf
-
-    def advance(self, t, ahead):
-        full = self._padded(self.s + self.ds)
-        self.s = self.s + t * self.ds
-        return full
+    def _moves(self, dx, a=None):
+        return dx[: 2 * self.d]
 
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """Σ c_iκ_i of samples at α_i = c_i as a quadratic, true at w to second order.
-
-    Its curvature is a matrix, or diag(`diagonal`) less the squares of `rows` where
-    features are more than samples.
-    """
+    """Σ c_iκ_i of samples at α_i = c_i as a quadratic, true at w to second order."""
 
     w: np.ndarray
     value: float
     gradient: np.ndarray
+    curvature: Curvature
     rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
-    matrix: np.ndarray | None
-    diagonal: np.ndarray | None = None
-    rows: np.ndarray | None = None
 
     @classmethod
     def of(cls, pushes: Pushes, w: np.ndarray) -> NoiseModel:
         """That of samples with coefficients c_iρ_i."""
         d, value, gradient, rounding = w.size, 0.0, np.zeros(w.size), 0.0
-        low_rank = sum(a.shape[0] for _, a in pushes.parts) < d
-        low_rank = low_rank and not any(bars.by_factors for bars, _ in pushes.parts)
-        matrix = None if low_rank else np.zeros((d, d))
-        diagonal, images = np.zeros(d), [np.zeros((0, d))]
+        dense = sum(a.shape[0] for _, a in pushes.parts) >= d
+        dense = dense or any(bars.by_factors for bars, _ in pushes.parts)
+        full = np.zeros((d, d)) if dense else None
+        curvature = Curvature.of(np.zeros(d), full=full)
         for bars, a in pushes.parts:
             bars.visited()
             for J, part in bars.blocks():
                 sizes = part.sizes(w)
                 value += float(a[J] @ sizes)
                 gradient += part.pull(a[J], w, sizes)
-                if matrix is not None:
-                    matrix += part.curvature(a[J], w, sizes)
+                if full is not None:
+                    full += part.curvature(a[J], w, sizes)
                     continue
-                diagonal += part.pressure(a[J], sizes)
-                bend = np.sqrt(a[J] / np.maximum(sizes, TINY)) / np.maximum(sizes, TINY)
-                images.append(part.images(w) * bend[:, None])
+                kept = np.maximum(sizes, TINY)
+                images = part.images(w) * (np.sqrt(a[J] / kept) / kept)[:, None]
+                curvature += Curvature.of(part.pressure(a[J], sizes), images, -1.0)
             relative = bars.pull_rounding * bars.lipschitz() + bars.factor_errors()
             rounding += float(a @ relative)
-        rows = None if matrix is not None else np.concatenate(images)
-        return cls(w, value, gradient, rounding, matrix, diagonal, rows)
+        return cls(w, value, gradient, curvature, rounding)
 
     def __add__(self, other: NoiseModel) -> NoiseModel:
         """Both, about the point of the other."""
         value, gradient = self.at(other.w)
-        matrix = diagonal = rows = None
-        if self.rows is not None and other.rows is not None:
-            rows = np.concatenate((self.rows, other.rows))
-            diagonal = self.diagonal + other.diagonal
-        else:
-            matrix = self._whole() + other._whole()
         return NoiseModel(
             other.w,
             value + other.value,
             gradient + other.gradient,
+            self.curvature + other.curvature,
             self.rounding + other.rounding,
-            matrix,
-            diagonal,
-            rows,
         )
-
-    def _whole(self) -> np.ndarray:
-        if self.matrix is not None:
-            return self.matrix
-        return np.diag(self.diagonal) - self.rows.T @ self.rows
 
     def settled(self, fold: Folded) -> Folded:
         """Samples folded with their δ_i at the point of the model: Σ c_i(z_i − δ_i)."""
@@ -694,91 +633,58 @@ class NoiseModel:
     def at(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient."""
         step = w - self.w
-        if self.matrix is not None:
-            bent = self.matrix @ step
-        else:
-            bent = self.diagonal * step - self.rows.T @ (self.rows @ step)
+        bent = self.curvature.product(step)
         value = self.value + float((self.gradient + 0.5 * bent) @ step)
         return value, self.gradient + bent
 
 
 class OwnSets(Block):
-    """Smooth sets per sample, κ_i(w) = ρ_i‖F_iᵀw‖, with folded ones as a model.
+    """Smooth sets per sample, κ_i(w) = ρ_i‖F_iᵀw‖; folded ones enter as a model.
 
-    `noise` are κ_i(w) and `attained` is Σα_i⟨δ_i,w⟩ for the block's δ_i ∈ ρ_iU_i.
+    `noise` are κ_i(w), `attained` is Σα_i⟨δ_i,w⟩ for the block's δ_i ∈ ρ_iU_i, and
+    `pulled` what these and folded samples add to Σα_iz_i beyond `combined`.
     """
 
+    model: NoiseModel | None
     noise: np.ndarray
     attained: float
+    pulled: np.ndarray
 
-    def adopt(self, problem):
-        super().adopt(problem)
-        self.model: NoiseModel | None = None
-
-    def _remodel(self, w: np.ndarray) -> None:
-        """The model of all folded samples at w."""
-        fold, self.model = self.problem.folded, self.others
-        if fold is not None and fold.pushes.parts:
-            folded = NoiseModel.of(fold.pushes, w)
-            self.model = folded if self.others is None else self.others + folded
-
-    def begin(self, method):
-        self._remodel(method.w)
-        self._begin(method)
-        self.refresh(method)
-
-    def _begin(self, method) -> None:
-        """Set multipliers, where there are any."""
-
-    def shrink(self, keep, problem):
-        self._keep(keep)
-        self.adopt(problem)
+    def refresh(self, method, afresh=False):
+        fold, w = self.problem.folded, method.w
+        if afresh:
+            self.model = self.others
+            if fold is not None and fold.pushes.parts:
+                model = NoiseModel.of(fold.pushes, w)
+                self.model = model if self.others is None else self.others + model
+        self._visit_sets(method)
 
     @abstractmethod
-    def _keep(self, keep: np.ndarray) -> None:
-        """Go on with the rows `keep` alone."""
+    def _visit_sets(self, method: InteriorPoint) -> None:
+        """Set `noise`, `attained` and `pulled` at the current point."""
 
-    def resync(self, method):
-        self._remodel(method.w)
-        self.refresh(method)
+    def begin(self, method):
+        self.refresh(method, afresh=True)
 
     def value(self, w):
         return 0.0 if self.model is None else self.model.at(w)[0]
 
-    def _pull(self, w):
+    def _of_model(self, w):
         """What folded samples add to Σα_i(z_i − δ_i)."""
-        return 0.0 if self.model is None else -self.model.at(w)[1]
-
-    def _wide(self, values):
-        """Values of the weights in the order of x."""
-        out = np.zeros(self.rows.penalty.size)
-        out[: self.d] += values
-        return out
-
-    @abstractmethod
-    def _combined(self, method) -> np.ndarray:
-        """Σα_i(z_i − δ_i)."""
+        return np.zeros(self.d) if self.model is None else -self.model.at(w)[1]
 
     def stationarity(self, method):
-        """½‖w − v‖² + Σα_i(κ_i(w) − ⟨δ_i,w⟩)."""
-        off = method.w - self._combined(method)
+        """½‖w − v‖² + Σα_i(κ_i(w) − ⟨δ_i,w⟩), v = Σα_i(z_i − δ_i)."""
+        off = method.w - method.combined[: self.d] - self.pulled
         spare = float(method.alpha @ self.noise) - self.attained
         return 0.5 * float(off @ off) + max(spare, 0.0)
 
-    def _bent(self, diagonal, rows) -> Curvature:
-        """diag(`diagonal`), or that matrix, less the squares of `rows`, and the model."""
-        model, full = self.model, None
-        if diagonal.ndim == 2:
-            full, diagonal = diagonal, np.zeros(self.d)
-        if model is not None and model.matrix is not None:
-            full = model.matrix if full is None else full + model.matrix
-        elif model is not None:
-            diagonal = diagonal + model.diagonal
-            beyond = np.zeros((len(model.rows), self.rows.penalty.size))
-            beyond[:, : self.d] = model.rows
-            rows = np.concatenate((rows, beyond))
-        signs = np.full(len(rows), -1.0)
-        return Curvature(self._wide(diagonal), rows, signs, full=full)
+    def _bent(self, spread: np.ndarray, rows=None) -> Curvature:
+        """diag(`spread`), or that matrix, less the squares of rows, and the model."""
+        full = spread if spread.ndim == 2 else None
+        spread = np.zeros(self.d) if spread.ndim == 2 else spread
+        bent = Curvature.of(spread, rows, -1.0, full=full)
+        return bent if self.model is None else bent + self.model.curvature
 
 
 class _Piece(NamedTuple):
@@ -795,10 +701,11 @@ class SmoothedSets(OwnSets):
 
     g_i = z_i − ∇κ_i(w), and the noise adds Σα_i∇²κ_i(w) to Newton's matrix.
 
-    r_i is smoothed to √(r_i² + ε²), and ε² is μ/2: with μ random problems take an eighth
-    more steps, and below a fifth of it this method fails more often. The dual point has
-    δ_i = ∇κ_i(w), smoothed likewise, which lies in ρ_iU_i. But where the optimum lies on
-    a kink ε falls faster than Newton's method can follow, and nothing more comes of it.
+    r_i is smoothed to √(r_i² + ε²), and ε² is μ/2: with μ random problems take an
+    eighth more steps, and below a fifth of it this method fails more often. The dual
+    point has δ_i = ∇κ_i(w), smoothed likewise, which lies in ρ_iU_i. But where the
+    optimum lies on a kink ε falls faster than Newton's method can follow, and nothing
+    more comes of it.
 
     A step reads the rows and their errors three times, piece by piece: at x, along the
     predictor and along the corrector.
@@ -806,105 +713,68 @@ class SmoothedSets(OwnSets):
 
     def adopt(self, problem):
         super().adopt(problem)
-        self._pieces: list[_Piece] | None = None
-
-    def _keep(self, keep):
-        self.Z = by_columns(self.Z[keep])
-
-    def place(self, start, distance):
-        self.Z = _labelled(self.problem)
-        return super().place(start, distance)
+        Z = by_columns(self.rows.dense())  # so scaling all rows takes half the time
+        self.pieces = [
+            _Piece(J, Z[J, :], bars.by_columns(), problem.radii[J])
+            for J, bars in problem.noise.blocks()
+        ]
 
     def slacks(self, x, margins):
         supports = self.problem.noise.supports(self.weights(x))
         return super().slacks(x, margins) + self.problem.radii * supports
 
     def true_slack(self, slack):
-        return self.slack_at_w
+        return slack + (self.noise - self.problem.radii * self.sizes)
 
-    def _visit(self) -> list[_Piece]:
-        """All rows with their sets, a cacheful in each piece; counted as one read."""
-        problem = self.problem
-        if self._pieces is None:
-            self._pieces = [
-                _Piece(J, self.Z[J, :], bars.by_columns(), problem.radii[J])
-                for J, bars in problem.noise.blocks()
-            ]
-        problem.rows.passes.add(problem.n)
-        return self._pieces
-
-    def refresh(self, method):
+    def _visit_sets(self, method):
         """Visit the rows at x for the present ε: the gap, and sums for a step."""
         problem, xp, d, c = self.problem, method.xp, self.d, method.c
-        self.w, n, size = method.w, problem.n, self.rows.penalty.size
-        x, alpha = like(method.x, self.Z), method.alpha
+        self.w, n, size, alpha = method.w, problem.n, self.size, method.alpha
         theta, per_mu = method.hinge_curvature()
         theta, push = c * theta, alpha * problem.radii
         self.sizes, supports, products = (fill(c, n, 0.0) for _ in "123")
-        thin = 2 * n < d and not problem.noise.by_factors and xp is np
-        matrix = None if thin else np.diag(self.rows.penalty)
-        sums, diagonal = np.zeros((3, size)), np.zeros(d)
-        turned, images = [np.zeros((0, size))], [np.zeros((0, size))]
-        for J, Z, bars, radii in self._visit():
-            products[J] = Z @ x
+        thin = 2 * n < d and not problem.noise.by_factors and not is_foreign(c)
+        matrix = None if thin else np.zeros((size, size))
+        whole, sums = Curvature.of(self.rows.penalty, full=matrix), np.zeros((3, size))
+        problem.rows.passes.add(n)
+        for J, Z, bars, radii in self.pieces:
+            products[J] = Z @ like(method.x, Z)
             supports[J] = bars.supports(self.w)
             sizes = xp.sqrt(supports[J] ** 2 + 0.5 * method.mu)
             slack = problem.targets[J] - products[J] + radii * sizes
-            image, self.sizes[J] = bars.images(self.w), sizes
+            images, self.sizes[J] = bars.images(self.w), sizes
             rows = xp.asarray(Z, copy=True)
-            rows[:, :d] -= image * (radii / sizes)[:, None]
+            rows[:, :d] -= images * (radii / sizes)[:, None]
             weighed = alpha[J], theta[J] * slack, theta[J] * per_mu[J]
             sums += host(xp.stack(weighed) @ rows)
             rows *= xp.sqrt(theta[J])[:, None]
-            image *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
-            noise = bars.pressure(push[J], sizes)
+            images *= (xp.sqrt(push[J] / sizes) / sizes)[:, None]
+            spread = bars.pressure(push[J], sizes)
             if matrix is None:
-                turned.append(rows)
-                images.append(np.pad(image, ((0, 0), (0, size - d))))
-                diagonal += noise
+                whole += Curvature.of(np.zeros(size), rows)
+                whole += Curvature.of(spread, images, -1.0)
                 continue
             matrix += host(rows.T @ rows)
-            matrix[:d, :d] -= host(image.T @ image)
-            if noise.ndim == 2:
-                matrix[:d, :d] += noise
-            else:
-                matrix.reshape(-1)[: d * size : size + 1] += noise
-        self.matrix, self.sums = matrix, sums[1:]
-        self.bent = self._bent(diagonal, np.concatenate(images))
-        self.K = np.concatenate(turned)
+            spread = spread if spread.ndim == 2 else np.diag(spread)
+            matrix[:d, :d] += spread - host(images.T @ images)
+        self.sums, self.pulled = sums[1:], self._of_model(self.w)
+        self.whole = whole if self.model is None else whole + self.model.curvature
         self.noise = problem.radii * supports
         self.attained = float(alpha @ (self.noise * supports / self.sizes))
-        self.slack_at_w = problem.targets - products + self.noise
         method.slack = problem.targets - products + problem.radii * self.sizes
         method.combined = sums[0] + self.rows.folded
 
-    def _combined(self, method):
-        return method.combined[: self.d] + self._pull(method.w)
-
     def first_right(self):
-        return self._wide(self._pull(self.w))
+        return self.filled(self.pulled)
 
     def system(self, theta, vectors):
-        """As gathered by `refresh`, for the same θ and vectors."""
-        if self.matrix is not None:
-            matrix = self.matrix
-            if self.model is not None:
-                matrix = matrix.copy()
-                self.bent.add_to(matrix)
-            return Factor.of(matrix), self.sums
-        if self.bent.full is not None:
-            matrix = np.diag(self.rows.penalty) + self.K.T @ self.K
-            self.bent.add_to(matrix)
-            return Factor.of(matrix), self.sums
-        diagonal = self.rows.penalty + self.bent.diagonal
-        signs = np.concatenate((np.ones(len(self.K)), self.bent.signs))
-        K = np.concatenate((self.K, self.bent.rows))
-        ends = diagonal[: self.d], diagonal[self.d :]
-        return ThinFactor.of(*ends, K, signs), self.sums
+        """As gathered at x, for the same θ and vectors."""
+        return self.whole.factor(self.rows.extras.shape[1]), self.sums
 
     def along(self, dx, weigh):
-        total = np.zeros(self.rows.penalty.size)
-        for piece in self._visit():
+        total = np.zeros(self.size)
+        self.problem.rows.passes.add(self.problem.n)
+        for piece in self.pieces:
             J, Z, bars, radii = piece
             a = weigh(J, self._change(piece, dx))
             total += host(Z.T @ a)
@@ -913,7 +783,8 @@ class SmoothedSets(OwnSets):
 
     def products(self, dx):
         change = 0.0 * self.sizes
-        for piece in self._visit():
+        self.problem.rows.passes.add(self.problem.n)
+        for piece in self.pieces:
             change[piece.rows] = self._change(piece, dx)
         return change
 
@@ -924,29 +795,33 @@ class SmoothedSets(OwnSets):
         return Z @ like(dx, Z) - radii * push
 
 
-class ConeSets(OwnSets):
-    """A cone k_i = (t_i, F_iᵀw) ∈ K for every sample, u_i = m_i − ⟨w,z_i⟩ − y_ib + ρ_it_i.
+class ConeSets(RoundCones, OwnSets):
+    """A cone k_i = (t_i, F_iᵀw) for every sample, u_i = m_i − ⟨w,z_i⟩ − y_ib + ρ_it_i.
 
     The multiplier h_i ∈ K of a cone has h_i0 = α_iρ_i, so −F_ih_i1 is α_i times a point
-    δ_i of ρ_iU_i: every iterate is a dual point, kinks included (w* = 0, or samples that
-    w* does not see).
+    δ_i of ρ_iU_i: every iterate is a dual point, kinks included (w* = 0, or samples
+    that w* does not see).
 
-    Of Newton's matrix only w and b are left: dt_i follows from them. With the scaling of
-    `algebra.Scaling`, p_i = F_iv_1 and dh = r − W⁻²dk, rows are g_i = z_i − (2ρ_iv_0/q_i)
-    p_i, their compliance is ρ_i²/(ω_iq_i), their shift ρ_ir_i0/(ω_iq_i), and
+    Of Newton's matrix only w and b are left: dt_i follows from them. With the scaling
+    of `algebra.Scaling`, p_i = F_iv_1 and dh = r − W⁻²dk, rows are g_i = z_i −
+    (2ρ_iv_0/q_i) p_i, their compliance is ρ_i²/(ω_iq_i), their shift ρ_ir_i0/(ω_iq_i),
+    and
 
         Σ ω_iF_iF_iᵀ − Σ (2ω_i/q_i) p_ip_iᵀ   and   Σ F_i(r_i1 + (2v_0r_i0/q_i) v_1)
 
     are added to the matrix and to the right-hand side.
     """
 
+    def adopt(self, problem):
+        super().adopt(problem)
+        self.noisy = problem.radii > 0
+        self.radii = np.where(self.noisy, problem.radii, 1.0)
+        self.factors = problem.noise.factors(self.noisy)
+
     def place(self, start, distance):
-        noise, noisy = self.problem.noise, self.problem.radii > 0
-        self.radii = np.where(noisy, self.problem.radii, 1.0)
-        self.factors, self.noisy = noise.factors(noisy), noisy
         image = self.factors.images(start.w)
-        least = SETTINGS.start_inside * np.linalg.norm(start.w) * noise.lipschitz()
-        sizes = np.maximum(np.sqrt(dots(image, image)), least)
+        reach = np.linalg.norm(start.w) * self.problem.noise.lipschitz()
+        sizes = np.maximum(np.sqrt(dots(image, image)), SETTINGS.start_inside * reach)
         t = (1 + LITTLE) * np.maximum(sizes, SETTINGS.least_distance)
         self.k = np.column_stack((t, image))
         return super().place(start, distance)
@@ -954,122 +829,86 @@ class ConeSets(OwnSets):
     def slacks(self, x, margins):
         return super().slacks(x, margins) + self.radii * self.k[:, 0]
 
-    def _keep(self, keep):
-        self.k, self.h, self.weight = self.k[keep], self.h[keep], self.weight[keep]
-        self.radii, self.noisy = self.radii[keep], self.noisy[keep]
-
     def shrink(self, keep, problem):
         super().shrink(keep, problem)
-        self.factors = problem.noise.factors(self.noisy)
+        self.k, self.h, self.weight = self.k[keep], self.h[keep], self.weight[keep]
 
-    def _begin(self, method):
+    def begin(self, method):
         t, image = self.k[:, 0], self.k[:, 1:]
         h0 = method.alpha * self.radii
-        h1 = image * (-(1 - LITTLE) * h0 / t)[:, None]
-        self.h = np.column_stack((h0, h1))
+        self.h = np.column_stack((h0, image * (-(1 - LITTLE) * h0 / t)[:, None]))
         self.weight = dots(self.k, self.h) / method.mu
+        super().begin(method)
 
-    def refresh(self, method):
+    def _visit_sets(self, method):
         """h_0 stays αρ to the last digit, and k_1 the image of w."""
-        k, h = self.k.copy(), self.h.copy()
-        k[:, 1:], h[:, 0] = self.factors.images(method.w), method.alpha * self.radii
-        self.k, self.h = k, h
-        image = k[:, 1:]
+        image = self.factors.images(method.w)
+        self.k = np.column_stack((self.k[:, 0], image))
+        self.h = np.column_stack((method.alpha * self.radii, self.h[:, 1:]))
         self.noise = self.problem.radii * np.sqrt(dots(image, image))
-        self.attained = -float(np.vdot(h[:, 1:], image))
-        self.pulled = self._lifted(h[:, 1:]) + self._pull(method.w)
+        self.attained = -float(np.vdot(self.h[:, 1:], image))
+        self.pulled = self._lifted(self.h[:, 1:]) + self._of_model(method.w)
 
     def true_slack(self, slack):
-        return slack - self.radii * self.k[:, 0] + self.noise
+        return slack + (self.noise - self.radii * self.k[:, 0])
 
     def _lifted(self, parts):
         """Σ F_ip_i."""
         return self.factors.lifted(parts).sum(axis=0)
-
-    def _combined(self, method):
-        return method.combined[: self.d] + self.pulled
 
     @property
     def turned(self):
         return self._turned
 
     def scale(self, method):
-        self.scaling = scaling = Scaling(self.k, self.h)
-        v0, v1, omega = scaling.v[:, 0], scaling.v[:, 1:], scaling.omega
-        self.q = 2 * v0**2 - 1
-        self.first = omega * self.q
-        self.lean = 2 * v0 / self.q
+        self.scaling = Scaling(self.k, self.h)
+        v0, self.v1, omega = (
+            self.scaling.v[:, 0],
+            self.scaling.v[:, 1:],
+            self.scaling.omega,
+        )
+        q = 2 * v0**2 - 1
+        self.first, self.lean = omega * q, 2 * v0 / q
         self.compliance = self.radii * self.radii / self.first
         self.shift = -self.radii * self.h[:, 0] / self.first
-        p = self.factors.lifted(v1)
-        turned = np.array(self.rows.dense())
-        turned[:, : self.d] -= (self.radii * self.lean)[:, None] * p
+        self.total = np.zeros_like(self.h)  # h + r
+        p = self.factors.lifted(self.v1)
         self._turned = copy(self.rows)
-        self._turned.table = turned
-        p *= np.sqrt(2 * omega / self.q)[:, None]
-        self.p = p
-        self.total = 0.0 * self.h  # h + r
-        self.lead = (self.lean * self.h[:, 0])[:, None] * v1
+        self._turned.table = np.array(self.rows.dense())
+        self._turned.table[:, : self.d] -= (self.radii * self.lean)[:, None] * p
+        self.p = p * np.sqrt(2 * omega / q)[:, None]
 
     def curvature(self):
         weights = np.where(self.noisy, self.scaling.omega, 0.0)
         spread = self.problem.noise.pressure(weights, np.ones(weights.size))
-        rows = np.zeros((len(self.p), self.rows.penalty.size))
-        rows[:, : self.d] = self.p
-        return self._bent(spread, rows)
+        return Curvature.of(np.zeros(self.size)) + self._bent(spread, self.p)
+
+    def _pushed(self, r):
+        """Σ F_i(r_i1 + (2v_0r_i0/q_i) v_1)."""
+        return self._lifted(r[:, 1:] + (self.lean * r[:, 0])[:, None] * self.v1)
 
     def first_right(self):
-        return self._wide(self.pulled - self._lifted(self.h[:, 1:] + self.lead))
-
-    def corrected(self, mu):
-        """λ + y, as for one cone."""
-        scaled = self.scaling.scaled
-        right = jordan_product(self.g, scaled + self.g)
-        right[:, 0] += self.weight * mu
-        return self.scaling.quotient(right)
+        return self.filled(self.pulled - self._pushed(self.h))
 
     def right_side(self, aim, theta):
-        self.total = total = self.scaling.inverse(aim)
-        more = self.radii * total[:, 0] / self.first
+        self.total = self.scaling.inverse(aim)
+        more = self.radii * self.total[:, 0] / self.first
         self.shift = self.shift + more
-        lead = (self.lean * total[:, 0])[:, None] * self.scaling.v[:, 1:]
-        lifted = self._wide(self._lifted(total[:, 1:] + lead))
-        return lifted + self._turned.combine(theta * more)
+        pushed = self.filled(self._pushed(self.total))
+        return pushed + self._turned.combine(theta * more)
 
     def move(self, dx, d_alpha, aim):
         image = self.factors.images(dx[: self.d])
         dt = (self.total[:, 0] - self.h[:, 0] - self.radii * d_alpha) / self.first
-        dt += self.lean * dots(self.scaling.v[:, 1:], image)
+        dt += self.lean * dots(self.v1, image)
         self.dk = np.column_stack((dt, image))
-        self.g = self.scaling.inverse(self.dk)
-        self.dual_g = -self.scaling.scaled - self.g
-        if aim is not None:
-            self.dual_g += aim
-
-    def longest(self):
-        return min(self.scaling.longest(self.g), self.scaling.longest(self.dual_g))
+        self._note(self.dk, aim)
 
     def advance(self, t, ahead):
         dh = self.scaling.inverse(self.dual_g)
         full = self._lifted(self.h[:, 1:] + dh[:, 1:])
         self.k, self.h = self.k + t * self.dk, self.h + t * dh
-        return self._wide(full + self._pull(ahead[: self.d]))
+        return self.filled(full + self._of_model(ahead[: self.d]))
 
 
 SmoothedSets.successor = ConeSets
-
-
-def _labelled(problem: Problem):
-    """Rows (z_i, y_i), without y_i where there is no intercept.
-
-    Their columns lie together in memory, but for arrays of other libraries: then
-    scaling all rows takes half the time.
-    """
-    X, y, free = problem.rows.dense(slice(None)), problem.y, problem.intercept is not None
-    if is_foreign(X):
-        Z = X * y[:, None]
-        return namespace(X).concat((Z, y[:, None]), axis=1) if free else Z
-    Z = np.empty((X.shape[0], X.shape[1] + free), order="F")
-    np.multiply(X, y[:, None], out=Z[:, : X.shape[1]])
-    Z[:, X.shape[1] :] = y[:, None]
-    return Z

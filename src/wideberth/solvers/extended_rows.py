@@ -109,7 +109,7 @@ class ExtendedRows:
             extras = np.column_stack([self.extras, *vectors])
             gram = self.problem.rows.curvature(theta, extras)
             size = self.penalty.size
-            return np.ascontiguousarray(gram[:size, :size]), gram[size:, :size]
+            return np.ascontiguousarray(gram[:size, :size]), list(gram[size:, :size])
         sums = [host(self.table.T @ (theta * vector)) for vector in vectors]
         return self.curvature(theta), sums
 

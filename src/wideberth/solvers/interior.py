@@ -4,10 +4,10 @@ With x for weights, intercept and what noise adds to them (`blocks.py`), the pro
 
     min ½xᵀQx + Σ c_i [u_i]_+ ,   u_i = m_i − ⟨x,e_i⟩ ,
 
-under constraints that a block brings: x = (w, t, b) with rows e_i = (z_i, −ρ_i, y_i) and
-the cone t ≥ Ω(w) where all samples share one shape. Perturbing complementarity by μ > 0,
-with dual variables α_i = c_ia_i, a_i ∈ (0,1), multipliers p, q > 0 of the hinge and h of
-the block,
+under constraints that a block brings: x = (w, t, b) with rows e_i = (z_i, −ρ_i, y_i)
+and the cone t ≥ Ω(w) where all samples share one shape. Perturbing complementarity by μ
+> 0, with dual variables α_i = c_ia_i, a_i ∈ (0,1), multipliers p, q > 0 of the hinge
+and h of the block,
 
     Qx = Σα_i e_i + Bᵀh,   u = p − q,   (1−a)p = μ = aq,   and k·h → μ likewise.
 
@@ -22,7 +22,8 @@ pieces. Steps are Mehrotra's (SIAM J. Optim. 1992). Three things make them cheap
 * the predictor, which aims at μ = 0, moves a and q (1−a and p) by r·a and −(1+r)·q. So
   its pairs have the products aq(1−t) − t²·aq·r(1+r) at length t, and r alone tells how
   far it may go and how much is to be corrected;
-* the corrector's right-hand side is linear in the μ that it aims at. So the rows are read
+* the corrector's right-hand side is linear in the μ that it aims at. So the rows are
+read
   three times: for Newton's matrix and all sums at x; along the predictor, with what its
   errors add to the right-hand side; along the corrector.
 
@@ -49,13 +50,13 @@ from wideberth.problem.arrays import (
     namespace,
 )
 from wideberth.problem.limits import EPS, LITTLE, TINY
-from wideberth.solvers.algebra import Factor, ThinFactor, cholesky
+from wideberth.solvers.algebra import Curvature, Factor, ThinFactor, cholesky
 from wideberth.solvers.blocks import Block, NoiseModel, SumFacets, block_of
 from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS
 
-#: Number of steps without a gap ten times smaller after which the block's successor goes
-#: on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
+#: Number of steps without a gap ten times smaller after which the block's successor
+#: goes on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
 _PATIENCE = 10
 
 
@@ -76,10 +77,10 @@ class Start:
 class InteriorPoint:
     """The iteration; `step()` until `relative_gap` is small or it returns False.
 
-    Without a start it begins at least squares on the slacks. `barrier` are the weights of
-    the rows' products in μ, relative to each other; all are even without (see
-    `even_barrier`, `class_barrier`). `others` stands for the noise of folded samples whose
-    sets are not at hand.
+    Without a start it begins at least squares on the slacks. `barrier` are the weights
+    of the rows' products in μ, relative to each other; all are even without (see
+    `even_barrier`, `class_barrier`). `others` stands for the noise of folded samples
+    whose sets are not at hand.
 
     Both complementarity pairs of the hinge are kept as one: `room` = (1−a, a) and
     `force` = (p, q), arrays of shape (2, n), with barrier·room·force → μ. `combined` is
@@ -224,7 +225,7 @@ class InteriorPoint:
         """Compute afresh what steps carry along, which drifts by rounding."""
         rows = self.block.rows
         self.combined = rows.combine(self.alpha) + rows.folded
-        self.block.resync(self)
+        self.block.refresh(self, afresh=True)
         self._measure()
 
     # -- one step ----------------------------------------------------------------
@@ -309,8 +310,9 @@ class InteriorPoint:
     def _predict(self, dx: np.ndarray, theta, weights, residual):
         """The predictor's relative move r of the room, and what it leaves to correct.
 
-        After it the products of room and force are off their aim 0 by −room·force·r(1+r).
-        Returned are r, force·r(1+r), and what that adds to the right-hand side.
+        After it the products of room and force are off their aim 0 by
+        −room·force·r(1+r). Returned are r, force·r(1+r), and what that adds to the
+        right-hand side.
         """
         rates, lifts = [], []
 
@@ -446,13 +448,12 @@ def least_squares(rows: ExtendedRows) -> Start:
 
 def _minimiser(rows: ExtendedRows, half, right: np.ndarray) -> np.ndarray | None:
     """(Q + Σ½c_ie_ie_iᵀ)⁻¹`right`, its t being 0; None where rounding leaves none."""
-    d, n, border = rows.problem.rows.d, rows.problem.n, rows.penalty[:]
-    if n < d and not is_foreign(half):
-        K = rows.dense() * np.sqrt(half)[:, None]
-        border = rows.penalty[d:].copy()
+    d, border = rows.problem.rows.d, rows.extras.shape[1]
+    if rows.problem.n < d and not is_foreign(half):
+        K, diagonal = rows.dense() * np.sqrt(half)[:, None], rows.penalty.copy()
         if rows.noisy:
-            K[:, d], border[0] = 0.0, 1.0
-        thin = ThinFactor.of(np.ones(d), border, K)
+            K[:, d], diagonal[d] = 0.0, 1.0
+        thin = Curvature.of(diagonal, K).factor(border)
         return None if thin is None else thin.solve(right)
     matrix = rows.curvature(half)
     matrix.reshape(-1)[:: matrix.shape[0] + 1] += rows.penalty

@@ -27,8 +27,7 @@ from wideberth.problem.layouts import DenseRows
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import Rows
 from wideberth.solvers.algebra import conjugate_gradients
-from wideberth.solvers.interior import InteriorPoint
-from wideberth.solvers.interior import Start
+from wideberth.solvers.interior import InteriorPoint, Start
 
 
 @dataclass

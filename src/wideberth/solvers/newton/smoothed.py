@@ -42,8 +42,8 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
-from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.algebra import Factor, conjugate_gradients
+from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.rounds import Rounds, least_rows
 
