@@ -29,7 +29,8 @@ import numpy as np
 
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import by_columns, fill, host, is_foreign, like, namespace
-from wideberth.problem.error_bars import Pushes, SmoothBars
+from wideberth.problem.error_bars import SmoothBars
+from wideberth.problem.error_bars.sums import SumOfEllipsoids
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.problem.rows import gamma
 from wideberth.solvers.algebra import (
@@ -52,11 +53,11 @@ def block_of(
 ) -> Block:
     """The block of a problem's noise; `others` stand for samples not at hand."""
     kind = Block
-    if not problem.shared:
+    if not problem.noise.proportional:
         kind = SmoothedSets if problem.noise.smooth else SignedParts
     elif rows.noisy:
         round_or_sum = {1.0: SumFacets, 2.0: SharedCone}
-        kind = round_or_sum.get(problem.noise.dual_order, MaxFacets)
+        kind = round_or_sum.get(problem.noise.shape.dual_order, MaxFacets)
     return kind(problem, rows, others)
 
 
@@ -287,10 +288,10 @@ class Shared(Block):
 
     def place(self, start, distance):
         """t starts beyond Ω(w), as far as makes the constraint count as all rows do."""
-        noise, d = self.problem.noise, self.d
-        size = noise.lipschitz(d) * float(np.linalg.norm(start.w))
+        shape, d = self.problem.noise.shape, self.d
+        size = shape.lipschitz(d) * float(np.linalg.norm(start.w))
         least = max(SETTINGS.start_inside * size, SETTINGS.least_distance)
-        omega = max(noise.support(start.w), least)
+        omega = max(shape.support(start.w), least)
         x = np.concatenate((start.w, [omega], self._intercept(start)))
         apart = distance(self.slacks(x, start.margins))
         self.inside = self._inside(apart, omega)
@@ -304,12 +305,12 @@ class Shared(Block):
         which start `distance` inside their bounds; a tenth at most if Ω is smooth, and
         each facet of other shapes for no more than ten rows.
         """
-        problem, c, fold = self.problem, self.problem.weights, self.problem.folded
-        weight = 0.5 * float(c @ problem.radii) + (0.0 if fold is None else fold.s)
+        problem, c = self.problem, self.problem.weights
+        weight = 0.5 * float(c @ problem.radii) + problem.outside.scale
         total, most = 0.5 * distance * float(namespace(c).sum(c)), LITTLE
         if not problem.noise.smooth:
             most = 1 / EPS
-            facets = 2 * problem.noise.degrees(self.d)
+            facets = 2 * problem.noise.shape.degrees(self.d)
             total *= min(facets / (LITTLE * max(problem.n, 1)), 1.0)
         inside = total / max(weight * omega, TINY)
         return min(max(inside, SETTINGS.least_distance), most)
@@ -334,7 +335,9 @@ class Shared(Block):
     def stationarity(self, method):
         """½‖w‖² − ⟨d,w⟩ + st + ½dist(d, sU)²."""
         x, combined, d = method.x, method.combined, self.d
-        near = self.problem.noise.prox(combined[:d], max(-float(combined[d]), 0.0))
+        near = self.problem.noise.shape.prox(
+            combined[:d], max(-float(combined[d]), 0.0)
+        )
         quadratic = 0.5 * float(x[:d] @ x[:d]) + 0.5 * float(near @ near)
         return quadratic - float(combined[: d + 1] @ x[: d + 1])
 
@@ -344,7 +347,7 @@ class SharedCone(RoundCones, Shared):
 
     def adopt(self, problem):
         super().adopt(problem)
-        squares = np.broadcast_to(problem.noise.squares, (self.d,))
+        squares = np.broadcast_to(problem.noise.shape.squares, (self.d,))
         self.scales = np.sqrt(squares.astype(float))
 
     def _image(self, x):
@@ -408,7 +411,7 @@ class Facets(Inequalities, Shared):
 
     def adopt(self, problem):
         super().adopt(problem)
-        scales = np.broadcast_to(problem.noise.scales, (self.d,))
+        scales = np.broadcast_to(problem.noise.shape.scales, (self.d,))
         self.noisy = np.flatnonzero(scales > 0)
         self.scales = scales[self.noisy].astype(np.float64)
 
@@ -537,11 +540,9 @@ class SignedParts(Inequalities):
         d, rows = self.d, copy(self.rows)
         plain = rows.dense()
         z, ends = plain[:, :d], plain[:, d:]
-        moves = problem.radii[:, None] * problem.noise.block(slice(None))
+        moves = problem.radii[:, None] * problem.noise.boxes.block(slice(None))
         rows.table = np.hstack((z - moves, -z - moves, ends))
-        box = np.zeros(d)
-        if problem.folded is not None:
-            box = problem.sample_noise.folded_box(problem.folded)
+        box = problem.outside.box(d)
         fold, rest = np.split(rows.folded, [d])
         rows.folded = np.concatenate((fold - box, -fold - box, rest))
         rows.penalty = np.append(np.ones(2 * d), rows.penalty[d:])
@@ -590,14 +591,13 @@ class NoiseModel:
     rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
 
     @classmethod
-    def of(cls, pushes: Pushes, w: np.ndarray) -> NoiseModel:
-        """That of samples with coefficients c_iρ_i."""
+    def of(cls, folded: SumOfEllipsoids, w: np.ndarray) -> NoiseModel:
+        """That of Σ c_iρ_iU_i."""
         d, value, gradient, rounding = w.size, 0.0, np.zeros(w.size), 0.0
-        dense = sum(a.shape[0] for _, a in pushes.parts) >= d
-        dense = dense or any(bars.by_factors for bars, _ in pushes.parts)
-        full = np.zeros((d, d)) if dense else None
+        many = sum(a.shape[0] for _, a in folded.parts) >= d
+        full = np.zeros((d, d)) if many else None
         curvature = Curvature.of(np.zeros(d), full=full)
-        for bars, a in pushes.parts:
+        for bars, a in folded.parts:
             bars.visited()
             for J, part in bars.blocks():
                 sizes = part.sizes(w)
@@ -608,8 +608,8 @@ class NoiseModel:
                     continue
                 kept = np.maximum(sizes, TINY)
                 images = part.images(w) * (np.sqrt(a[J] / kept) / kept)[:, None]
-                curvature += Curvature.of(part.pressure(a[J], sizes), images, -1.0)
-            relative = bars.pull_rounding * bars.lipschitz() + bars.factor_errors()
+                curvature += _bent(part.pressure(a[J], sizes), images)
+            relative = bars.pull_rounding * bars.lipschitz(d) + bars.axes_errors()
             rounding += float(a @ relative)
         return cls(w, value, gradient, curvature, rounding)
 
@@ -651,11 +651,11 @@ class OwnSets(Block):
     pulled: np.ndarray
 
     def refresh(self, method, afresh=False):
-        fold, w = self.problem.folded, method.w
+        outside = self.problem.outside
         if afresh:
             self.model = self.others
-            if fold is not None and fold.pushes.parts:
-                model = NoiseModel.of(fold.pushes, w)
+            if isinstance(outside, SumOfEllipsoids) and outside.parts:
+                model = NoiseModel.of(outside, method.w)
                 self.model = model if self.others is None else self.others + model
         self._visit_sets(method)
 
@@ -679,12 +679,12 @@ class OwnSets(Block):
         spare = float(method.alpha @ self.noise) - self.attained
         return 0.5 * float(off @ off) + max(spare, 0.0)
 
-    def _bent(self, spread: np.ndarray, rows=None) -> Curvature:
-        """diag(`spread`), or that matrix, less the squares of rows, and the model."""
-        full = spread if spread.ndim == 2 else None
-        spread = np.zeros(self.d) if spread.ndim == 2 else spread
-        bent = Curvature.of(spread, rows, -1.0, full=full)
-        return bent if self.model is None else bent + self.model.curvature
+
+def _bent(spread: np.ndarray, images: np.ndarray) -> Curvature:
+    """diag(`spread`), or that matrix, less the squares of images."""
+    if spread.ndim == 1:
+        return Curvature.of(spread, images, -1.0)
+    return Curvature.of(np.zeros(len(spread)), images, -1.0, full=spread)
 
 
 class _Piece(NamedTuple):
@@ -716,12 +716,12 @@ class SmoothedSets(OwnSets):
         Z = by_columns(self.rows.dense())  # so scaling all rows takes half the time
         self.pieces = [
             _Piece(J, Z[J, :], bars.by_columns(), problem.radii[J])
-            for J, bars in problem.noise.blocks()
+            for J, bars in problem.noise.ellipsoids.blocks()
         ]
 
     def slacks(self, x, margins):
-        supports = self.problem.noise.supports(self.weights(x))
-        return super().slacks(x, margins) + self.problem.radii * supports
+        noise = self.problem.noise.supports(self.weights(x))
+        return super().slacks(x, margins) + noise
 
     def true_slack(self, slack):
         return slack + (self.noise - self.problem.radii * self.sizes)
@@ -733,8 +733,8 @@ class SmoothedSets(OwnSets):
         theta, per_mu = method.hinge_curvature()
         theta, push = c * theta, alpha * problem.radii
         self.sizes, supports, products = (fill(c, n, 0.0) for _ in "123")
-        thin = 2 * n < d and not problem.noise.by_factors and not is_foreign(c)
-        matrix = None if thin else np.zeros((size, size))
+        few = 2 * n < d and not is_foreign(c)
+        matrix = None if few else np.zeros((size, size))
         whole, sums = Curvature.of(self.rows.penalty, full=matrix), np.zeros((3, size))
         problem.rows.passes.add(n)
         for J, Z, bars, radii in self.pieces:
@@ -752,7 +752,7 @@ class SmoothedSets(OwnSets):
             spread = bars.pressure(push[J], sizes)
             if matrix is None:
                 whole += Curvature.of(np.zeros(size), rows)
-                whole += Curvature.of(spread, images, -1.0)
+                whole += _bent(spread, images)
                 continue
             matrix += host(rows.T @ rows)
             spread = spread if spread.ndim == 2 else np.diag(spread)
@@ -816,11 +816,13 @@ class ConeSets(RoundCones, OwnSets):
         super().adopt(problem)
         self.noisy = problem.radii > 0
         self.radii = np.where(self.noisy, problem.radii, 1.0)
-        self.factors = problem.noise.factors(self.noisy)
+        self.factors = problem.noise.ellipsoids.factors(self.noisy)
 
     def place(self, start, distance):
         image = self.factors.images(start.w)
-        reach = np.linalg.norm(start.w) * self.problem.noise.lipschitz()
+        reach = np.linalg.norm(start.w) * self.problem.noise.ellipsoids.lipschitz(
+            self.d
+        )
         sizes = np.maximum(np.sqrt(dots(image, image)), SETTINGS.start_inside * reach)
         t = (1 + LITTLE) * np.maximum(sizes, SETTINGS.least_distance)
         self.k = np.column_stack((t, image))
@@ -880,8 +882,9 @@ class ConeSets(RoundCones, OwnSets):
 
     def curvature(self):
         weights = np.where(self.noisy, self.scaling.omega, 0.0)
-        spread = self.problem.noise.pressure(weights, np.ones(weights.size))
-        return Curvature.of(np.zeros(self.size)) + self._bent(spread, self.p)
+        spread = self.problem.noise.ellipsoids.pressure(weights, np.ones(weights.size))
+        bent = Curvature.of(np.zeros(self.size)) + _bent(spread, self.p)
+        return bent if self.model is None else bent + self.model.curvature
 
     def _pushed(self, r):
         """Σ F_i(r_i1 + (2v_0r_i0/q_i) v_1)."""

@@ -176,9 +176,9 @@ class InteriorPoint:
         slack = self.true_slack
         hinge, used = floats(self.c @ at_least(0.0, slack), self.alpha @ slack)
         self.primal = 0.5 * float(rows.penalty @ (x * x)) + hinge
-        self.primal += self.block.value(self.w)
+        self.primal += self.block.value(self.w) - float(rows.folded @ x)
         if problem.folded is not None:
-            self.primal += problem.folded.total - float(rows.folded @ x)
+            self.primal += problem.folded.total
         stationarity = self.block.stationarity(self)
         if problem.intercept:
             off = self.b - float(self.combined[-1]) / problem.intercept

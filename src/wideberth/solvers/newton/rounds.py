@@ -49,17 +49,19 @@ def solve_near(
     Where rows live in another array library products are nearly free, and the engine
     runs alone, on all of them; so it does beside others.
     """
-    if problem.shared and not is_foreign(problem.y):
+    if problem.noise.proportional and not is_foreign(problem.y):
         assert start is not None
         point = problem.at(start.w, start.b)
         return Rounds(problem, control).solve(point, pinned=merged)
     begin = None if start is None else _begin_at(problem, start)
-    device = is_foreign(problem.y) and not (problem.shared or problem.noise.smooth)
+    device = is_foreign(problem.y) and not (
+        problem.noise.proportional or problem.noise.smooth
+    )
     if not device:
         engine = InteriorPoint(problem, begin, others=others)
         found = _engine_alone(engine, control, MOST_STEPS)
         met = engine.relative_gap <= control.tol or control.exhausted()
-        if problem.shared or met or not is_foreign(problem.y):
+        if problem.noise.proportional or met or not is_foreign(problem.y):
             return found
     here = problem.on_host()
     begin = None if start is None else _begin_at(here, start)

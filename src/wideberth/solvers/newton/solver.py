@@ -45,7 +45,7 @@ class Newton(Solver):
 
     def supports(self, problem):
         """Every shape that is a norm of scaled weights, and error bars."""
-        if not problem.shared or hasattr(problem.noise, "scales"):
+        if not problem.noise.proportional or hasattr(problem.noise.sets, "scales"):
             return None
         return (
             "The Newton solver needs noise of a shape that states its scales, unlike "

@@ -146,7 +146,7 @@ def _saturated(problem: Problem) -> list[PrimalPoint]:
 
     Where it is near the optimum: elsewhere all rows are quicker than a wrong guess.
     """
-    if not problem.shared:
+    if not problem.noise.proportional:
         return []
     dual = problem.dual_at(problem.weights)
     point = problem.at(dual.w)

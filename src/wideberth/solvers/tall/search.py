@@ -137,7 +137,7 @@ class Search:
         if known is not None and self.certificate.meets(control.target):
             return None
         found = held.solve(control, self.certificate, solve_from_nothing)
-        sampled = not work.exact and held.problem.shared
+        sampled = not work.exact and held.problem.noise.proportional
         if sampled and isinstance(self.batches, InMemory):
             whole = self.batches.problem
             self.tied = solve_where_tied(whole, control, held.problem, found)
@@ -166,7 +166,7 @@ class Search:
             share = min(1.0, self.batches.capacity / n, first_size(n, d) / n)
         seed = int(self.control.rng.integers(2**31))
         whole = self.batches.counter is not None
-        sides = self.batches.shared and not whole
+        sides = self.batches.sets.proportional and not whole
         distinct = self.batches.distinct is not None
         work = self._pass(Sample(np.zeros(d), share, seed, sides, whole, distinct))
         self.n = work.n

@@ -84,7 +84,7 @@ class WorkingSet:
             found = from_nothing(problem, inner)
         else:
             found = self._solve_near(inner, merged)
-        if problem.shared and (work.exact or not found.meets(LITTLE)):
+        if problem.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         if work.exact:
             found = sparse(problem, found, inner.tol)
