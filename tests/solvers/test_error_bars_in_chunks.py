@@ -13,7 +13,7 @@ from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
 from wideberth.noise import L2
 from wideberth.solvers.base import Control
-from wideberth.solvers.measured.rounds import dual_with_others
+from wideberth.solvers.newton.rounds import dual_with_others
 from wideberth.solvers.tall.passes import Gather
 from wideberth.solvers.tall.proofs import Proof
 

@@ -19,7 +19,7 @@ from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import Passes, gamma
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.tall.aggregate import Groups
 from wideberth.solvers.tall.batches import Answer, Batches, Piece
 from wideberth.solvers.tall.cells import Cells
@@ -75,7 +75,7 @@ class Work:
         self._point: PrimalPoint | None = None  # of one batch of all rows
         self.fold: Folded | None = batches.folded
         self.cells: Cells | None = None
-        self.model: Model | None = None
+        self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
         self.classes: tuple[int, ...] = (0, 0)
