@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from wideberth import Box, CrossPolytope
+from wideberth.noise import as_noise
 from wideberth.problem import Problem
-from wideberth.problem.noise import as_noise
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Options
 from wideberth.solvers.registry import choose_solver
