@@ -25,8 +25,8 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks.datasets import Missing, libsvm
 from wideberth import Box, CrossPolytope, NullModelWarning, RobustLinearSVC, solve
 from wideberth.estimators import training_data
+from wideberth.noise import as_shape
 from wideberth.problem import Problem, equal_rows, presolve
-from wideberth.problem.noise import as_shape
 
 IRIS = load_iris(return_X_y=True)
 
@@ -158,8 +158,8 @@ def test_float32_reaches_the_solver_as_it_is(monkeypatch):
         seen.append(data)
         return solve(data, *args, **kwargs)
 
-    solve = training_data.solve
-    monkeypatch.setattr(training_data, "solve", watch)
+    solve = training_data.solve_stated
+    monkeypatch.setattr(training_data, "solve_stated", watch)
     model = RobustLinearSVC(radius=0.05).fit(X, y)
     assert seen[0].dtype == np.float32
     assert np.shares_memory(seen[0], X)
@@ -309,12 +309,11 @@ def test_one_against_the_rest_looks_at_the_data_once(monkeypatch):
 
     counted(presolve, "measured_data")
     counted(presolve, "to_csr")
-    counted(equal_rows, "hashes")
-    counted(equal_rows, "differing")
+    counted(equal_rows, "group_samples")
     model = RobustLinearSVC(C=0.01).fit(X, y)
     assert len(model.coef_) == 3
-    # Hashes are taken of a sample of the rows, and then of all.
-    looks = ["measured_data", "to_csr", "hashes", "hashes", "differing"]
+    # Equal rows are looked for in a sample of the rows, and then in all.
+    looks = ["measured_data", "to_csr", "group_samples", "group_samples"]
     assert sorted(calls) == sorted(looks)
 
 

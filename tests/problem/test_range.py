@@ -16,11 +16,11 @@ from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.rounding import slack_rounding
+from wideberth.problem.statement import Statement
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.newton.barriers import EvenBarrier
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint, even_barrier
 from wideberth.solvers.polish import _best_stretch
 
 
@@ -57,10 +57,10 @@ def test_data_of_usual_size_is_used_as_it_is(data):
     options = {"noise": "l2", "fit_intercept": False, "intercept_penalty": 0.0}
     options |= {"C": 1.0, "radius": 0.0, "sample_weight": None}
     tall = np.tile(1e6 * X, (40_000, 1))  # ‖X‖ is large, its entries are not
-    presolved = build_problem(tall, np.tile(y, 40_000), **options)
+    presolved = build_problem(tall, np.tile(y, 40_000), Statement(**options))
     assert np.shares_memory(presolved.problem.rows.X, tall)
     assert presolved.sigma == presolved.stretch == 1.0
-    presolved = build_problem(1e12 * X, y, **options)
+    presolved = build_problem(1e12 * X, y, Statement(**options))
     problem, sigma = presolved.problem, presolved.sigma
     assert np.abs(problem.rows.X).max() <= 1
     np.testing.assert_array_equal(problem.rows.X * sigma, 1e12 * X)
@@ -159,14 +159,14 @@ def test_the_even_barrier_does_not_mind_the_span_of_the_weights():
     X, y = clouds(11, separation=0.5)
     problem = Problem.from_data(X, y, radius=0.1)
     problem = problem.with_weights(10.0 ** np.linspace(-6, 6, 24))
-    gaps = {}
-    for engine in (InteriorPoint, EvenBarrier):
-        method = engine(problem)
+    gaps = []
+    for barrier in (None, even_barrier(problem)):
+        method = InteriorPoint(problem, barrier=barrier)
         for _ in range(60):
             if method.relative_gap < 1e-8 or not method.step():
                 break
-        gaps[engine] = method.relative_gap
-    assert gaps[EvenBarrier] < 1e-8 < gaps[InteriorPoint]
+        gaps.append(method.relative_gap)
+    assert gaps[1] < 1e-8 < gaps[0]
 
 
 def test_capped_weights_are_a_relaxation_of_the_same_rows():
@@ -246,8 +246,7 @@ def test_sharper_bounds_of_rounding_still_bound_it(data):
     exact = y * (X.astype(np.longdouble) @ w.astype(np.longdouble))
     error = np.abs(exact - rough.margins)
     assert np.all(
-        error
-        <= slack_rounding(problem, w, 0.1, problem.sample_noise.supports(w), sizes)
+        error <= slack_rounding(problem, w, 0.1, problem.noise.supports(w), sizes)
     )
     rough, sharp = problem.dual_at(alpha), problem.dual_at(alpha, sharp=True)
     assert sharp.rounding <= rough.rounding

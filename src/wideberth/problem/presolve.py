@@ -14,7 +14,9 @@ points of the one problem are points of the other:
   values σ² times as large (theory §1: Ω is homogeneous). For σ a power of two
   nothing is rounded on the way there or back, so a certificate of the one is a
   certificate of the other.
-  Noise scales τ may be divided by a power of two that the radii take on.
+  Noise scales τ may be divided by a power of two that the radii take on. With
+  m_i = κm_i', w = κw' and b = κb' the objective is κ² times that of (m', c/κ, s₀/κ),
+  with α' = α/κ.
 * *Equal rows* are one row (`equal_rows.py`), once the units are chosen.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
@@ -34,30 +36,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import in_order_of, with_errors
+from wideberth.noise.sets import Sets
 from wideberth.problem import equal_rows
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
-from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.folded import Folded
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows, to_csr
 from wideberth.problem.limits import power_of_two
-from wideberth.problem.measured import with_errors
-from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
-from wideberth.problem.read_errors import in_order_of
 from wideberth.problem.rows import Rows
-from wideberth.problem.validation import (
-    measured_data,
-    radius_or_default,
-    read_intercept,
-)
+from wideberth.problem.statement import Statement
+from wideberth.problem.validation import measured_data
 
 if TYPE_CHECKING:
     from wideberth.screening.partition import Partition
     from wideberth.screening.regions import Region
-    from wideberth.solution import Solution
 
 #: Largest entry of X, or noise scale, that is used as it is, as is its reciprocal;
 #: proof: sums of fourth powers of such numbers stay within float64.
@@ -80,10 +76,10 @@ def unchanged(w: np.ndarray) -> np.ndarray:
 class Presolved:
     """A problem to solve, and what brings answers back to the problem as given.
 
-    Rows were divided by σ and noise scales by `stretch`, both powers of two; before
-    that, `turned` and `turned_back` are weights in the basis that the rows were turned
-    to, and again in that of the features. `cut` is the largest radius given, where it
-    was cut down. Where samples were merged, `equal` says which.
+    Rows were divided by σ, noise scales by `stretch` and targets by `kappa`, all powers
+    of two; before that, `turned` and `turned_back` are weights in the basis that the
+    rows were turned to, and again in that of the features. `cut` is the largest radius
+    given, where it was cut down. Where samples were merged, `equal` says which.
     """
 
     problem: Problem
@@ -93,11 +89,13 @@ class Presolved:
     turned_back: Callable[[np.ndarray], np.ndarray] = unchanged
     cut: float | None = None
     equal: EqualRows | None = None
+    kappa: float = 1.0
 
     @property
     def same(self) -> bool:
         """Whether points and values are those of the problem as given."""
         units = self.turned_back is unchanged and self.sigma == self.stretch == 1.0
+        units = units and self.kappa == 1.0
         return units and self.equal is None
 
     @property
@@ -115,24 +113,25 @@ class Presolved:
 
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""
-        scale = self.sigma
-        alpha = None if alpha is None else alpha * scale * scale
+        sigma, kappa = self.sigma, self.kappa
+        alpha = None if alpha is None else alpha * sigma * sigma / kappa
         if alpha is not None and self.equal is not None:
             alpha = self.equal.gathered(alpha)
-        return self.turned(w) * scale, b, alpha
+        return self.turned(w) * sigma / kappa, None if b is None else b / kappa, alpha
 
     def outward(self, w, b, alpha):
         """A point of the problem solved, as the user's."""
-        return self.weights(w), b, None if alpha is None else self.dual_weights(alpha)
+        alpha = None if alpha is None else self.dual_weights(alpha)
+        return self.weights(w), b * self.kappa, alpha
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Weights of the features, as the user's."""
-        return self.turned_back(w / self.sigma)
+        return self.turned_back(w * self.kappa / self.sigma)
 
     def dual_weights(self, alpha: np.ndarray, C: float = 1.0) -> np.ndarray:
         """α of all samples, in the user's units; under weights C times those here."""
         alpha = alpha if self.equal is None else self.equal.dealt(alpha, C)
-        return self.value(alpha)
+        return self.sample_weight(alpha)
 
     def decided(self, removed, saturated) -> tuple[np.ndarray, np.ndarray]:
         """Masks of the samples proven to be at 0 and at their weight."""
@@ -153,8 +152,12 @@ class Presolved:
         return left_out if self.equal is None else self.equal.marked(left_out)
 
     def value(self, value):
-        """Dual weights or an objective, in the user's units."""
-        return value / self.sigma / self.sigma
+        """An objective, in the user's units."""
+        return value / self.sigma / self.sigma * self.kappa * self.kappa
+
+    def sample_weight(self, weight):
+        """Weights c_i or dual weights α_i, in the user's units."""
+        return weight / self.sigma / self.sigma * self.kappa
 
     def radius(self, radius: float) -> float:
         """A radius in the user's units."""
@@ -162,24 +165,23 @@ class Presolved:
 
     def level(self, factor: float, norm_penalty: float) -> Problem:
         """The problem with radii multiplied, and under a norm penalty of the user's."""
-        problem = self.problem
-        sets = None if problem.shared else problem.noise
-        penalty = Folded.penalty(norm_penalty, problem.rows.d, sets)
-        changed = problem.with_radii(factor * problem.radii)
-        return replace(changed, folded=_norm_penalty(penalty, self.sigma, self.stretch))
+        changed = self.problem.with_radii(factor * self.problem.radii)
+        sets, units = changed.noise.sets, self.sigma / self.kappa
+        penalty = _norm_penalty(norm_penalty, sets, units, self.stretch)
+        return replace(changed, penalty=penalty)
 
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same proof in the user's units."""
         primal = self.value(certificate.primal)
         if certificate.primal > 0 and primal < np.finfo(float).tiny:
-            heaviest = self.value(float(self.problem.weights.max()))
+            heaviest = self.sample_weight(float(self.problem.weights.max()))
             raise ValueError(
                 f"The objective, {primal:.1e}, is below the range of float64 for C·"
                 f"sample_weight={heaviest:.1e} and X of this size: raise C, or "
                 "scale X down."
             )
         dual, rounding = self.value(certificate.dual), self.value(certificate.rounding)
-        return Certificate(primal, dual, rounding)
+        return Certificate(primal, dual, rounding, self.value(certificate.least_scale))
 
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in the user's units."""
@@ -188,81 +190,60 @@ class Presolved:
 
     def region(self, region: Region) -> Region:
         """A region of the optimum in the user's units."""
-        sigma, stretch = self.sigma, self.stretch
+        sigma, stretch, kappa = self.sigma, self.stretch, self.kappa
         curvature, anchor = region.curvature, region.anchor
         if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
             curvature = replace(
                 curvature,
-                s=self.value(curvature.s) * sigma / stretch,
+                s=self.sample_weight(curvature.s) * sigma / stretch,
                 v=stretch * curvature.v,
-                factor=stretch * sigma * curvature.factor,
+                factor=stretch * sigma / kappa * curvature.factor,
             )
         return replace(
             region,
             w=self.weights(region.w),
-            radius=region.radius / sigma,
+            radius=region.radius * kappa / sigma,
             gap=self.value(region.gap),
-            norm_bound=region.norm_bound / sigma,
+            norm_bound=region.norm_bound * kappa / sigma,
             curvature=curvature,
-            anchor=anchor and (self.weights(anchor[0]), anchor[1]),
+            anchor=anchor and (self.weights(anchor[0]), kappa * anchor[1]),
         )
 
-    def restore(self, solution: Solution) -> Solution:
-        """A solution of the problem as given, or a refusal if cut radii bear on it.
+    def refuse_cut_radii(self, w: np.ndarray) -> None:
+        """Refuse weights w of the problem solved on which radii that were cut bear.
 
         With Ω(w) = 0 the primal knows of no radius, and a larger one only raises the
         dual value: such an answer holds for the radii as given.
         """
-        if self.cut is not None and self.problem.noise.support(solution.w) > 0:
+        if self.cut is not None and np.any(self.problem.noise.supports(w)):
             raise ValueError(
                 f"radius (times noise scale) reaches {self.cut:.3g}, more than "
                 f"{EXTREME:.0e} times the largest entry of X, and yet it does "
                 "not rule out every model: out of the range of float64. Lower that "
                 "radius, or drop its samples or features."
             )
-        if self.same:
-            return solution
-        w, b, alpha = self.outward(solution.w, solution.b, solution.alpha)
-        trace = [self.entry(entry) for entry in solution.trace]
-        proof = self.certificate(solution.certificate)
-        changed = {"w": w, "b": b, "dual_weights": alpha, "certificate": proof}
-        return replace(solution, **changed, trace=trace)
 
     def callback(self, callback):
         """A callback that is told the user's units."""
-        if callback is None or self.sigma == 1.0:
+        if callback is None or self.sigma == self.kappa == 1.0:
             return callback
         return lambda entry: callback(self.entry(entry))
 
 
-def build_problem(
-    X,
-    y,
-    *,
-    noise,
-    fit_intercept,
-    intercept_penalty,
-    radius=None,
-    X_err=None,
-    error_shape="ellipsoid",
-    factor=1.0,
-    **options,
-) -> Presolved:
+def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Presolved:
     """Check what a user states, and presolve it; `factor` as in `presolve`."""
-    intercept = read_intercept(fit_intercept, intercept_penalty)
+    noise, X_err = statement.noise, statement.X_err
     plain = isinstance(noise, str) and X_err is None
-    names, options = None if plain else feature_names(X), options | {"y": y}
-    radius = radius_or_default(radius, noise, X_err)
-    options |= {"radius": radius, "intercept": intercept}
+    names = None if plain else feature_names(X)
     X_err = None if X_err is None else in_order_of(X_err, X)
     X, size = measured_data(X)
     if X_err is not None:
-        kind, bars = with_errors(X, X_err, error_shape, noise, names)
-        return presolve(kind.from_matrix(X, noise=bars, **options), factor=factor)
+        bars = with_errors(X, X_err, statement.error_shape, noise, names)
+        return presolve(Problem.from_matrix(X, y, bars, statement), factor=factor)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal
     X = to_csr(X if axes is None else X @ axes)
-    problem = Problem.from_matrix(X, noise=shape, **options)
+    problem = Problem.from_matrix(X, y, shape, statement)
     return presolve(problem, size, axes, factor)
 
 
@@ -276,9 +257,6 @@ def presolve(
     where that depends on the units.
     """
     heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
-    noise, stretch = problem.noise, problem.noise.magnitude
-    if 1 / USUAL <= stretch <= USUAL:
-        stretch = 1.0
     entries = problem.n * problem.rows.d  # ‖X‖ may tell already that they are usual
     usual = math.sqrt(entries) / USUAL <= size <= USUAL
     usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
@@ -289,12 +267,14 @@ def presolve(
             f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
             "than float64 can hold. Lower C, or scale X down."
         )
-    if not problem.shared:  # sets have the units of X
-        usual = 1 / USUAL <= problem.noise.largest / sigma <= USUAL
-        stretch = sigma if usual or not problem.noise.largest else noise.magnitude
-    turns = () if axes is None else (partial(np.matmul, Q) for Q in (axes.T, axes))
-    presolved = Presolved(problem, sigma, stretch, *turns)
-    if sigma == stretch == 1.0:
+    sets = problem.noise.sets
+    stretch = sets.unit(sigma, USUAL)
+    kappa = _kappa(problem)
+    presolved = Presolved(problem, sigma, stretch, kappa=kappa)
+    if axes is not None:
+        turned, back = partial(np.matmul, axes.T), partial(np.matmul, axes)
+        presolved = replace(presolved, turned=turned, turned_back=back)
+    if sigma == stretch == kappa == 1.0:
         return presolved
     rows = {}
     if sigma != 1.0:
@@ -303,31 +283,37 @@ def presolve(
         changed = replace(
             problem,
             **rows,
-            weights=problem.weights * sigma * sigma,
-            radii=problem.radii / sigma * stretch,
-            noise=noise.divided(stretch),
+            weights=problem.weights * sigma * sigma / kappa,
+            noise=problem.noise.divided(sigma, stretch),
             intercept=_penalty(problem.intercept, sigma),
-            folded=_norm_penalty(problem.folded, sigma, stretch),
+            penalty=_norm_penalty(problem.penalty, sets, sigma / kappa, stretch),
+            m=None if problem.m is None else problem.m / kappa,
+            least_scale=problem.least_scale * sigma * sigma / kappa / kappa,
         )
     return replace(presolved, problem=changed)
+
+
+def _kappa(problem: Problem) -> float:
+    """The power of two that makes the largest |m_i| at most 1; 1 for usual targets."""
+    largest = 1.0 if problem.m is None else problem.largest_target
+    if largest == 0 or 1 / USUAL <= largest <= USUAL:
+        return 1.0
+    return power_of_two(math.frexp(largest)[1])
 
 
 def _divided(rows: Rows, sigma: float) -> Rows:
     return as_rows(rows.X.astype(np.float64) * (1 / sigma), rows.y)
 
 
-def _norm_penalty(folded: Folded | None, sigma: float, stretch: float):
-    """σ²s₀Ω(w) = (σ·stretch·s₀)Ω'(w'); the box of s₀‖w‖₁ has no scales to divide."""
-    if folded is None:
-        return None
-    pushes = Pushes(tuple((bars, sigma * a) for bars, a in folded.pushes.parts))
-    s = folded.s * sigma * stretch
-    if folded.s > 0 and not 1 / _LARGEST <= s <= _LARGEST:
+def _norm_penalty(penalty: float, sets: Sets, sigma: float, stretch: float) -> float:
+    """σ²s₀Ω(w) = (σ·stretch·s₀)Ω'(w'); that beside boxes has no scales to divide."""
+    scaled = penalty * sigma * sets.penalty_unit(stretch)
+    if penalty > 0 and not 1 / _LARGEST <= scaled <= _LARGEST:
         raise ValueError(
-            f"norm_penalty={folded.s:.3g} beside X of size {sigma:.0e} is out of the "
+            f"norm_penalty={penalty:.3g} beside X of size {sigma:.0e} is out of the "
             "range of float64: penalty·‖x‖ must lie within 1e±306. Choose 0 or scale X."
         )
-    return replace(folded, s=s, pushes=pushes)
+    return scaled
 
 
 def _penalty(penalty: float | None, sigma: float) -> float | None:
@@ -385,7 +371,7 @@ def share_rows(presolved: Presolved) -> Presolved:
 
 
 def cut_radii(presolved: Presolved) -> Presolved:
-    """The problem with radii that float64 can square; `restore` checks the answer."""
+    """The problem with radii that float64 can square; see `refuse_cut_radii`."""
     problem, widest = presolved.problem, float(presolved.problem.radii.max())
     if widest <= EXTREME:
         return presolved

@@ -8,13 +8,13 @@ the problem on it in memory, and deals out α, and what is proven, to the rows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from wideberth.noise.sets import Noise
 from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import (
@@ -26,12 +26,10 @@ from wideberth.problem.layouts import as_rows
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
-from wideberth.solution import RampDescent
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton.solver import Newton
-from wideberth.solvers.ramp.chunked_descent import DescendedInChunks
-from wideberth.solvers.ramp.descent import Descent
+from wideberth.solvers.ramp import Descended, DescentInMemory
 from wideberth.solvers.tall.batches import Batches
 from wideberth.solvers.tall.proofs import Proof
 from wideberth.solvers.tall.work import PerRow
@@ -98,20 +96,15 @@ class DistinctRows:
 def _joined(parts: list[Problem]) -> Problem:
     """One problem of the rows of several."""
     first = parts[0]
-    columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-    X, y, weights, radii = (concat(list(column)) for column in columns)
+    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
+    X, y, weights = (concat(list(column)) for column in columns)
     m = None if first.m is None else concat([part.targets for part in parts])
-    noise = first.noise
-    if not first.shared:
-        bars = (part.noise for part in parts)
-        noise = functools.reduce(lambda one, other: one.joined(other), bars)
     return replace(
         first,
         rows=as_rows(X, y),
         weights=weights,
-        radii=radii,
         m=m,
-        noise=noise,
+        noise=Noise.joined([part.noise for part in parts]),
         chain=max(part.chain for part in parts),
     )
 
@@ -125,7 +118,7 @@ class Collapsed:
         self.batches, self.distinct, self.passes = batches, distinct, 1
         self.n = distinct.n
         counter = Passes(self.n, self.n)  # the read that found the rows
-        self.problem = replace(problem, folded=batches.penalty)
+        self.problem = replace(problem, penalty=batches.penalty)
         self.problem.rows.passes = counter
 
     def run(self, control: Control) -> None:
@@ -135,20 +128,17 @@ class Collapsed:
             found = prove(self.problem, control, None, Newton().solve)
         self._end(self.problem, found)
 
-    def descend(self, control: Control, level: float, starts: int) -> DescendedInChunks:
+    def descend(self, control: Control, level: float, starts: int) -> Descended:
         """Descend on the ramp loss instead."""
         self.control, ramp = control, Ramp(self.problem, level)
         with np.errstate(all="ignore"):
-            found = Descent(ramp, control, Newton()).run(starts)
-        self._end(found.problem, found.outcome)
-        left_out = None
+            found = DescentInMemory(ramp, control, Newton()).run(starts)
+        left, mask = found.left, None
+        self._end(ramp.rest(left.samples), found.found)
         if self.batches.spares(2 * self.n):
-            parts = [found.left_out[J] & (c > 0) for J, c in self.distinct.rows()]
-            left_out = concat(parts)
-        how = tuple(found.objectives), found.start, found.ending
-        report = RampDescent(level, left_out, *how)
-        cost = ramp.cost(found.left_out)
-        return DescendedInChunks(self, cost, report, 0, found.certificate)
+            parts = [left.samples[J] & (c > 0) for J, c in self.distinct.rows()]
+            mask = concat(parts)
+        return replace(found, left=replace(left, mask=mask))
 
     def _end(self, solved: Problem, found: Outcome) -> None:
         self.solved, self.found = solved, found

@@ -1,0 +1,327 @@
+"""Sums of sets per sample, S = Σ a_iU_i (theory §8).
+
+Boxes add up to a box, and the shortest v = d − δ with δ ∈ S is a soft threshold of d.
+Under ellipsoids and covariances S has no name, and v is the limit of
+
+    w_{k+1} = (I + Σβ_iS_i)⁻¹d,   β_i = a_i/r_i(w_k),
+
+which minimises a majorant of ½‖w−d‖² + Σa_ir_i(w) that touches it at w_k, so that this
+never rises. The dual point of a step has δ_i = S_iw_{k+1} divided by the larger of
+r_i(w_k) and r_i(w_{k+1}), which is in U_i from wherever it started: every v is valid,
+while w_{k+1} itself need not be a v of this kind.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wideberth.noise.sets import SumOfSets
+from wideberth.problem.arrays import at_least, is_foreign, namespace
+from wideberth.problem.limits import CACHED_ENTRIES, LITTLE, MOST_STEPS, TINY
+from wideberth.problem.rounding import accurate_sum
+from wideberth.problem.rows import gamma
+
+if TYPE_CHECKING:
+    from wideberth.noise.error_bars import SmoothBars
+
+#: Relative distance from a guess of w(α) within which it is taken: a choice; values are
+#: valid wherever steps end.
+_ENOUGH = 1e-3
+#: Number of times that the ball about w(α) is narrowed in which sets known roughly may
+#: put it: a choice; most of the gain is in the first two.
+_NARROWER = 4
+#: Relative decrease of ‖v‖² below which steps to w(α) end: a choice. At kinks they
+#: creep; 1e-3 leaves relative gaps of 1e-4 there, and 1e-6 still 1e-7.
+_STALLED = 1e-9
+
+
+@dataclass(frozen=True)
+class SumOfBoxes(SumOfSets):
+    """The box of all δ with −down ≤ δ ≤ up: what boxes add up to.
+
+    A lopsided one is that of z_i + δ, so that w(α) is the shortest v = d + δ; the sign
+    does not matter elsewhere.
+    """
+
+    down: np.ndarray
+    up: np.ndarray
+    size: float  # Σ a_iL_i
+    rounding: float  # bound on the errors of both ends, relative to `size`
+
+    @classmethod
+    def even(cls, widths: np.ndarray, size: float, rounding: float) -> SumOfBoxes:
+        """The box of all |δ_j| ≤ widths_j."""
+        return cls(widths, widths, size, rounding)
+
+    @classmethod
+    def penalty(cls, s: float, n_features: int) -> SumOfBoxes:
+        """That of a norm penalty s‖w‖₁: all features alike."""
+        return cls.even(np.full(n_features, float(s)), s * n_features**0.5, 0.0)
+
+    def __add__(self, other):
+        size, rounding = self.size + other.size, max(self.rounding, other.rounding)
+        ends = self.down + other.down, self.up + other.up
+        return SumOfBoxes(*ends, size, rounding + gamma(1))
+
+    def times(self, factor):
+        ends = factor * self.down, factor * self.up
+        return SumOfBoxes(*ends, factor * self.size, self.rounding + gamma(1))
+
+    def restricted(self, columns):
+        return replace(self, down=self.down[columns], up=self.up[columns])
+
+    def _against(self, d: np.ndarray) -> np.ndarray:
+        """How far the box reaches against the signs of d."""
+        return np.where(d > 0, self.down, self.up)
+
+    def support(self, w):
+        return float(self._against(w) @ np.abs(w))
+
+    def support_error(self, w):
+        return self.rounding * self.size * float(np.linalg.norm(w))
+
+    def inscribed(self, n_features):
+        least = np.minimum(self.down, self.up)
+        return float(least.min(initial=np.inf)) if n_features else 0.0
+
+    def closest(self, d, near=None, rough=False, worth=0.0):
+        """A soft threshold of d."""
+        return np.sign(d) * np.maximum(np.abs(d) - self._against(d), 0.0)
+
+    def gauge(self, d, most=np.inf, fixed=None):
+        """The largest ratio of any feature."""
+        beyond = np.abs(d)
+        if fixed is not None:
+            beyond = np.maximum(beyond - fixed._against(d), 0.0)
+        t = _largest_ratio(beyond, self._against(d))
+        return t, t
+
+    def largest_multiple(self, d, fixed):
+        excess = np.abs(self.closest(d))
+        return 1 / max(_largest_ratio(excess, fixed._against(d)), TINY)
+
+    def box(self, n_features):
+        return self.up
+
+    def conic(self, cp, w):
+        return self.up @ cp.abs(w)
+
+
+def _largest_ratio(numbers: np.ndarray, widths: np.ndarray) -> float:
+    """The largest ratio of any feature; those of 0 count as 0."""
+    beyond = np.full(numbers.size, np.inf)
+    ratios = np.divide(numbers, widths, out=beyond, where=widths > 0)
+    return float(np.where(numbers == 0, 0.0, ratios).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class SumOfEllipsoids(SumOfSets):
+    """Σ a_iU_i of sets with r_i(w) = √(wᵀS_iw), which has no shape of its own."""
+
+    parts: tuple[tuple[SmoothBars, np.ndarray], ...] = ()  # sets and their a_i
+
+    def __add__(self, other):
+        return SumOfEllipsoids(self.parts + other.parts)
+
+    def times(self, factor):
+        return SumOfEllipsoids(tuple((bars, factor * a) for bars, a in self.parts))
+
+    def restricted(self, columns):
+        return SumOfEllipsoids(
+            tuple((bars.restricted(columns), a) for bars, a in self.parts)
+        )
+
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        """Σ a_iL_i."""
+        return sum(float(a @ bars.lipschitz(bars.d)) for bars, a in self.parts)
+
+    @property
+    def rounding(self) -> float:  # type: ignore[override]
+        """The largest bound on the error of any `pull`."""
+        return max((bars.pull_rounding for bars, _ in self.parts), default=0.0)
+
+    def closest(self, d, near=None, rough=False, worth=0.0):
+        """By descent."""
+        return _descended(self, d, near, rough, worth)
+
+    def gauge(self, d, most=np.inf, fixed=None):
+        """Between two bounds, which meet; no norm penalty goes with these sets."""
+        return _gauged(self, d, most)
+
+    def conic(self, cp, w):
+        # CVXPY before 1.8 knows no empty arrays.
+        return sum(a @ bars.conic(cp, w) for bars, a in self.parts if a.size)
+
+    def sizes(self, w: np.ndarray) -> list[np.ndarray]:
+        """Numbers of at least r_i(w), and not zero where a set is not a point."""
+        return [bars.sizes(w) for bars, _ in self.parts]
+
+    def bounds(self, w: np.ndarray) -> list[np.ndarray]:
+        """Numbers of at least κ_i(w)."""
+        return [bars.sizes(w) + bars.open_errors(w, 0.0) for bars, _ in self.parts]
+
+    def pull(self, w: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
+        """Σ a_iδ_i at w."""
+        parts = zip(self.parts, sizes, strict=True)
+        return np.sum([bars.pull(a, w, own) for (bars, a), own in parts], axis=0)
+
+    def shrunk(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray:
+        """(I + Σ a_i S_i/sizes_i)⁻¹d."""
+        parts = zip(self.parts, sizes, strict=True)
+        pressure = sum(bars.pressure(a, own) for (bars, a), own in parts)
+        if np.ndim(pressure) == 1:
+            return d / (1 + pressure)
+        return np.linalg.solve(np.eye(d.size) + pressure, d)
+
+    def stretch(self, d: np.ndarray, w: np.ndarray) -> float:
+        """About the t that is best for tw in ½‖w−d‖² + Σ a_ir_i(w)."""
+        along = float(w @ d) - self.support(w)
+        return max(along / max(float(w @ w), TINY), LITTLE)
+
+    def newton(self, d: np.ndarray, w: np.ndarray, sizes) -> np.ndarray:
+        """w after a step of Newton's method for ½‖w−d‖² + Σ a_ir_i(w).
+
+        w itself where rounding has left the curvature singular.
+        """
+        parts = zip(self.parts, sizes, strict=True)
+        curvature = sum(bars.curvature(a, w, own) for (bars, a), own in parts)
+        right = d - self.pull(w, sizes) - w
+        try:
+            return w + np.linalg.solve(np.eye(d.size) + curvature, right)
+        except np.linalg.LinAlgError:
+            return w
+
+    def lifted(self, d: np.ndarray, sizes: list[np.ndarray]) -> np.ndarray | None:
+        """(Σ a_i S_i/sizes_i)⁻¹d; None where there is none."""
+        parts = zip(self.parts, sizes, strict=True)
+        pressure = sum(bars.pressure(a, own) for (bars, a), own in parts)
+        if np.ndim(pressure) == 1:
+            if np.any((pressure <= 0) & (d != 0)):
+                return None
+            return np.divide(d, pressure, out=np.zeros_like(d), where=pressure > 0)
+        try:
+            w = np.linalg.solve(pressure, d)
+        except np.linalg.LinAlgError:
+            return None
+        off = np.linalg.norm(pressure @ w - d)  # as much as a dual point allows for
+        return w if off <= gamma(8 * d.size + 64) * np.linalg.norm(d) else None
+
+    def support(self, w):
+        return sum(accurate_sum(a * bars.supports(w)) for bars, a in self.parts)
+
+    def inscribed(self, n_features):
+        return sum(bars.inscribed(a) for bars, a in self.parts)
+
+    def support_error(self, w):
+        return sum(accurate_sum(a * bars.support_errors(w)) for bars, a in self.parts)
+
+    def left_open(self, v, error):
+        most = sum(accurate_sum(a * bars.axes_errors()) for bars, a in self.parts)
+        if most == 0:
+            return 0.0, 0.0
+        length, up = float(np.linalg.norm(v)) + error, 1 + gamma(64)
+        value, ball = np.inf, (most + math.sqrt(most * (most + 2 * length))) * up
+        center = ball
+        for _ in range(_NARROWER):
+            near = [a * bars.open_errors(v, ball + error) for bars, a in self.parts]
+            value = sum(map(accurate_sum, near)) * up
+            if not math.sqrt(2 * value) < ball:
+                break
+            ball = math.sqrt(2 * value) * up
+        return value, center
+
+
+def _descended(
+    total: SumOfEllipsoids, d: np.ndarray, near, rough: bool, worth: float
+) -> np.ndarray:
+    """About the shortest v = d − Σa_iδ_i under smooth sets.
+
+    With the gradients at `near`, where those fit it; else by a descent, whose steps
+    creep where some r_i(w) is next to 0 or the a_i are large. There a step of Newton's
+    method follows, as long as it leads to a shorter v; where it does not, after twice
+    as many steps.
+    """
+    near = None if near is None or not near.any() else near
+    stalled = _ENOUGH if rough or near is None else _STALLED
+    w, best, least = d if near is None else near, d, np.inf
+    sizes = total.sizes(w)
+    if near is not None:
+        best = d - total.pull(w, sizes)
+        least = float(best @ best)
+        off = best - w
+        if float(off @ off) <= max(_ENOUGH**2 * least, 2 * stalled * worth):
+            return best
+    few = sum(a.shape[0] for _, a in total.parts) * d.size <= CACHED_ENTRIES
+    steps, turn = 4 * MOST_STEPS if few else MOST_STEPS if near is None else 4, 2
+    for step in range(steps):
+        if step >= turn:
+            scale = total.stretch(d, w)
+            sizes = [scale * size for size in sizes]
+        w = total.shrunk(d, sizes)
+        ahead = total.sizes(w)
+        both = [_larger(old, new) for old, new in zip(sizes, ahead, strict=True)]
+        v, sizes = d - total.pull(w, both), ahead
+        size, off = float(v @ v), np.inf
+        if step >= turn:
+            further = total.newton(d, w, sizes)
+            there = total.sizes(further)
+            shorter = d - total.pull(further, there)
+            if (length := float(shorter @ shorter)) < size:
+                w, sizes, v, size = further, there, shorter, length
+                off = float((v - w) @ (v - w))
+            else:
+                turn = 2 * step
+        if size < least:
+            best = v
+        if min(off, least - size) <= stalled * max(size, 2 * worth):
+            break
+        least = size
+    return best
+
+
+def _gauged(total: SumOfEllipsoids, d: np.ndarray, most: float) -> tuple[float, float]:
+    """The least t ≥ 0 with d ∈ tΣa_iU_i under smooth sets, between two bounds.
+
+    From below by ⟨w,d⟩/Σa_ir_i(w) for any w. From above by δ_i = S_iw⁺/r_i(w), whose
+    sum Σa_iδ_i is d for w⁺ = (Σa_iS_i/r_i(w))⁻¹d: they lie in tU_i for t the largest
+    r_i(w⁺)/r_i(w). w⁺ is the next w; both meet where it is the last one.
+    """
+    if not d.any():
+        return 0.0, 0.0
+    # Of sums of positive numbers over all samples, and of a few operations on them.
+    error = gamma(64) + total.rounding
+    lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
+    for _ in range(2 * MOST_STEPS):
+        most_of = total.support(w) + total.support_error(w)
+        if most_of > 0:
+            lower = max(lower, float(w @ d) / most_of * (1 - error))
+        if lower > most:
+            return lower, upper
+        sizes = total.sizes(w)
+        ahead = total.lifted(d, sizes)
+        if ahead is None:  # nothing moves some feature that d has
+            return lower, upper
+        pairs = zip(total.bounds(ahead), sizes, strict=True)
+        reached = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
+        upper = min(upper, reached * (1 + error))
+        if upper - lower <= _ENOUGH * LITTLE * upper:
+            break
+        w = ahead / np.linalg.norm(ahead)
+    return min(lower, upper), upper
+
+
+def _larger(one, other):
+    return namespace(one).maximum(one, other)
+
+
+def ratio(a, sizes: np.ndarray) -> np.ndarray:
+    """a/sizes, 0 where a size is: such a set is a point as far as w can see."""
+    if is_foreign(sizes):
+        xp = namespace(sizes)
+        return xp.where(sizes > TINY, a / at_least(TINY, sizes), 0.0)
+    return np.divide(a, sizes, out=np.zeros(sizes.shape), where=sizes > TINY)

@@ -1,0 +1,470 @@
+"""What `solve` and `path` return: models with their proofs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wideberth.notes import not_converged
+from wideberth.problem.arrays import host, namespace
+from wideberth.problem.certificate import Certificate
+from wideberth.solvers.base import Control
+from wideberth.solvers.ramp import Ending
+
+
+@dataclass(frozen=True)
+class RampDescent:
+    """How a solution with the ramp loss was found, and what it leaves out.
+
+    Attributes
+    ----------
+    ramp : float
+        The margin a below which a sample costs c_i(1 − a) and no more.
+    left_out : boolean array of shape (n,)
+        Samples that the certified model leaves out: they cost that much, whatever it
+        is. Their labels may be wrong; `RobustLinearSVC.suspects_` ranks them. None of
+        data that is read in chunks where the memory allowed does not hold it.
+    objectives : tuple of float
+        The objective with the ramp, at the start and after every convex problem that
+        was solved. It never rises.
+    start : str
+        What it started from: "hinge", "class means", "trimmed", or "init".
+    ending : str
+        "repeats", when the solution leaves the same samples out again, so that a step
+        more would change nothing; "stalls", when a step gained less than ten times the
+        tolerance; "cut short", by a limit or the callback.
+    """
+
+    ramp: float
+    left_out: Any = field(repr=False)
+    objectives: tuple[float, ...]
+    start: str
+    ending: Ending
+
+    def summary(self) -> dict:
+        """What a fitted model keeps: the number left out, and how it came about."""
+        known = self.left_out is not None
+        return {
+            "left_out": int(host(self.left_out).sum()) if known else None,
+            "objectives": list(self.objectives),
+            "start": self.start,
+            "ending": self.ending,
+        }
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A trained model with its proof.
+
+    `primal` ≥ optimum ≥ `dual`; their difference is `gap`, computed in float64 on all
+    samples.
+
+    Attributes
+    ----------
+    w, b : array of shape (d,), float
+        The classifier: the sign of ⟨w,x⟩ + b.
+    dual_weights : array of shape (n,), or what computes it
+        `alpha`.
+    certificate : Certificate
+        Primal and dual values with a bound on their rounding.
+    converged : bool
+        Whether gap plus rounding is at most `tol` times the objective. Below 1e-9 the
+        gap as computed is within `tol`, and gap plus rounding within 1e-9.
+    solver : str
+        The one that ran.
+    n_iter, passes, seconds : int, float, float
+        Iterations, reads of the data (rows touched ÷ n), time.
+    decided : pair of boolean arrays of shape (n,), or what computes them
+        `removed` and `saturated`.
+    trace : list of dict
+        One entry for every point whose gap is known: proven, or between two proofs of
+        sweeps but for the rounding of what they update. "features" are those left, once
+        some were proven to have no weight. Where equal samples were merged "free",
+        "saturated" and "removed" count distinct ones.
+    notes : tuple of Warning
+        The warnings that came with it.
+    classes : array of shape (2,)
+        The labels of y, sorted: where ⟨w,x⟩ + b is positive it speaks for the second.
+    descent : RampDescent or None
+        With the ramp loss, how it was found. The certificate, `alpha`, `removed` and
+        `saturated` are then those of the convex problem without the samples left out,
+        whose constant cost is in `primal` and `dual`.
+
+    Notes
+    -----
+    Of data that is read in chunks `alpha`, `removed` and `saturated` are None where the
+    memory allowed does not hold them; of another library's arrays they are such too.
+    """
+
+    w: np.ndarray
+    b: float
+    dual_weights: Any = field(repr=False, compare=False)
+    certificate: Certificate
+    converged: bool
+    solver: str
+    n_iter: int
+    passes: float
+    seconds: float
+    decided: Any = field(repr=False, compare=False)
+    trace: list[dict] = field(repr=False, default_factory=list)
+    notes: tuple[Warning, ...] = ()
+    classes: np.ndarray = field(default_factory=lambda: np.array([-1, 1]))
+    descent: RampDescent | None = None
+    #: What proves features to be zero, once it is asked for.
+    prover: Callable[[], np.ndarray] | None = field(
+        repr=False, compare=False, default=None
+    )
+
+    @cached_property
+    def alpha(self):
+        """The dual point behind the certificate, an array of shape (n,).
+
+        Of arrays on a device computed when first asked for, from the data given.
+        """
+        known = self.dual_weights
+        return known() if callable(known) else known
+
+    @cached_property
+    def _decisions(self) -> tuple:
+        return self.decided() if callable(self.decided) else self.decided
+
+    @property
+    def removed(self):
+        """Samples proven, from this very certificate, to have α_i = 0 at the optimum.
+
+        A boolean array of shape (n,). Computed when first asked for, like all that is
+        proven about samples and features, from the data that was given.
+        """
+        return self._decisions[0]
+
+    @property
+    def saturated(self):
+        """Samples proven to have α_i = c_i at the optimum, as of `removed`."""
+        return self._decisions[1]
+
+    @cached_property
+    def removed_features(self) -> np.ndarray | None:
+        """Features proven, from this very certificate, to have w_j = 0 at the optimum.
+
+        A boolean array of shape (d,), all False under noise that leaves no feature out;
+        None where the data was read in chunks, without screening, and for correlated
+        noise. Computed when first asked for, from the data that was given.
+        """
+        return None if self.prover is None else self.prover()
+
+    def __getstate__(self):
+        known = {"dual_weights": self.alpha, "decided": self._decisions}
+        known["removed_features"] = self.removed_features
+        return vars(self) | known | {"prover": None}  # the data stays behind
+
+    @property
+    def primal(self) -> float:
+        """Objective at (w, b)."""
+        return self.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """Lower bound on the optimum, from α."""
+        return self.certificate.dual
+
+    @property
+    def gap(self) -> float:
+        """Duality gap on the full problem."""
+        return self.certificate.gap
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the objective."""
+        return self.certificate.relative_gap
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many samples are undecided, saturated and removed."""
+        if self.removed is None:
+            last = self.trace[-1]
+            return last["free"], last["saturated"], last["removed"]
+        count = namespace(self.removed).count_nonzero
+        removed, saturated = int(count(self.removed)), int(count(self.saturated))
+        return self.alpha.shape[0] - removed - saturated, saturated, removed
+
+    def __repr__(self):
+        free, saturated, removed = self.counts
+        state = "converged" if self.converged else "NOT converged"
+        return (
+            f"Solution({state}: objective {self.primal:.6g}, relative gap "
+            f"{self.relative_gap:.1e}, {self.solver}, {self.n_iter} iterations, "
+            f"{self.passes:.1f} passes, {removed} removed and {saturated} saturated "
+            f"of {free + saturated + removed} samples)"
+        )
+
+
+def certified_solution(
+    control: Control,
+    certificate: Certificate,
+    remedy: Callable[[], str | None],
+    null: Callable[[], Warning],
+    *,
+    w: np.ndarray,
+    trace: list[dict] | None = None,
+    **model,
+) -> Solution:
+    """The solution of a run, in the user's units, with what is to be said about it.
+
+    Where the tolerance is not proven `remedy` says what helps, if anything special
+    does; `null` is the warning of a proven w = 0. `trace` is that of the run by
+    default; `model` are the other fields of a `Solution`.
+    """
+    seconds = time.perf_counter() - control.started
+    converged, notes = bool(certificate.proves(control.tol)), tuple[Warning, ...]()
+    if not converged:
+        notes = (not_converged(control, certificate, seconds, remedy()),)
+    elif not w.any():
+        notes = (null(),)
+    return Solution(
+        w=w,
+        certificate=certificate,
+        converged=converged,
+        n_iter=control.steps,
+        seconds=seconds,
+        trace=control.trace if trace is None else trace,
+        notes=notes,
+        **model,
+    )
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One model of a path, with its proof and its cost.
+
+    `undecided` samples were left to the solver by what the point before proves;
+    `removed` and `saturated` are how many the final certificate proves to have α_i = 0
+    and α_i = c_i, computed when first asked for; `left_out` how many the ramp leaves
+    out, of which `removed` counts all. `passes`, `seconds` and `n_iter` are those of
+    this point alone.
+    """
+
+    C: float
+    radius: float
+    norm_penalty: float
+    ramp: float
+    w: np.ndarray = field(repr=False)
+    b: float
+    objective: float
+    gap: float
+    relative_gap: float
+    converged: bool
+    null: bool
+    n_iter: int
+    passes: float
+    seconds: float
+    undecided: int
+    left_out: int
+    trace: list[dict] = field(repr=False)
+    alpha: np.ndarray | None = field(repr=False, default=None)
+    #: How many samples are undecided, saturated and removed, or what computes that.
+    decided: Any = field(repr=False, compare=False, default=(0, 0, 0))
+
+    @cached_property
+    def _counts(self) -> tuple[int, int, int]:
+        return self.decided() if callable(self.decided) else self.decided
+
+    @property
+    def saturated(self) -> int:
+        """Samples proven to have α_i = c_i at the optimum."""
+        return self._counts[1]
+
+    @property
+    def removed(self) -> int:
+        """Samples proven to have α_i = 0 at the optimum."""
+        return self._counts[2]
+
+    def __getstate__(self):
+        return vars(self) | {"decided": self._counts}  # the data stays behind
+
+
+#: Arrays of a path, the number of each point that they hold, and what stands for none;
+#: the last two are gathered when first asked for.
+_ARRAYS: dict[str, tuple[str, Any]] = {
+    "intercepts": ("b", np.nan),
+    "objectives": ("objective", np.nan),
+    "gaps": ("gap", np.nan),
+    "relative_gaps": ("relative_gap", np.nan),
+    "passes": ("passes", np.nan),
+    "seconds": ("seconds", np.nan),
+    "n_iters": ("n_iter", 0),
+    "undecided": ("undecided", 0),
+    "left_out": ("left_out", 0),
+    "null": ("null", False),
+    "converged": ("converged", False),
+    "removed": ("removed", 0),
+    "saturated": ("saturated", 0),
+}
+
+
+class Path:
+    """Models over a grid of levels and Cs, in the order in which they were asked for.
+
+    A level is a radius, a norm penalty or a ramp, whichever varies. Arrays have the
+    shape (n_levels, n_Cs); where a point was not reached they hold NaN, 0 or False.
+    Iterating gives the points reached, level by level; `path[k, j]` is that of level k
+    and C j.
+
+    Attributes
+    ----------
+    Cs : array of shape (n_Cs,)
+    radii, norm_penalties, ramps : arrays of shape (n_levels,)
+        A ramp of −∞ is the hinge.
+    coefs : array of shape (n_levels, n_Cs, n_features)
+    intercepts, objectives, gaps, relative_gaps, passes, seconds : float arrays
+        Gaps are certified on all samples. Passes are reads of the data in
+        equivalents of whole ones; they and the seconds are of each point alone.
+    n_iters : int array
+    undecided, removed, saturated : int arrays
+        Samples left to the solver by the solution before (sequential screening), and
+        those that the final certificate proves to have α_i = 0 and α_i = c_i.
+    left_out : int array
+        Samples that the ramp leaves out.
+    null, converged, done : bool arrays
+        Whether the model is w = 0, is within `tol` as `solve` defines it, was reached.
+    traces : list of list of list of dict
+        The points of every solve, as in `Solution.trace`.
+    alphas : array of shape (n_levels, n_Cs, n_samples) or None
+    n_samples : int
+    classes : array of shape (2,)
+        The labels of y, sorted; positive decision values speak for the second.
+    solver : str
+    notes : tuple of Warning
+    """
+
+    def __init__(
+        self,
+        Cs,
+        levels,
+        points: dict[tuple[int, int], PathPoint],
+        n_samples: int,
+        n_features: int,
+        solver: str,
+        alphas=False,
+        classes=(-1, 1),
+    ):
+        self.Cs = Cs
+        self.radii, self.norm_penalties, self.ramps = np.asarray(levels).T
+        self.classes = np.asarray(classes)
+        self.n_samples, self.solver, self._points = n_samples, solver, points
+        self.notes: tuple[Warning, ...] = ()
+        self.done = ~np.isnan(self._gathered("C", np.nan))
+        self.coefs = self._gathered("w", np.nan, n_features)
+        self.alphas = self._gathered("alpha", np.nan, n_samples) if alphas else None
+        self.traces: list[list[list[dict]]] = [[[] for _ in Cs] for _ in levels]
+        for (k, j), point in points.items():
+            self.traces[k][j] = point.trace
+        for name, (number, nothing) in list(_ARRAYS.items())[:-2]:
+            setattr(self, name, self._gathered(number, nothing))
+
+    def _gathered(self, name: str, nothing, *shape: int) -> np.ndarray:
+        """A number, or an array of this shape, of every point."""
+        values = np.full((len(self.radii), len(self.Cs), *shape), nothing)
+        for where, point in self._points.items():
+            values[where] = getattr(point, name)
+        return values
+
+    @cached_property
+    def removed(self) -> np.ndarray:
+        """Samples that final certificates prove to have α_i = 0."""
+        return self._gathered(*_ARRAYS["removed"])
+
+    @cached_property
+    def saturated(self) -> np.ndarray:
+        """Samples that final certificates prove to have α_i = c_i."""
+        return self._gathered(*_ARRAYS["saturated"])
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> np.ndarray: ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point was reached."""
+        return bool(self.done.all())
+
+    def __len__(self):
+        return len(self._points)
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return (self._points[where] for where in sorted(self._points))
+
+    def __getitem__(self, where) -> PathPoint:
+        k, j = range(len(self.radii))[where[0]], range(len(self.Cs))[where[1]]
+        if (k, j) not in self._points:
+            raise KeyError(
+                f"C={self.Cs[j]:g} at radius {self.radii[k]:g}, norm penalty "
+                f"{self.norm_penalties[k]:g} and ramp {self.ramps[k]:g} was not "
+                "reached: the path was stopped before. `done` tells which points "
+                "there are."
+            )
+        return self._points[k, j]
+
+    def __repr__(self):
+        def ends(values):
+            return f"{values.min():.3g} to {values.max():.3g}"
+
+        levels, called = self.radii, "radii"
+        if np.ptp(self.norm_penalties) > 0:
+            levels, called = self.norm_penalties, "norm penalties"
+        if np.unique(self.ramps).size > 1:
+            levels, called = self.ramps, "ramps"
+        spread = [len(values) for values in (levels, self.Cs)]
+        worst = self.relative_gaps[self.done].max(initial=0.0)
+        return (
+            f"Path({len(self)} of {self.done.size} points: {spread[1]} Cs from "
+            f"{ends(self.Cs)}, {spread[0]} {called} from {ends(levels)}; relative "
+            f"gaps ≤ {worst:.1e}, {self.null.sum()} null models, {self.solver}, "
+            f"{np.nansum(self.passes):.1f} passes)"
+        )
+
+    def to_frame(self):
+        """Return the points as a pandas DataFrame, one row each, without the arrays."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "Path.to_frame needs pandas: pip install pandas."
+            ) from error
+        kept = [
+            "C",
+            "radius",
+            "norm_penalty",
+            "ramp",
+            *(number for number, _ in _ARRAYS.values()),
+        ]
+        points = [[getattr(point, name) for name in kept] for point in self]
+        return pandas.DataFrame(points, columns=kept)
+
+    def plot(self, *, against=None, k=0, feature_names=None, ax=None):
+        """Draw coefficients, and the share of samples read, along the path.
+
+        Parameters
+        ----------
+        against : {"C", "radius", "norm_penalty", "ramp"}, optional
+            What varies along the drawing; by default C where there are several, and
+            otherwise what does. Against the ramp the hinge, at −∞, is not drawn.
+        k : int, default=0
+            Number of the level that is drawn against C, or of the C that is drawn
+            against levels.
+        feature_names : sequence of str, optional
+            Names for the legend, which shows the eight largest coefficients.
+        ax : pair of matplotlib Axes, optional
+
+        Returns
+        -------
+        wideberth.plotting.PathDisplay
+        """
+        from wideberth.plotting import PathDisplay
+
+        given = {"k": k, "feature_names": feature_names, "ax": ax}
+        return PathDisplay.from_path(self, against=against, **given)

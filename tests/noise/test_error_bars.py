@@ -1,0 +1,812 @@
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import wideberth
+from measured import FORMS, SPREADS, make_arguments, make_measured
+from wideberth import Problem, critical_radius, path, screen, solve
+from wideberth.noise import (
+    Boxes,
+    Covariances,
+    Ellipsoids,
+    SumOfEllipsoids,
+)
+from wideberth.noise.sets import Noise
+from wideberth.problem.layouts import as_rows
+from wideberth.problem.rounding import well_inside
+from wideberth.problem.rows import gamma
+from wideberth.screening import Reduction, fold_samples
+from wideberth.screening.partition import Partition
+from wideberth.solvers.conic import solve_conic
+
+INTERCEPTS = (None, 1.0, 0.0)
+CASES = list(itertools.product(FORMS, SPREADS))
+
+
+def case(k, **how):
+    """A problem of the form and spread whose turn it is."""
+    form, spread = CASES[k % len(CASES)]
+    return make_measured(k, form=form, spread=spread, **how)
+
+
+def half_axes(problem):
+    """What the sets are made of, one matrix or vector for each sample, in float64."""
+    bars = problem.noise.sets
+    if isinstance(bars, Covariances):
+        return [np.linalg.cholesky(S + 1e-14 * np.eye(bars.d)) for S in bars.matrices]
+    table = bars.table.X
+    table = table.toarray() if sp.issparse(table) else table
+    return list(table if isinstance(bars, Boxes) else np.sqrt(table))
+
+
+def brute(problem, w):
+    """r_i(w), a sample at a time."""
+    if isinstance(problem.noise.sets, Boxes):
+        return np.array([np.sum(e * np.abs(w)) for e in half_axes(problem)])
+    if isinstance(problem.noise.sets, Ellipsoids):
+        return np.array([np.linalg.norm(e * w) for e in half_axes(problem)])
+    return np.sqrt([max(w @ S @ w, 0.0) for S in problem.noise.sets.matrices])
+
+
+def inside(problem, delta, slack=1e-9):
+    """Whether the rows of `delta` are in the sets, by their support functions."""
+    rng = np.random.default_rng(3)
+    for w in rng.normal(size=(200, problem.rows.d)):
+        size = np.linalg.norm(w) * problem.noise.sets.lipschitz(problem.rows.d)
+        if np.any(delta @ w > brute(problem, w) + slack * size):
+            return False
+    return True
+
+
+def gap_parts(problem, w, b, alpha, v, delta):
+    """P − D by the split of theory §8, with δ_i = delta."""
+    kappa = problem.radii * brute(problem, w)
+    u = 1 - problem.rows.margins(w) + kappa - (problem.y * b)
+    parts = problem.weights * np.maximum(u, 0) - alpha * u
+    noise = alpha * (kappa - delta @ w)
+    total = parts.sum() + 0.5 * np.sum((w - v) ** 2) + noise.sum()
+    if problem.intercept:
+        off = b - alpha @ problem.y / problem.intercept
+        total += 0.5 * problem.intercept * off**2
+    return total
+
+
+@pytest.mark.parametrize("k", range(len(CASES)))
+def test_supports_and_the_points_that_attain_them_are_those_of_the_sets(k):
+    problem, rng = case(k), np.random.default_rng(k)
+    w, a = rng.normal(size=problem.rows.d), rng.exponential(size=problem.n)
+    bars, r = problem.noise.sets, brute(problem, w)
+    size = np.linalg.norm(w) * bars.lipschitz(bars.d)
+    computed = bars.supports(w)
+    np.testing.assert_allclose(computed, r, rtol=1e-12, atol=1e-7 * size.max())
+    assert np.all(np.abs(computed - r) <= 1e-7 * size)
+    assert np.all(r <= size * (1 + 1e-9))
+    delta = bars.gradients(w, computed)
+    np.testing.assert_allclose(delta @ w, r, rtol=1e-6, atol=1e-7 * size.max())
+    assert inside(problem, delta)
+    pull = bars.pull(a, w, computed)
+    np.testing.assert_allclose(
+        pull, a @ delta, atol=1e-12 * (a @ bars.lipschitz(bars.d))
+    )
+    part = bars.gradients(w, computed[3:7], slice(3, 7))
+    np.testing.assert_array_equal(part, delta[3:7])
+    hurt = problem.worst_case(w)
+    lost = problem.y * (hurt @ w)
+    if bars.offsets is not None:  # from the measurement, not from the middle
+        lost -= problem.y * problem.radii * (bars.offsets @ w)
+    np.testing.assert_allclose(-lost, problem.radii * r, atol=1e-7 * size.max())
+
+
+@pytest.mark.parametrize("k", range(0, len(CASES), 2))
+def test_gradients_and_curvature_are_derivatives(k):
+    problem, rng = case(k), np.random.default_rng(k)
+    bars, d = problem.noise.sets, problem.rows.d
+    w, a, h = rng.normal(size=d), rng.exponential(size=problem.n), 1e-6
+    steps = h * np.eye(d)
+    slopes = [
+        (a @ bars.supports(w + s) - a @ bars.supports(w - s)) / 2 / h for s in steps
+    ]
+    scale = a @ bars.lipschitz(bars.d)
+    assert np.abs(bars.pull(a, w, bars.supports(w)) - slopes).max() < 1e-6 * scale
+    if not bars.smooth:
+        return
+    smooth = np.sqrt(bars.supports(w) ** 2 + 0.01 * bars.lipschitz(bars.d) ** 2)
+
+    def rounded(x):
+        sizes = np.sqrt(bars.supports(x) ** 2 + 0.01 * bars.lipschitz(bars.d) ** 2)
+        return bars.pull(a, x, sizes)
+
+    columns = [(rounded(w + s) - rounded(w - s)) / 2 / h for s in steps]
+    found = bars.curvature(a, w, smooth)
+    assert np.abs(found - np.array(columns)).max() < 1e-5 * scale
+
+
+def test_a_covariance_on_the_axes_is_an_ellipsoid():
+    X, y, options = make_arguments(1, spread="some zero")
+    errors = options.pop("X_err")
+    one = Problem.from_data(X, y, X_err=errors, **options)
+    S = np.stack([np.diag(e**2) for e in errors])
+    other = Problem.from_data(X, y, X_err=S, **options)
+    w = np.array([1.0, -2.0, 0.5, 0.0])
+    np.testing.assert_allclose(other.noise.sets.supports(w), one.noise.sets.supports(w))
+    found = [solve(X, y, X_err=E, tol=1e-9, **options) for E in (errors, S)]
+    np.testing.assert_allclose(found[0].w, found[1].w, atol=1e-4)
+    assert abs(found[0].certificate.primal - found[1].certificate.primal) < 1e-7
+
+
+@pytest.mark.parametrize("k", range(len(CASES)))
+@pytest.mark.parametrize("intercept", INTERCEPTS[1:])
+def test_no_dual_value_exceeds_a_primal_one_and_the_gap_is_its_parts(k, intercept):
+    problem = case(k, intercept=intercept, radii="random", weights="random")
+    rng, d = np.random.default_rng(k), problem.rows.d
+    for near in (None, np.zeros(d), rng.normal(size=d), 1e-9 * rng.normal(size=d)):
+        alpha = problem.weights * rng.uniform(-0.2, 1.2, size=problem.n)
+        dual = problem.dual_at(alpha, near=near)
+        for scale in (0.0, 1e-3, 0.3, 3.0):
+            w = scale * rng.normal(size=d)
+            for point in (problem.at(w), problem.at(dual.w)):
+                error = point.rounding + dual.rounding
+                assert dual.value <= point.value + error
+        # Whatever δ_i in the sets were taken, together they are what v says.
+        left = dual.d - dual.w
+        for u in rng.normal(size=(50, d)):
+            most = (dual.alpha * problem.radii) @ brute(problem, u)
+            assert left @ u <= most * (1 + 1e-7) + dual.center_rounding * 10
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "covariance", "box"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_gap_splits_into_parts_that_are_not_negative(form, intercept):
+    problem = make_measured(5, form=form, intercept=intercept, radii="random")
+    rng = np.random.default_rng(5)
+    alpha = problem.repair(problem.weights * rng.random(problem.n))
+    w, b = rng.normal(size=problem.rows.d), 0.3 * (intercept is not None)
+    at = rng.normal(size=problem.rows.d)
+    moves = problem.noise.sets.gradients(at, problem.noise.sets.supports(at))
+    delta = problem.radii[:, None] * moves
+    d = problem.rows.combine(alpha)
+    v = d - alpha @ delta
+    value = alpha.sum() - 0.5 * v @ v
+    if intercept:
+        value -= 0.5 * (alpha @ problem.y) ** 2 / intercept
+    expected = gap_parts(problem, w, b, alpha, v, delta)
+    assert abs(problem.at(w, b).value - value - expected) < 1e-10 * expected
+    # `pull` at that point is this δ, and the best v is at least as short.
+    bars, a = problem.noise.sets, alpha * problem.radii
+    pull = bars.pull(a, at, bars.sizes(at))
+    np.testing.assert_allclose(pull, alpha @ delta, atol=1e-7)
+    best = problem.dual_at(alpha, near=at)
+    assert best.value >= value - 1e-9
+
+
+@pytest.mark.parametrize("k", range(0, len(CASES), 3))
+def test_the_shortest_v_is_nearly_found_and_never_shorter_than_it_is(k):
+    """Held against a cone program: max −½‖v‖² is a problem of its own."""
+    cp = pytest.importorskip("cvxpy")
+    problem, rng = case(k, n=8, d=3), np.random.default_rng(k)
+    alpha = problem.weights * rng.random(problem.n)
+    d, total = problem.rows.combine(alpha), problem.noise.sum(alpha)
+    w = cp.Variable(problem.rows.d)
+    noise = (alpha * problem.radii) @ problem.noise.sets.conic(cp, w)
+    program = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) - d @ w + noise))
+    program.solve(solver="CLARABEL")
+    exact = np.sqrt(max(-2 * program.value, 0.0))
+    size = np.linalg.norm(d) + total.size
+    for near in (None, w.value, rng.normal(size=problem.rows.d)):
+        v = total.closest(d, near)
+        assert np.linalg.norm(v) >= exact - 1e-6 * size
+    near_enough = total.closest(d, w.value)
+    assert np.linalg.norm(near_enough) <= exact + 1e-3 * min(size, 1 + exact)
+
+
+def test_steps_that_overshoot_still_give_a_point_of_the_sets():
+    """The next w may be longer where the last was: sizes are the larger of both."""
+    rng = np.random.default_rng(0)
+    for seed in range(60):
+        E = 10 ** rng.uniform(-3, 1, size=(3, 3))
+        bars, a = Ellipsoids.of(E), rng.exponential(size=3)
+        d, near = rng.normal(size=3), 10 ** rng.uniform(-8, 2, size=3)
+        total = SumOfEllipsoids(((bars, a),))
+        v = total.closest(d, near if seed % 2 else None)
+        for u in rng.normal(size=(300, 3)):
+            assert (d - v) @ u <= a @ bars.supports(u) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("k", range(0, len(CASES), 2))
+def test_the_bracket_of_the_null_model_holds_it(k):
+    problem, rng = case(k), np.random.default_rng(k)
+    alpha = problem.weights * rng.random(problem.n)
+    lower, upper = problem.null_bracket(alpha)
+    assert 0 <= lower <= upper
+    d, total = problem.rows.combine(alpha), problem.noise.sum(alpha)
+    for w in (*rng.normal(size=(300, problem.rows.d)), *np.eye(problem.rows.d), d):
+        support = total.support(w)
+        if support > 1e-6 * total.size:
+            assert w @ d <= upper * support * (1 + 1e-6)
+    if np.isfinite(upper) and lower > 0:
+        # Something is left of v below the lower bound, and next to nothing above.
+        size = np.linalg.norm(d)
+        assert np.linalg.norm(problem.closest(alpha, 0.9 * lower)) > 1e-9 * size
+        assert np.linalg.norm(problem.closest(alpha, 1.1 * upper)) < 0.1 * size
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "lopsided", "covariance"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_the_model_dies_at_the_critical_radius(form, intercept):
+    X, y, options = make_arguments(3, form=form)
+    del options["radius"]
+    options["fit_intercept"] = intercept is not None
+    options["intercept_penalty"] = intercept or 0.0
+    bracket = critical_radius(X, y, **options)
+    assert bracket.width <= 1e-2
+    alive = solve(X, y, radius=0.97 * bracket.lower, tol=1e-9, quiet=True, **options)
+    dead = solve(X, y, radius=1.03 * bracket.upper, tol=1e-9, quiet=True, **options)
+    assert np.linalg.norm(alive.w) > 1e-4
+    assert np.linalg.norm(dead.w) < 1e-5
+    assert dead.converged
+
+
+# -- rounding ---------------------------------------------------------------------------
+
+
+def exact_boxes(problem, w, b, alpha):
+    """P(w,b) and D(α) in rational numbers, for boxes."""
+    table = problem.noise.sets.table.X
+    E = [[Fraction(x) for x in row] for row in table]
+    Z = [
+        [Fraction(float(y)) * Fraction(float(x)) for x in row]
+        for row, y in zip(problem.rows.X, problem.y, strict=True)
+    ]
+    w, radii = [Fraction(x) for x in w], [Fraction(x) for x in problem.radii]
+    weights, alpha = (
+        [Fraction(float(x)) for x in part] for part in (problem.weights, alpha)
+    )
+    primal = sum(x * x for x in w) / 2
+    moves = []
+    for z, e, rho, c, y in zip(Z, E, radii, weights, problem.y, strict=True):
+        u = 1 - sum(map(lambda p, q: p * q, w, z)) - Fraction(float(y)) * Fraction(b)
+        u += rho * sum(map(lambda p, q: abs(p) * q, w, e))
+        primal += c * max(u, 0)
+    for j in range(len(w)):
+        d = sum(a * z[j] for a, z in zip(alpha, Z, strict=True))
+        pairs = zip(alpha, radii, E, strict=True)
+        t = sum(a * rho * e[j] for a, rho, e in pairs)
+        moves.append(max(abs(d) - t, 0))
+    dual = sum(alpha) - sum(x * x for x in moves) / 2
+    if problem.intercept:
+        penalty = Fraction(problem.intercept)
+        primal += penalty * Fraction(b) ** 2 / 2
+        labels = [Fraction(float(y)) for y in problem.y]
+        balance = sum(map(lambda a, y: a * y, alpha, labels))
+        dual -= balance * balance / (2 * penalty)
+    return primal, dual
+
+
+@pytest.mark.parametrize("k", range(24))
+def test_values_are_within_their_bounds_of_those_in_rational_numbers(k):
+    spread = SPREADS[k % len(SPREADS)]
+    problem = make_measured(
+        k,
+        n=12,
+        d=3,
+        form="box",
+        spread=spread,
+        radii="random",
+        intercept=(None, 2.0)[k % 2],
+    )
+    rng = np.random.default_rng(k)
+    alpha = problem.weights * rng.random(problem.n)
+    w, b = rng.normal(size=3), float(rng.normal()) if problem.intercept else 0.0
+    point, dual = problem.at(w, b), problem.dual_at(alpha)
+    primal, lower = exact_boxes(problem, w, b, alpha)
+    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
+    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
+
+
+@pytest.mark.parametrize("k", range(20))
+def test_values_of_lopsided_boxes_are_within_their_bounds(k):
+    """The middle of a box is rounded, and counts."""
+    rng = np.random.default_rng(k)
+    how = {"form": "lopsided", "spread": SPREADS[k % len(SPREADS)]}
+    X, y, options = make_arguments(k, n=10, d=3, **how)
+    down, up = options["X_err"]
+    options["radius"] = 10.0 ** rng.uniform(-3, 6, size=10)
+    problem = Problem.from_data(X, y, **options)
+    alpha, w = problem.weights * rng.random(10), rng.normal(size=3)
+    point, dual = problem.at(w), problem.dual_at(alpha)
+    primal = sum(x * x for x in fractions(w)) / 2
+    d, t = [Fraction(0)] * 3, [Fraction(0)] * 3
+    for i, rho in enumerate(fractions(options["radius"])):
+        u, label, a = Fraction(1), int(y[i]), Fraction(alpha[i])
+        cells = zip(*map(fractions, (X[i], down[i], up[i], w)), strict=True)
+        for j, (x, below, above, v) in enumerate(cells):
+            middle, half = x + rho * (above - below) / 2, rho * (above + below) / 2
+            u += abs(v) * half - label * v * middle
+            d[j], t[j] = d[j] + a * label * middle, t[j] + a * half
+        primal += Fraction(float(problem.weights[i])) * max(u, 0)
+    rest = (max(abs(p) - q, 0) for p, q in zip(d, t, strict=True))
+    lower = sum(fractions(alpha)) - sum(x * x for x in rest) / 2
+    assert abs(Fraction(point.value) - primal) <= Fraction(point.rounding)
+    assert abs(Fraction(dual.value) - lower) <= Fraction(dual.rounding)
+
+
+@pytest.mark.parametrize("k", range(24))
+def test_values_are_within_their_bounds_of_those_of_many_digits(k):
+    mp = pytest.importorskip("mpmath")
+    form = ("ellipsoid", "covariance")[k % 2]
+    problem = make_measured(k, n=10, d=3, form=form, spread=SPREADS[k // 2 % 5])
+    rng, bars = np.random.default_rng(k), problem.noise.sets
+    w = rng.normal(size=3)
+    with mp.workdps(60):
+        x = mp.matrix(list(w))
+        value, squares = sum(t * t for t in x) / 2, []
+        for i in range(problem.n):
+            if form == "ellipsoid":
+                r = mp.sqrt(sum(mp.mpf(float(q)) * t * t
+                                for q, t in zip(bars.table.X[i], x, strict=True)))  # fmt: skip
+            else:
+                root = mp.matrix(bars.roots[i].tolist())
+                r = mp.norm(root.T * x)
+            z = [mp.mpf(float(problem.y[i] * t)) for t in problem.rows.X[i]]
+            u = 1 - sum(p * q for p, q in zip(z, x, strict=True)) + r
+            value += problem.weights[i] * max(u, mp.mpf(0))
+            squares.append(r)
+        assert abs(mp.mpf(problem.at(w).value) - value) <= problem.at(w).rounding
+        off = bars.support_errors(w) + gamma(20) * bars.supports(w)
+        gaps = [abs(mp.mpf(float(a)) - r)
+                for a, r in zip(bars.supports(w), squares, strict=True)]  # fmt: skip
+        assert all(g <= e for g, e in zip(gaps, np.broadcast_to(off, 10), strict=True))
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_a_pull_is_off_by_no_more_than_its_bound(form):
+    problem = make_measured(1, n=300, d=5, form=form, spread="decades", size=1e3)
+    rng, bars = np.random.default_rng(1), problem.noise.sets
+    w, a = rng.normal(size=5), rng.exponential(size=300)
+    sizes = bars.supports(w)
+    long = [x.astype(np.longdouble) for x in (w, a, sizes)]
+    if form == "covariance":
+        roots = bars.roots.astype(np.longdouble)
+        parts = (roots * long[0][None, :, None]).sum(axis=1)
+        images = (roots * parts[:, None, :]).sum(axis=2)
+    else:
+        images = bars.table.X.astype(np.longdouble) * long[0]
+    factors = long[1] / long[2]
+    if form == "box":
+        images, factors = bars.table.X.astype(np.longdouble) * np.sign(w), long[1]
+    exact = (factors[:, None] * images).sum(axis=0)
+    off = np.linalg.norm((bars.pull(a, w, sizes) - exact).astype(np.float64))
+    assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz(bars.d))
+
+
+def test_covariances_keep_their_digits_next_to_their_null_space():
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=4)
+    across = rng.normal(size=4)
+    across -= u * (u @ across) / (u @ u)
+    bars = Covariances.of(np.outer(u, u)[None])
+    for shift in (1e-3, 1e-6, 1e-9):
+        w = across + shift * u
+        assert bars.supports(w)[0] == pytest.approx(shift * (u @ u), rel=1e-5)
+    assert bars.size_errors(across)[0] < 1e-12
+
+
+def singular_covariances():
+    """Exact positive semidefinite matrices, singular or nearly so, as integers."""
+    rng = np.random.default_rng(5)
+    for k in range(300):
+        d = int(rng.integers(2, 7))
+        rank = int(rng.integers(1, d + 1))
+        B = rng.integers(-40, 41, size=(d, rank)).astype(float)
+        S = B @ B.T
+        if k % 3 == 1:  # the least that float64 adds to one diagonal entry
+            j = int(rng.integers(d))
+            S[j, j] = np.nextafter(S[j, j], np.inf)
+        units = 2.0 ** rng.integers(-20, 20, size=d) if k % 3 == 2 else np.ones(d)
+        yield S * units[:, None] * units
+    for power in (50, 51, 52):
+        for size in (1e-12, 1.0, 1e12):
+            off = 1 - 2.0**-power
+            yield size * np.array([[1.0, off], [off, 1.0]])
+
+
+def fractions(values):
+    """Floats as what they are."""
+    return [Fraction(float(x)) for x in values]
+
+
+def exact_support(S, w):
+    """√(wᵀSw) to sixty digits; w are fractions."""
+    mp = pytest.importorskip("mpmath")
+    rows = [fractions(row) for row in S]
+    images = [sum(map(lambda p, q: p * q, row, w)) for row in rows]
+    square = sum(map(lambda p, q: p * q, images, w))
+    assert square >= 0
+    with mp.workdps(60):
+        return mp.sqrt(mp.mpf(square.numerator) / square.denominator)
+
+
+def test_covariances_as_given_are_within_what_is_stated_of_their_factors():
+    rng = np.random.default_rng(6)
+    open_ones = 0
+    for S in singular_covariances():
+        bars = Covariances.of(S[None])
+        null = np.linalg.eigh(S)[1][:, 0]
+        for w in (rng.normal(size=len(S)), null, null + 1e-9 * rng.normal(size=len(S))):
+            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
+            away = abs(exact_support(S, fractions(w)) - r)
+            assert away <= off + gamma(bars.d + 8) * r
+            assert (
+                away
+                <= (bars.axes_errors()[0] + 1e-14 * bars.lipschitz(bars.d)[0])
+                * (np.linalg.norm(w))
+                + gamma(bars.d + 8) * r
+            )
+            open_ones += away > 100 * bars.size_errors(w)[0]
+    assert open_ones > 50
+
+
+def test_a_covariance_of_full_rank_leaves_next_to_nothing_open():
+    rng = np.random.default_rng(7)
+    for d in (2, 5, 20):
+        mixed = rng.normal(size=(8, d, 2 * d))
+        bars = Covariances.of(mixed @ mixed.transpose(0, 2, 1))
+        w = rng.normal(size=d)
+        assert np.all(bars.support_errors(w) <= 1e-12 * bars.supports(w))
+        assert np.all(bars.axes_errors() <= 1e-12 * bars.lipschitz(bars.d))
+
+
+def test_carried_covariances_are_those_given_behind_a_linear_map():
+    rng = np.random.default_rng(8)
+    for k, S in enumerate(singular_covariances()):
+        d = len(S)
+        A = rng.integers(-3, 4, size=(int(rng.integers(1, d + 1)), d)).astype(float)
+        A = A if k % 2 else np.diag(rng.integers(1, 9, size=d)).astype(float)
+        bars = Covariances.of(S[None]).carried(sp.csr_array(A))
+        kernel = np.linalg.eigh(A @ S @ A.T)[1][:, 0]
+        for w in (rng.normal(size=len(A)), kernel):
+            r, off = bars.supports(w)[0], bars.support_errors(w)[0]
+            columns = (fractions(column) for column in A.T)
+            ahead = [sum(map(lambda p, q: p * q, c, fractions(w))) for c in columns]
+            away = abs(exact_support(S, ahead) - r)
+            assert away <= off + gamma(bars.d + 8) * r
+
+
+# -- folding, units, forms --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", range(len(CASES)))
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_folded_samples_leave_all_values_as_they_are(k, intercept):
+    problem = case(k, intercept=intercept, radii="some zero", weights="random")
+    rng, d = np.random.default_rng(k), problem.rows.d
+    reduction = Reduction.of(problem)
+    for share in (0.3, 0.3):  # twice: folds add up
+        n = reduction.problem.n
+        saturated = rng.random(n) < share
+        nothing = np.full(n, np.nan)
+        no = np.zeros(n, dtype=bool)
+        reduction = reduction.shrink(Partition(no, saturated, nothing, nothing))
+    small = reduction.problem
+    assert small.folded.n > 0
+    w, b = rng.normal(size=d), 0.2 * (intercept is not None)
+    point, whole = small.at(w, b), problem.at(w, b)
+    settled = np.setdiff1d(np.arange(problem.n), reduction.free)
+    lost = problem.weights[settled] @ np.minimum(whole.slack[settled], 0.0)
+    error = point.rounding + whole.rounding + 1e-14 * abs(lost)
+    assert abs(point.value - (whole.value + lost)) <= error
+    alpha = small.repair(small.weights * rng.random(small.n))
+    full = problem.dual_at(reduction.unfold(alpha), near=w)
+    part = small.dual_at(alpha, near=w)
+    if np.isfinite(part.value):
+        scale = 1e-9 * (1 + abs(full.value) + problem.rows.norms().sum())
+        assert abs(part.value - full.value) <= full.rounding + part.rounding + scale
+        assert part.value <= problem.at(w, b).value + part.rounding
+
+
+def test_a_fold_reaches_as_far_as_its_samples():
+    problem = make_measured(2, spread="decades", radii="random")
+    chosen = np.arange(problem.n) % 2 == 0
+    reach = problem.noise.lipschitz(problem.rows.d)
+    chosen[np.argmax(reach)] = True
+    fold = fold_samples(problem, chosen)
+    assert fold.largest_noise == reach[chosen].max()
+    rest = Reduction.of(problem).shrink(
+        Partition(~chosen & False, chosen, np.zeros(problem.n), np.zeros(problem.n))
+    )
+    assert rest.problem.largest_noise == problem.largest_noise
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("power", [-40, -7, 13, 60])
+def test_units_of_two_change_no_digit(form, power):
+    X, y, options = make_arguments(4, form=form, radii="random")
+    unit = 2.0**power
+    errors = options.pop("X_err")
+    other = errors
+    if form == "lopsided":
+        other = tuple(unit * part for part in errors)
+    elif form == "covariance":
+        other = unit**2 * errors
+    else:
+        other = unit * errors
+    one = solve(X, y, C=3.0, X_err=errors, tol=1e-6, **options)
+    two = solve(unit * X, y, C=3.0 / unit**2, X_err=other, tol=1e-6, **options)
+    if abs(power) > 30:  # the same numbers inside
+        base = solve(2.0**30 * X, y, C=3.0 / 2.0**60, tol=1e-6, **options,
+                     X_err=_scaled(errors, 2.0**30, form))  # fmt: skip
+        np.testing.assert_array_equal(two.w * unit, base.w * 2.0**30)
+        assert two.b == base.b
+    np.testing.assert_allclose(two.w * unit, one.w, rtol=1e-3, atol=1e-4)
+    assert two.converged
+
+
+def _scaled(errors, unit, form):
+    if form == "lopsided":
+        return tuple(unit * part for part in errors)
+    return unit**2 * errors if form == "covariance" else unit * errors
+
+
+@pytest.mark.parametrize("power", [-60, 60])
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
+def test_the_critical_radius_is_a_number_without_units(form, power):
+    X, y, options = make_arguments(4, form=form)
+    del options["radius"]
+    errors, unit = options.pop("X_err"), 2.0**power
+    one = critical_radius(X, y, X_err=errors, **options)
+    two = critical_radius(
+        unit * X, y, C=unit**-2, X_err=_scaled(errors, unit, form), **options
+    )
+    assert two.upper == pytest.approx(one.upper, rel=3e-3)
+    assert two.lower == pytest.approx(one.lower, rel=3e-3)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("shape", ["ellipsoid", "box"])
+def test_errors_that_all_samples_share_are_a_shape_of_noise(shape, intercept):
+    """E = ρ_iτ_j: ellipsoids are noise per feature, boxes in its units an ℓ∞ ball."""
+    X, y, _ = make_arguments(6, n=40)
+    rng = np.random.default_rng(6)
+    rho, tau = rng.uniform(0.0, 0.4, size=40), rng.uniform(0.5, 2.0, size=4)
+    rho[::5] = 0.0
+    if shape == "box":
+        tau[:] = 1.0
+    noise = tau if shape == "ellipsoid" else "linf"
+    common = {
+        "fit_intercept": intercept is not None,
+        "intercept_penalty": intercept or 0.0,
+    }
+    own = {"X_err": np.outer(rho, tau), "error_shape": shape} | common
+    shared = {"noise": noise, "radius": rho} | common
+    one, two = (solve(X, y, tol=1e-9, **how) for how in (own, shared))
+    assert abs(one.certificate.primal - two.certificate.primal) <= 1e-7
+    np.testing.assert_allclose(one.w, two.w, atol=1e-4)
+    np.testing.assert_array_less(0, one.certificate.dual)
+    w, alpha = two.w + 0.01, two.alpha
+    ours = wideberth.screen(X, y, w, alpha, C=1.0, **own)
+    theirs = wideberth.screen(X, y, w, alpha, C=1.0, test="separable", **shared)
+    assert not np.any(ours.removed & theirs.saturated)
+    assert not np.any(ours.saturated & theirs.removed)
+    margins = 1 - Problem.from_data(X, y, intercept=intercept, **{
+        "X_err": own["X_err"], "error_shape": shape}).at(two.w, two.b).slack  # fmt: skip
+    assert np.all(ours.lower <= margins + 1e-3)
+    assert np.all(ours.upper >= margins - 1e-3)
+    alike = {"X_err": np.outer(np.ones(40), tau), "error_shape": shape} | common
+    bracket = critical_radius(X, y, **alike)
+    other = critical_radius(X, y, noise=noise, **common)
+    assert bracket.lower <= other.upper * (1 + 1e-9)
+    assert bracket.upper >= other.lower * (1 - 1e-9)
+    assert bracket.width <= 3e-3
+
+
+def test_sparse_errors_are_those_of_the_same_dense_table():
+    for form in ("csr ellipsoid", "csr box"):
+        X, y, options = make_arguments(8, form=form)
+        errors = options.pop("X_err")
+        one = solve(X, y, X_err=errors, tol=1e-9, **options)
+        two = solve(X, y, X_err=errors.toarray(), tol=1e-9, **options)
+        np.testing.assert_allclose(one.w, two.w, atol=1e-5)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.5, "each"])
+def test_lopsided_boxes_are_boxes_about_a_middle_that_moves_with_the_radius(radius):
+    X, y, options = make_arguments(8, form="lopsided")
+    down, up = options.pop("X_err")
+    if radius == "each":
+        radius = np.random.default_rng(8).uniform(0, 2, size=len(X))
+    options["radius"] = radius
+    moved, half = X + np.reshape(radius, (-1, 1)) * (up - down) / 2, (up + down) / 2
+    one = solve(X, y, X_err=(down, up), tol=1e-9, **options)
+    two = solve(moved, y, X_err=half, tol=1e-9, **options)
+    np.testing.assert_allclose(one.w, two.w, atol=1e-6)
+    known = [
+        screen(at, y, one.w, one.alpha, C=1.0, b=one.b, X_err=errors, **options)
+        for at, errors in ((X, (down, up)), (moved, half))
+    ]
+    assert known[0].counts == known[1].counts
+    assert known[0].counts[0] < len(y)
+    problem = Problem.from_data(X, y, X_err=(down, up), **options)
+    worst = problem.worst_case(one.w)
+    reach = np.reshape(radius, (-1, 1))
+    assert np.all((worst >= -reach * down) & (worst <= reach * up))
+    margins = y * ((X + worst) @ one.w)
+    np.testing.assert_allclose(margins, problem.robust_margins(one.w), atol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_middles_of_lopsided_boxes_move_along_a_path_of_radii(intercept):
+    X, y, options = make_arguments(8, form="lopsided", size=0.5)
+    del options["radius"]
+    options |= {"fit_intercept": intercept is not None}
+    options |= {"intercept_penalty": intercept or 0.0, "tol": 1e-9}
+    for solver in ("newton", "conic", "compiled"):
+        found = path(
+            X, y, Cs=[0.1, 1.0], radii=[0.2, 0.0, 1.5], solver=solver, **options
+        )
+        for point in found:
+            alone = solve(X, y, C=point.C, radius=point.radius, **options)
+            np.testing.assert_allclose(point.w, alone.w, atol=2e-4)
+            assert point.objective == pytest.approx(alone.primal, rel=1e-7)
+            assert point.converged
+
+
+def test_a_lopsided_box_is_judged_by_the_side_that_counts():
+    # All samples may only be too small. The model that says so never dies.
+    X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
+    y = np.array([1, 1, -1, -1])
+    down, up = (
+        np.array([[0.0], [0.0], [3.0], [3.0]]),
+        np.array([[2.0], [2.0], [0.0], [0.0]]),
+    )
+    options = {"error_shape": "box", "fit_intercept": False}
+    assert critical_radius(X, y, X_err=(down, up), **options).lower == np.inf
+    against = critical_radius(X, y, X_err=(up, down), **options)
+    # Σz_i = 6, and the boxes take 2 + 2 + 3 + 3 of it.
+    assert against.lower == against.upper == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("k", range(0, len(CASES), 4))
+def test_the_oracle_states_the_same_problem(k):
+    pytest.importorskip("cvxpy")
+    problem = case(k, n=15, radii="some zero", weights="some zero", intercept=1.0)
+    found = solve_conic(problem)
+    chosen = np.random.default_rng(k).random(problem.n) < 0.3
+    none, nan = np.zeros(problem.n, dtype=bool), np.full(problem.n, np.nan)
+    small = Reduction.of(problem).shrink(Partition(none, chosen, nan, nan)).problem
+    other = solve_conic(small)
+    assert found.certificate.primal <= problem.at(other.w, other.b).value + 1e-6
+
+
+@pytest.mark.parametrize("tall", [False, True])
+def test_a_table_can_be_halved_and_joined(tall):
+    for form in ("ellipsoid", "box", "covariance", "csr box"):
+        problem = make_measured(9, n=50 if tall else 6, form=form)
+        bars, w = problem.noise.sets, np.arange(1.0, 5.0)
+        parts = bars.take(slice(0, 3)), bars.take(np.arange(3, problem.n))
+        again = parts[0].joined(parts[1])
+        np.testing.assert_allclose(again.supports(w), bars.supports(w), rtol=1e-14)
+        np.testing.assert_allclose(bars.scaled(4.0).supports(w), 4 * bars.supports(w))
+        assert bars.scaled(4.0).largest == 4 * bars.largest
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box", "csr ellipsoid", "csr box"])
+def test_a_ball_that_is_said_to_be_inside_is(form):
+    """Its support function, the radius, is below that of Σ a_iU_i everywhere."""
+    for seed in range(20):
+        problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
+        total = problem.noise.sum(problem.weights * rng.random(problem.n))
+        radius = total.inscribed(problem.rows.d)
+        for w in (*rng.normal(size=(200, problem.rows.d)), *np.eye(problem.rows.d)):
+            assert total.support(w / np.linalg.norm(w)) >= radius * (1 - 1e-12)
+        assert form.startswith("csr") or radius > 0
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+def test_no_model_is_certain_only_well_inside_the_sets(form):
+    """d may move by its rounding, and the sum of the sets holds it still."""
+    certain = 0
+    for seed in range(30):
+        problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
+        alpha = problem.weights * rng.random(problem.n)
+        total, d = problem.noise.sum(alpha), problem.rows.combine(alpha)
+        edge = problem.null_bracket(alpha)[1]
+        for share in (0.1, 0.9, 1.1):
+            inside, error = d * share / edge, 0.3 * total.inscribed(problem.rows.d)
+            for off in (0.0, error, 4 * error):
+                said = well_inside(
+                    problem, inside, total, problem.dual_sums(alpha), off
+                )
+                u = rng.normal(size=(500, d.size))
+                u /= np.linalg.norm(u, axis=1)[:, None]
+                u = np.vstack((u, np.eye(d.size), -np.eye(d.size)))
+                held = all(v @ inside + off <= total.support(v) for v in u)
+                assert held or not said
+                certain += said
+    assert certain > 20
+
+
+def test_units_of_features_do_not_matter_to_covariances():
+    """What a feature of small variance adds is there beside one of a huge one."""
+    rng, units = np.random.default_rng(0), 10.0 ** np.array([-9.0, 0.0, 9.0])
+    mixed = rng.normal(size=(5, 3, 3))
+    plain = mixed @ mixed.transpose(0, 2, 1)
+    bars = Covariances.of(plain * units[:, None] * units)
+    for w in rng.normal(size=(20, 3)):
+        expected = Covariances.of(plain).supports(w)
+        np.testing.assert_allclose(bars.supports(w / units), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["ellipsoid", "box"])
+def test_arrays_of_another_library_have_the_same_values(form):
+    strict = pytest.importorskip("array_api_strict")
+    problem, rng = make_measured(3, form=form, intercept=0.0), np.random.default_rng(3)
+    w, alpha = rng.normal(size=problem.rows.d), problem.weights * 0.5
+    rows = as_rows(strict.asarray(problem.rows.X), strict.asarray(problem.y))
+    kind = Ellipsoids if form == "ellipsoid" else Boxes
+    table = problem.noise.sets.table.X
+    errors = strict.asarray(np.sqrt(table) if kind is Ellipsoids else table)
+    there = replace(
+        problem,
+        rows=rows,
+        weights=strict.asarray(problem.weights),
+        noise=Noise(kind.of(errors), strict.asarray(problem.radii)),
+    )
+    assert there.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
+    found = there.dual_at(strict.asarray(alpha), near=w)
+    expected = problem.dual_at(alpha, near=w)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert found.rounding == pytest.approx(expected.rounding, rel=1e-6)
+    back = there.on_host()
+    assert back.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
+
+
+def test_rounding_may_leave_the_curvature_singular():
+    """A set far larger than d leaves nothing of I: w itself is its null space."""
+    bars, w = Ellipsoids.of(np.ones((1, 2))), np.ones(2)
+    total, sizes = SumOfEllipsoids(((bars, np.array([1e30])),)), [np.sqrt([2.0])]
+    curvature = bars.curvature(np.array([1e30]), w, sizes[0])
+    assert np.linalg.matrix_rank(np.eye(2) + curvature) == 1
+    assert np.isfinite(total.newton(np.ones(2), w, sizes)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_carried_covariances_keep_a_bound_from_below(seed):
+    """r_i(w)² ≥ least_i‖t_i∘w‖², also where outputs cancel what features share."""
+    rng = np.random.default_rng(seed)
+    near = 1 - 10.0 ** -rng.uniform(1, 6, size=4)
+    matrices = np.array([[[1.0, c], [c, 1.0]] for c in near])
+    bars = Covariances.of(matrices)
+    for A in (np.eye(2), np.array([[1.0, -1.0], [1.0, 1.0]]), rng.normal(size=(2, 2))):
+        found = bars.carried(sp.csr_array(A))
+        for _ in range(50):
+            w = rng.normal(size=2)
+            sizes = np.square(found.scales * w).sum(axis=1)
+            assert (found.least * sizes <= found.supports(w) ** 2 * (1 + 1e-9)).all()
+
+
+def test_what_factors_leave_open_is_at_least_what_they_leave_open_at_the_point():
+    e = 2.0**-40
+    bars = Covariances.of(np.array([[[1.0, 1 - e], [1 - e, 1.0]]] * 3))
+    a = np.array([1.0, 2.0, 0.5])
+    total = SumOfEllipsoids(((bars, a),))
+    for v in (np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.zeros(2)):
+        value, center = total.left_open(v, 0.1)
+        assert value >= a @ bars.open_errors(v, 0.1) > 0
+        assert center >= a @ bars.axes_errors() > 0
+
+
+def test_margins_in_lopsided_boxes_fall_by_the_side_against_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 2)), np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    down, up = rng.uniform(0.1, 1.0, size=(2, 6, 2))
+    radii = rng.uniform(0.5, 2.0, size=6)
+    problem = Problem.from_data(
+        X, y, C=1.0, radius=radii, X_err=(down, up), error_shape="box", intercept=None
+    )
+    noise, w = problem.about_measurements().noise, np.array([0.7, -1.3])
+    moves = np.where(y[:, None] * w > 0, -down, up)  # against the margin
+    np.testing.assert_allclose(noise.supports(w), -radii * y * (moves @ w))
