@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+
 from wideberth.kernels.gaussians import densities, e_step
 
 
