@@ -369,7 +369,7 @@ def _solution(
         )
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
-        penalised = problem.folded is not None
+        penalised = problem.penalty > 0
         left = descent is not None and bool(descent.left_out.any())
         return null_model(str(Bracket(*bounds)), noisy, penalised, left)
 

@@ -25,7 +25,7 @@ from wideberth.screening import (
 from wideberth.screening.decisions import _Ball, _intercept_bracket
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.screening.tests import TESTS, quick_test, separable
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.reference import ideal_partition, wrong_decisions

@@ -188,7 +188,7 @@ class Options:
         Not under sets per sample, where every digit costs steps over all cells.
         """
         aim = np.inf
-        if problem is not None and problem.shared:
+        if problem is not None and problem.noise.proportional:
             small = problem.n * problem.rows.d <= CACHED_ENTRIES
             aim = max(self.tol * self.tol, PROVABLE) if small else np.inf
         limit = np.inf if self.max_seconds is None else float(self.max_seconds)

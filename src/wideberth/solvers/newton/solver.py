@@ -11,8 +11,7 @@ from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.compiled.small import Guess, is_small, solve_small
-from wideberth.solvers.measured.rounds import MeasuredRounds
-from wideberth.solvers.newton.extended_rows import ExtendedRows
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
@@ -46,7 +45,7 @@ class Newton(Solver):
 
     def supports(self, problem):
         """Every shape that is a norm of scaled weights, and error bars."""
-        if not problem.shared or hasattr(problem.noise, "scales"):
+        if not problem.noise.proportional or hasattr(problem.noise.sets, "scales"):
             return None
         return (
             "The Newton solver needs noise of a shape that states its scales, unlike "
@@ -58,7 +57,6 @@ class Newton(Solver):
 
         With many rows a sample tells more of them than a start that is somewhere near.
         """
-        rounds = Rounds if problem.shared else MeasuredRounds
         spanned = span_of_rows(problem)
         if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol
@@ -67,13 +65,13 @@ class Newton(Solver):
             return _expanded(problem, spanned, found)
         if start is not None and not small_sample(problem.n):
             band = nearest_share(start.point.slack)
-            return rounds(problem, control, decided).solve(start.point, band)
+            return Rounds(problem, control, decided).solve(start.point, band)
         small = problem.rows.table_fits
         if decided is None and not small and smoothing_pays(problem):
             return solve_smoothed(problem, control)
         if decided is None and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control)
-        return rounds(problem, control, decided).solve()
+        return Rounds(problem, control, decided).solve()
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""

@@ -25,7 +25,6 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.subsample import (
@@ -88,7 +87,7 @@ class Walk:
         if predicted:
             start = lowest_between(problem, predicted)
         band = None if start is None else self._band(problem, start.slack)
-        rounds = (Rounds if problem.shared else MeasuredRounds)(problem, control)
+        rounds = Rounds(problem, control)
         outcome = rounds.solve(start, band)
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough
@@ -147,7 +146,7 @@ def _saturated(problem: Problem) -> list[PrimalPoint]:
 
     Where it is near the optimum: elsewhere all rows are quicker than a wrong guess.
     """
-    if not problem.shared:
+    if not problem.noise.proportional:
         return []
     dual = problem.dual_at(problem.weights)
     point = problem.at(dual.w)

@@ -92,7 +92,7 @@ class Sequence:
         for k, (factor, penalty, ramp) in enumerate(levels.tolist()):
             base = self.units.level(factor, penalty)
             # Known for all C at once, where the null model does not depend on C.
-            depends = base.intercept or base.folded is not None
+            depends = base.intercept or base.penalty > 0
             null = None if depends else null_certificate(base)
             if base.rows is self.units.problem.rows:
                 self.solver.next_radius()
@@ -199,7 +199,7 @@ class Sequence:
 
     def _known(self, problem, start, tol: float, C: float, null) -> Outcome | None:
         """The answer, where a closed form or the solution before has it."""
-        if problem.intercept or problem.folded is not None:
+        if problem.intercept or problem.penalty > 0:
             null = null_certificate(problem)
         elif null is not None:
             null = C * null
