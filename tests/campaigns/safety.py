@@ -58,9 +58,9 @@ from safety_features import COLUMNS, examine_features
 from wideberth import NullModelWarning
 from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_at_hand
-from wideberth.screening.bounds import nameable_tests
-from wideberth.screening.partition import Partition, screen_points
+from wideberth.screening.decisions import Partition, screen_points
 from wideberth.screening.regions import REGIONS, Region
+from wideberth.screening.tests import nameable_tests
 from wideberth.solve import solve
 from wideberth.solvers.base import Outcome
 from wideberth.solvers.conic import solve_conic
