@@ -42,7 +42,7 @@ from wideberth.screening.features import screen_features
 from wideberth.solvers.attempts import Solve, by_null_model, prove
 from wideberth.solvers.base import Control, Options, Outcome
 from wideberth.solvers.ramp import Descended, DescentInMemory
-from wideberth.solvers.registry import check_choices, choose_solver, get_solver
+from wideberth.solvers.registry import check_choices, choose_solver
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables

@@ -11,7 +11,7 @@ from problems import make_problem
 from wideberth.kernels.interior import Steering, minimise
 from wideberth.problem import Problem
 from wideberth.screening import Partition, Reduction
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.small import _small_problem
 
@@ -120,7 +120,7 @@ def test_usual_problems_are_solved(shape, intercept, targets):
 def test_its_points_are_those_of_the_method_in_numpy(steps, shape, intercept):
     problem = make_problem(0, n=60, shape=shape, intercept=intercept)
     engine = InteriorPoint(problem)
-    x, alpha, taken, read, gap = stepped(problem, 0.0, steps=steps)
+    x, alpha, taken, read, _ = stepped(problem, 0.0, steps=steps)
     for _ in range(steps):
         assert engine.step()
     # A goal that is not met is tried again without settling rows.
@@ -194,7 +194,7 @@ def test_rows_settled_wrongly_come_back():
     slack = pair(problem, x, alpha)[0].slack
     order = np.argsort(np.abs(slack))
     slack[order[100:160]] *= -1
-    x, alpha, steps, read, gap = stepped(problem, 1e-6, slack, least=24)
+    x, alpha, steps, read, _ = stepped(problem, 1e-6, slack, least=24)
     assert gap_of(problem, x, alpha) <= 1.2e-6
     assert read < 0.5 * (steps + 1) * 600
 

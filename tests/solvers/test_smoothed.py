@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
+from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.newton import smoothed
 from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.algebra import Factor
 from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
 from wideberth.solvers.newton.solver import Newton, smoothing_pays

@@ -47,7 +47,7 @@ def estimated_slacks(problem: Problem, labels: np.ndarray) -> np.ndarray | None:
     metric, noise = _METRIC * problem.weights, np.zeros(d + (b is not None))
     E = np.ones((n, noise.size))
     E[:, :d] = problem.rows.array
-    # float32, twice as quick, while its rounding stays far below the curvature of ½‖w‖².
+    # In float32, twice as quick, while its rounding stays far below that of ½‖w‖².
     coarse = COARSE * float(metric @ np.einsum("ij,ij->i", E, E)) <= LITTLE
     real = np.float32 if coarse else np.float64
     E = E.astype(real, copy=False)

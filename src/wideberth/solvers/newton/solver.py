@@ -10,7 +10,6 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
@@ -56,7 +55,6 @@ class Newton(Solver):
 
         With many rows a sample tells more of them than a start that is somewhere near.
         """
-        rounds = Rounds if problem.noise.proportional else MeasuredRounds
         spanned = span_of_rows(problem)
         if not spanned.same:
             asked, control.tol = control.tol, 0.5 * control.tol
@@ -65,13 +63,13 @@ class Newton(Solver):
             return _expanded(problem, spanned, found)
         if start is not None and not small_sample(problem.n):
             band = nearest_share(start.point.slack)
-            return rounds(problem, control, decided).solve(start.point, band)
+            return Rounds(problem, control, decided).solve(start.point, band)
         small = problem.rows.table_fits
         if decided is None and not small and smoothing_pays(problem):
             return solve_smoothed(problem, control)
         if decided is None and problem.n > SETTINGS.direct_rows:
             return solve_from_nothing(problem, control)
-        return rounds(problem, control, decided).solve()
+        return Rounds(problem, control, decided).solve()
 
     def along(self, problem, control):
         """Predict each solution from its neighbours along C and under the radius."""

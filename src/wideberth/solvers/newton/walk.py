@@ -25,7 +25,6 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.subsample import (
@@ -88,9 +87,7 @@ class Walk:
         if predicted:
             start = lowest_between(problem, predicted)
         band = None if start is None else self._band(problem, start.slack)
-        rounds = (Rounds if problem.noise.proportional else MeasuredRounds)(
-            problem, control
-        )
+        rounds = Rounds(problem, control)
         outcome = rounds.solve(start, band)
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough

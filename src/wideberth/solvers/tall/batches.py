@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import fill, namespace, pick
 from wideberth.problem.equal_rows import EqualRows
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import Passes
-from wideberth.problem.sets import Noise, Sets
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.tall.aggregate import Grouping, Groups
 from wideberth.solvers.tall.cells import Cells
 from wideberth.solvers.tall.subsample import draw
@@ -151,7 +151,7 @@ class Answer:
     cells: Cells | None = None
     piece: Piece | None = None
     #: What stands for the noise of folded rows that have sets of their own.
-    model: Model | None = None
+    model: NoiseModel | None = None
     groups: Groups | None = None
     #: All rows folded, by class where there is an intercept, and how many of each class
     #: there are; the first pass over many batches only.

@@ -21,7 +21,7 @@ from wideberth.problem.arrays import fill, host, namespace, scatter
 from wideberth.problem.equal_rows import merge_chunk
 from wideberth.problem.limits import LITTLE
 from wideberth.screening import fold_samples
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.aggregate import Grouping, Groups
 from wideberth.solvers.tall.batches import Answer, Piece
@@ -257,5 +257,5 @@ def _condensed(answer: Answer, w: np.ndarray) -> Answer:
     fold = answer.fold
     if fold is None or fold.noise is None or not fold.noise.parts:
         return answer
-    model = Model.of(fold.noise, w)
+    model = NoiseModel.of(fold.noise, w)
     return replace(answer, fold=replace(fold, noise=None), model=model)

@@ -30,7 +30,6 @@ import numpy as np
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.batches import Batches, InMemory
@@ -53,15 +52,14 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
         alpha[used] = found.dual.alpha
         point = problem.at(found.point.w, found.point.b)
         return Outcome(point, problem.dual_at(alpha, near=point.w))
-    rounds = Rounds if problem.noise.proportional else MeasuredRounds
     if not is_sampled(problem):
-        return rounds(problem, control).solve()
+        return Rounds(problem, control).solve()
     search = Search(InMemory(problem), control)
     search.run()
     if search.tied is not None:
         return search.tied
     if search.proof is None:
-        return rounds(problem, control).solve(search.point)
+        return Rounds(problem, control).solve(search.point)
     alpha = search.dual_weights()[0]
     return Outcome(search.point, replace(search.proof.dual, alpha=alpha))
 
