@@ -36,10 +36,10 @@ LESSONS = [
         "        per_row = self.each\n",
     ),
     (
-        "Rows of the same hash are compared before they are merged.",
+        "With an intercept samples of two classes are not equal.",
         "problem/equal_rows.py",
-        "    wrong = differing(problem, first, label)\n",
-        "    wrong = np.empty(0, dtype=np.int64)\n",
+        "        signs, label = ones, (problem.y > 0).astype(np.int32)\n",
+        "        signs, label = ones, np.zeros(n, dtype=np.int32)\n",
     ),
     (
         "Labelled noise is matched by name, not by position.",

@@ -288,7 +288,7 @@ def _point(
     return PathPoint(
         *at,
         w=units.weights(point.w),
-        b=point.b,
+        b=point.b * units.kappa,
         objective=certificate.primal,
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,

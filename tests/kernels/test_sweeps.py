@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wideberth.kernels.sweeps import ascend, best_step, layout, sweep
 
 STORED = {

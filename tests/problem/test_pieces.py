@@ -452,11 +452,8 @@ def test_powers_of_two_stay_within_float64(exponent):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("block", [1, 7, 1000])
 @pytest.mark.parametrize("form", ["dense", "sparse", "one-hot"])
-def test_samples_unlike_the_one_that_stands_for_them_are_found(
-    seed, block, form, monkeypatch
-):
+def test_samples_form_a_group_if_and_only_if_they_are_equal(seed, form):
     rng = np.random.default_rng(seed)
     n, d = 17, 3
     X = rng.integers(-1, 2, size=(n, d)).astype(float)
@@ -471,33 +468,20 @@ def test_samples_unlike_the_one_that_stands_for_them_are_found(
         stored.data[:1] = 0.0  # stored, and yet none
         X = stored.toarray()
     problem = Problem.from_data(stored, y, radius=radii, intercept=intercept)
-    first = np.sort(rng.choice(n, size=4, replace=False))
-    label = rng.integers(4, size=n)
-    monkeypatch.setattr(equal_rows, "CACHED_ENTRIES", block)
-    expected = []
-    for i in range(n):
-        j = first[label[i]]
-        same = y[i] == y[j] if intercept is not None else True
-        rows = np.array_equal(y[i] * X[i], y[j] * X[j])
-        if not (same and rows and problem.radii[i] == problem.radii[j]):
-            expected.append(i)
-    found = equal_rows.differing(problem, first, label)
-    assert found.tolist() == expected
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_one_row_stands_for_all_of_its_hash(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 200))
-    h = rng.integers(1, int(rng.integers(2, 60)), size=n).astype(float) / 7
-    distinct = len(np.unique(h))
-    found = equal_rows.representatives(h, distinct)
-    assert np.array_equal(h[found], h)
-    assert np.array_equal(found[found], found)
-    assert len(np.unique(found)) == distinct
-    assert equal_rows.representatives(h, distinct - 1) is None
-    first, label = equal_rows._numbered(found)
-    np.testing.assert_array_equal(first[label], found)
+    keys = [
+        (
+            tuple(y[i] * X[i] + 0.0 if intercept is None else X[i] + 0.0),
+            y[i] if intercept is not None else 0.0,
+            problem.radii[i],
+        )
+        for i in range(n)
+    ]
+    label, first = equal_rows.group_samples(problem, n)
+    assert [keys[first[g]] for g in label] == keys
+    distinct = len(set(keys))
+    assert first.tolist() == sorted({keys.index(key) for key in keys})
+    assert equal_rows.group_samples(problem, distinct - 1) is None
+    assert equal_rows.group_samples(problem, distinct) is not None
 
 
 @pytest.mark.parametrize("seed", SEEDS)

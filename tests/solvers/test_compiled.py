@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
-from wideberth.kernels.sweeps import ascend
 
 from problems import PENALISED_SHAPES, make_problem, problems
 from wideberth import RobustLinearSVC, RobustLinearSVCCV, path, solve
+from wideberth.kernels.sweeps import ascend
 from wideberth.problem import Problem
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control

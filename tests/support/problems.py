@@ -41,12 +41,13 @@ def make_problem(
     separation=1.0,
     unit=1.0,
     norm_penalty=0.0,
+    targets="ones",
 ):
     """Two Gaussian clouds, made difficult in the ways asked for.
 
     `radius` is a multiple of `unit`, the size of the data; `radius_decades` are the
     powers of ten over which the radii of one problem spread; `norm_penalty` is that of
-    each sample, in multiples of C·`unit`.
+    each sample, in multiples of C·`unit`; `targets` are those of `_targets`.
     """
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.5, 1, -1)
@@ -75,7 +76,7 @@ def make_problem(
     if radius_decades:
         radii = radii * 10 ** (radius_decades * rng.uniform(-0.5, 0.5, size=n))
     X = (unit * X).astype(dtype)
-    return Problem.from_data(
+    problem = Problem.from_data(
         sp.csr_array(X) if sparse else X,
         y,
         C=C,
@@ -85,6 +86,25 @@ def make_problem(
         intercept=intercept,
         norm_penalty=norm_penalty * n * C * unit,
     )
+    if targets == "ones":
+        return problem
+    return problem.with_targets(_targets(targets, n, np.random.default_rng(seed + 1)))
+
+
+def _targets(kind, n, rng):
+    """Targets of either sign, of one sign, with many ties, or of any size."""
+    if kind == "normal":
+        return rng.normal(size=n)
+    if kind == "ties":
+        return rng.integers(-2, 3, size=n).astype(float)
+    if kind == "negative":
+        return -rng.exponential(size=n)
+    assert kind == "decades"
+    return rng.normal(size=n) * 10 ** rng.uniform(-3, 3, size=n)
+
+
+#: What `make_problem` takes for targets.
+TARGETS = ("ones", "normal", "ties", "negative", "decades")
 
 
 def _noise(shape, d, rng):

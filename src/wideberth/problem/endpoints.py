@@ -1,8 +1,11 @@
 """The two ends of every path: when the model is null, and when all samples saturate.
 
-Null model (theory §2). At w = 0 only b is left to choose, and the dual optima of that
-problem form a face A: α = c without an intercept, or while |Σc_i y_i| ≤ λ_b; else the
-minority keeps α = c and the majority's α sum to the minority's weight plus λ_b. Then
+Null model (theory §2, §14). At w = 0 only b is left to choose; it is a weighted
+quantile of the targets. With the slacks u_i = m_i − y_i b at the best b, the dual
+optima of that problem form a face A: α_i = c_i where u_i > 0, α_i = 0 where u_i < 0,
+and tied samples, of u_i = 0, have any 0 ≤ α_i ≤ c_i that balance the others:
+Σα_i y_i = λ_b b. In classification the tied samples are the majority class, where the
+classes differ in weight by more than λ_b, and none elsewhere. Then
 
     w* = 0   ⟺   some α ∈ A has Ω°(d(α)) ≤ s(α)   ⟺   t* ≤ 1,
     t* = min_{α∈A} Ω°(d(α)) / s(α),   the factor on the radii at which the model dies.
@@ -18,7 +21,7 @@ descent on ½dist(d(α), tsU)² over A, t following the lower bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -112,25 +115,23 @@ def null_certificate(
     """Return α ∈ A with Ω°(d(α)) ≤ s(α), which proves w* = 0, or None.
 
     Exact where A is a point, and where it is α = 0: samples of no weight, or a free
-    intercept that puts the only class of any weight beyond the margin. Otherwise the
+    intercept that puts all samples of any weight beyond their targets. Otherwise the
     middle of A is tried, and where a `start` is given its projection on A and
     `max_iter` steps from there; None then decides nothing, and `is_null` says more.
     """
-    if problem.folded is not None and problem.folded.total > 0:
+    if problem.folded is not None and problem.folded.weight > 0:
         return None
-    face, middle = _face(problem), np.array(problem.weights)
-    if face is not None:
-        majority, mass = face
-        middle[majority] *= mass / accurate_sum(middle[majority])
+    face = Face.of(problem)
+    middle = face.whole(face.middle)
     if not middle.any():
         return middle
     if not problem.radii.any() and problem.folded is None:
         return None
     if problem.null_bracket(middle, 1.0)[1] <= 1:
         return middle
-    if face is None or start is None:
+    if not face.tied.size or start is None:
         return None
-    descent = _FaceDescent(problem, *face, start)
+    descent = _FaceDescent(problem, face, start)
     descent.run(max_iter, threshold=1.0)
     return descent.best if descent.upper <= 1 else None
 
@@ -144,12 +145,15 @@ def is_null(problem: Problem, *, tol=1e-3, max_iter=200) -> bool | None:
 
 
 def saturation_scale(problem: Problem) -> float:
-    """Return the largest factor f such that under weights f·c all α_i = f·c_i.
+    """Return the largest factor f up to which, under weights f·c, all α stay put.
 
-    w(fc) = f·w(c), so f is the reciprocal of the largest robust margin at w(c). With a
-    free intercept all samples can saturate only if the classes weigh the same; f is
-    0 otherwise (a path then starts by a rule of its own). A norm penalty leaves w = 0
-    up to some f, which is returned: from there on samples differ.
+    For small f every α_i is at a bound: f·c_i where its slack at w = 0 is positive, as
+    that of all samples in classification, and 0 where it is negative. w(fα) = f·w(α),
+    so the slacks are m_i − fψ_i at (w, b)(α), and f is where the first of them
+    vanishes. With a free intercept b may follow; f is 0 where a sample is tied at
+    w = 0, as in classes of different weight (a path then starts by a rule of its own).
+    A norm penalty leaves w = 0 up to some f, which is returned: from there on samples
+    differ.
     """
     if problem.folded is not None:
         return _surely_null(problem, problem.folded.s)
@@ -157,18 +161,56 @@ def saturation_scale(problem: Problem) -> float:
     # Margins of about 1 lose no digits beside 1.
     unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
     problem = problem.with_weights(unit * problem.weights)
-    full = problem.dual_at(problem.weights)
-    used = problem.weights > 0
-    margins = problem.robust_margins(full.w, full.b)
+    face = _face_of_small_weights(problem)
+    if face.tied.size:
+        return 0.0
+    full = problem.dual_at(face.fixed)
+    used = np.flatnonzero(problem.weights > 0)
+    margins = problem.robust_margins(full.w, full.b)[used]
+    targets, above = problem.targets[used], face.fixed[used] > 0
     if problem.intercept == 0:
-        if _face(problem) is not None:
-            return 0.0
-        positive = problem.y > 0
-        classes = (used & positive, used & ~positive)
-        largest = sum(margins[part].max(initial=-np.inf) for part in classes) / 2
+        return float(unit * _separated(targets, margins, problem.y[used], above))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = targets / margins
+    return float(unit * ends[(ends > 0)].min(initial=np.inf))
+
+
+def _face_of_small_weights(problem: Problem) -> Face:
+    """The face at w = 0 as the weights vanish, and with them a penalised b."""
+    return Face.of(replace(problem, intercept=None) if problem.intercept else problem)
+
+
+def _separated(targets, margins, y, above) -> float:
+    """The largest f at which some b puts samples `above` at slacks ≥ 0, others at ≤ 0.
+
+    With places p_i = y_i(m_i − fψ_i) these ask for b ≤ p_i or b ≥ p_i. The least of the
+    first less the largest of the second is concave in f: tangents from the right lead
+    to where it vanishes.
+    """
+    highest, lowest = above == (y > 0), above != (y > 0)
+    if not (highest.any() and lowest.any()):
+        return np.inf
+
+    def room(f: float) -> tuple[float, float]:
+        places = y * (targets - f * margins)
+        i = np.flatnonzero(highest)[np.argmin(places[highest])]
+        j = np.flatnonzero(lowest)[np.argmax(places[lowest])]
+        slope = y[j] * margins[j] - y[i] * margins[i]
+        return float(places[i] - places[j]), float(slope)
+
+    f = 1.0
+    for _ in range(MOST_STEPS):
+        if room(f)[0] < 0:
+            break
+        f *= 2
     else:
-        largest = margins[used].max(initial=-np.inf)
-    return float(unit / largest) if largest > 0 else float("inf")
+        return np.inf
+    for _ in range(MOST_STEPS):
+        width, slope = room(f)
+        if width >= 0 or slope >= 0:
+            break
+        f -= width / slope
+    return max(f, 0.0)
 
 
 def _surely_null(problem: Problem, penalty: float) -> float:
@@ -176,7 +218,8 @@ def _surely_null(problem: Problem, penalty: float) -> float:
 
     Sets per sample have rough bounds there, and nothing is taken off.
     """
-    scale, d = problem.null_scale(problem.weights), problem.rows.d
+    face = _face_of_small_weights(problem)
+    scale, d = problem.null_scale(face.whole(face.middle)), problem.rows.d
     if not (problem.shared and 0 < scale < np.inf):
         return scale
     sizes = problem.rows.norms() + problem.sample_noise.lipschitz(d)
@@ -197,39 +240,94 @@ def critical_scale(
     Stops at relative width `tol`, or as soon as `threshold` lies outside the bracket.
     An α that proves w* = 0 under radii not far away is a good `start`.
     """
-    face, problem = _face(problem), problem.growing()
-    if face is None:
-        return Bracket(*problem.null_bracket(problem.weights))
-    descent = _FaceDescent(problem, *face, start)
+    face, problem = Face.of(problem), problem.growing()
+    if not face.tied.size:
+        return Bracket(*problem.null_bracket(face.fixed))
+    descent = _FaceDescent(problem, face, start)
     return descent.run(max_iter, tol, threshold)
 
 
-def _face(problem: Problem) -> tuple[np.ndarray, float] | None:
-    """The majority class and the mass of its α on A; None where A is the point c."""
-    if problem.intercept is None:
-        return None
-    positive = problem.y > 0
-    masses = [accurate_sum(problem.weights * part) for part in (positive, ~positive)]
-    heavy, light = max(masses), min(masses)
-    if heavy - light <= problem.intercept + sum_rounding(problem.n) * heavy:
-        return None
-    return (positive if masses[0] > masses[1] else ~positive), light + problem.intercept
+@dataclass(frozen=True)
+class Face:
+    """The dual optima at w = 0.
+
+    Samples `tied` have any α_i between 0 and `caps` = c_i, up to one condition on their
+    sum; the others are `fixed`. What varies is β_i = α_i where y_i = 1, and β_i = c_i −
+    α_i where y_i = −1, so that the condition is Σβ_i = `mass`; None without a b.
+    """
+
+    fixed: np.ndarray  # α of all samples, 0 where tied
+    tied: np.ndarray  # indices
+    caps: np.ndarray
+    flipped: np.ndarray  # tied samples with y_i = −1, as a mask
+    mass: float | None
+
+    @classmethod
+    def of(cls, problem: Problem) -> Face:
+        """That of a problem without folded samples."""
+        y, c, slack = problem.y, problem.weights, problem.targets
+        if problem.intercept is not None:
+            b = problem.best_intercept(slack)
+            slack = slack - y * b
+        fixed = np.where(slack > 0, c, 0.0)
+        tied = np.flatnonzero((slack == 0) & (c > 0))
+        flipped, caps, mass = y[tied] < 0, np.asarray(c[tied]), None
+        if problem.intercept is not None and tied.size:
+            rest = problem.intercept * b - accurate_sum(fixed * y)
+            mass = rest + accurate_sum(np.where(flipped, caps, 0.0))
+            whole, error = accurate_sum(caps), sum_rounding(problem.n) * accurate_sum(c)
+            if mass <= error or mass >= whole - error:  # a point, up to rounding
+                at_most = (mass > error) != flipped
+                fixed[tied] = np.where(at_most, caps, 0.0)
+                tied, caps, flipped, mass = tied[:0], caps[:0], flipped[:0], None
+        return cls(fixed, tied, caps, flipped, mass)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """β in the middle: alike shares of all weights."""
+        if self.mass is None:
+            return 0.5 * self.caps
+        return self.caps * (self.mass / accurate_sum(self.caps))
+
+    def whole(self, beta: np.ndarray) -> np.ndarray:
+        """α of all samples."""
+        alpha = self.fixed.copy()
+        alpha[self.tied] = np.where(self.flipped, self.caps - beta, beta)
+        return alpha
+
+    def along(self, values: np.ndarray) -> np.ndarray:
+        """Derivatives by β, from those by the α of all samples."""
+        own = values[self.tied]
+        return np.where(self.flipped, -own, own)
+
+    def project(self, beta: np.ndarray) -> np.ndarray:
+        """The nearest β of the face."""
+        if self.mass is None:
+            return np.clip(beta, 0.0, self.caps)
+        return project(beta, self.caps, self.mass)
+
+    def project_alpha(self, alpha: np.ndarray) -> np.ndarray:
+        """The β nearest to dual weights of all samples."""
+        own = alpha[self.tied]
+        return self.project(np.where(self.flipped, self.caps - own, own))
+
+    def least(self, scores: np.ndarray) -> np.ndarray:
+        """The β of the face with the least ⟨scores, β⟩."""
+        if self.mass is None:
+            return np.where(scores < 0, self.caps, 0.0)
+        return _knapsack(scores, self.caps, self.mass)
 
 
 class _FaceDescent:
     """FISTA with restarts on ½dist(d(α), tsU)² over A, and the bracket it yields."""
 
-    def __init__(self, problem: Problem, majority: np.ndarray, mass: float, start=None):
-        self.problem, self.majority, self.mass = problem, majority, mass
-        caps = problem.weights[majority]
-        self.caps = caps
-        self.free = caps * (mass / accurate_sum(caps))
-        if start is not None:
-            self.free = self._project(start[majority])
+    def __init__(self, problem: Problem, face: Face, start=None):
+        self.problem, self.face = problem, face
+        self.free = face.middle if start is None else face.project_alpha(start)
         self.ahead, self.momentum = self.free, 1.0
-        norms = problem.rows.norms()[majority]
+        norms = problem.rows.norms()[face.tied]
         self.lipschitz = float(norms.max(initial=1e-150) ** 2)
-        self.lower, self.best = 0.0, self._whole(self.free)
+        self.lower, self.best = 0.0, face.whole(self.free)
         self.last: np.ndarray | None = None
         self.first_upper = self.upper = problem.null_bracket(self.best)[1]
 
@@ -253,7 +351,7 @@ class _FaceDescent:
         value, gradient, _ = self._evaluate(self.ahead)
         steepest = self._steepest()
         for _ in range(MOST_STEPS // 4):  # a w(α) that is not exact may never fit
-            moved = self._project(self.ahead - gradient / self.lipschitz)
+            moved = self.face.project(self.ahead - gradient / self.lipschitz)
             change = moved - self.ahead
             new_value, _, w = self._evaluate(moved)
             model = value + gradient @ change + 0.5 * self.lipschitz * (change @ change)
@@ -266,32 +364,27 @@ class _FaceDescent:
             self.momentum = 1.0
         momentum = 0.5 * (1 + np.sqrt(1 + 4 * self.momentum**2))
         extrapolation = (self.momentum - 1) / momentum
-        self.ahead = self._project(moved + extrapolation * (moved - self.free))
+        self.ahead = self.face.project(moved + extrapolation * (moved - self.free))
         self.free, self.momentum = moved, momentum
-        alpha = self._whole(moved)
+        alpha = self.face.whole(moved)
         if (ratio := self.problem.null_bracket(alpha)[1]) < self.upper:
             self.upper, self.best = ratio, alpha
         self.lower = min(max(self.lower, self._lower_bound(w, moved)), self.upper)
         return Bracket(self.lower, self.upper)
 
     def _steepest(self) -> float:
-        """Σ(‖z_i‖ + tL_i)² over the majority: no gradient changes faster than that."""
+        """Σ(‖z_i‖ + tL_i)² over tied samples: no gradient changes faster than that."""
         problem = self.problem
         reach = problem.sample_noise.lipschitz(problem.rows.d)
         sizes = problem.rows.norms() + self.lower * reach
-        return float(np.sum(sizes[self.majority] ** 2))
-
-    def _whole(self, free):
-        alpha = np.array(self.problem.weights)
-        alpha[self.majority] = free
-        return alpha
+        return float(np.sum(sizes[self.face.tied] ** 2))
 
     def _evaluate(self, free):
-        problem, alpha = self.problem, self._whole(free)
+        problem, alpha = self.problem, self.face.whole(free)
         w = problem.closest(alpha, self.lower, self.last)
         self.last = w
         noise = self.lower * problem.sample_noise.supports(w)
-        gradient = (problem.rows.margins(w) - noise)[self.majority]
+        gradient = self.face.along(problem.rows.margins(w) - noise)
         return 0.5 * float(w @ w), gradient, w
 
     def _lower_bound(self, w, free) -> float:
@@ -301,7 +394,7 @@ class _FaceDescent:
         fixed = problem.folded_noise(w, problem.noise.support(w))
         t = float("inf")
         for _ in range(MOST_STEPS):
-            alpha = self._whole(free)
+            alpha = self.face.whole(free)
             gain, cost = accurate_sum(alpha * margins), accurate_sum(alpha * noise)
             gain -= fixed
             if cost <= 0:
@@ -311,8 +404,7 @@ class _FaceDescent:
             t = gain / cost
             if t <= 0:
                 return 0.0
-            scores = (margins - t * noise)[self.majority]
-            free = _knapsack(scores, self.caps, self.mass)
+            free = self.face.least(self.face.along(margins - t * noise))
         return 0.0
 
     def _gain_rounding(self, w, alpha) -> float:
@@ -322,9 +414,6 @@ class _FaceDescent:
         relative += self.problem.noise.rotation_error
         size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
         return relative * size
-
-    def _project(self, point):
-        return project(point, self.caps, self.mass)
 
 
 def project(point: np.ndarray, caps: np.ndarray, mass: float) -> np.ndarray:

@@ -1,33 +1,29 @@
 """Equal rows are one row: a presolve, exact at every level, and its way back (§12).
 
-Samples of the same z_i, ρ_i and U_i, and with an intercept of the same y_i, lose the
-same at every (w,b). One of them with the weight of all does,
+Samples of the same z_i, m_i, ρ_i and U_i, and with an intercept of the same y_i, lose
+the same at every (w,b). One of them with the weight of all does,
 
-    Σ_{i∈g} c_i [1 − ψ_i(w,b)]_+ = C_g [1 − ψ_g(w,b)]_+ ,    C_g = Σ_{i∈g} c_i,
+    Σ_{i∈g} c_i [m_i − ψ_i(w,b)]_+ = C_g [m_g − ψ_g(w,b)]_+ ,    C_g = Σ_{i∈g} c_i,
 
 and any 0 ≤ α_g ≤ C_g, dealt out as α_i = c_i·α_g/C_g, is a dual point of all samples of
 the same value. So what is proven of the problem on distinct rows is proven of the one
 given, up to the rounding of C_g and of α_i, which `Problem.chain` counts.
 
-They are found by a hash, h_i = ⟨z_i,r⟩ and more for a random r, that is by one product;
-rows of one hash are compared with one of them, number by number, so that a collision
-costs a merge and proves nothing wrong. Where rows differ a sample of them tells: of n
-rows of which each is there twice, √(2kn) rows drawn at random hold k pairs.
+They are found by a hash of each row's numbers, and compared before they are merged
+(`kernels/equal_rows.pyx`). Where most rows differ a sample of them shows it: of n rows
+of which each is there twice, √(2kn) rows drawn at random hold k pairs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
+from wideberth.kernels.equal_rows import group_rows
 from wideberth.problem.arrays import is_foreign
-from wideberth.problem.limits import CACHED_ENTRIES
 from wideberth.problem.problem import Problem
-from wideberth.problem.rows import Rows
 
 #: Least number of samples for which it pays to merge equal ones: a choice; fewer are
 #: solved in milliseconds.
@@ -42,12 +38,6 @@ _EXPECTED_PAIRS = 10
 #: Values seen twice from which on all rows are looked at. One or two, such as a row of
 #: zeros in both classes, may be frequent where all others differ.
 _REPEATED_VALUES = 3
-#: Rounds in which rows are put into buckets by their hash; each settles all rows but
-#: those that share a bucket with another hash, at most a quarter.
-_ROUNDS = 16
-#: Odd multipliers that spread the bits of a hash come of this one, 2⁶⁴ divided by the
-#: golden ratio (Knuth, The Art of Computer Programming, §6.4).
-_GOLDEN = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
@@ -121,21 +111,14 @@ def merge_chunk(problem: Problem) -> EqualRows | None:
 
 
 def merged(problem: Problem, share: float = WORTH_MERGING) -> EqualRows | None:
-    """The same without a look at a sample: it takes a product over all rows.
+    """The same without a look at a sample: it reads all rows.
 
     None where distinct rows are more than this share of all.
     """
-    most = share * problem.n
-    likely = representatives(hashes(problem), most)
-    if likely is None:
+    found = group_samples(problem, int(share * problem.n))
+    if found is None:
         return None
-    first, label = _numbered(likely)
-    wrong = differing(problem, first, label)
-    if wrong.size:
-        first, label = np.concatenate((first, wrong)), label.copy()
-        label[wrong] = np.arange(first.size - wrong.size, first.size)
-        if first.size > most:
-            return None
+    label, first = found
     weights, chain = summed(problem.weights, label, first.size)
     chain += problem.chain
     distinct = replace(problem.take(first), weights=weights, chain=chain)
@@ -163,148 +146,41 @@ def _varies(values: np.ndarray) -> bool:
     return values.strides != (0,) and not bool((values == values[0]).all())
 
 
-# -- hashes ----------------------------------------------------------------------------
-
-
-def hashes(problem: Problem) -> np.ndarray:
-    """A number for every sample; those of equal samples are equal.
-
-    Up to rounding: a product that adds the last rows of a block in another order leaves
-    these rows on their own.
-    """
-    rng = np.random.default_rng(0)
-    h = np.zeros(problem.n)
-    with np.errstate(all="ignore"):  # what overflows equals nothing
-        for table in problem.tables():
-            h += table.projections(rng.normal(size=table.d))
-        labels, radii = rng.normal(size=2)
-        if problem.intercept is not None:
-            h += labels * problem.y
-        if _varies(problem.radii):
-            h += radii * problem.radii
-    return h
-
-
 def _may_repeat(problem: Problem) -> bool:
     """Whether a sample of the rows holds values that repeat."""
     drawn = math.ceil(math.sqrt(2 * _EXPECTED_PAIRS * problem.n))
     J = np.unique(np.random.default_rng(0).integers(problem.n, size=drawn))
-    _, counts = np.unique(hashes(problem.take(J)), return_counts=True)
+    found = group_samples(problem.take(J), J.size)
+    if found is None:
+        return False
+    counts = np.bincount(found[0])
     few = counts.size <= WORTH_MERGING * J.size
     return few or int(np.count_nonzero(counts > 1)) >= _REPEATED_VALUES
 
 
-def representatives(h: np.ndarray, most: float) -> np.ndarray | None:
-    """For every row one of the same hash, the same for all of them.
+def group_samples(problem: Problem, most: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The group of every sample, of those equal to it, and the first of each group.
 
-    None where there are more than `most` hashes. Rows write their number into the
-    bucket of their hash; the one that stays there stands for those of its hash, and the
-    others go on to the next round, with other buckets.
+    None where there are more than `most` groups. Without an intercept only z_i matters:
+    −x_i of the other class is x_i.
     """
-    index = np.int32 if h.size <= np.iinfo(np.int32).max else np.int64
-    bits, left = h.view(np.uint64), np.arange(h.size, dtype=index)
-    found, distinct = left.copy(), 0
-    for k in range(_ROUNDS):
-        size = max(left.size - 1, 1).bit_length()
-        factor = np.uint64(_GOLDEN * (2 * k + 1) % 2**64)
-        bits = bits * factor
-        bits >>= np.uint64(64 - size)
-        bucket = bits.view(np.int64)
-        table = np.zeros(1 << size, dtype=index)
-        table[bucket] = left
-        stands = table[bucket]
-        same = h[stands] == (h if k == 0 else h[left])
-        distinct += int(np.count_nonzero(stands == left))
-        if distinct > most:
-            return None
-        if same.all():
-            found[left] = stands
-            break
-        found[left[same]] = stands[same]
-        left = left[~same]
-        bits = h[left].view(np.uint64)
-    return found
-
-
-def _numbered(stands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that stand for themselves, and for every row the place of its own there."""
-    own = stands == np.arange(stands.size, dtype=stands.dtype)
-    number = np.cumsum(own, dtype=stands.dtype) - 1
-    return np.flatnonzero(own), number[stands]
-
-
-# -- comparison ------------------------------------------------------------------------
-
-
-def differing(problem: Problem, first: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Samples that are not equal to the one that stands for them, first[label].
-
-    Without an intercept only z_i matters: −x_i of the other class is x_i.
-    """
-    y, theirs = problem.y, problem.y[first][label]
-    wrong, flips = np.empty(0, dtype=np.int64), None
-    if _varies(problem.radii):
-        wrong = np.flatnonzero(problem.radii != problem.radii[first][label])
-    if problem.intercept is not None:
-        wrong = np.concatenate((wrong, np.flatnonzero(y != theirs)))
-    elif not np.array_equal(y, theirs):
-        flips = y * theirs
+    n, ones = problem.n, np.ones(problem.n)
+    if n > np.iinfo(np.int32).max:
+        return None
+    problem.rows.passes.add(n)
+    if problem.intercept is None:
+        signs, label = problem.y, np.zeros(n, dtype=np.int32)
+    else:
+        signs, label = ones, (problem.y > 0).astype(np.int32)
     rows, *others = problem.tables()
-    parts = [_unlike(rows, first, label, flips)]
-    parts += [_unlike(table, first, label, None) for table in others]
-    return np.unique(np.concatenate((wrong, *parts)))
-
-
-def _unlike(table: Rows, first, label, flips) -> np.ndarray:
-    """Rows of a table that differ from those that stand for them, times ±1."""
-    table.passes.add(table.n)
-    compare = _sparse_unlike if sp.issparse(table.X) else _dense_unlike
-    parts = compare(table.X, first, label, flips)
-    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
-
-
-def _dense_unlike(X: np.ndarray, first, label, flips) -> Iterator[np.ndarray]:
-    n, d = X.shape
-    few, size = X[first], max(CACHED_ENTRIES // max(d, 1), 1)
-    # One buffer for all copies: fresh memory costs more than they do.
-    buffer = np.empty((min(size, n), d), dtype=X.dtype)
-    for start in range(0, n, size):
-        part = slice(start, min(start + size, n))
-        theirs = buffer[: part.stop - start]
-        few.take(label[part], axis=0, out=theirs, mode="clip")
-        if flips is not None:
-            theirs *= flips[part, None]
-        equal = X[part] == theirs
-        if not equal.all():
-            yield start + np.flatnonzero(~equal.all(axis=1))
-
-
-def _sparse_unlike(X, first, label, flips) -> Iterator[np.ndarray]:
-    if not X.data.all():  # rows may store different zeros
-        X = X.copy()
-        X.eliminate_zeros()
-    n, lengths = X.shape[0], np.diff(X.indptr)
-    if (lengths == lengths[0]).all():  # as of one-hot columns: two dense tables
-        shape, stored = (n, lengths[0]), slice(X.indptr[-1])
-        columns, values = (part[stored].reshape(shape) for part in (X.indices, X.data))
-        yield from _dense_unlike(columns, first, label, None)
-        yield from _dense_unlike(values, first, label, flips)
-        return
-    starts, size = X.indptr[:-1].astype(np.int64), max(n * CACHED_ENTRIES // X.nnz, 1)
-    for start in range(0, n, size):
-        rows = np.arange(start, min(start + size, n))
-        stands = first[label[rows]]
-        alike = lengths[rows] == lengths[stands]
-        if not alike.all():
-            yield rows[~alike]
-            stands = np.where(alike, stands, rows)
-        ours = slice(X.indptr[rows[0]], X.indptr[rows[-1] + 1])
-        theirs = np.repeat(starts[stands] - starts[rows], lengths[rows])
-        theirs += np.arange(ours.start, ours.stop)
-        values = X.data[theirs]
-        if flips is not None:
-            values *= np.repeat(flips[rows], lengths[rows])
-        equal = X.indices[ours] == X.indices[theirs]
-        equal &= X.data[ours] == values
-        if not equal.all():
-            yield np.unique(np.repeat(rows, lengths[rows])[~equal])
+    parts = [(rows.X, signs), *((table.X, ones) for table in others)]
+    for numbers in (problem.radii, problem.targets):
+        if _varies(numbers):
+            parts.append((numbers[:, None], ones))
+    first = np.empty(0, dtype=np.int32)
+    for X, sign in parts:
+        found = group_rows(X, sign, label, most)
+        if found is None:
+            return None
+        label, first = found
+    return label, first

@@ -14,7 +14,9 @@ points of the one problem are points of the other:
   values σ² times as large (theory §1: Ω is homogeneous). For σ a power of two
   nothing is rounded on the way there or back, so a certificate of the one is a
   certificate of the other.
-  Noise scales τ may be divided by a power of two that the radii take on.
+  Noise scales τ may be divided by a power of two that the radii take on. With
+  m_i = κm_i', w = κw' and b = κb' the objective is κ² times that of (m', c/κ, s₀/κ),
+  with α' = α/κ.
 * *Equal rows* are one row (`equal_rows.py`), once the units are chosen.
 * *Storage.* Large, wide arrays that are mostly zeros become sparse rows (`to_csr`).
 * *Radii* that float64 cannot square are cut, and the answer refused if they matter.
@@ -80,10 +82,10 @@ def unchanged(w: np.ndarray) -> np.ndarray:
 class Presolved:
     """A problem to solve, and what brings answers back to the problem as given.
 
-    Rows were divided by σ and noise scales by `stretch`, both powers of two; before
-    that, `turned` and `turned_back` are weights in the basis that the rows were turned
-    to, and again in that of the features. `cut` is the largest radius given, where it
-    was cut down. Where samples were merged, `equal` says which.
+    Rows were divided by σ, noise scales by `stretch` and targets by `kappa`, all powers
+    of two; before that, `turned` and `turned_back` are weights in the basis that the
+    rows were turned to, and again in that of the features. `cut` is the largest radius
+    given, where it was cut down. Where samples were merged, `equal` says which.
     """
 
     problem: Problem
@@ -93,11 +95,13 @@ class Presolved:
     turned_back: Callable[[np.ndarray], np.ndarray] = unchanged
     cut: float | None = None
     equal: EqualRows | None = None
+    kappa: float = 1.0
 
     @property
     def same(self) -> bool:
         """Whether points and values are those of the problem as given."""
         units = self.turned_back is unchanged and self.sigma == self.stretch == 1.0
+        units = units and self.kappa == 1.0
         return units and self.equal is None
 
     @property
@@ -115,24 +119,25 @@ class Presolved:
 
     def inward(self, w, b, alpha):
         """A point given by the user, of the problem to solve."""
-        scale = self.sigma
-        alpha = None if alpha is None else alpha * scale * scale
+        sigma, kappa = self.sigma, self.kappa
+        alpha = None if alpha is None else alpha * sigma * sigma / kappa
         if alpha is not None and self.equal is not None:
             alpha = self.equal.gathered(alpha)
-        return self.turned(w) * scale, b, alpha
+        return self.turned(w) * sigma / kappa, None if b is None else b / kappa, alpha
 
     def outward(self, w, b, alpha):
         """A point of the problem solved, as the user's."""
-        return self.weights(w), b, None if alpha is None else self.dual_weights(alpha)
+        alpha = None if alpha is None else self.dual_weights(alpha)
+        return self.weights(w), b * self.kappa, alpha
 
     def weights(self, w: np.ndarray) -> np.ndarray:
         """Weights of the features, as the user's."""
-        return self.turned_back(w / self.sigma)
+        return self.turned_back(w * self.kappa / self.sigma)
 
     def dual_weights(self, alpha: np.ndarray, C: float = 1.0) -> np.ndarray:
         """α of all samples, in the user's units; under weights C times those here."""
         alpha = alpha if self.equal is None else self.equal.dealt(alpha, C)
-        return self.value(alpha)
+        return self.sample_weight(alpha)
 
     def decided(self, removed, saturated) -> tuple[np.ndarray, np.ndarray]:
         """Masks of the samples proven to be at 0 and at their weight."""
@@ -153,8 +158,12 @@ class Presolved:
         return left_out if self.equal is None else self.equal.marked(left_out)
 
     def value(self, value):
-        """Dual weights or an objective, in the user's units."""
-        return value / self.sigma / self.sigma
+        """An objective, in the user's units."""
+        return value / self.sigma / self.sigma * self.kappa * self.kappa
+
+    def sample_weight(self, weight):
+        """Weights c_i or dual weights α_i, in the user's units."""
+        return weight / self.sigma / self.sigma * self.kappa
 
     def radius(self, radius: float) -> float:
         """A radius in the user's units."""
@@ -166,20 +175,21 @@ class Presolved:
         sets = None if problem.shared else problem.noise
         penalty = Folded.penalty(norm_penalty, problem.rows.d, sets)
         changed = problem.with_radii(factor * problem.radii)
-        return replace(changed, folded=_norm_penalty(penalty, self.sigma, self.stretch))
+        penalty = _norm_penalty(penalty, self.sigma / self.kappa, self.stretch)
+        return replace(changed, folded=penalty)
 
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same proof in the user's units."""
         primal = self.value(certificate.primal)
         if certificate.primal > 0 and primal < np.finfo(float).tiny:
-            heaviest = self.value(float(self.problem.weights.max()))
+            heaviest = self.sample_weight(float(self.problem.weights.max()))
             raise ValueError(
                 f"The objective, {primal:.1e}, is below the range of float64 for C·"
                 f"sample_weight={heaviest:.1e} and X of this size: raise C, or "
                 "scale X down."
             )
         dual, rounding = self.value(certificate.dual), self.value(certificate.rounding)
-        return Certificate(primal, dual, rounding)
+        return Certificate(primal, dual, rounding, self.value(certificate.least_scale))
 
     def entry(self, entry: dict) -> dict:
         """An entry of a trace in the user's units."""
@@ -188,23 +198,23 @@ class Presolved:
 
     def region(self, region: Region) -> Region:
         """A region of the optimum in the user's units."""
-        sigma, stretch = self.sigma, self.stretch
+        sigma, stretch, kappa = self.sigma, self.stretch, self.kappa
         curvature, anchor = region.curvature, region.anchor
         if curvature is not None:  # s and Zv scale like α‖x‖ and like ‖x‖
             curvature = replace(
                 curvature,
-                s=self.value(curvature.s) * sigma / stretch,
+                s=self.sample_weight(curvature.s) * sigma / stretch,
                 v=stretch * curvature.v,
-                factor=stretch * sigma * curvature.factor,
+                factor=stretch * sigma / kappa * curvature.factor,
             )
         return replace(
             region,
             w=self.weights(region.w),
-            radius=region.radius / sigma,
+            radius=region.radius * kappa / sigma,
             gap=self.value(region.gap),
-            norm_bound=region.norm_bound / sigma,
+            norm_bound=region.norm_bound * kappa / sigma,
             curvature=curvature,
-            anchor=anchor and (self.weights(anchor[0]), anchor[1]),
+            anchor=anchor and (self.weights(anchor[0]), kappa * anchor[1]),
         )
 
     def restore(self, solution: Solution) -> Solution:
@@ -230,7 +240,7 @@ class Presolved:
 
     def callback(self, callback):
         """A callback that is told the user's units."""
-        if callback is None or self.sigma == 1.0:
+        if callback is None or self.sigma == self.kappa == 1.0:
             return callback
         return lambda entry: callback(self.entry(entry))
 
@@ -293,8 +303,9 @@ def presolve(
         usual = 1 / USUAL <= problem.noise.largest / sigma <= USUAL
         stretch = sigma if usual or not problem.noise.largest else noise.magnitude
     turns = () if axes is None else (partial(np.matmul, Q) for Q in (axes.T, axes))
-    presolved = Presolved(problem, sigma, stretch, *turns)
-    if sigma == stretch == 1.0:
+    kappa = _kappa(problem)
+    presolved = Presolved(problem, sigma, stretch, *turns, kappa=kappa)
+    if sigma == stretch == kappa == 1.0:
         return presolved
     rows = {}
     if sigma != 1.0:
@@ -303,13 +314,23 @@ def presolve(
         changed = replace(
             problem,
             **rows,
-            weights=problem.weights * sigma * sigma,
+            weights=problem.weights * sigma * sigma / kappa,
             radii=problem.radii / sigma * stretch,
             noise=noise.divided(stretch),
             intercept=_penalty(problem.intercept, sigma),
-            folded=_norm_penalty(problem.folded, sigma, stretch),
+            folded=_norm_penalty(problem.folded, sigma / kappa, stretch),
+            m=None if problem.m is None else problem.m / kappa,
+            least_scale=problem.least_scale * sigma * sigma / kappa / kappa,
         )
     return replace(presolved, problem=changed)
+
+
+def _kappa(problem: Problem) -> float:
+    """The power of two that makes the largest |m_i| at most 1; 1 for usual targets."""
+    largest = 1.0 if problem.m is None else problem.largest_target
+    if largest == 0 or 1 / USUAL <= largest <= USUAL:
+        return 1.0
+    return power_of_two(math.frexp(largest)[1])
 
 
 def _divided(rows: Rows, sigma: float) -> Rows:

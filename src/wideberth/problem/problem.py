@@ -69,6 +69,10 @@ from wideberth.problem.validation import (
     radius_or_default,
 )
 
+#: Share of their size below which targets that vary count as constant: a choice, well
+#: above the rounding of the values, a few 10⁻¹⁴ of Σc_i|m_i|.
+_CONSTANT = 1e-6
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -93,8 +97,7 @@ class Problem:
     measured: Rows | None = None
     #: m_i, what robust margins are held against, or None where all are 1: `targets`.
     m: np.ndarray | None = None
-    #: Least number that gaps are taken relative to. P may vanish where targets are not
-    #: 1; `scaled_by_constant` states what its size is there.
+    #: Least number that gaps are taken relative to; see `with_targets`.
     least_scale: float = 0.0
 
     #: Whether all samples share one shape of noise.
@@ -208,6 +211,20 @@ class Problem:
     def with_weights(self, weights: np.ndarray) -> Problem:
         """Return the same samples under other weights c."""
         return replace(self, weights=weights)
+
+    def with_targets(self, targets) -> Problem:
+        """Return the same samples under targets m_i.
+
+        P may vanish then. Gaps are relative to what the best constant, w = 0, costs
+        where that is more than P; and to `_CONSTANT` of Σc_i|m_i| at least, for where
+        the targets are constant.
+        """
+        targets = check_vector(targets, self.n, "targets")
+        changed = replace(self, m=targets)
+        nothing = changed.at(np.zeros(self.rows.d), margins=0.0 * targets)
+        size = accurate_sum(self.weights * abs(targets))
+        scale = max(nothing.value, _CONSTANT * size)
+        return replace(changed, least_scale=scale)
 
     def with_radii(self, radii) -> Problem:
         """Return the same samples under other radii."""

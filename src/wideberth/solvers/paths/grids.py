@@ -35,7 +35,7 @@ def C_range(presolved: Presolved) -> tuple[float, float]:
     squares = 0.0
     if problem.weights.any():
         squares = float(np.average(problem.rows.norms() ** 2, weights=problem.weights))
-    end = presolved.value(_LARGEST_PUSH / squares) if squares > 0 else 1.0
+    end = presolved.sample_weight(_LARGEST_PUSH / squares) if squares > 0 else 1.0
     if not 0 < start < np.inf:
         start = end / _LEAST_SPAN**2
     return start, max(end, _LEAST_SPAN * start)

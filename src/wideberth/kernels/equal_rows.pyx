@@ -1,0 +1,211 @@
+"""Rows of a table that are equal, number by number.
+
+Every row has a hash, Σ_j r_j·bits(s_i x_ij) for random r_j of 32 bits. A hash table
+holds one row of each group; a row of the same hash is compared with it before it joins
+the group, so that a collision costs time and merges nothing.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+ctypedef fused real:
+    float
+    double
+
+ctypedef fused index:
+    int
+    long long
+
+cdef union Number:
+    double value
+    uint64_t bits
+
+#: Number of entries that are hashed before they are compared: they stay in the cache.
+cdef Py_ssize_t BLOCK = 1 << 15
+
+
+def group_rows(X, signs, before, Py_ssize_t most):
+    """Number the distinct rows of X times their signs, ±1, in order of appearance.
+
+    Rows are equal if their numbers `before` are, too. Returns for every row the number
+    of its group, and for every group its first row; None if there are more than `most`
+    groups. X is an array or a canonical CSR matrix.
+    """
+    n, d = X.shape
+    factors = np.random.default_rng(0).integers(2**32, size=d, dtype=np.uint32)
+    hashes = before.astype(np.uint64) << np.uint64(40)
+    most = min(most, n)
+    label, first = np.empty(n, dtype=np.int32), np.empty(most, dtype=np.int32)
+    table = np.zeros(1 << max(int(2 * most).bit_length(), 1), dtype=np.int32)
+    state = signs, before, factors, hashes, table, label, first
+    if sp.issparse(X):
+        found = _group_sparse(X.data, X.indices, X.indptr, *state)
+    else:
+        found = _group_dense(X, *state)
+    return None if found < 0 else (label, first[:found].copy())
+
+
+cdef inline uint64_t _mixed(double value) noexcept nogil:
+    """The bits of a number, −0 as 0, their two halves in one of 32 bits."""
+    cdef Number number
+    number.value = value + 0.0
+    return <uint32_t>(number.bits ^ (number.bits >> 32))
+
+
+cdef inline Py_ssize_t _slot(uint64_t hashed, uint64_t mask) noexcept nogil:
+    """A place in the table, to which all bits count (2⁶⁴ ÷ the golden ratio)."""
+    hashed ^= hashed >> 32
+    return ((hashed * <uint64_t>0x9E3779B97F4A7C15) >> 32) & mask
+
+
+cdef inline bint _joins(
+    Py_ssize_t i,
+    Py_ssize_t slot,
+    Py_ssize_t *found,
+    int32_t[::1] table,
+    int32_t[::1] label,
+    int32_t[::1] first,
+) noexcept nogil:
+    """Put row i into the group at a slot, a new one if that is empty; False if full."""
+    if table[slot] == 0:
+        if found[0] == first.shape[0]:
+            return False
+        first[found[0]] = i
+        found[0] += 1
+        table[slot] = found[0]
+    label[i] = table[slot] - 1
+    return True
+
+
+def _group_dense(
+    const real[:, :] X,
+    const double[::1] signs,
+    const int32_t[::1] before,
+    const uint32_t[::1] factors,
+    uint64_t[::1] hashes,
+    int32_t[::1] table,
+    int32_t[::1] label,
+    int32_t[::1] first,
+):
+    cdef Py_ssize_t i, k, slot, start, stop = 0, found = 0
+    cdef Py_ssize_t n = X.shape[0], size = max(BLOCK // max(X.shape[1], 1), 1)
+    cdef uint64_t mask = table.shape[0] - 1
+    with nogil:
+        while 0 <= found and stop < n:
+            start, stop = stop, min(stop + size, n)
+            _hash_block(X, start, stop, signs, factors, hashes)
+            for i in range(start, stop):
+                slot = _slot(hashes[i], mask)
+                while table[slot] != 0:
+                    k = first[table[slot] - 1]
+                    if (
+                        hashes[k] == hashes[i]
+                        and before[k] == before[i]
+                        and _same_dense(X, i, k, signs[i] * signs[k])
+                    ):
+                        break
+                    slot = (slot + 1) & mask
+                if not _joins(i, slot, &found, table, label, first):
+                    found = -1
+                    break
+    return found
+
+
+cdef inline void _hash_block(
+    const real[:, :] X,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+    const double[::1] signs,
+    const uint32_t[::1] factors,
+    uint64_t[::1] hashes,
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef const real *row
+    cdef double sign
+    cdef uint64_t total
+    if X.strides[1] == sizeof(real):
+        for i in range(start, stop):
+            row, sign, total = &X[i, 0], signs[i], hashes[i]
+            for j in range(X.shape[1]):
+                total += factors[j] * _mixed(sign * row[j])
+            hashes[i] = total
+    else:  # columns lie together
+        for j in range(X.shape[1]):
+            for i in range(start, stop):
+                hashes[i] += factors[j] * _mixed(signs[i] * X[i, j])
+
+
+cdef inline bint _same_dense(
+    const real[:, :] X, Py_ssize_t i, Py_ssize_t k, double sign
+) noexcept nogil:
+    """Whether row i is row k times a sign."""
+    cdef Py_ssize_t j
+    cdef int differ = 0
+    cdef const real *one = &X[i, 0]
+    cdef const real *other = &X[k, 0]
+    if X.strides[1] == sizeof(real):
+        for j in range(X.shape[1]):
+            differ |= one[j] != <real>sign * other[j]
+    else:
+        for j in range(X.shape[1]):
+            differ |= X[i, j] != <real>sign * X[k, j]
+    return differ == 0
+
+
+def _group_sparse(
+    const real[::1] data,
+    const index[::1] indices,
+    const index[::1] indptr,
+    const double[::1] signs,
+    const int32_t[::1] before,
+    const uint32_t[::1] factors,
+    uint64_t[::1] hashes,
+    int32_t[::1] table,
+    int32_t[::1] label,
+    int32_t[::1] first,
+):
+    cdef Py_ssize_t i, k, p, slot, found = 0
+    cdef uint64_t mask = table.shape[0] - 1
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            for p in range(indptr[i], indptr[i + 1]):
+                hashes[i] += factors[indices[p]] * _mixed(signs[i] * data[p])
+            slot = _slot(hashes[i], mask)
+            while table[slot] != 0:
+                k = first[table[slot] - 1]
+                if (
+                    hashes[k] == hashes[i]
+                    and before[k] == before[i]
+                    and _same_sparse(data, indices, indptr, i, k, signs[i] * signs[k])
+                ):
+                    break
+                slot = (slot + 1) & mask
+            if not _joins(i, slot, &found, table, label, first):
+                found = -1
+                break
+    return found
+
+
+cdef inline bint _same_sparse(
+    const real[::1] data,
+    const index[::1] indices,
+    const index[::1] indptr,
+    Py_ssize_t i,
+    Py_ssize_t k,
+    double sign,
+) noexcept nogil:
+    """Whether row i is row k times a sign, whatever zeros either stores."""
+    cdef Py_ssize_t p = indptr[i], q = indptr[k]
+    while True:
+        while p < indptr[i + 1] and data[p] == 0:
+            p += 1
+        while q < indptr[k + 1] and data[q] == 0:
+            q += 1
+        if p == indptr[i + 1] or q == indptr[k + 1]:
+            return p == indptr[i + 1] and q == indptr[k + 1]
+        if indices[p] != indices[q] or data[p] != <real>sign * data[q]:
+            return False
+        p += 1
+        q += 1
