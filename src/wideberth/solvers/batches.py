@@ -115,7 +115,9 @@ def join(parts: list[Problem]) -> Problem:
         return first
     columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
     X, y, weights, radii = (concat(list(column)) for column in columns)
-    noise = first.noise
+    noise, targets = first.noise, None
+    if any(part.m is not None for part in parts):
+        targets = concat([part.targets for part in parts])
     if not first.shared:
         bars = (part.noise for part in parts)
         noise = functools.reduce(lambda one, other: one.joined(other), bars)
@@ -125,6 +127,7 @@ def join(parts: list[Problem]) -> Problem:
         weights=weights,
         radii=radii,
         noise=noise,
+        m=targets,
         chain=max(part.chain for part in parts),
     )
 
@@ -213,7 +216,8 @@ class Draw:
     def __call__(self, number: int, problem: Problem) -> Answer:
         """Answer for one batch."""
         upper, xp = problem.y > 0, namespace(problem.y)
-        point = problem.at(self.w, self.b, fill(problem.weights, problem.n, 0.0))
+        nothing = fill(problem.weights, problem.n, 0.0)
+        point = problem.at(self.w, self.b, nothing, nothing)
         above = int(xp.count_nonzero(upper))
         classes = [upper | ~upper] if problem.intercept is None else [upper, ~upper]
         piece = Piece.of(problem, problem.weights > 0)
@@ -235,8 +239,9 @@ class Draw:
 class Gather:
     """Evaluate at (w,b); hand over the rows near the margin, fold the others.
 
-    Near are the rows within the `band` of the margin, those that are on another side of
-    it at the point `other`, and those `pinned`, by batch. With a `grouping` all rows
+    Near are the rows within the `band` of the margin, those `pinned`, by batch, and
+    those outside the last working set, its `members`, that crossed the margin: they are
+    on another side of it at the point `other`. With a `grouping` all rows
     are handed over, those far away in groups of the same ratio α/c: `ratios` has them,
     else rows were settled at `other`.
     """
@@ -248,6 +253,7 @@ class Gather:
     widening: float = 1.0
     other: PrimalPoint | None = None
     pinned: Mapping[int, Any] | None = None
+    members: Mapping[int, Any] | None = None
     #: The point with its margins, where these are known.
     known: PrimalPoint | None = None
     #: Whether there is one batch in memory, whose point is kept.
@@ -302,6 +308,8 @@ class Gather:
         if self.other is not None:
             crossed = used & ((slack_of(problem, self.other) > 0) != (slack > 0))
             near = near | crossed
+            if self.members:
+                scatter(crossed, self.members[number], False)
         if self.pinned:
             scatter(near, self.pinned[number], True)
         if self.in_memory:

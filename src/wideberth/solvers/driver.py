@@ -66,7 +66,6 @@ from wideberth.solvers.sampling import (
 )
 from wideberth.solvers.shrinking import (
     Shrinking,
-    Solved,
     least_rows,
     nearest_width,
     solve_groups,
@@ -118,7 +117,7 @@ class Driver:
         """The best primal and the best dual value; α = 0 has the value 0."""
         point = self.point
         if self.proof is None:
-            return Certificate(point.value, 0.0, point.rounding)
+            return Certificate(point.value, 0.0, point.rounding, point.scale)
         return Certificate.of(point, self.proof.dual)
 
     @property
@@ -196,7 +195,7 @@ class Driver:
 
     # -- solve -------------------------------------------------------------------------
 
-    def _solve(self, work: Work) -> Solved | None:
+    def _solve(self, work: Work) -> Outcome | None:
         """Solve a working set and keep its dual point; None where that ends the run."""
         problem = work.problem
         self.sizes.append(problem.n)
@@ -205,16 +204,16 @@ class Driver:
         if self.batches.in_memory and work.exact and problem.shared:
             found = self._shrink(work)
         else:
-            apart = self._solve_apart(work)
-            if self._carried_over(work, apart):
+            found = self._solve_apart(work)
+            if self._carried_over(work, found):
                 return None
-            found = Solved(apart.point.w, apart.point.b, apart.dual, apart.point)
         if work.exact:
             self._keep_dual(work, found.dual)
         return found
 
-    def _shrink(self, work: Work) -> Solved:
+    def _shrink(self, work: Work) -> Outcome:
         """Solve rows in memory by the interior-point method with shrinking."""
+        assert isinstance(self.batches, InMemory)
         problem, members, start = work.problem, work.members[0], None
         kept, lowest = np.zeros(self.n, dtype=bool), -np.inf
         if self.pinned:
@@ -224,7 +223,8 @@ class Driver:
             start = problem.at(here.w, here.b, here.margins[members])
             if problem.n < self.n:
                 lowest = SETTINGS.plausible_value * here.value
-        method = Shrinking(problem, self.control, self.goal, kept[members], lowest)
+        rows = self.batches.problem, problem, members
+        method = Shrinking(*rows, self.control, self.goal, kept[members], lowest)
         found = method.solve(start)
         self._came_back = bool((method.kept & ~kept[members]).any())
         kept[members] |= method.kept
@@ -253,9 +253,7 @@ class Driver:
             return found
         margins = found.point.margins[equal.label]
         point = problem.at(found.point.w, found.point.b, margins)
-        return Outcome(
-            point, replace(found.dual, alpha=equal.dealt(found.dual.alpha))
-        )
+        return Outcome(point, replace(found.dual, alpha=equal.dealt(found.dual.alpha)))
 
     def _goal_of(self, work: Work) -> float:
         """The relative gap to which a working set is solved."""
@@ -398,10 +396,10 @@ class Driver:
         work = self._ask(Gather(w, b, most=0))
         self._note(work.point, work)
 
-    def _look(self, question: Gather, solved: Work, found: Solved) -> PrimalPoint:
+    def _look(self, question: Gather, solved: Work, found: Outcome) -> PrimalPoint:
         """Evaluate at a solution, by a product where that is not done yet."""
         known = None
-        if self.batches.in_memory and solved.exact and solved.problem.n == self.n:
+        if self.batches.in_memory and solved.exact and solved.problem.shared:
             known = found.point
         look = self._ask(replace(question, known=known, most=0))
         return self._note(look.point, solved)
@@ -415,7 +413,7 @@ class Driver:
         more = {"most": self.batches.capacity, "in_memory": memory, **more}
         return replace(Gather(w, b, *asked), **more)
 
-    def _next(self, solved: Work, found: Solved) -> Gather:
+    def _next(self, solved: Work, found: Outcome) -> Gather:
         """What to gather at the solution of a working set."""
         if not solved.exact:
             return self._after_sample(solved, found)
@@ -423,26 +421,27 @@ class Driver:
         if self.grouping is not None:
             ratios = None if self.proof is None else self.proof.ratios
             grouped = {"grouping": self.grouping, "ratios": ratios}
-            return self._question(found.w, found.b, other=here, **grouped)
+            return self._question(found.point.w, found.point.b, other=here, **grouped)
         proof = None if self.batches.shared else self.proof
         most = SETTINGS.growth * solved.problem.n
         more = {"proof": proof, "most_crossed": np.inf if here is None else most}
-        return self._question(found.w, found.b, other=here, **more)
+        more["members"] = solved.members
+        return self._question(found.point.w, found.point.b, other=here, **more)
 
     def _at_the_lower(
-        self, question: Gather, solved: Work, found: Solved, latest: PrimalPoint
+        self, question: Gather, solved: Work, found: Outcome, latest: PrimalPoint
     ) -> Gather:
         """Gather at the lower one of the points before and after, both evaluated."""
         self._narrow(solved, found, latest)
         point, here = latest, solved.point
         if solved.exact and not solved.first and here.value < latest.value:
             point = here
-            question = replace(question, w=here.w, b=here.b, other=latest)
+            question = replace(question, w=here.w, b=here.b, other=latest, members=None)
         known = point if self.batches.in_memory else None
         width = {"band": self.band, "widening": self.widening}
         return replace(question, known=known, **width)
 
-    def _narrow(self, solved: Work, found: Solved, latest: PrimalPoint) -> None:
+    def _narrow(self, solved: Work, found: Outcome, latest: PrimalPoint) -> None:
         """Narrow the band for the next working set, where the last one served well."""
         if not solved.exact:
             return
@@ -491,14 +490,14 @@ class Driver:
 
     # -- too many rows, or too few -----------------------------------------------------
 
-    def _after_sample(self, solved: Work, found: Solved) -> Gather:
+    def _after_sample(self, solved: Work, found: Outcome) -> Gather:
         """Gather the rows that the error of a sample may carry across the margin."""
         problem, point = solved.problem, found.point
         assert point is not None
         doubt = 1 - solved.chance
         error = SamplingError(problem, point, doubt, self.control.rng)
         self.band, self.widening = error, 1.0
-        question, n = self._question(found.w, found.b), solved.n
+        question, n = self._question(found.point.w, found.point.b), solved.n
         if self.batches.in_memory:
             return question
         xp = namespace(point.slack)

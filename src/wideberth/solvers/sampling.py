@@ -13,7 +13,7 @@ import scipy.linalg
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
 from wideberth.problem.limits import LITTLE, TINY
-from wideberth.problem.rows import Rows, row_squares
+from wideberth.problem.rows import Rows
 from wideberth.solvers.newton.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
 

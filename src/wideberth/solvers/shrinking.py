@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,32 +25,29 @@ from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.start import Start
 
 
-class Solved(NamedTuple):
-    """A solution (w,b) and α of a problem; its primal point, if that was evaluated."""
-
-    w: np.ndarray
-    b: float
-    dual: DualPoint
-    point: PrimalPoint | None
-
-
 @dataclass
 class Shrinking:
-    """One run on a problem, to the relative gap `goal`.
+    """One run on the rows `members` of a problem `whole`, to the relative gap `goal`.
 
-    The rows `kept`, a mask, never leave. A value below `lowest` ends the run: rows
-    outside the problem were settled wrongly, and it has shown what it can.
+    They form `problem`. Those `kept`, a mask of them, never leave. A value below
+    `lowest` ends the run: rows outside were settled wrongly, and it has shown what it
+    can.
     """
 
+    whole: Problem
     problem: Problem
+    members: np.ndarray
     control: Control
     goal: float
     kept: np.ndarray
     lowest: float = -np.inf
     forks: list[tuple[Reduction, InteriorPoint]] = field(default_factory=list)
 
-    def solve(self, start: PrimalPoint | None) -> Solved:
-        """What is found from a start; rows that came back are among those `kept`."""
+    def solve(self, start: PrimalPoint | None) -> Outcome:
+        """A primal point of the whole problem, and a dual point of these rows.
+
+        Rows that came back are among those `kept`.
+        """
         problem = self.problem
         work, engine = Reduction.of(problem), engine_on(problem, self._from(start))
         for _ in range(SETTINGS.most_returns):
@@ -59,18 +55,17 @@ class Shrinking:
             dual, w, b = self._dual(work, engine), engine.w, engine.b
             if problem.n == 0:  # every row is folded, and with them w is known
                 w, b = dual.w, dual.b if problem.intercept else b
-            if work.free.size == problem.n:
-                return Solved(w, b, dual, None)
-            point = problem.at(w, b)
-            if Outcome(point, dual).meets(2 * self.goal):
+            # Margins afresh: those the engine carries along have its rounding in them.
+            found = Outcome(self.whole.at(w, b), dual)
+            if work.free.size == problem.n or found.meets(2 * self.goal):
                 break
-            wrong = wrongly_settled(work, point.slack)
+            wrong = wrongly_settled(work, found.point.slack[self.members])
             self.kept |= wrong
             fork = self._last_with(wrong)
             if fork is None:
                 break
             work, engine = self._leave_behind(*fork)
-        return Solved(w, b, dual, point)
+        return found
 
     def _from(self, point: PrimalPoint | None) -> Start | None:
         """A start at a point of the problem: α/c by the slack, in its largest size."""

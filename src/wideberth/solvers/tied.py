@@ -28,8 +28,8 @@ from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.newton.algebra import Factor, ThinFactor
 from wideberth.solvers.newton.barriers import ClassBarrier
-from wideberth.solvers.shrinking import least_rows, rms
 from wideberth.solvers.sampling import is_sampled, sample_goal
+from wideberth.solvers.shrinking import least_rows, rms
 
 
 @dataclass(frozen=True)

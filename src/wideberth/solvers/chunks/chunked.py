@@ -31,14 +31,13 @@ from wideberth.problem.validation import (
 )
 from wideberth.solution import Solution
 from wideberth.solvers.base import Control, make_control
+from wideberth.solvers.batches import Batches, Draw
 from wideberth.solvers.chunks.distinct import TABLE_SHARE, Collapsed, DistinctRows
+from wideberth.solvers.driver import Driver
+from wideberth.solvers.merge import Grouping
 from wideberth.solvers.ramp.chunked_descent import DescendedInChunks, DescentInChunks
 from wideberth.solvers.ramp.descent import check_starts
-from wideberth.solvers.tall.aggregate import Grouping
-from wideberth.solvers.tall.batches import Batches
-from wideberth.solvers.tall.passes import Sample
-from wideberth.solvers.tall.search import Search
-from wideberth.solvers.tall.work import Work
+from wideberth.solvers.work import Work
 
 _log = logging.getLogger(__name__)
 #: Matrices of features × features that are held at once (8 000 features, at 512 MB a
@@ -134,7 +133,7 @@ def solve_source(
     )
     chunks, level = Chunks(source, terms, norm_penalty), check_ramp(ramp)
     starts = check_starts(starts)
-    search = Search(chunks, control)
+    search = Driver(chunks, control)
     begun = search.begin()
     few = chunks.collapsed(begun)
     if level > -np.inf:
@@ -178,11 +177,11 @@ class Chunks(Batches):
         chunks.beyond = beyond
         return chunks
 
-    def map(self, question):
+    def ask(self, question):
         """Put a question to the problem on the rows of each chunk."""
         asked = _Asked(self.terms, question, self.beyond, not self.checked)
         for answer in self.source.map(asked):
-            if self.distinct is not None and isinstance(question, Sample):
+            if self.distinct is not None and isinstance(question, Draw):
                 self.distinct.add(answer.number, answer.equal)
                 answer = replace(answer, equal=None)
             yield answer
@@ -229,7 +228,7 @@ class _Asked:
 
     def part(self, number: int) -> _Asked:
         """What of this question concerns one chunk."""
-        if isinstance(self.question, Sample):
+        if isinstance(self.question, Draw):
             return self
         return replace(self, question=self.question.part(number))
 
@@ -284,7 +283,7 @@ def _terms(source: Source, C, radius, noise, intercept, classes, error_shape) ->
 
 
 def _solution(
-    search: Search | Collapsed,
+    search: Driver | Collapsed,
     screening,
     terms: Terms,
     control: Control,
@@ -333,12 +332,12 @@ def _solution(
     )
 
 
-def _dual_weights(search: Search | Collapsed) -> Any:
+def _dual_weights(search: Driver | Collapsed) -> Any:
     """α of all rows, asked when the run is over."""
     return search.dual_weights(None)[0]
 
 
-def _decided(search: Search | Collapsed, screening) -> tuple[Any, Any]:
+def _decided(search: Driver | Collapsed, screening) -> tuple[Any, Any]:
     """What is proven of the rows, asked when the run is over."""
     _, removed, saturated = search.dual_weights(screening, recorded=False)
     return removed, saturated

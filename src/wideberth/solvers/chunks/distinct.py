@@ -8,7 +8,6 @@ the problem on it in memory, and deals out α, and what is proven, to the rows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,19 +21,18 @@ from wideberth.problem.equal_rows import (
     EqualRows,
     merged,
 )
-from wideberth.problem.layouts import as_rows
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
 from wideberth.solution import RampDescent
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.batches import Batches, join
 from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.proofs import Proof
 from wideberth.solvers.ramp.chunked_descent import DescendedInChunks
 from wideberth.solvers.ramp.descent import Descent
-from wideberth.solvers.tall.batches import Batches
-from wideberth.solvers.tall.proofs import Proof
-from wideberth.solvers.tall.work import PerRow
+from wideberth.solvers.work import PerRow
 
 #: Share of the rows for which there is room that the table may hold: a choice; it is
 #: there beside a sample of as many rows as there is room for.
@@ -84,7 +82,7 @@ class DistinctRows:
             yield self._places[number][self._labels[number]], self._weights[number]
 
     def _merge(self) -> None:
-        found = merged(_joined(self._parts), share=1.0)
+        found = merged(join(self._parts), share=1.0)
         assert found is not None
         self._parts = [found.problem]
         self._places = {k: found.label[place] for k, place in self._places.items()}
@@ -93,27 +91,6 @@ class DistinctRows:
         self.given_up = True
         self._parts, self._places = [], {}
         self._labels, self._weights = PerRow(True), PerRow(True)
-
-
-def _joined(parts: list[Problem]) -> Problem:
-    """One problem of the rows of several."""
-    first = parts[0]
-    columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-    X, y, weights, radii = (concat(list(column)) for column in columns)
-    m = None if first.m is None else concat([part.targets for part in parts])
-    noise = first.noise
-    if not first.shared:
-        bars = (part.noise for part in parts)
-        noise = functools.reduce(lambda one, other: one.joined(other), bars)
-    return replace(
-        first,
-        rows=as_rows(X, y),
-        weights=weights,
-        radii=radii,
-        m=m,
-        noise=noise,
-        chain=max(part.chain for part in parts),
-    )
 
 
 class Collapsed:

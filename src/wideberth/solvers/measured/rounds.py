@@ -23,8 +23,8 @@ from wideberth.solvers.measured.boxes import SignedParts
 from wideberth.solvers.measured.cones import Cones
 from wideberth.solvers.measured.engine import Model
 from wideberth.solvers.measured.rounded import RoundedOff
-from wideberth.solvers.newton.rounds import least_rows, nearest_share, rms
 from wideberth.solvers.newton.settings import SETTINGS
+from wideberth.solvers.shrinking import least_rows, nearest_width, rms
 
 #: Number of steps without a gap ten times smaller after which another method goes on
 #: where the quick one was: a choice; it takes 9 to 21 steps where it works at all.
@@ -108,7 +108,11 @@ class MeasuredRounds:
             pinned |= wrong
             move = np.abs(found.point.slack - settled)
             width = SETTINGS.next_move * move + move.sum() / max(move.size, 1)
-            band = nearest_share(found.point.slack) if point is None else width
+            band = (
+                np.full(problem.n, nearest_width(found.point.slack))
+                if point is None
+                else width
+            )
             if not wrong.any():
                 final *= LITTLE
             point = found.point

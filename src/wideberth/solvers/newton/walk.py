@@ -13,7 +13,7 @@ A start is about the lowest point on the ways from the first of these to the oth
 its slacks matters which rows are on the wrong side of the margin, and how many are as
 near to it as the farthest of these: so many would have been enough, where others did
 not have to come back. The next working set holds a few more, and other rows are settled
-from the start (`rounds.py`). Nothing here bears on correctness.
+from the start (`driver.py`). Nothing here bears on correctness.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
+from wideberth.solvers.batches import InMemory
+from wideberth.solvers.driver import Driver
 from wideberth.solvers.measured.rounds import MeasuredRounds
-from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.tall.subsample import (
+from wideberth.solvers.sampling import (
     Sample,
     SamplingError,
     sample_accuracy,
     sample_size,
     small_sample,
 )
+from wideberth.solvers.shrinking import nearest_width
 
 #: Number of halvings of a way that the lowest point on it is sought by: a choice.
 _HALVINGS = 6
@@ -87,12 +89,20 @@ class Walk:
             predicted.append(self._ask_helper(self.helper, problem, control, at))
         if predicted:
             start = lowest_between(problem, predicted)
-        band = None if start is None else self._band(problem, start.slack)
-        rounds = (Rounds if problem.shared else MeasuredRounds)(problem, control)
-        outcome = rounds.solve(start, band)
+        band = np.inf if start is None else self._band(start.slack)
+        sizes: list[int] = []
+        if problem.shared:
+            driver = Driver(InMemory(problem), control)
+            outcome, sizes = driver.solve(start, band), driver.sizes
+        elif start is None:
+            outcome = MeasuredRounds(problem, control).solve()
+        else:
+            widths = self.sampling(problem, start.slack) if self.sampling else band
+            widths = np.broadcast_to(widths, problem.n)
+            outcome = MeasuredRounds(problem, control).solve(start, widths)
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough
-            self.enough = rounds.needed or rows_enough(*known)
+            self.enough = sizes[-1] if len(sizes) > 1 else rows_enough(*known)
         self.accept(outcome.point, at)
         return outcome
 
@@ -129,17 +139,17 @@ class Walk:
         self.sampling = SamplingError(part, found, doubt, self.rng)
         return _seen(problem, end)
 
-    def _band(self, problem: Problem, slack: np.ndarray) -> np.ndarray:
+    def _band(self, slack: np.ndarray) -> float | SamplingError:
         """A band that holds as many rows as were enough before, and some more.
 
         All of them where a smaller copy would hold most, as where many are tied.
         """
         if self.sampling is not None:
-            return self.sampling(problem, slack)
+            return self.sampling
         share = SETTINGS.walk_reserve * self.enough / max(slack.size, 1)
         if share > SETTINGS.copy_share:
-            return np.full(slack.size, np.inf)
-        return nearest_share(slack, share)
+            return np.inf
+        return nearest_width(slack, share)
 
 
 def _saturated(problem: Problem) -> list[PrimalPoint]:

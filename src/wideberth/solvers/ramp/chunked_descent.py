@@ -18,14 +18,14 @@ from wideberth.problem.ramp import Beyond, Ramp, with_cost
 from wideberth.problem.rounding import accurate_sum, chain
 from wideberth.solution import RampDescent
 from wideberth.solvers.base import Control
+from wideberth.solvers.driver import Driver
 from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.ramp.descent import Descent, ending_of, told, with_costs
-from wideberth.solvers.tall.search import Search
 
 if TYPE_CHECKING:
     from wideberth.solvers.chunks.chunked import Chunks
     from wideberth.solvers.chunks.distinct import Collapsed
-    from wideberth.solvers.tall.work import Work
+    from wideberth.solvers.work import Work
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class DescendedInChunks:
     `passes` were made before that search.
     """
 
-    search: Search | Collapsed
+    search: Driver | Collapsed
     cost: float
     report: RampDescent
     passes: int
@@ -135,7 +135,7 @@ class DescentInChunks:
 
     def _begin(self, starts: int, work: Work) -> tuple[str, PrimalPoint]:
         """Where a descent on a sample of the rows ends, and from where it began."""
-        problem = work.problem().on_host()
+        problem = work.problem.on_host()
         tol = max(self.control.tol, problem.rows.d / max(problem.n, 1))
         quiet = self.control.rougher(tol)
         found = Descent(Ramp(problem, self.level), quiet, Newton()).run(starts)
@@ -147,14 +147,14 @@ class DescentInChunks:
         self.passes += 1
         keep = self.chunks.spares(2 * (self.chunks.n or 0))
         nothing = _Seen(0.0, 0.0, 0, {})
-        return sum(self.chunks.map(_Look(here, before, keep)), nothing)
+        return sum(self.chunks.ask(_Look(here, before, keep)), nothing)
 
-    def _search(self, here: Beyond, cost: float, value: float) -> Search:
+    def _search(self, here: Beyond, cost: float, value: float) -> Driver:
         """Solve the robust SVM without the rows left out at a point of this value."""
         control = self.control
         callback = control.callback and partial(told, control.callback, cost)
         inner = replace(control, callback=callback, trace=[])
-        search = Search(self.chunks.without(here), inner)
+        search = Driver(self.chunks.without(here), inner)
         search.run()
         if not search.point.value + cost <= value:
             search.consider(here.w, here.b)

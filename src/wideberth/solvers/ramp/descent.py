@@ -37,8 +37,8 @@ from wideberth.problem.validation import short
 from wideberth.solution import Ending, RampDescent
 from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.newton.rounds import least_rows
-from wideberth.solvers.tall.subsample import Sample, small_sample
+from wideberth.solvers.sampling import Sample, small_sample
+from wideberth.solvers.shrinking import least_rows
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
