@@ -294,13 +294,13 @@ def test_points_of_a_problem_are_checked():
 @pytest.mark.parametrize("times", [1, 2_000])
 def test_an_array_of_another_library_goes_one_road(times, monkeypatch):
     """Small ones to NumPy, large ones in chunks, whoever asks."""
-    from wideberth.solvers.chunks import chunked as solving
+    from wideberth import solve_chunks as solving
 
     seen = []
 
-    def watched(source, **options):
+    def watched(source, *stated):
         seen.append(source)
-        return solve_source(source, **options)
+        return solve_source(source, *stated)
 
     solve_source = solving.solve_source
     monkeypatch.setattr(solving, "solve_source", watched)

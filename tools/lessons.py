@@ -68,8 +68,8 @@ LESSONS = [
     (
         "Folded samples bring their noise, weighted.",
         "screening/reduction.py",
-        "problem.sample_noise.total(weights)",
-        "problem.sample_noise.total(chosen)",
+        "problem.noise.folded(weights)",
+        "problem.noise.folded(chosen)",
     ),
     (
         "Rounds of screening count samples of the first problem.",
@@ -80,7 +80,7 @@ LESSONS = [
     (
         "Rows in turned axes bring an allowance for the axes when they are folded.",
         "screening/reduction.py",
-        "    relative += problem.noise.rotation_error\n",
+        "    relative += problem.noise.sets.rotation_error\n",
         "",
     ),
     (
@@ -127,7 +127,7 @@ LESSONS = [
     ),
     (
         "A path of other data is not followed.",
-        "solvers/tall/tied.py",
+        "solvers/tied.py",
         "    if not path.mismatch() <= 1 / LITTLE:\n        return None\n",
         "",
     ),

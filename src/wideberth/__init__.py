@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for those who read types; `_HOMES` says the same to Python
     from wideberth.notes import NullModelWarning
     from wideberth.path import path
-    from wideberth.path_points import Path
     from wideberth.problem import Problem
     from wideberth.problem.endpoints import critical_radius
     from wideberth.problem.noise import Correlated
     from wideberth.problem.polyhedra import Box, CrossPolytope
     from wideberth.problem.read_errors import fill_errors
+    from wideberth.results import Path, Solution
     from wideberth.screening import Partition, screen
-    from wideberth.solution import Solution
     from wideberth.solve import solve
     from wideberth.solvers.conic import solve_conic
 
@@ -40,12 +39,12 @@ _HOMES = {
     "MeasuredSVC": "wideberth.estimators",
     "NullModelWarning": "wideberth.notes",
     "Partition": "wideberth.screening",
-    "Path": "wideberth.path_points",
+    "Path": "wideberth.results",
     "Problem": "wideberth.problem",
     "RobustLinearSVC": "wideberth.estimators",
     "RobustLinearSVCCV": "wideberth.estimators",
     "RobustPipeline": "wideberth.estimators",
-    "Solution": "wideberth.solution",
+    "Solution": "wideberth.results",
     "TrueFeatures": "wideberth.measurement",
     "Verdict": "wideberth.estimators",
     "carry_noise": "wideberth.estimators",

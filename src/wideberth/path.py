@@ -5,7 +5,6 @@ The work is done by `sequence.py`; here are the arguments, the answer is a `Path
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
+from wideberth.grids import read_Cs, read_levels
 from wideberth.notes import NullModelWarning, convergence_warning, not_proven
-from wideberth.path_points import Path, PathPoint
 from wideberth.problem.diagnosis import out_of_range
 from wideberth.problem.presolve import (
     Presolved,
@@ -23,8 +22,9 @@ from wideberth.problem.presolve import (
     check_radii,
     merge_rows,
 )
-from wideberth.solvers.base import make_control
-from wideberth.solvers.paths.grids import read_Cs, read_levels, read_radii
+from wideberth.problem.statement import Statement
+from wideberth.results import Path, PathPoint
+from wideberth.solvers.base import Options
 from wideberth.solvers.paths.sequence import Found, Sequence
 from wideberth.solvers.registry import check_choices, choose_solver
 
@@ -134,29 +134,29 @@ def path(
     >>> models.coefs.shape, bool(models.relative_gaps.max() <= 1e-6)
     ((2, 5, 30), True)
     """
-    found = follow(
-        X,
-        y,
-        Cs=Cs,
-        radii=radii,
+    statement = Statement(
         radius=radius,
-        solver=solver,
-        screening=screening,
-        limits=(tol, max_iter, max_seconds, callback),
-        random_state=random_state,
-        keep_alphas=keep_alphas,
         noise=noise,
         X_err=X_err,
         error_shape=error_shape,
         norm_penalty=norm_penalty,
-        norm_penalties=norm_penalties,
-        ramp=ramp,
-        ramps=ramps,
         fit_intercept=fit_intercept,
         intercept_penalty=intercept_penalty,
         sample_weight=sample_weight,
-        until=KeyboardInterrupt,
+        ramp=ramp,
     )
+    options = Options(
+        solver=solver,
+        screening=screening,
+        tol=tol,
+        max_iter=max_iter,
+        max_seconds=max_seconds,
+        callback=callback,
+        random_state=random_state,
+    )
+    levels = read_levels(statement, radii, norm_penalties, ramps)
+    alphas = {"keep_alphas": keep_alphas, "until": KeyboardInterrupt}
+    found = follow(X, y, statement, Cs, levels, options, **alphas)
     for note in () if quiet else found.notes:
         warnings.warn(note, stacklevel=2)
     return found
@@ -165,52 +165,39 @@ def path(
 def follow(
     X,
     y,
-    *,
+    statement: Statement,
     Cs,
-    radii,
-    radius,
-    solver,
-    screening,
-    limits,
-    random_state=None,
-    keep_alphas=False,
-    proofs=True,
-    until=(),
-    problems=1,
-    norm_penalty=0.0,
-    norm_penalties=None,
-    ramp=None,
-    ramps=None,
-    **options,
+    levels: np.ndarray,
+    options: Options,
+    *,
+    keep_alphas: bool = False,
+    proofs: bool = True,
+    until: type[BaseException] | tuple = (),
+    problems: int = 1,
 ) -> Path:
-    """`path` without a word: warnings stay in `Path.notes`.
+    """`path` without a word, over levels of a grid: warnings stay in `Path.notes`.
 
     `until` are exceptions that end the path where it is; without `proofs` it is not
     asked which samples final certificates decide. `problems` are those of the call that
     the path is part of, where they are more than its points.
     """
-    started = time.perf_counter()
-    check_choices(solver, screening)
-    factors = read_radii(radii, radius, options["noise"], options.get("X_err"))
-    levels = read_levels(factors, norm_penalty, norm_penalties, ramp, ramps)
+    check_choices(options.solver, options.screening)
     factor = None if np.ndim(Cs) == 0 else float(np.max(read_Cs(Cs, [])))
-    options |= {"radius": 1.0 if radius is None else radius, "factor": factor}
-    units = build_problem(X, y, C=1.0, **options)
+    one = 1.0 if statement.radius is None else statement.radius
+    unit = replace(statement, C=1.0, radius=one, norm_penalty=0.0, ramp=None)
+    units = build_problem(X, y, unit, factor)
     check_radii(units, levels[:, 0].max())
     units = merge_rows(units)
     values = _values(Cs, units, levels)
-    problem, (tol, max_iter, max_seconds, callback) = units.problem, limits
-    told = units.callback(callback)
-    control = make_control(
-        problem, tol, max_iter, max_seconds, told, started, random_state
-    )
-    control.screening = screening
+    problem = units.problem
+    told = replace(options, callback=units.callback(options.callback))
+    control = told.control(problem)
     # However often points are asked for, each is solved once.
     distinct = np.unique(values).size * len(np.unique(levels, axis=0))
     problems = max(problems, distinct)
     with np.errstate(all="ignore"):
         hardest = problem.with_weights(values.max() * problem.weights)
-    solver = choose_solver(hardest, solver, along_path=True, problems=problems)
+    solver = choose_solver(hardest, options.solver, along_path=True, problems=problems)
     sequence = Sequence(units, control, solver, proofs)
     points, reason = dict[tuple[int, int], PathPoint](), ""
     try:
@@ -227,7 +214,7 @@ def follow(
     found = Path(
         values, levels, points, *shape, solver.name, keep_alphas, problem.classes
     )
-    found.notes = tuple(_notes(found, reason, tol, _remedy(found, units)))
+    found.notes = tuple(_notes(found, reason, options.tol, _remedy(found, units)))
     return found
 
 
@@ -284,7 +271,7 @@ def _point(
     converged, n = outcome.status == "solved", units.n
     left_out, decisions = 0, partial(_decisions, units, found)
     if descended is not None:
-        left_out = int(units.left_out(descended.left_out).sum())
+        left_out = int(units.left_out(descended.left.samples).sum())
     return PathPoint(
         *at,
         w=units.weights(point.w),

@@ -7,7 +7,6 @@ samples of the original problem, with the exact pair (w,b), α that it holds.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from wideberth.data.opening import errors_in_memory, is_scaled
-from wideberth.notes import not_converged, null_model
+from wideberth.notes import null_model
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like
 from wideberth.problem.diagnosis import out_of_range
@@ -28,8 +27,10 @@ from wideberth.problem.presolve import (
     merge_rows,
     unchanged,
 )
-from wideberth.problem.ramp import Ramp, check_ramp
+from wideberth.problem.ramp import Ramp
+from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_vector, short
+from wideberth.results import RampDescent, Solution, certified_solution
 from wideberth.screening import (
     Partition,
     carry_dual,
@@ -38,11 +39,10 @@ from wideberth.screening import (
     tells_something,
 )
 from wideberth.screening.features import screen_features
-from wideberth.solution import Solution
 from wideberth.solvers.attempts import Solve, by_null_model, prove
-from wideberth.solvers.base import Outcome, make_control
+from wideberth.solvers.base import Control, Options, Outcome
 from wideberth.solvers.classes.rounds import Proven
-from wideberth.solvers.ramp.descent import Descended, Descent, check_starts
+from wideberth.solvers.ramp import Descended, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver, get_solver
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
@@ -184,108 +184,106 @@ def solve(
     NullModelWarning
         If the noise leaves no better model than w = 0.
     """
-    started = time.perf_counter()
-    check_choices(solver, screening)
-    level = -np.inf if ramp is None else check_ramp(ramp)
-    stated = {
-        "C": C,
-        "radius": radius,
-        "noise": noise,
-        "X_err": X_err,
-        "error_shape": error_shape,
-        "norm_penalty": norm_penalty,
-        "fit_intercept": fit_intercept,
-        "intercept_penalty": intercept_penalty,
-        "sample_weight": sample_weight,
-    }
-    how = {
-        "ramp": level,
-        "starts": starts,
-        "solver": solver,
-        "screening": screening,
-        "init": init,
-        "tol": tol,
-        "max_iter": max_iter,
-        "max_seconds": max_seconds,
-        "callback": callback,
-        "random_state": random_state,
-    }
-    if is_scaled(X, y, memory):
-        from wideberth.solvers.chunks.chunked import solve_data
-
-        how |= {"memory": memory, "verbose": verbose}
-        solution = solve_data(X, y, **stated, **how)
-    elif is_foreign(X):
-        solution = _solve_on_host(X, y, stated, how)
-    else:
-        if X_err is not None:
-            errors_in_memory(X_err, X)
-        presolved = merge_rows(cut_radii(build_problem(X, y, **stated)))
-        solution = solve_presolved(presolved, started=started, **how)
+    statement = Statement(
+        C=C,
+        radius=radius,
+        noise=noise,
+        X_err=X_err,
+        error_shape=error_shape,
+        norm_penalty=norm_penalty,
+        fit_intercept=fit_intercept,
+        intercept_penalty=intercept_penalty,
+        sample_weight=sample_weight,
+        ramp=ramp,
+    )
+    options = Options(
+        solver=solver,
+        screening=screening,
+        tol=tol,
+        max_iter=max_iter,
+        max_seconds=max_seconds,
+        callback=callback,
+        random_state=random_state,
+        init=init,
+        starts=starts,
+    )
+    solution = solve_stated(X, y, statement, options, memory, verbose)
     for note in () if quiet else solution.notes:
         warnings.warn(note, stacklevel=2)
     return solution
 
 
+def solve_stated(
+    X, y, statement: Statement, options: Options, memory=None, verbose: bool = False
+) -> Solution:
+    """`solve` without a word: warnings stay in `Solution.notes`."""
+    check_choices(options.solver, options.screening)
+    if is_scaled(X, y, memory):
+        from wideberth.solve_chunks import solve_data
+
+        return solve_data(X, y, statement, options, memory, verbose)
+    if is_foreign(X):
+        return _solve_on_host(X, y, statement, options)
+    if statement.X_err is not None:
+        errors_in_memory(statement.X_err, X)
+    presolved = merge_rows(cut_radii(build_problem(X, y, statement)))
+    return solve_presolved(presolved, statement.level, options)
+
+
+def _solve_on_host(X, y, statement: Statement, options: Options) -> Solution:
+    """`solve` in NumPy for a few rows of another library; α comes back beside X."""
+    if is_foreign(errors := statement.X_err):
+        statement = replace(statement, X_err=host(errors))
+    elif errors is not None:
+        errors_in_memory(errors, X)
+    solution = solve_stated(host(X), y, statement, options)
+
+    def decided():
+        return like(solution.removed, X), like(solution.saturated, X)
+
+    descent = solution.descent
+    if descent is not None:
+        descent = replace(descent, left_out=like(descent.left_out, X))
+    alpha = like(solution.alpha, X)
+    return replace(solution, dual_weights=alpha, decided=decided, descent=descent)
+
+
 def solve_presolved(
     presolved: Presolved,
-    *,
-    solver,
-    screening,
-    init,
     ramp: float,
-    starts,
-    started: float,
-    callback,
+    options: Options,
+    *,
     problems: int = 1,
     proven: Proven | None = None,
-    **limits,
 ) -> Solution:
     """`solve` from the presolved problem on, one of `problems` that a call is about.
 
     `proven` is what was found already, of problems that were solved together.
     """
-    problem = presolved.problem
-    limits["callback"] = callback and presolved.callback(callback)
-    control = make_control(problem, started=started, **limits)
-    control.screening = screening
+    problem, init = presolved.problem, options.init
+    told = replace(options, callback=presolved.callback(options.callback))
+    control = told.control(problem)
     with np.errstate(all="ignore"):  # what overflows is certified, or not
         start = None if init is None else _start(presolved, init)
-        chosen = choose_solver(problem, solver, problems=problems)
-        found: Outcome | Descended
+        chosen = choose_solver(problem, options.solver, problems=problems)
         if ramp > -np.inf:
-            descent = Descent(Ramp(problem, ramp), control, chosen)
-            found = descent.run(check_starts(starts), start)
-        else:
-            known = start
-            if start is None or start.gap > control.tol * start.point.scale:
-                # Radii beyond the range of float64 mean w = 0, or are refused.
-                known = None if presolved.cut is None else by_null_model(problem)
-            first: Solve = partial(chosen.solve, start=start)
-            if proven is not None:
-                first, chosen = proven.tell, get_solver("newton")
-            found = prove(problem, control, known, first)
-        return _solution(presolved, control, found, chosen.name)
+            descent = DescentInMemory(Ramp(problem, ramp), control, chosen)
+            descended = descent.run(options.starts, start)
+            return _solution(
+                presolved, control, chosen.name, descended.found, descended
+            )
+        known = start
+        if start is None or start.gap > control.tol * start.point.scale:
+            # Radii beyond the range of float64 mean w = 0, or are refused.
+            known = None if presolved.cut is None else by_null_model(problem)
+        first: Solve = partial(chosen.solve, start=start)
+        if proven is not None:
+            first, chosen = proven.tell, get_solver("newton")
+        found = prove(problem, control, known, first)
+        return _solution(presolved, control, chosen.name, found)
 
 
-def _solve_on_host(X, y, stated: dict, how: dict) -> Solution:
-    """`solve` in NumPy for a few rows of another library; α comes back beside X."""
-    if is_foreign(errors := stated["X_err"]):
-        stated = stated | {"X_err": host(errors)}
-    elif errors is not None:
-        errors_in_memory(errors, X)
-    solution = solve(host(X), y, **stated, **how, quiet=True)
-
-    def decided():
-        return like(solution.removed, X), like(solution.saturated, X)
-
-    moved = {"dual_weights": like(solution.alpha, X), "decided": decided}
-    if (descent := solution.descent) is not None:
-        moved["descent"] = replace(descent, left_out=like(descent.left_out, X))
-    return replace(solution, **moved)
-
-
-def _start(presolved: Presolved, init) -> Outcome | None:
+def _start(presolved: Presolved, init: object) -> Outcome | None:
     """A warm start given by the user, where it is of any use."""
     problem = presolved.problem
     if isinstance(init, Solution):
@@ -338,46 +336,56 @@ class _Decisions:
         return screen_features(self.problem, self.found, self.partition)
 
 
-def _solution(presolved: Presolved, control, found, name) -> Solution:
-    """What was found as the user's, with what is to be said about it."""
+def _solution(
+    presolved: Presolved,
+    control: Control,
+    solver: str,
+    found: Outcome,
+    descended: Descended | None = None,
+) -> Solution:
+    """What was found, as the user's; with a ramp on the samples not left out."""
     problem, certificate, descent = presolved.problem, found.certificate, None
-    if isinstance(found, Descended):
-        problem, descent = found.problem, found.report(presolved)
-        found = found.outcome
-    point, dual = found.point, found.dual
-    passes, converged = problem.rows.passes.count, certificate.proves(control.tol)
-    decisions = _Decisions(presolved, problem, found, control.screening)
-    prover = None
-    if control.screening is not None and presolved.turned_back is unchanged:
-        prover = decisions.features
-    seconds, notes = time.perf_counter() - control.started, []
-    if not converged:
-        remedy = None if control.exhausted() else out_of_range(problem, presolved)
-        notes.append(not_converged(control, certificate, seconds, remedy))
-    elif not point.w.any():
+    if descended is not None:
+        left, certificate = descended.left, descended.certificate
+        problem = Ramp(problem, descended.level).rest(left.samples)
+        descent = RampDescent(
+            descended.level,
+            presolved.left_out(left.samples),
+            tuple(presolved.value(value) for value in descended.objectives),
+            descended.start,
+            descended.ending,
+        )
+    point, dual, region = found.point, found.dual, control.screening
+    presolved.refuse_cut_radii(point.w)
+    decisions = _Decisions(presolved, problem, found, region)
+    features = region is not None and presolved.turned_back is unchanged
+
+    def remedy() -> str | None:
+        return None if control.exhausted() else out_of_range(problem, presolved)
+
+    def null() -> Warning:
         limit = critical_scale(
             problem.with_radii(1.0), start=dual.alpha, max_iter=_STEPS_OF_A_WARNING
         )
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
-        penalised = problem.folded is not None
+        penalised = problem.penalty > 0
         left = descent is not None and bool(descent.left_out.any())
-        notes.append(null_model(str(Bracket(*bounds)), noisy, penalised, left))
-    solution = Solution(
-        w=point.w,
+        return null_model(str(Bracket(*bounds)), noisy, penalised, left)
+
+    return certified_solution(
+        control,
+        presolved.certificate(certificate),
+        remedy,
+        null,
+        w=presolved.weights(point.w),
         b=point.b,
-        dual_weights=dual.alpha,
-        certificate=certificate,
-        converged=bool(converged),
-        solver=name,
-        n_iter=control.steps,
-        passes=passes,
-        seconds=seconds,
+        dual_weights=presolved.dual_weights(dual.alpha),
         decided=decisions.samples,
-        trace=control.trace,
-        notes=tuple(notes),
-        classes=problem.classes,  # type: ignore[arg-type]  # known of data
-        prover=prover,
+        solver=solver,
+        passes=problem.rows.passes.count,
+        trace=[presolved.entry(entry) for entry in control.trace],
+        classes=problem.classes,
+        prover=decisions.features if features else None,
         descent=descent,
     )
-    return presolved.restore(solution)

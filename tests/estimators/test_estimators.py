@@ -158,8 +158,8 @@ def test_float32_reaches_the_solver_as_it_is(monkeypatch):
         seen.append(data)
         return solve(data, *args, **kwargs)
 
-    solve = training_data.solve
-    monkeypatch.setattr(training_data, "solve", watch)
+    solve = training_data.solve_stated
+    monkeypatch.setattr(training_data, "solve_stated", watch)
     model = RobustLinearSVC(radius=0.05).fit(X, y)
     assert seen[0].dtype == np.float32
     assert np.shares_memory(seen[0], X)

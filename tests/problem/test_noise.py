@@ -438,7 +438,7 @@ def test_problems_and_screening_align_scales():
     X, y = table()
     noise, plain = labelled("series")
     problem = Problem.from_data(X, y, noise=noise)
-    np.testing.assert_array_equal(problem.noise.scales, plain)
+    np.testing.assert_array_equal(problem.noise.sets.scales, plain)
     w, alpha = np.ones(4), np.full(len(y), 0.5)
     options = {"C": 1.0, "radius": 0.1}
     found = screen(X, y, w, alpha, noise=noise, **options)

@@ -9,6 +9,7 @@ import wideberth.problem.layouts as layouts
 import wideberth.problem.rows as rows_module
 from wideberth.problem import arrays, validation
 from wideberth.problem.layouts import BLAS_SPEEDUP, _csr_block, as_rows, to_csr
+from wideberth.problem.statement import Statement
 
 FORMS = {
     "dense": np.ascontiguousarray,
@@ -330,12 +331,15 @@ def test_other_jobs_are_refused(n_jobs):
 
 
 def test_intercepts_are_read_from_two_arguments():
-    assert validation.read_intercept(False, 0.0) is None
-    assert validation.read_intercept(True, 0.0) == 0.0
-    assert validation.read_intercept(1, 2.0) == 2.0
+    def intercept(fit, penalty):
+        return Statement(fit_intercept=fit, intercept_penalty=penalty).intercept
+
+    assert intercept(False, 0.0) is None
+    assert intercept(True, 0.0) == 0.0
+    assert intercept(1, 2.0) == 2.0
     for bad in ((False, 1.0), ("no", 0.0), (2, 0.0), (True, -1.0)):
         with pytest.raises(ValueError, match=r"must be|needs fit_intercept"):
-            validation.read_intercept(*bad)
+            intercept(*bad)
 
 
 @pytest.mark.parametrize("form", ["dense", "columns", "float32", "CSR"])

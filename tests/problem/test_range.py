@@ -16,6 +16,7 @@ from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.rounding import slack_rounding
+from wideberth.problem.statement import Statement
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
@@ -57,10 +58,10 @@ def test_data_of_usual_size_is_used_as_it_is(data):
     options = {"noise": "l2", "fit_intercept": False, "intercept_penalty": 0.0}
     options |= {"C": 1.0, "radius": 0.0, "sample_weight": None}
     tall = np.tile(1e6 * X, (40_000, 1))  # ‖X‖ is large, its entries are not
-    presolved = build_problem(tall, np.tile(y, 40_000), **options)
+    presolved = build_problem(tall, np.tile(y, 40_000), Statement(**options))
     assert np.shares_memory(presolved.problem.rows.X, tall)
     assert presolved.sigma == presolved.stretch == 1.0
-    presolved = build_problem(1e12 * X, y, **options)
+    presolved = build_problem(1e12 * X, y, Statement(**options))
     problem, sigma = presolved.problem, presolved.sigma
     assert np.abs(problem.rows.X).max() <= 1
     np.testing.assert_array_equal(problem.rows.X * sigma, 1e12 * X)
@@ -246,8 +247,7 @@ def test_sharper_bounds_of_rounding_still_bound_it(data):
     exact = y * (X.astype(np.longdouble) @ w.astype(np.longdouble))
     error = np.abs(exact - rough.margins)
     assert np.all(
-        error
-        <= slack_rounding(problem, w, 0.1, problem.sample_noise.supports(w), sizes)
+        error <= slack_rounding(problem, w, 0.1, problem.noise.supports(w), sizes)
     )
     rough, sharp = problem.dual_at(alpha), problem.dual_at(alpha, sharp=True)
     assert sharp.rounding <= rough.rounding

@@ -147,7 +147,7 @@ def test_rows_in_memory_are_one_batch_of_many(intercept):
     problem = make_problem(2, n=30_000, d=6, C=0.1, radius=0.05, intercept=intercept)
 
     class Several(Batches):
-        capacity, noise, intercept = problem.n, problem.noise, problem.intercept
+        capacity, sets, intercept = problem.n, problem.noise.sets, problem.intercept
         n, d = problem.n, problem.rows.d
 
         def ask(self, question):

@@ -17,7 +17,7 @@ from wideberth.solvers.batches import Gather
 from wideberth.solvers.measured.rounds import dual_with_others
 from wideberth.solvers.proofs import Proof
 
-from test_aggregate import Held  # isort: skip
+from test_merge import Held  # isort: skip
 
 PENALTIES = {"none": None, "free": 0.0, "penalised": 2.0}
 

@@ -100,14 +100,13 @@ def test_the_engine_takes_folded_samples(shape, intercept):
     assert 0 < S.size < 40
     fold = Folded(
         problem.rows.combine(np.where(slack > 0.3, problem.weights, 0.0)),
-        float(problem.weights[S] @ problem.radii[S]),
         float(problem.weights[S].sum()),
         float(problem.weights[S] @ problem.y[S]),
         S.size,
         float(problem.weights[S] @ problem.rows.norms()[S]),
-        0.0,
+        noise=problem.noise.folded(np.where(slack > 0.3, problem.weights, 0.0)),
     )
-    small = problem.take(np.flatnonzero(slack <= 0.3), folded=problem.folded + fold)
+    small = problem.take(np.flatnonzero(slack <= 0.3), folded=fold)
     engine = InteriorPoint(small)
     for _ in range(40):
         if engine.relative_gap <= 1e-9 or not engine.step():
@@ -149,7 +148,7 @@ def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
         assert cone.k.min() > 0
         assert cone.h.min() > 0
     image, t = cone.scales * engine.x[cone.noisy], engine.x[d]
-    if problem.noise.dual_order == 1:
+    if problem.noise.sets.dual_order == 1:
         u = 0.5 * cone.scales * cone.k.sum(axis=0)
         assert u.sum() == pytest.approx(t, rel=1e-9)
         np.testing.assert_allclose(

@@ -393,7 +393,7 @@ def test_random_problems_are_solved_whatever_their_sets():
         assert found.converged
         options["intercept"] = INTERCEPTS[seed % 3]
         del options["fit_intercept"], options["intercept_penalty"]
-        assert not Problem.from_data(X, y, **options).shared
+        assert not Problem.from_data(X, y, **options).noise.proportional
 
 
 def test_steps_of_newton_solve_their_equations():

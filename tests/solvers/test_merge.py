@@ -96,7 +96,7 @@ def test_the_dual_point_before_is_one_of_the_new_groups(seed):
     slack, distance = problem.slack(rng.normal(size=d), 0.0), rng.exponential(size=n)
     groups = Groups.of(problem, slack, share, distance).within(Grouping(60, 0.1))
     assert groups.n < n // 2
-    formed = Groups.problem([groups], problem.noise, problem.intercept)
+    formed = Groups.problem([groups], problem.noise.sets, problem.intercept)
     of_group = np.zeros(groups.n)
     np.add.at(of_group, groups.labels, share * problem.weights)
     before, dual = problem.dual_at(share * problem.weights), formed.dual_at(of_group)

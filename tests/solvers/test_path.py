@@ -47,7 +47,7 @@ def arguments(problem):
     return {
         "X": problem.rows.X,
         "y": problem.y,
-        "noise": problem.noise,
+        "noise": problem.noise.sets,
         "sample_weight": problem.weights,
         "fit_intercept": problem.intercept is not None,
         "intercept_penalty": problem.intercept or 0.0,

@@ -21,7 +21,7 @@ from wideberth.problem import Problem
 from wideberth.problem.ramp import Ramp
 from wideberth.solvers.base import Control
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.ramp.descent import Descent
+from wideberth.solvers.ramp import DescentInMemory
 from wideberth.solvers.registry import get_solver
 
 
@@ -97,8 +97,15 @@ def test_more_starts_are_never_worse_and_each_is_what_it_says():
 
 def begun(problem, name):
     ramp = Ramp(problem, -1.0)
-    descent = Descent(ramp, Control(1e-6), get_solver("newton"))
+    descent = DescentInMemory(ramp, Control(1e-6), get_solver("newton"))
     return getattr(descent, name)()
+
+
+def test_targets_other_than_those_of_classification_are_refused():
+    X, y, _ = wrong_labels(2)
+    problem = Problem.from_data(X, y).with_targets(np.linspace(0, 1, len(y)))
+    with pytest.raises(ValueError, match="ramp=-1 is for classification"):
+        Ramp(problem, -1.0)
 
 
 def test_class_means_leave_out_what_is_beyond_the_middle():
@@ -110,9 +117,9 @@ def test_class_means_leave_out_what_is_beyond_the_middle():
         problem = Problem.from_data(
             X, y, sample_weight=c, radius=0.0, intercept=intercept
         )
-        out, point, _ = begun(problem, "from_means")
-        np.testing.assert_array_equal(out, y * ((X - center) @ across) < 0)
-        assert point is None
+        left = begun(problem, "from_means")
+        np.testing.assert_array_equal(left.mask, y * ((X - center) @ across) < 0)
+        assert left.point is None
     one_class = Problem.from_data(X, y, sample_weight=(y > 0).astype(float), radius=0.0)
     assert begun(one_class, "from_means") is None
 
@@ -120,7 +127,7 @@ def test_class_means_leave_out_what_is_beyond_the_middle():
 def test_the_trimmed_start_leaves_out_what_the_hinge_gets_wrong():
     X, y, _ = wrong_labels(2)
     problem = Problem.from_data(X, y, radius=0.1, intercept=0.0)
-    out, _, _ = begun(problem, "trimmed")
+    out = begun(problem, "trimmed").mask
     hinge = solve(X, y, radius=0.1, tol=1e-9)
     psi = 1 - problem.at(hinge.w, hinge.b).slack
     sure = np.abs(psi) > 0.2
@@ -290,10 +297,9 @@ def test_many_rows_begin_on_a_sample():
     assert found.descent.objectives[0] <= 1.005 * found.descent.objectives[-1]
     assert np.isin(np.flatnonzero(found.descent.left_out), flipped).mean() > 0.9
     problem = Problem.from_data(X, y, C=0.01, radius=0.0, intercept=0.0)
-    slow = Descent(Ramp(problem, -1.0), Control(1e-5), get_solver("newton"))
-    hinge = slow.from_hinge()
-    slow = slow._descend(*hinge, "hinge")
-    assert found.primal == pytest.approx(slow.value, rel=1e-4)
+    descent = DescentInMemory(Ramp(problem, -1.0), Control(1e-5), get_solver("newton"))
+    slow = descent.go_on(descent.from_hinge(), "hinge")
+    assert found.primal == pytest.approx(slow.objectives[-1], rel=1e-4)
 
 
 @pytest.mark.parametrize("noise", ["l2", "linf"])
@@ -339,10 +345,11 @@ def test_a_search_that_finds_nothing_better_raises_nothing(monkeypatch):
 
     run = Driver.run
 
-    def astray(self):
-        run(self)
-        point = self.best.point
-        self.best.point = replace(point, w=3 * point.w, value=2 * point.value)
+    def astray(self, begun=None):
+        run(self, begun)
+        if not self.batches.in_memory:
+            point = self.point
+            self.point = replace(point, w=3 * point.w, value=2 * point.value)
 
     monkeypatch.setattr(Driver, "run", astray)
     found = solve(chunks, C=0.02, ramp=-1.0, random_state=0, quiet=True)

@@ -53,8 +53,7 @@ def smoothed_value(problem, width, w, b):
     loss = share * slack - 0.5 * width * (share - 0.5) ** 2 + width / 8
     value = 0.5 * w @ w + 0.5 * (problem.intercept or 0.0) * b * b
     value += problem.weights @ loss
-    if problem.folded is not None:
-        value += problem.folded.s * problem.noise.support(w)
+    value += problem.penalty * problem.noise.sets.support(w)
     return value
 
 

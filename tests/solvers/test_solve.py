@@ -29,7 +29,7 @@ def arguments(problem, **changes):
         "y": problem.y,
         "sample_weight": problem.weights,
         "radius": problem.radii,
-        "noise": problem.noise,
+        "noise": problem.noise.sets,
         "fit_intercept": problem.intercept is not None,
         "intercept_penalty": problem.intercept or 0.0,
         "random_state": 0,

@@ -125,6 +125,7 @@ def problems(
     log_C=(-4, 4),
     units=(1.0, 1.0, 1e-3, 1e3),
     norm_penalties=(0.0,),
+    targets=("ones",),
 ):
     """Strategy over `make_problem`."""
     return st.builds(
@@ -147,6 +148,7 @@ def problems(
         separation=st.sampled_from([0.0, 0.5, 3.0]),
         unit=st.sampled_from(units),
         norm_penalty=st.sampled_from(norm_penalties),
+        targets=st.sampled_from(targets),
     )
 
 

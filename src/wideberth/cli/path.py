@@ -17,7 +17,7 @@ from wideberth.estimators.carrying import carry_noise
 from wideberth.estimators.one_vs_rest import OneVsRest
 from wideberth.estimators.training_data import InMemory
 from wideberth.path import path
-from wideberth.path_points import PathPoint
+from wideberth.results import PathPoint
 
 _COLUMNS = (
     *("C", "radius", "norm_penalty", "objective", "relative_gap", "converged", "null"),
@@ -63,13 +63,12 @@ def _table(
     radii = np.array(options.radii or [1.0])
     lines = []
     for place in problems.positives:
-        stated = problems.stated(data, place)
         label = data.labels[place]
         progress.show(f"training models of {label}" if several else "training")
         with blamed_on_data():
             found = path(
                 data.X,
-                stated["y"],
+                problems.signs(data, place),
                 Cs=options.Cs or options.points,
                 radii=radii if given.per_row else given.radius * radii,
                 radius=given.radius if given.per_row else None,
@@ -80,7 +79,7 @@ def _table(
                 norm_penalties=options.norm_penalties or None,
                 ramp=options.level,
                 ramps=options.ramps or None,
-                sample_weight=stated["sample_weight"],
+                sample_weight=problems.weights(data),
                 tol=options.tol,
                 random_state=options.seed,
                 quiet=True,

@@ -7,6 +7,7 @@ accuracy, ties go to the first candidate.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -29,15 +30,17 @@ from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     scaled_radius,
     stated_noise,
+    statement_of,
     unknown_classes,
 )
 from wideberth.estimators.scoring import BALANCED, robust_scorer
 from wideberth.estimators.svc import RobustLinearSVC
 from wideberth.estimators.training_data import InMemory, read_measured
+from wideberth.grids import read_Cs, read_penalties, read_radii, read_ramps
 from wideberth.notes import not_proven
 from wideberth.problem.presolve import build_problem
+from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_jobs, check_number
-from wideberth.solvers.paths.grids import read_Cs, read_levels, read_radii, read_ramps
 
 _SELECTIONS = ("best", "one-standard-error")
 
@@ -230,9 +233,10 @@ class RobustLinearSVCCV(LinearClassifier):
         problems = OneVsRest.of(data, self.class_weight)
         self.noise_, self.classes_ = self._noise(), problems.classes
         self.scorer_ = self._scorer()
-        self.radii_ = read_radii(self.radii, radius, self.noise, bars)
-        self.norm_penalties_ = read_levels(np.zeros(1), 0.0, self.norm_penalties)[:, 1]
-        self.ramps_ = read_ramps(None, self.ramps)
+        stated = Statement(radius=radius, noise=self.noise, X_err=bars)
+        self.radii_ = read_radii(stated, self.radii)
+        self.norm_penalties_ = read_penalties(stated, self.norm_penalties)
+        self.ramps_ = read_ramps(stated, self.ramps)
         self.Cs_ = self._grid(data, problems)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = list(splitter.split(X, y, **routed.splitter.split))
@@ -267,21 +271,14 @@ class RobustLinearSVCCV(LinearClassifier):
         """Values of C, by default spaced over the ranges of all binary problems."""
         if np.ndim(self.Cs) > 0:
             return read_Cs(self.Cs, [])
-        data, options = data.at(self.radii_.min()), {"C": 1.0, "factor": None}
-        options["norm_penalty"] = self.norm_penalties_.min()
-        stated = [
-            build_problem(
-                data.X, **problems.stated(data, k), **self._stated(), **options
-            )
+        data = data.at(self.radii_.min())
+        least = replace(statement_of(self), norm_penalty=self.norm_penalties_.min())
+        stated = problems.stated(data, least)
+        units = [
+            build_problem(data.X, problems.signs(data, k), stated, factor=None)
             for k in problems.positives
         ]
-        return read_Cs(self.Cs, stated)
-
-    def _stated(self) -> dict:
-        """What all problems share, as `solve` takes it."""
-        names = ("fit_intercept", "intercept_penalty")
-        stated = {name: getattr(self, name) for name in names}
-        return stated | {"noise": stated_noise(self)}
+        return read_Cs(self.Cs, units)
 
     def _choose(self, folds: list[dict]) -> None:
         """Set the results and the choice."""

@@ -21,12 +21,15 @@ from wideberth.estimators.one_vs_rest import (
     OneVsRest,
     remembered_radius,
     scaled_radius,
+    statement_of,
 )
 from wideberth.estimators.scoring import BALANCED
 from wideberth.estimators.training_data import InMemory
+from wideberth.grids import read_levels
 from wideberth.path import follow
 from wideberth.problem.labels import class_numbers
 from wideberth.problem.limits import CACHED_ENTRIES
+from wideberth.solvers.base import Options
 
 
 def run_fold(
@@ -97,6 +100,8 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
     along = [*several, "ramps" if bent else "radii"][0]
     shape = tuple(len(axis) for axis in grid.values())
     count = search.n_splits_ * len(problems.positives) * prod(shape) * len(search.Cs_)
+    how = {name: getattr(search, name) for name in ("solver", "screening", "tol")}
+    options = Options(max_iter=search.max_iter, random_state=seed, **how)
     models: dict[str, np.ndarray] = {}
     others = {name: range(len(grid[name])) for name in grid if name != along}
     for at in product(*others.values()):
@@ -105,18 +110,16 @@ def _follow(search, part: InMemory, problems, positive: int, seed: int) -> _Mode
         levels[along], data = grid[along], part
         if along != "radii":
             data, levels["radii"] = part.at(levels["radii"][0]), [1.0]
+        stated = problems.stated(data, statement_of(search))
         found = follow(
             data.X,
-            Cs=search.Cs_,
-            solver=search.solver,
-            screening=search.screening,
-            limits=(search.tol, search.max_iter, None, None),
-            random_state=seed,
+            problems.signs(data, positive),
+            stated,
+            search.Cs_,
+            read_levels(stated, **levels),
+            options,
             proofs=False,
             problems=count,
-            **levels,
-            **problems.stated(data, positive),
-            **search._stated(),
         )
         place = tuple(where.get(name, slice(None)) for name in grid)
         for name in _Models._fields:

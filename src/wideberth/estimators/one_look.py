@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from wideberth.problem.presolve import (
@@ -12,9 +10,10 @@ from wideberth.problem.presolve import (
     cut_radii,
     share_rows,
 )
-from wideberth.problem.ramp import check_ramp
-from wideberth.solution import Solution
+from wideberth.problem.statement import Statement
+from wideberth.results import Solution
 from wideberth.solve import solve_presolved
+from wideberth.solvers.base import Options
 from wideberth.solvers.classes.rounds import Proven, solve_stacked
 from wideberth.solvers.classes.stack import can_be_stacked
 from wideberth.solvers.registry import check_choices
@@ -26,13 +25,14 @@ class OneLook:
     Checks, units, layout, norms and equal rows are theirs together: the data is looked
     at once. `labels` gives the labels of each, by its place among so many `problems`.
     Where they are small and dense they are solved `together` to that tolerance, if one
-    is given, as far as they can be (`stack.py`). The rest is what `solve` takes.
+    is given, as far as they can be (`stack.py`).
     """
 
-    def __init__(self, X, labels, problems: int, together=None, **stated):
+    def __init__(self, X, labels, problems: int, together, statement: Statement):
         with np.errstate(all="ignore"):  # norms may overflow
-            shared = share_rows(cut_radii(build_problem(X, labels(0), **stated)))
+            shared = share_rows(cut_radii(build_problem(X, labels(0), statement)))
         self._shared, self._labels, self._problems = shared, labels, problems
+        self._level = statement.level
         self._presolved: list[Presolved] = []
         self._proven: list[Proven | None] = [None] * problems
         merged = shared.equal is not None
@@ -48,11 +48,13 @@ class OneLook:
             return self._presolved[place]
         return self._shared.with_labels(self._labels(place))
 
-    def solve(self, place: int, *, ramp=None, **how) -> Solution:
+    def solve(self, place: int, options: Options) -> Solution:
         """Train the problem at this place; notes are left in the solution."""
-        started = time.perf_counter()
-        check_choices(how["solver"], how["screening"])
-        level = -np.inf if ramp is None else check_ramp(ramp)
-        how |= {"started": started, "problems": self._problems}
-        how["proven"] = self._proven[place]
-        return solve_presolved(self._at(place), ramp=level, **how)
+        check_choices(options.solver, options.screening)
+        return solve_presolved(
+            self._at(place),
+            self._level,
+            options,
+            problems=self._problems,
+            proven=self._proven[place],
+        )

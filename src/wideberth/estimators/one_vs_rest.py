@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -25,15 +25,15 @@ from wideberth.data.opening import is_scaled
 from wideberth.estimators.callbacks import Progress
 from wideberth.estimators.suspects import suspects
 from wideberth.problem.arrays import host
-from wideberth.problem.ramp import check_ramp
+from wideberth.problem.statement import Statement, check_ramp
 from wideberth.problem.validation import check_jobs, check_number, check_per_sample
-from wideberth.solution import Solution
+from wideberth.results import Solution
+from wideberth.solvers.base import Options
 from wideberth.solvers.classes.rounds import MOST_STACKED_STEPS
 
-#: Parameters that `solve` takes, and checks, as they are: what the problems are, and
-#: how they are solved.
-_STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty")
-_HOW = ("ramp", "starts", "solver", "screening", "tol", "max_iter")
+#: Parameters that are those of `Statement` and of `Options`, which check them.
+_STATED = ("C", "norm_penalty", "fit_intercept", "intercept_penalty", "ramp")
+_HOW = ("starts", "solver", "screening", "tol", "max_iter")
 #: Attributes that make a fitted model predict and certify.
 _PREDICTIVE = (
     *("classes_", "coef_", "intercept_", "noise_", "radius_"),
@@ -86,21 +86,20 @@ class OneVsRest:
         """1 for the label at this place, −1 for the rest, in memory."""
         return np.where(data.numbers == positive, 1.0, -1.0)
 
-    def stated(self, data, positive: int) -> dict:
-        """What `solve` takes for the label at this place against the rest, in memory.
+    def weights(self, data) -> np.ndarray:
+        """Weights of samples in memory times the factors of their classes."""
+        if np.all(self.factors == 1):
+            return data.weights
+        return data.weights * self.factors[data.numbers]
 
-        A weight is the sample's own times the factor of its class. All but the signs
-        are the same for every problem.
-        """
-        weights = data.weights
-        if not np.all(self.factors == 1):
-            weights = weights * self.factors[data.numbers]
-        return {
-            "y": self.signs(data, positive),
-            "sample_weight": weights,
-            "radius": radii_of(data.radius, data.y),
-            "X_err": data.bars,
-        }
+    def stated(self, data, statement: Statement) -> Statement:
+        """What is stated, with what samples in memory bring, for all problems."""
+        return replace(
+            statement,
+            sample_weight=self.weights(data),
+            radius=radii_of(data.radius, data.y),
+            X_err=data.bars,
+        )
 
 
 def fit_one_vs_rest(model, data) -> list[Warning]:
@@ -115,17 +114,15 @@ def fit_one_vs_rest(model, data) -> list[Warning]:
         seconds = check_number(model.max_seconds, "max_seconds", positive=True)
         deadline = time.monotonic() + seconds
     progress = Progress(model, len(problems.positives), X=data.X, y=data.y)
-    stated = {name: getattr(model, name) for name in _STATED}
-    stated["noise"] = stated_noise(model)
-    train = data.trainer(problems, _together(model, starts), **stated)
-    options = {name: getattr(model, name) for name in _HOW}
-    options["max_seconds"] = None
+    statement, together = statement_of(model), _together(model, starts)
+    train = data.trainer(problems, statement, together)
+    how = {name: getattr(model, name) for name in _HOW}
     n_jobs = model.n_jobs if data.in_memory else 1
     tasks = [
         partial(
             _solve_one,
-            partial(train, k, init=start, random_state=int(seeds[k])),
-            options,
+            partial(train, k),
+            how | {"init": start, "random_state": int(seeds[k])},
             deadline,
             partial(progress.watch, k, _printer(model, data, k)),
         )
@@ -152,13 +149,13 @@ def _run(tasks: Sequence[Callable], n_jobs) -> list:
     return parallel(delayed(task)() for task in tasks)
 
 
-def _solve_one(solve, options: dict, deadline: float | None, watch) -> Solution:
+def _solve_one(solve, how: dict, deadline: float | None, watch) -> Solution:
     """One class against the rest, in whatever thread or process."""
     callback, done = watch()
     if deadline is not None:  # `solve` takes positive times; so short a one is none
         left = max(deadline - time.monotonic(), np.finfo(float).tiny)
-        options = options | {"max_seconds": left}
-    solution = solve(callback=callback, **options)
+        how = how | {"max_seconds": left}
+    solution = solve(Options(callback=callback, **how))
     done()
     return solution
 
@@ -320,6 +317,12 @@ def unknown_classes(class_weight, radius, labels: np.ndarray) -> list[Warning]:
 
 
 # -- noise ----------------------------------------------------------------------------
+
+
+def statement_of(model) -> Statement:
+    """What a model's parameters state about its problems, whatever the data."""
+    given = {name: getattr(model, name) for name in _STATED if hasattr(model, name)}
+    return Statement(**given, noise=stated_noise(model))
 
 
 def stated_noise(model):

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from wideberth.certify import decision_values, every_class, label_distances
 from wideberth.problem.arrays import host
-from wideberth.solution import Solution
+from wideberth.results import Solution
 
 
 def suspects(model, data, solutions: list[Solution]) -> np.ndarray:

@@ -130,7 +130,7 @@ class RobustLinearSVC(CallbackSupport, LinearClassifier):
     descent_ : list of dict
         With a `ramp`, for each binary problem how many samples the model leaves out
         ("left_out"), and "objectives", "start" and "ending" as in
-        `wideberth.solution.RampDescent`.
+        `wideberth.results.RampDescent`.
     objective_ : array of shape (1,) or (n_classes,)
         The objective of each binary problem at its solution.
     dual_gap_ : array of shape (1,) or (n_classes,)

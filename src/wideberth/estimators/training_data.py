@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -32,12 +33,13 @@ from wideberth.estimators.one_vs_rest import (
     radii_of,
     remembered_radius,
     scaled_radius,
-    stated_noise,
+    statement_of,
 )
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, is_foreign, like, namespace
 from wideberth.problem.error_bars import ErrorBars
 from wideberth.problem.labels import refuse_mixture, uniform
+from wideberth.problem.statement import Statement
 from wideberth.problem.validation import (
     as_array,
     check_number,
@@ -46,9 +48,10 @@ from wideberth.problem.validation import (
     refuse_chunks,
     refuse_text,
 )
-from wideberth.solution import Solution
-from wideberth.solve import solve
-from wideberth.solvers.chunks.chunked import solve_source
+from wideberth.results import Solution
+from wideberth.solve import solve_stated
+from wideberth.solve_chunks import solve_source
+from wideberth.solvers.base import Options
 
 
 def training_data(model, X, y, sample_weight, radius, X_err) -> InMemory | InChunks:
@@ -139,8 +142,8 @@ class InMemory:
         return remembered_radius(self.radius)
 
     def trainer(
-        self, problems: OneVsRest, together: float | None, **stated
-    ) -> Callable[..., Solution]:
+        self, problems: OneVsRest, statement: Statement, together: float | None
+    ) -> Callable[[int, Options], Solution]:
         """What trains on the label at a place against the rest.
 
         Where there are several problems the data is looked at once for all of them, and
@@ -149,23 +152,33 @@ class InMemory:
         """
         data, places = self.settled, problems.positives
         if len(places) == 1 or is_foreign(data.X) or data.bars is not None:
-            return partial(self.solve, problems, **stated)
-        stated |= problems.stated(data, places[0])
-        del stated["y"]
-
-        labels = partial(_signs, problems, data)
-        look = OneLook(data.X, labels, len(places), together, **stated)
+            return partial(self.solve, problems, statement)
+        stated, labels = (
+            problems.stated(data, statement),
+            partial(_signs, problems, data),
+        )
+        look = OneLook(data.X, labels, len(places), together, stated)
         return partial(_solve_at, look, places)
 
-    def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
+    def solve(
+        self,
+        problems: OneVsRest,
+        statement: Statement,
+        positive: int,
+        options: Options,
+    ) -> Solution:
         """Train on the label at this place against the rest."""
         data = self.settled
-        stated = problems.stated(data, positive)
+        stated, y = problems.stated(data, statement), problems.signs(data, positive)
         if is_foreign(self.X):  # what is per sample goes where the rows are
-            for name, values in stated.items():
-                if np.ndim(values) > 0:
-                    stated[name] = like(np.ascontiguousarray(values), self.X)
-        return solve(data.X, **stated, **options, quiet=True)
+            each = {name: getattr(stated, name) for name in ("sample_weight", "radius")}
+            moved = {
+                name: like(np.ascontiguousarray(values), self.X)
+                for name, values in each.items()
+                if np.ndim(values) > 0
+            }
+            stated, y = replace(stated, **moved), like(y, self.X)
+        return solve_stated(data.X, y, stated, options)
 
 
 def _signs(problems: OneVsRest, data, place: int) -> np.ndarray:
@@ -173,9 +186,11 @@ def _signs(problems: OneVsRest, data, place: int) -> np.ndarray:
     return problems.signs(data, problems.positives[place])
 
 
-def _solve_at(look: OneLook, places: list, positive, **options) -> Solution:
+def _solve_at(
+    look: OneLook, places: list[int], positive: int, options: Options
+) -> Solution:
     """Train on a label against the rest, of those at these places."""
-    return look.solve(places.index(positive), **options)
+    return look.solve(places.index(positive), options)
 
 
 def binary_problems(model, data: InMemory) -> list[Problem]:
@@ -184,12 +199,9 @@ def binary_problems(model, data: InMemory) -> list[Problem]:
     In the order of `coef_`; with the noise trained against, and the radius of `data`.
     """
     problems, data = OneVsRest.of(data, model.class_weight), data.settled
-    intercept = model.intercept_penalty if model.fit_intercept else None
-    options = {"C": model.C, "noise": stated_noise(model), "intercept": intercept}
-    options["norm_penalty"] = model.norm_penalty
+    stated = problems.stated(data, statement_of(model))
     return [
-        Problem.from_data(data.X, **problems.stated(data, k), **options)
-        for k in problems.positives
+        Problem.of(data.X, problems.signs(data, k), stated) for k in problems.positives
     ]
 
 
@@ -226,20 +238,25 @@ class InChunks:
         return None if per_row else remembered_radius(self.radius)
 
     def trainer(
-        self, problems: OneVsRest, together: float | None, **stated
-    ) -> Callable[..., Solution]:
+        self, problems: OneVsRest, statement: Statement, together: float | None
+    ) -> Callable[[int, Options], Solution]:
         """What trains on the label at a place against the rest, never together."""
-        return partial(self.solve, problems, **stated)
+        return partial(self.solve, problems, statement)
 
-    def solve(self, problems: OneVsRest, positive: int, **options) -> Solution:
+    def solve(
+        self,
+        problems: OneVsRest,
+        statement: Statement,
+        positive: int,
+        options: Options,
+    ) -> Solution:
         """Train on the label at this place against the rest."""
         radius, radii = 0.0 if self.each else self.radius, None
         if isinstance(self.radius, dict):
             radius, radii = 0.0, per_class(self.radius, self.labels, "radius")
         classes = Classes(self.labels, positive, problems.factors, radii)
-        options |= {"radius": radius, "classes": classes, "verbose": self.verbose}
-        options["error_shape"] = self.error_shape
-        return solve_source(self.X, **options)
+        stated = replace(statement, radius=radius, error_shape=self.error_shape)
+        return solve_source(self.X, stated, options, classes, self.verbose)
 
 
 def _total_weights(parts: Iterable) -> tuple[np.ndarray, np.ndarray]:

@@ -12,10 +12,10 @@ from wideberth.problem.feature_names import (
     labelled_rows,
 )
 from wideberth.problem.limits import EPS, MOST_STEPS, power_of_two
-from wideberth.problem.shape import ROUNDING, Noise, safe_norm
+from wideberth.problem.shape import ROUNDING, Shape, safe_norm
 
 
-class Scaled(Noise):
+class Scaled(Shape):
     """A shape with one noise scale τ_j ≥ 0 per feature; Ω(w) is a norm of τ∘w.
 
     A feature with τ_j = 0 carries no noise.
@@ -127,7 +127,7 @@ class Ellipsoid(Scaled):
         return f"Ellipsoid(scales={self.scales!r})"
 
 
-class Correlated(Noise):
+class Correlated(Shape):
     """Ellipsoid of any orientation, given by a covariance Σ; Ω(w) = √(wᵀΣw).
 
     U = {Fp : ‖p‖ ≤ 1} for any factor F of shape (d, k) with Σ = FFᵀ, so that Ω(w) =

@@ -14,7 +14,6 @@ raises R, and every convex problem on the way is a `Problem` with its own certif
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,22 +21,8 @@ import numpy as np
 from wideberth.problem.arrays import namespace
 from wideberth.problem.certificate import Certificate, PrimalPoint
 from wideberth.problem.problem import Problem
-from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
-from wideberth.problem.validation import short
-
-
-def check_ramp(ramp) -> float:
-    """A level a ≤ 0 of the ramp; −∞, which is the hinge, where there is none."""
-    if ramp is None or (isinstance(ramp, float) and ramp == -np.inf):
-        return -np.inf
-    real = isinstance(ramp, numbers.Real) and not isinstance(ramp, bool)
-    if not real or not ramp <= 0:
-        raise ValueError(
-            f"ramp={short(ramp)} must be None (the hinge) or a number ≤ 0: the margin "
-            "below which a sample costs no more; −1 is usual."
-        )
-    return float(ramp)
 
 
 @dataclass(frozen=True)
@@ -46,6 +31,13 @@ class Ramp:
 
     problem: Problem
     level: float
+
+    def __post_init__(self) -> None:
+        if self.problem.m is not None:
+            raise ValueError(
+                f"ramp={self.level:g} is for classification, whose targets are all 1; "
+                "this problem has targets of its own. Leave ramp out."
+            )
 
     @property
     def most(self) -> float:
@@ -75,11 +67,6 @@ class Ramp:
         left_out = self.left_out(point.slack)
         rest = self.rest(left_out).at(point.w, point.b, point.margins)
         return rest.value + self.cost(left_out)
-
-    def certificate(self, rest: Certificate, left_out: np.ndarray) -> Certificate:
-        """That of M_K, from the one of the robust SVM without K."""
-        cost = self.cost(left_out)
-        return with_cost(rest, cost, chain(self.problem.n) + self.problem.chain)
 
 
 @dataclass(frozen=True)

@@ -393,19 +393,6 @@ def jobs(n_jobs) -> int:
     return 1 if n_jobs is None else max(n_jobs if n_jobs > 0 else cores + 1 + n_jobs, 1)
 
 
-def read_intercept(fit_intercept, intercept_penalty) -> float | None:
-    """None, 0 or λ_b from what the user says about the intercept."""
-    flag = isinstance(fit_intercept, bool | np.bool_ | numbers.Integral)
-    if not flag or fit_intercept not in (0, 1):  # text such as "no" would be True
-        raise ValueError(f"fit_intercept={short(fit_intercept)} must be True or False.")
-    penalty = check_number(intercept_penalty, "intercept_penalty")
-    if not fit_intercept and penalty:
-        raise ValueError(
-            f"intercept_penalty={intercept_penalty!r} needs fit_intercept=True."
-        )
-    return penalty if fit_intercept else None
-
-
 def short(value) -> str:
     """A value in words, cut where it would fill a screen."""
     text = " ".join(repr(value).split())

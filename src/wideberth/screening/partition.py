@@ -21,7 +21,8 @@ from wideberth.problem.limits import BLOCK_ROWS, EPS
 from wideberth.problem.presolve import check_radii, presolve
 from wideberth.problem.rounding import accurate_sum, totals_rounding
 from wideberth.problem.rows import gamma
-from wideberth.problem.validation import check_vector, read_intercept
+from wideberth.problem.statement import Statement
+from wideberth.problem.validation import check_vector
 from wideberth.screening.bounds import (
     TESTS,
     nameable_tests,
@@ -136,18 +137,18 @@ def screen(
     >>> screen(X, y, found.w, found.alpha, **options, features=True).removed_features
     array([False,  True])
     """
-    problem = Problem.from_data(
-        X,
-        y,
+    statement = Statement(
         C=C,
         radius=radius,
         noise=noise,
         X_err=X_err,
         error_shape=error_shape,
-        sample_weight=sample_weight,
-        intercept=read_intercept(fit_intercept, intercept_penalty),
         norm_penalty=norm_penalty,
+        fit_intercept=fit_intercept,
+        intercept_penalty=intercept_penalty,
+        sample_weight=sample_weight,
     )
+    problem = Problem.of(X, y, statement)
     w = check_vector(w, problem.rows.d, "w")
     alpha = check_vector(alpha, problem.n, "alpha")
     b = None if b is None else float(check_vector([b], 1, "b")[0])

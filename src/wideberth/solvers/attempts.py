@@ -30,6 +30,7 @@ from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
 from wideberth.problem.noise import L2
+from wideberth.problem.sets import Noise
 from wideberth.screening import Screener, null_point
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
@@ -123,7 +124,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     null = Outcome(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
-    if dual.w.any() and problem.shared:
+    if dual.w.any() and problem.noise.proportional:
         alpha = None
         if not is_foreign(problem.y):
             alpha = null_certificate(problem, dual.alpha, 2 * MOST_STEPS)
@@ -212,11 +213,10 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
     yield _by_saturation
     if not affordable(problem):
         return
-    if not problem.shared:
+    if not problem.noise.proportional:
         yield _by_cones
         return
-    fold = problem.folded
-    if problem.radii.any() or (fold is not None and fold.s > 0):
+    if problem.radii.any() or problem.outside.scale > 0:
         yield from _ATTEMPTS
         if not problem.noise.smooth:
             yield _by_cones
@@ -226,4 +226,4 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
 
 
 def _noiseless(change):
-    return lambda problem: change(replace(problem, noise=L2()))
+    return lambda problem: change(replace(problem, noise=Noise(L2(), problem.radii)))

@@ -21,7 +21,7 @@ from wideberth.problem import Certificate, Pair, Problem
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.equivalent import cap_weights
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.validation import check_number
+from wideberth.problem.validation import check_number, short
 from wideberth.screening import Partition, Screener
 
 #: How a run ended: the tolerance is proven, or what kept it from being proven.
@@ -146,38 +146,62 @@ class Control:
             self.stopped = True
 
 
-def make_control(
-    problem: Problem | None,
-    tol,
-    max_iter,
-    max_seconds,
-    callback,
-    started: float,
-    random_state=None,
-) -> Control:
-    """Check the limits of a run; on small data it aims beyond its tolerance.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Options:
+    """How to solve, as users say it; `solve` says what the fields mean.
 
-    Not under sets per sample, where every digit costs steps over all cells.
+    The clock of `max_seconds` runs from when it is made.
     """
-    max_iter = int(check_number(max_iter, "max_iter", whole=True))
-    tol = check_number(tol, "tol", positive=True)
-    if callback is not None and not callable(callback):
-        raise ValueError(
-            f"callback={callback!r} must be a function of one dict, or None."
+
+    solver: str | Solver = "auto"
+    screening: str | None = "ellipsoid"
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    max_seconds: float | None = None
+    callback: Callable[[dict], bool | None] | None = None
+    random_state: int | np.random.Generator | None = None
+    init: object = None
+    starts: int = 1
+    started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        check_number(self.max_iter, "max_iter", whole=True)
+        check_number(self.tol, "tol", positive=True)
+        if self.max_seconds is not None:
+            check_number(self.max_seconds, "max_seconds", positive=True)
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(
+                f"callback={self.callback!r} must be a function of one dict, or None."
+            )
+        if isinstance(self.starts, bool) or self.starts not in (1, 2, 3):
+            raise ValueError(
+                f"starts={short(self.starts)} must be 1, 2 or 3: from the hinge, from "
+                "the class means too, and from the hinge trimmed."
+            )
+        seed = self.random_state
+        if seed is not None and not (isinstance(seed, int) and seed >= 0):
+            _ = Random(seed).generator  # or a refusal, before anything is done
+
+    def control(self, problem: Problem | None = None) -> Control:
+        """What a run on a problem goes by; on small data it aims beyond its tolerance.
+
+        Not under sets per sample, where every digit costs steps over all cells.
+        """
+        aim = np.inf
+        if problem is not None and problem.noise.proportional:
+            small = problem.n * problem.rows.d <= CACHED_ENTRIES
+            aim = max(self.tol * self.tol, PROVABLE) if small else np.inf
+        limit = np.inf if self.max_seconds is None else float(self.max_seconds)
+        return Control(
+            float(self.tol),
+            int(self.max_iter),
+            self.started + limit,
+            self.callback,
+            started=self.started,
+            aim=aim,
+            screening=self.screening,
+            random=Random(self.random_state),
         )
-    deadline = np.inf
-    if max_seconds is not None:
-        deadline = started + check_number(max_seconds, "max_seconds", positive=True)
-    aim = np.inf
-    if problem is not None and problem.shared:
-        small = problem.n * problem.rows.d <= CACHED_ENTRIES
-        aim = max(tol * tol, PROVABLE) if small else np.inf
-    random, number = Random(random_state), isinstance(random_state, int)
-    if random_state is not None and not (number and random_state >= 0):
-        _ = random.generator  # or a refusal, before anything is done
-    control = Control(tol, max_iter, deadline, callback, started=started, aim=aim)
-    control.random = random
-    return control
 
 
 class Solver(ABC):

@@ -12,7 +12,6 @@ it has answered, for nothing as long as the data is kept:
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -24,11 +23,10 @@ import numpy as np
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, fill, host, namespace, pick, scatter
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
-from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes
+from wideberth.problem.sets import Noise, Sets
 from wideberth.screening import fold_samples
 from wideberth.solvers.measured.engine import Model
 from wideberth.solvers.merge import Grouping, Groups
@@ -45,7 +43,8 @@ class Batches(ABC):
     #: Rows, where that is known before the first pass, and features.
     n: int | None
     d: int
-    noise: Noise
+    #: The sets within which samples move; of a kind, where chunks bring their own.
+    sets: Sets
     intercept: float | None
     #: Rows that may be handed over at a time.
     capacity: int
@@ -53,14 +52,14 @@ class Batches(ABC):
     in_memory = False
     #: Whether a read costs a product and no more: in memory, on a device or a cluster.
     stays = False
-    #: A norm penalty, which every problem made of the rows has.
-    penalty: Folded | None = None
+    #: s₀ of a norm penalty, which every problem made of the rows has, and samples
+    #: that are folded beside them.
+    penalty: float = 0.0
+    folded: Folded | None = None
     #: Most roundings in weights that are those of equal samples (`Problem.chain`).
     chain = 0.0
     #: Whether the first pass asks for distinct rows.
     distinct: Any = None
-    #: Whether all rows share one shape of noise; others are not put in groups.
-    shared = True
 
     @abstractmethod
     def ask(self, question) -> Iterator:
@@ -87,9 +86,9 @@ class InMemory(Batches):
     def __init__(self, problem: Problem):
         self.problem = problem
         self.n = self.capacity = problem.n
-        self.d, self.noise, self.shared = problem.rows.d, problem.noise, problem.shared
-        self.intercept, self.penalty = problem.intercept, problem.folded
-        self.chain = problem.chain
+        self.d, self.sets = problem.rows.d, problem.noise.sets
+        self.intercept, self.penalty = problem.intercept, problem.penalty
+        self.folded, self.chain = problem.folded, problem.chain
 
     def ask(self, question):
         """Ask the one batch."""
@@ -113,21 +112,14 @@ def join(parts: list[Problem]) -> Problem:
     first, *others = parts
     if not others:
         return first
-    columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-    X, y, weights, radii = (concat(list(column)) for column in columns)
-    noise, targets = first.noise, None
-    if any(part.m is not None for part in parts):
-        targets = concat([part.targets for part in parts])
-    if not first.shared:
-        bars = (part.noise for part in parts)
-        noise = functools.reduce(lambda one, other: one.joined(other), bars)
+    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
+    X, y, weights = (concat(list(column)) for column in columns)
     return replace(
         first,
         rows=as_rows(X, y),
         weights=weights,
-        radii=radii,
-        noise=noise,
-        m=targets,
+        m=None if first.m is None else concat([part.targets for part in parts]),
+        noise=Noise.joined([part.noise for part in parts]),
         chain=max(part.chain for part in parts),
     )
 
@@ -294,7 +286,7 @@ class Gather:
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
         answer = replace(answer, piece=piece, fold=fold_samples(problem, active))
-        return answer if problem.shared else _condensed(answer, problem, self.w)
+        return answer if problem.noise.proportional else _condensed(answer, self.w)
 
     def part(self, number: int) -> Gather:
         """What of this question concerns one batch."""
@@ -335,25 +327,22 @@ class Gather:
     def _grouped(self, number: int, problem: Problem, slack: np.ndarray) -> Groups:
         """All rows; single ones are those whose α/c seems to be about to change."""
         problem, slack = problem.on_host(), host(slack)
+        there = slack if self.other is None else slack_of(problem, self.other)
+        ratio = np.where(there > 0, 1.0, 0.0)
         if self.ratios is not None:
             ratio = self.ratios[number]
-        else:
-            there = slack if self.other is None else slack_of(problem, self.other)
-            ratio = np.where(there > 0, 1.0, 0.0)
         units = self._distances(problem, slack)
+        if self.other is not None:  # moves of margins so far, and the usual one
+            move = np.abs(slack - there)
+            units = move + 0.5 * np.sqrt(np.mean(move * move))
         units = np.where(np.isfinite(units) & (units > 0), units, 1.0)
         return Groups.of(problem, slack, ratio, np.abs(slack) / units)
 
 
-def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
-    """The answer with a model at w, or one box, for the sets of folded rows."""
-    assert answer.fold is not None
-    fold, pushes = answer.fold, answer.fold.pushes
-    if not pushes.parts:
+def _condensed(answer: Answer, w: np.ndarray) -> Answer:
+    """The answer with a model at w for the ellipsoids of folded rows."""
+    fold = answer.fold
+    if fold is None or fold.noise is None or not fold.noise.parts:
         return answer
-    if not problem.noise.smooth:
-        return replace(
-            answer, fold=replace(fold, pushes=problem.noise.condensed(pushes))
-        )
-    fold = replace(fold, pushes=NO_PUSHES)
-    return replace(answer, fold=fold, model=Model.of(pushes, w))
+    model = Model.of(fold.noise, w)
+    return replace(answer, fold=replace(fold, noise=None), model=model)

@@ -37,7 +37,7 @@ class Columns(Solver):
 
     def supports(self, problem):
         """Boxes shared by all samples, which leave most features without weight."""
-        if problem.shared and problem.noise.dual_order == 1:
+        if problem.noise.proportional and problem.noise.separable:
             return None
         return (
             "The solver by columns needs noise that leaves features out ('linf' or a "
@@ -87,7 +87,7 @@ def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
     that of one at s": |d_j| seldom grows by more than s falls (the strong rule of
     Tibshirani et al., J. R. Stat. Soc. B 2012, which may err).
     """
-    return np.flatnonzero(np.abs(d) >= s * problem.noise.scales)
+    return np.flatnonzero(np.abs(d) >= s * problem.noise.shape.scales)
 
 
 @dataclass(frozen=True)

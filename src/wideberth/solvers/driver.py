@@ -185,7 +185,7 @@ class Driver:
             return True
         if not solved.exact:
             return False
-        better = certificate.gap < (1 - LITTLE) * self._smallest
+        better = certificate.gap < (1 - LITTLE**2) * self._smallest
         self._idle = 0 if better else self._idle + 1
         self._smallest = min(self._smallest, certificate.gap)
         patience = 0 if certificate.meets(control.tol) else SETTINGS.patience
@@ -201,7 +201,7 @@ class Driver:
         self.sizes.append(problem.n)
         if self._proven_before(work):
             return None
-        if self.batches.in_memory and work.exact and problem.shared:
+        if self.batches.in_memory and work.exact and problem.noise.proportional:
             found = self._shrink(work)
         else:
             found = self._solve_apart(work)
@@ -244,7 +244,7 @@ class Driver:
             equal = merge_equal_rows(problem)
         small = problem if equal is None else equal.problem
         found = self._solution(work, small, inner)
-        if small.shared and (work.exact or not found.meets(LITTLE)):
+        if small.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(small, inner, found)
         if work.exact:
             found = sparse(small, found, inner.tol)
@@ -268,7 +268,7 @@ class Driver:
         here = None if work.first else work.point
         if work.grouping is not None:
             return solve_groups(problem, control)
-        if not problem.shared:
+        if not problem.noise.proportional:
             if not work.first or is_foreign(problem.y):
                 return solve_near_measured(problem, control, here, work.model)
             if not is_sampled(problem):
@@ -282,7 +282,7 @@ class Driver:
         """Whether the central path of a sample leads to the solution on all rows."""
         if work.exact or not isinstance(self.batches, InMemory):
             return False
-        if work.problem.shared:
+        if work.problem.noise.proportional:
             whole, sample = self.batches.problem, work.problem
             self.tied = solve_where_tied(whole, self.control, sample, found)
         return self.tied is not None
@@ -378,7 +378,7 @@ class Driver:
             share = min(1.0, batches.capacity / n, first_size(n, d) / n)
         seed = 0 if share == 1 else self._seed()
         apart = not batches.in_memory
-        asked = share, seed, not apart, apart and batches.shared
+        asked = share, seed, not apart, apart and batches.sets.proportional
         work = self._ask(Draw(np.zeros(d), *asked, batches.distinct is not None))
         self.n = work.n
         return work
@@ -399,7 +399,11 @@ class Driver:
     def _look(self, question: Gather, solved: Work, found: Outcome) -> PrimalPoint:
         """Evaluate at a solution, by a product where that is not done yet."""
         known = None
-        if self.batches.in_memory and solved.exact and solved.problem.shared:
+        if (
+            self.batches.in_memory
+            and solved.exact
+            and solved.problem.noise.proportional
+        ):
             known = found.point
         look = self._ask(replace(question, known=known, most=0))
         return self._note(look.point, solved)
@@ -422,7 +426,7 @@ class Driver:
             ratios = None if self.proof is None else self.proof.ratios
             grouped = {"grouping": self.grouping, "ratios": ratios}
             return self._question(found.point.w, found.point.b, other=here, **grouped)
-        proof = None if self.batches.shared else self.proof
+        proof = None if self.batches.sets.proportional else self.proof
         most = SETTINGS.growth * solved.problem.n
         more = {"proof": proof, "most_crossed": np.inf if here is None else most}
         more["members"] = solved.members
@@ -466,7 +470,7 @@ class Driver:
                 return work
         if work.across > question.most_crossed:
             work = self._ask(self._wider(solved))
-        elif solved.exact and not work.across and not self._came_back:
+        elif solved.exact and not (work.across or work.grouping or self._came_back):
             self.goal *= LITTLE  # nothing but precision is missing
         while self._too_few(work) and not self.control.interrupted():
             wider = SETTINGS.widening * work.question.widening
@@ -527,7 +531,7 @@ class Driver:
     def _fitting(self, question: Gather, n: int, near: float) -> Gather:
         """What to ask where more of n rows are near than fit: groups, or a part."""
         question = replace(question, pinned=None)
-        if self.batches.shared:
+        if self.batches.sets.proportional:
             self.grouping = self.batches.grouping(n)
             return replace(question, grouping=self.grouping)
         self._cramped, self._expected = True, near  # sets of their own form no groups

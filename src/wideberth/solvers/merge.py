@@ -30,6 +30,7 @@ from wideberth.problem.arrays import concat
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import TINY
 from wideberth.problem.rows import gamma
+from wideberth.problem.sets import Noise, Sets
 from wideberth.solvers.newton.settings import SETTINGS
 
 #: Kinds of rows of one target: two classes, two shares, two sides.
@@ -97,7 +98,7 @@ class Groups:
             kind,
             kinds,
             np.arange(problem.n, dtype=np.int32),
-            Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0),
+            Folded(np.zeros(problem.rows.d)),
             problem.n,
         )
 
@@ -165,21 +166,17 @@ class Groups:
         mass = float(self.weights[far] @ rows.norms()) * (1 + gamma(far.size + 4))
         merged = self.merged + Folded(
             np.zeros(rows.d),
-            0.0,
-            0.0,
-            0.0,
-            far.size,
-            mass,
-            (gamma(length + 8) + rows.combine_rounding) * mass,
-            0.0,
-            float(rows.norms().max()),
-            float(self.radii[far].max()),
+            n=far.size,
+            mass=mass,
+            rounding=(gamma(length + 8) + rows.combine_rounding) * mass,
+            largest_norm=float(rows.norms().max()),
+            largest_noise=float(self.radii[far].max()),
             largest_target=float(np.abs(self.targets[far]).max()),
         )
         return replace(merged, chain=self.merged.chain + length + 8)
 
     @staticmethod
-    def problem(parts: list[Groups], noise, intercept) -> Problem:
+    def problem(parts: list[Groups], shape: Sets, intercept) -> Problem:
         """One problem of the groups of all batches."""
         columns = zip(
             *((p.X, p.y, p.weights, p.radii, p.targets) for p in parts), strict=True
@@ -189,9 +186,9 @@ class Groups:
         # A sum over groups goes on where the sums within them ended.
         merged = replace(
             merged,
-            rounding=merged.rounding + noise.rotation_error * merged.mass,
+            rounding=merged.rounding + shape.rotation_error * merged.mass,
             chain=merged.chain + len(y),
         )
-        rows = as_rows(X, y)
-        problem = Problem(rows, weights, radii, noise, intercept, merged)
+        rows, noise = as_rows(X, y), Noise(shape, radii)
+        problem = Problem(rows, weights, noise, intercept, merged)
         return problem if np.all(targets == 1) else replace(problem, m=targets)

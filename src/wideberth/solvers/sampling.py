@@ -140,7 +140,7 @@ class SamplingError:
         active = xp.where(slack > 0, problem.weights, 0.0)
         noise = _bordered_gram(problem, doubt * active**2)
         small = np.abs(point.w) <= LITTLE * LITTLE * np.abs(point.w).max(initial=0.0)
-        out = np.flatnonzero(problem.noise.left_out(np.where(small, 0.0, point.w)))
+        out = np.flatnonzero(problem.noise.sets.left_out(np.where(small, 0.0, point.w)))
         hessian[out], hessian[:, out], noise[out], noise[:, out] = 0.0, 0.0, 0.0, 0.0
         hessian[out, out] = 1.0
         k = _PROJECTIONS

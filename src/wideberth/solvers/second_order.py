@@ -46,9 +46,10 @@ class DualIterate:
         if d is None:
             d = problem.rows.combine(alpha)
             d = d if problem.folded is None else d + problem.folded.d
-        s, balance = float(alpha @ problem.radii), float(alpha @ problem.y)
+        s = float(alpha @ problem.radii) + problem.outside.scale
+        balance = float(alpha @ problem.y)
         if problem.folded is not None:
-            s, balance = s + problem.folded.s, balance + problem.folded.balance
+            balance += problem.folded.balance
         return cls(alpha, d, s, balance)
 
     def moved(self, problem: Problem, rows: Rows, J, alpha_J) -> DualIterate:
@@ -134,19 +135,17 @@ def maximise_block(
         problem,
         rows=DenseRows(coordinates, rows.y),
         weights=weights,
-        radii=problem.radii[B],
+        noise=problem.noise.take(B),
         m=problem.targets[B],
+        penalty=max(at.s - float(alpha @ problem.radii[B]), 0.0),
         folded=Folded(
             d=folded,
-            s=max(at.s - float(alpha @ problem.radii[B]), 0.0),
             total=float(at.alpha @ problem.targets - alpha @ problem.targets[B]),
             balance=at.balance - float(alpha @ rows.y),
             n=1,
-            mass=0.0,
-            rounding=0.0,
         ),
     )
-    w = small.noise.prox(small.rows.combine(alpha) + folded, at.s)
+    w = small.noise.shape.prox(small.rows.combine(alpha) + folded, at.s)
     start = Start(
         w, inverse_penalty(problem) * at.balance, small.rows.margins(w), alpha / weights
     )

@@ -18,6 +18,7 @@ from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import gamma
+from wideberth.problem.sets import Noise
 from wideberth.solvers.batches import Answer, Batches, Draw, Piece, join
 from wideberth.solvers.measured.engine import Model
 from wideberth.solvers.merge import Groups
@@ -73,7 +74,7 @@ class Work:
         self.n, self.near, self.exact = 0, 0, True
         self.crossed: dict[int, Any] = {}  # places of rows that crossed, by batch
         self._point: PrimalPoint | None = None  # in memory, with its margins
-        self.fold: Folded | None = batches.penalty
+        self.fold: Folded | None = batches.folded
         self.model: Model | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
@@ -198,11 +199,10 @@ class Work:
         w, b, none = self.question.w, self.question.b, np.empty(0)
         (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
-        omega = self.batches.noise.support(w) if self.batches.shared else 0.0
-        if (fold := self.batches.penalty) is not None:
-            noise = fold.s * omega + fold.pushes.total(w)
-            value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
-        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding, value)
+        sets, norm = self.batches.sets, self.batches.sets.norm(w)
+        noise = sets.penalty(self.batches.penalty, w.size).support(w)
+        value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
+        return PrimalPoint(w, b, none, norm, none, hinge, value, rounding, value)
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
@@ -221,11 +221,8 @@ class Work:
             groups, self._groups = self._groups, {}
             self.members = {k: part.labels for k, part in groups.items()}
             self._sizes = {k: part.n for k, part in groups.items()}
-            noise, intercept = self.batches.noise, self.batches.intercept
-            problem = Groups.problem(list(groups.values()), noise, intercept)
-            if (penalty := self.batches.penalty) is not None:
-                merged = penalty if problem.folded is None else problem.folded + penalty
-                problem = replace(problem, folded=merged)
+            sets, intercept = self.batches.sets, self.batches.intercept
+            problem = Groups.problem(list(groups.values()), sets, intercept)
         else:
             pieces, self._pieces = self._pieces, {}
             self.members = {k: piece.indices for k, piece in pieces.items()}
@@ -236,8 +233,9 @@ class Work:
                 problem = replace(problem, weights=problem.weights / self.chance)
             if all(piece.alpha is not None for piece in parts):
                 self.alpha = concat([piece.alpha for piece in parts])
-            fold = self.fold if self.settled else self.batches.penalty
+            fold = self.fold if self.settled else self.batches.folded
             problem = replace(problem, folded=fold, chain=self.batches.chain)
+        problem = replace(problem, penalty=self.batches.penalty)
         problem.rows.passes = self.batches.counter(self.n)
         return problem
 
@@ -251,19 +249,23 @@ class Work:
         total = np.array([side.total for side in sides])
         scale = 1.0 / np.where(total > 0, total, 1.0)
         X = (y * scale)[:, None] * np.array([side.d for side in sides])
-        radii = scale * np.array([side.s for side in sides])
+        sums = (0.0 if side.noise is None else side.noise.scale for side in sides)
+        radii = scale * np.array(list(sums))
         known = functools.reduce(operator.add, sides)
         known = replace(
             known,
             d=np.zeros(self.batches.d),
-            s=0.0 if self.batches.penalty is None else self.batches.penalty.s,
+            noise=None,
             total=0.0,
             balance=0.0,
+            size=0.0,
+            weight=0.0,
             rounding=known.rounding + gamma(4) * known.mass,
             chain=known.chain + 8,
         )
-        noise, intercept = self.batches.noise, self.batches.intercept
-        return Problem(as_rows(X, y), total, radii, noise, intercept, known)
+        batches, noise = self.batches, Noise(self.batches.sets, radii)
+        problem = Problem(as_rows(X, y), total, noise, batches.intercept, known)
+        return replace(problem, penalty=batches.penalty)
 
     def proof(self, dual: DualPoint) -> Proof:
         """A dual point of the rows held as one of all rows, settled at `point`."""

@@ -2,23 +2,17 @@
 
 from wideberth.problem.error_bars.cells import Boxes, Ellipsoids
 from wideberth.problem.error_bars.covariances import Covariances, Posteriors
-from wideberth.problem.error_bars.sets import (
-    ErrorBars,
-    OwnNoise,
-    SmoothBars,
-    keeps_apart,
-)
-from wideberth.problem.error_bars.sums import NO_PUSHES, Pushes
+from wideberth.problem.error_bars.sets import ErrorBars, SmoothBars, keeps_apart
+from wideberth.problem.error_bars.sums import SumOfBoxes, SumOfEllipsoids
 
 __all__ = [
-    "NO_PUSHES",
     "Boxes",
     "Covariances",
     "Ellipsoids",
     "ErrorBars",
-    "OwnNoise",
     "Posteriors",
-    "Pushes",
     "SmoothBars",
+    "SumOfBoxes",
+    "SumOfEllipsoids",
     "keeps_apart",
 ]

@@ -24,14 +24,12 @@ from wideberth.problem.equal_rows import (
 from wideberth.problem.ramp import Ramp
 from wideberth.problem.rows import Passes
 from wideberth.screening import screen_at_hand
-from wideberth.solution import RampDescent
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import Batches, join
 from wideberth.solvers.newton.solver import Newton
 from wideberth.solvers.proofs import Proof
-from wideberth.solvers.ramp.chunked_descent import DescendedInChunks
-from wideberth.solvers.ramp.descent import Descent
+from wideberth.solvers.ramp import Descended, DescentInMemory
 from wideberth.solvers.work import PerRow
 
 #: Share of the rows for which there is room that the table may hold: a choice; it is
@@ -102,7 +100,7 @@ class Collapsed:
         self.batches, self.distinct, self.passes = batches, distinct, 1
         self.n = distinct.n
         counter = Passes(self.n, self.n)  # the read that found the rows
-        self.problem = replace(problem, folded=batches.penalty)
+        self.problem = replace(problem, penalty=batches.penalty)
         self.problem.rows.passes = counter
 
     def run(self, control: Control) -> None:
@@ -112,20 +110,17 @@ class Collapsed:
             found = prove(self.problem, control, None, Newton().solve)
         self._end(self.problem, found)
 
-    def descend(self, control: Control, level: float, starts: int) -> DescendedInChunks:
+    def descend(self, control: Control, level: float, starts: int) -> Descended:
         """Descend on the ramp loss instead."""
         self.control, ramp = control, Ramp(self.problem, level)
         with np.errstate(all="ignore"):
-            found = Descent(ramp, control, Newton()).run(starts)
-        self._end(found.problem, found.outcome)
-        left_out = None
+            found = DescentInMemory(ramp, control, Newton()).run(starts)
+        left, mask = found.left, None
+        self._end(ramp.rest(left.samples), found.found)
         if self.batches.spares(2 * self.n):
-            parts = [found.left_out[J] & (c > 0) for J, c in self.distinct.rows()]
-            left_out = concat(parts)
-        how = tuple(found.objectives), found.start, found.ending
-        report = RampDescent(level, left_out, *how)
-        cost = ramp.cost(found.left_out)
-        return DescendedInChunks(self, cost, report, 0, found.certificate)
+            parts = [left.samples[J] & (c > 0) for J, c in self.distinct.rows()]
+            mask = concat(parts)
+        return replace(found, left=replace(left, mask=mask))
 
     def _end(self, solved: Problem, found: Outcome) -> None:
         self.solved, self.found = solved, found

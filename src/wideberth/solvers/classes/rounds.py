@@ -12,7 +12,7 @@ import numpy as np
 
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.limits import CACHED_ENTRIES, MOST_STEPS
-from wideberth.solvers.base import Control, Outcome, make_control
+from wideberth.solvers.base import Control, Options, Outcome
 from wideberth.solvers.classes.stack import Stack
 from wideberth.solvers.classes.start import MOST_START_STEPS, estimate, few_rows
 from wideberth.solvers.classes.steps import Working, minimise
@@ -22,9 +22,6 @@ from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 MOST_STACKED_STEPS = MOST_START_STEPS + SETTINGS.most_returns * MOST_STEPS
 #: Number of entries of all working sets at a time: a bound on memory, 32 MB.
 _WORKING_ENTRIES = 1 << 22
-
-#: Most steps, most seconds, callback and start of the clock of nobody.
-_NO_LIMITS = MOST_STACKED_STEPS, None, None, 0.0
 
 
 class Proven(NamedTuple):
@@ -66,7 +63,7 @@ class _Rounds:
 
     def __init__(self, problems: list[Problem], tol: float):
         self.problems, self.tol = problems, tol
-        self.target = make_control(problems[0], tol, *_NO_LIMITS).target
+        self.target = Options(tol=tol).control(problems[0]).target
         self.stack, self.used = Stack.of(problems), problems[0].weights > 0
         self.proven: list[Proven | None] = [None] * len(problems)
         self.least = self.stack.penalty.size

@@ -6,7 +6,7 @@ call serves all K, and products with all rows are products of matrices.
 
 `start.py` tells about where all slacks are, by steps whose matrix knows no labels
 and is factorised once for all K problems. Rows far from the margin are settled then, as
-in `newton/rounds.py`, and `steps.py` solves the K problems of the others at once.
+in `driver.py`, and `steps.py` solves the K problems of the others at once.
 `rounds.py` has the rounds of this, and the proofs.
 """
 
@@ -56,7 +56,7 @@ class Stack:
         if one.intercept is not None:
             penalty[d] = one.intercept
         if one.radii.any():
-            squares[:d] = one.noise.squares
+            squares[:d] = one.noise.shape.squares
         signs = np.stack([problem.y for problem in problems])
         weights, radii = one.weights, one.radii
         if used.size < one.n:
@@ -85,7 +85,8 @@ def can_be_stacked(problem: Problem, problems: int) -> bool:
     samples, which need no algebra, are not what suits so many features.
     """
     n, d = problem.n, problem.rows.d
-    if problems < 2 or not problem.shared or problem.folded is not None:
+    plain = problem.folded is None and problem.penalty == 0
+    if problems < 2 or not (plain and problem.noise.proportional):
         return False
     dense = isinstance(problem.rows.X, np.ndarray) or problem.rows.table_fits
     if not dense or n * d > _MOST_ENTRIES or d >= n:

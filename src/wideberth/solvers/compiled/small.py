@@ -14,7 +14,7 @@ is about many small problems, as those of folds, of points of a path and of clas
 it takes the compiled engine; any other call does where solver="compiled" says so.
 
 Nothing here is trusted: what comes back is evaluated on the problem as given, and where
-it falls short the next engine goes on, in the end that of `newton/rounds.py`.
+it falls short the next engine goes on, in the end that of `driver.py`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ _IN_DOUBT = 2
 def is_small(problem: Problem) -> bool:
     """Whether the compiled engine takes the problem: calls cost more than products."""
     n, d = problem.n, problem.rows.d
-    if not problem.shared or d > FEW_FEATURES or n > SETTINGS.direct_rows:
+    if not problem.noise.proportional or d > FEW_FEATURES or n > SETTINGS.direct_rows:
         return False
-    known = problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
+    shape = problem.noise.shape
+    known = shape.dual_order in (1.0, 2.0) and hasattr(shape, "scales")
     little = n * d <= CACHED_ENTRIES and n * d * d <= QUICK_GRAM
     return known and little and not is_foreign(problem.y)
 
@@ -118,7 +119,8 @@ def _proven(problem: Problem, control: Control, found: Outcome, counts):
 
 def _can_be_swept(problem: Problem) -> bool:
     """Whether sweeps know the noise."""
-    return problem.noise.isotropic and problem.folded is None
+    plain = problem.folded is None and problem.penalty == 0
+    return plain and problem.noise.isotropic
 
 
 def _sweeps_are_quick(problem: Problem) -> bool:
@@ -229,7 +231,7 @@ def _minimised(
     from wideberth.solvers.compiled import mehrotra, nearest_rows  # loads numba
 
     extended = extended or ExtendedRows.of(problem)
-    noise, kind = problem.noise, mehrotra.NONE
+    noise, kind = problem.noise.shape, mehrotra.NONE
     if extended.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind

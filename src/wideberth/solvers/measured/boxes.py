@@ -29,15 +29,12 @@ class SignedParts(MeasuredEngine):
         problem, w = self.problem, self.x[: self.d]
         z, moves = (
             self.Z[:, : self.d],
-            problem.radii[:, None] * problem.noise.block(slice(None)),
+            problem.radii[:, None] * problem.noise.boxes.block(slice(None)),
         )
         rest = self.Z[:, self.d :]
         self.Z = np.hstack((z - moves, -z - moves, rest))
         fold, ends = self.folded[: self.d], self.folded[self.d :]
-        settled = np.zeros(self.d)
-        if problem.folded is not None:
-            for bars, a in problem.folded.pushes.parts:
-                settled = settled + bars.table.combine(a)
+        settled = problem.outside.box(self.d)
         self.folded = np.concatenate((fold - settled, -fold - settled, ends))
         self.penalty = np.concatenate((np.ones(2 * self.d), self.penalty[self.d :]))
         inside = max(
@@ -59,9 +56,9 @@ class SignedParts(MeasuredEngine):
         self.combined = self.Z.T @ self.alpha + self.folded
         hinge = float(self.c @ np.maximum(self.slack, 0.0))
         quadratic = 0.5 * float(self.penalty @ (self.x * self.x))
-        self.primal = quadratic + hinge
+        self.primal = quadratic + hinge - float(self.folded @ self.x)
         if self.problem.folded is not None:
-            self.primal += self.problem.folded.total - float(self.folded @ self.x)
+            self.primal += self.problem.folded.total
         near = np.maximum(self.combined[: 2 * self.d], 0.0)
         stationarity = quadratic - float(self.combined @ self.x)
         stationarity += 0.5 * float(near @ near)

@@ -113,11 +113,11 @@ class Cones(MeasuredEngine):
         self._turn()
 
     def _begin(self):
-        noise, noisy, w = self.problem.noise, self.problem.radii > 0, self.w
+        noise, noisy, w = self.problem.noise.ellipsoids, self.problem.radii > 0, self.w
         self.radii = np.where(noisy, self.problem.radii, 1.0)
         self.factors = noise.factors(noisy)
         image = self.factors.images(w)
-        least = SETTINGS.start_inside * np.linalg.norm(w) * noise.lipschitz()
+        least = SETTINGS.start_inside * np.linalg.norm(w) * noise.lipschitz(self.d)
         sizes = np.maximum(np.sqrt(_dots(image, image)), least)
         t = (1 + LITTLE) * np.maximum(sizes, SETTINGS.least_distance)
         self.kept = t, image

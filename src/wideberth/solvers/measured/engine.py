@@ -20,9 +20,9 @@ from scipy.linalg import lapack
 
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import at_least, host, is_foreign, namespace
-from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import EPS, LITTLE, TINY
 from wideberth.problem.rows import gamma
+from wideberth.problem.sets import SumOfSets
 from wideberth.solvers.newton.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
 
@@ -38,18 +38,18 @@ class Model:
     rounding: float  # bound on the error of the gradient, which is Σ c_iδ_i
 
     @classmethod
-    def of(cls, pushes: Pushes, w: np.ndarray) -> Model:
+    def of(cls, noise: SumOfSets | None, w: np.ndarray) -> Model:
         """That of samples with coefficients c_iρ_i."""
         value, gradient, rounding = 0.0, np.zeros(w.size), 0.0
         curvature = np.zeros((w.size, w.size))
-        for bars, a in pushes.parts:
+        for bars, a in () if noise is None else noise.parts:
             bars.visited()
             for rows, part in bars.blocks():
                 sizes = part.sizes(w)
                 value += float(a[rows] @ sizes)
                 gradient += part.pull(a[rows], w, sizes)
                 curvature += part.curvature(a[rows], w, sizes)
-            relative = bars.pull_rounding * bars.lipschitz() + bars.factor_errors()
+            relative = bars.pull_rounding * bars.lipschitz(bars.d) + bars.axes_errors()
             rounding += float(a @ relative)
         return cls(w, value, gradient, curvature, rounding)
 

@@ -48,7 +48,7 @@ class RoundedOff(MeasuredEngine):
         self._turn()
 
     def _begin(self):
-        supports = self.problem.noise.supports(self.w)
+        supports = self.problem.noise.ellipsoids.supports(self.w)
         products = self.Z @ like(self.x, self.Z)
         self.slack = 1.0 - products + self.problem.radii * supports
 
@@ -66,7 +66,7 @@ class RoundedOff(MeasuredEngine):
         if self.blocks is None:
             self.blocks = [
                 _Block(rows, self.Z[rows, :], bars.by_columns(), problem.radii[rows])
-                for rows, bars in problem.noise.blocks()
+                for rows, bars in problem.noise.ellipsoids.blocks()
             ]
         problem.rows.passes.add(problem.n)
         return self.blocks

@@ -1,6 +1,6 @@
 """Newton's method for sets per sample, kept away from most rows (theory §8).
 
-The rounds of `newton/rounds.py`: gather the rows near the margin, take the others as
+The rounds of `driver.py`: gather the rows near the margin, take the others as
 settled, solve, verify by one pass, screen by what that proves. Settled samples at α = c
 are folded; their noise Σ c_iκ_i(w) has no closed form, and enters as its second-order
 model about the last point, which is as good as that point is near. On many rows
@@ -15,7 +15,6 @@ import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.arrays import is_foreign, like
-from wideberth.problem.error_bars import Pushes
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.screening import Screener, fold_samples
 from wideberth.solvers.base import Best, Control, Outcome
@@ -66,7 +65,7 @@ def dual_with_others(
 
 
 class MeasuredRounds:
-    """One problem, solved by rounds; see `Rounds` in `newton/rounds.py`."""
+    """One problem, solved by rounds; see `driver.py`."""
 
     needed = 0  # whatever it was: more rounds follow in any case
 
@@ -139,7 +138,7 @@ class MeasuredRounds:
         if point is not None:
             w, start = point.w, (point.w, point.b)
         if problem.folded is not None and problem.noise.smooth:
-            model = Model.of(problem.folded.pushes, w)
+            model = Model.of(problem.outside, w)
         if not near.all():
             more = work.settle(near, point.slack, w)
             model = more if model is None or more is None else model + more
@@ -218,9 +217,10 @@ class _Settled:
         problem, bound = self.problem, ~near & (slack > 0)
         self.alpha[self.free[bound]] = problem.weights[bound]
         fold = fold_samples(problem, bound)
-        model = Model.of(fold.pushes, w) if problem.noise.smooth else None
-        if problem.noise.smooth:  # the model stands for them
-            fold = replace(fold, pushes=Pushes())
+        model = None
+        if problem.noise.smooth:  # the model stands for the sets
+            model = Model.of(fold.noise, w)
+            fold = replace(fold, noise=None)
         fold = fold if problem.folded is None else problem.folded + fold
         self.problem, self.free = problem.take(near, folded=fold), self.free[near]
         return model

@@ -22,7 +22,7 @@ class Cone:
     def __init__(self, method):
         self.d, self.size = method.problem.rows.d, method.x.size
         self.scales = np.sqrt(
-            np.broadcast_to(method.problem.noise.squares, (self.d,)).astype(float)
+            np.broadcast_to(method.problem.noise.shape.squares, (self.d,)).astype(float)
         )
         k = self._image(method.x)
         # h_0 balances s, h_1 opposes w; ⟨k,h⟩ fixes the weight of this barrier.

@@ -26,7 +26,7 @@ class ExtendedRows:
     def of(cls, problem: Problem, last: ExtendedRows | None = None) -> ExtendedRows:
         """Those of a problem; the `last` ones, where only weights differ."""
         if last is not None:
-            names = ("rows", "radii", "folded", "intercept")
+            names = ("rows", "noise", "folded", "intercept", "penalty")
             known = last.problem
             if all(getattr(problem, name) is getattr(known, name) for name in names):
                 return last
@@ -40,13 +40,13 @@ class ExtendedRows:
         self.xp = namespace(problem.weights)
         fold, d = problem.folded, problem.rows.d
         if self.noisy is None:
-            moves = (fold is not None and fold.s > 0) or self.xp.any(problem.radii)
-            self.noisy = bool(moves) and problem.noise.lipschitz(d) > 0
+            moves = problem.outside.scale > 0 or self.xp.any(problem.radii)
+            self.noisy = bool(moves) and problem.noise.shape.lipschitz(d) > 0
         columns, penalties, folded = [], [], []
         if self.noisy:
             columns.append(-problem.radii)
             penalties.append(0.0)
-            folded.append(0.0 if fold is None else -fold.s)
+            folded.append(-problem.outside.scale)
         if problem.intercept is not None:
             columns.append(problem.y)
             penalties.append(problem.intercept)

@@ -41,7 +41,7 @@ class Facets(ABC):
 
     def _adopt(self, method) -> None:
         self.d, self.size = method.problem.rows.d, method.x.size
-        scales = np.broadcast_to(method.problem.noise.scales, (self.d,))
+        scales = np.broadcast_to(method.problem.noise.shape.scales, (self.d,))
         self.noisy = np.flatnonzero(scales > 0)
         self.scales = scales[self.noisy].astype(np.float64)
 

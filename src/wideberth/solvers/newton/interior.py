@@ -70,9 +70,9 @@ class InteriorPoint(ExtendedRows):
         start = least_squares(self) if start is None else start
         extra = [start.b] if problem.intercept is not None else []
         if self.noisy:
-            size = problem.noise.lipschitz(d) * float(np.linalg.norm(start.w))
+            size = problem.noise.shape.lipschitz(d) * float(np.linalg.norm(start.w))
             omega = max(
-                problem.noise.support(start.w),
+                problem.noise.shape.support(start.w),
                 SETTINGS.start_inside * size,
                 SETTINGS.least_distance,
             )
@@ -87,7 +87,9 @@ class InteriorPoint(ExtendedRows):
         self.force = xp.stack([upper, upper - self.slack])
         self.last_change = 0.0 * upper
         self.combined = self.combine(self.alpha) + self.folded
-        self.cone: Any = CONES[problem.noise.dual_order](self) if self.noisy else None
+        self.cone: Any = (
+            CONES[problem.noise.shape.dual_order](self) if self.noisy else None
+        )
         self._measure()
 
     def _set_slack(self, margins, extra: list[float]) -> float:
@@ -138,12 +140,12 @@ class InteriorPoint(ExtendedRows):
         )
         complementarity = hinge - used
         quadratic = 0.5 * float(self.penalty @ (x * x))
-        self.primal = quadratic + hinge
+        self.primal = quadratic + hinge - float(self.folded @ x)
         if problem.folded is not None:
-            self.primal += problem.folded.total - float(self.folded @ x)
+            self.primal += problem.folded.total
         near = self.combined[:d]
         if self.noisy:
-            near = problem.noise.prox(near, max(-float(self.combined[d]), 0.0))
+            near = problem.noise.shape.prox(near, max(-float(self.combined[d]), 0.0))
         stationarity = quadratic - float(self.combined @ x) + 0.5 * float(near @ near)
         if problem.intercept:
             stationarity += 0.5 * float(self.combined[-1]) ** 2 / problem.intercept

@@ -45,7 +45,7 @@ class Newton(Solver):
 
     def supports(self, problem):
         """Every shape that is a norm of scaled weights, and error bars."""
-        if not problem.shared or hasattr(problem.noise, "scales"):
+        if not problem.noise.proportional or hasattr(problem.noise.sets, "scales"):
             return None
         return (
             "The Newton solver needs noise of a shape that states its scales, unlike "
@@ -65,7 +65,7 @@ class Newton(Solver):
             return _expanded(problem, spanned, found)
         if start is not None and not small_sample(problem.n):
             width = nearest_width(start.point.slack)
-            if problem.shared:
+            if problem.noise.proportional:
                 return solve_in_memory(problem, control, start.point, width)
             band = np.full(problem.n, width)
             return MeasuredRounds(problem, control).solve(start.point, band)

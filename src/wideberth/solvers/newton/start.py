@@ -64,13 +64,13 @@ def cone_room(rows: ExtendedRows, distance: float, omega: float) -> float:
     each facet of other shapes for no more than ten rows, and the noise that is lost
     in rounding for nothing.
     """
-    problem, c, fold = rows.problem, rows.c, rows.problem.folded
-    weight = 0.5 * float(c @ problem.radii) + (0.0 if fold is None else fold.s)
+    problem, c = rows.problem, rows.c
+    weight = 0.5 * float(c @ problem.radii) + problem.outside.scale
     total = 0.5 * distance * float(rows.xp.sum(c))
     most = LITTLE
     if not problem.noise.smooth:
         most = 1 / EPS
-        facets = 2 * problem.noise.degrees(problem.rows.d)
+        facets = 2 * problem.noise.shape.degrees(problem.rows.d)
         total *= min(facets / (LITTLE * max(problem.n, 1)), 1.0)
     room = total / max(weight * omega, TINY)
     return min(max(room, SETTINGS.least_distance), most)

@@ -91,7 +91,7 @@ class Walk:
             start = lowest_between(problem, predicted)
         band = np.inf if start is None else self._band(start.slack)
         sizes: list[int] = []
-        if problem.shared:
+        if problem.noise.proportional:
             driver = Driver(InMemory(problem), control)
             outcome, sizes = driver.solve(start, band), driver.sizes
         elif start is None:
@@ -157,7 +157,7 @@ def _saturated(problem: Problem) -> list[PrimalPoint]:
 
     Where it is near the optimum: elsewhere all rows are quicker than a wrong guess.
     """
-    if not problem.shared:
+    if not problem.noise.proportional:
         return []
     dual = problem.dual_at(problem.weights)
     point = problem.at(dual.w)

@@ -12,7 +12,7 @@ so samples may be decided before anything is solved. Where that is of use to a s
 is left starts from the carried points, or from what a solver remembers of the path
 (`Solver.along`).
 
-With a ramp each point descends (`ramp/descent.py`) from the lower one of two: the point
+With a ramp each point descends (`ramp.py`) from the lower one of two: the point
 of the C before, and that of a path with the hinge loss, followed roughly beside it.
 """
 
@@ -35,7 +35,7 @@ from wideberth.screening import Partition, screen_at_hand
 from wideberth.solvers.attempts import Attempt, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.ramp.descent import ROUGH, Descended, Descent
+from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Sequence:
         for k, (factor, penalty, ramp) in enumerate(levels.tolist()):
             base = self.units.level(factor, penalty)
             # Known for all C at once, where the null model does not depend on C.
-            depends = base.intercept or base.folded is not None
+            depends = base.intercept or base.penalty > 0
             null = None if depends else null_certificate(base)
             if base.rows is self.units.problem.rows:
                 self.solver.next_radius()
@@ -147,12 +147,14 @@ class Sequence:
             for name, found in starts.items()
         }
         name = min(known, key=lambda name: ramp.value(known[name]))
-        descent = Descent(ramp, control, self.single)
-        descended = descent.go_on(known[name], starts[name].dual.alpha, name)
-        proven = self._proven(descended.problem, descended.outcome)
+        descent = DescentInMemory(ramp, control, self.single)
+        left = descent.beyond(known[name], starts[name].dual.alpha)
+        descended = descent.go_on(left, name)
+        rest = ramp.rest(descended.left.samples)
+        proven = self._proven(rest, descended.found)
         spent = problem.rows.passes.count - passes + convex.passes
         seconds = time.perf_counter() - control.started
-        outcome = control.judge(descended.outcome, descended.certificate)
+        outcome = control.judge(descended.found, descended.certificate)
         return Found(outcome, None, proven, control, spent, seconds, descended)
 
     def _proven(self, problem: Problem, outcome: Outcome):
@@ -197,7 +199,7 @@ class Sequence:
 
     def _known(self, problem, start, tol: float, C: float, null) -> Outcome | None:
         """The answer, where a closed form or the solution before has it."""
-        if problem.intercept or problem.folded is not None:
+        if problem.intercept or problem.penalty > 0:
             null = null_certificate(problem)
         elif null is not None:
             null = C * null

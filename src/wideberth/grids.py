@@ -6,11 +6,10 @@ import numpy as np
 
 from wideberth.problem.endpoints import saturation_scale
 from wideberth.problem.presolve import Presolved
-from wideberth.problem.ramp import check_ramp
+from wideberth.problem.statement import Statement, check_ramp
 from wideberth.problem.validation import (
     check_number,
     check_per_sample,
-    default_radius,
     refuse_masked,
     short,
 )
@@ -41,10 +40,10 @@ def C_range(presolved: Presolved) -> tuple[float, float]:
     return start, max(end, _LEAST_SPAN * start)
 
 
-def read_radii(radii, radius, noise, X_err) -> np.ndarray:
-    """Check factors on `radius`, or radii where there is none."""
+def read_radii(statement: Statement, radii) -> np.ndarray:
+    """Check factors on the radius stated, or radii where none is."""
     if radii is None:
-        radii = default_radius(noise, X_err) if radius is None else 1.0
+        radii = statement.radius_or_default if statement.radius is None else 1.0
     more = " Radii that differ from sample to sample go to `radius`."
     return _listed(radii, "radii", more)
 
@@ -61,15 +60,33 @@ def _listed(given, name: str, more: str = "") -> np.ndarray:
     return np.array(check_per_sample(values, values.size, name))
 
 
+def read_penalties(statement: Statement, norm_penalties) -> np.ndarray:
+    """Check norm penalties; the one stated where there is no list."""
+    if norm_penalties is None:
+        return np.array([float(statement.norm_penalty)])
+    return _listed(norm_penalties, "norm_penalties")
+
+
+def read_ramps(statement: Statement, ramps) -> np.ndarray:
+    """Check levels of the ramp, −∞ is the hinge; the one stated without a list."""
+    if ramps is None:
+        return np.array([statement.level])
+    if np.ndim(ramps) != 1 or not len(ramps):
+        raise ValueError(
+            f"ramps={short(ramps)} must be a list of numbers ≤ 0 (None: the hinge)."
+        )
+    return np.array([check_ramp(each) for each in np.asarray(ramps).tolist()])
+
+
 def read_levels(
-    radii: np.ndarray, norm_penalty, norm_penalties=None, ramp=None, ramps=None
+    statement: Statement, radii=None, norm_penalties=None, ramps=None
 ) -> np.ndarray:
     """Levels of a grid, rows of radius, norm penalty and ramp, one of which varies."""
-    levels = {"radii": radii}
-    levels["norm_penalties"] = np.array([check_number(norm_penalty, "norm_penalty")])
-    if norm_penalties is not None:
-        levels["norm_penalties"] = _listed(norm_penalties, "norm_penalties")
-    levels["ramps"] = read_ramps(ramp, ramps)
+    levels = {
+        "radii": read_radii(statement, radii),
+        "norm_penalties": read_penalties(statement, norm_penalties),
+        "ramps": read_ramps(statement, ramps),
+    }
     several = [name for name, values in levels.items() if values.size > 1]
     if len(several) > 1:
         sizes = " and ".join(f"{levels[name].size} {name}" for name in several)
@@ -78,17 +95,6 @@ def read_levels(
             "the others."
         )
     return np.column_stack(np.broadcast_arrays(*levels.values()))
-
-
-def read_ramps(ramp, ramps) -> np.ndarray:
-    """Levels of the ramp: of the list, or the one; −∞ is the hinge."""
-    if ramps is None:
-        return np.array([check_ramp(ramp)])
-    if np.ndim(ramps) != 1 or not len(ramps):
-        raise ValueError(
-            f"ramps={short(ramps)} must be a list of numbers ≤ 0 (None: the hinge)."
-        )
-    return np.array([check_ramp(each) for each in np.asarray(ramps).tolist()])
 
 
 def read_Cs(Cs, problems: list[Presolved]) -> np.ndarray:

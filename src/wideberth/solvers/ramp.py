@@ -1,0 +1,424 @@
+"""Descent on the ramp loss: leave out what costs most, solve the rest, in turn (§11).
+
+Every round solves a robust SVM, M_K of `problem/ramp.py`, from the point before, and
+then takes the samples K anew that cost less as a constant. It ends, with a problem
+solved to the tolerance asked for,
+
+* "repeats": its solution leaves the same samples out, and a round more changes nothing;
+* "stalls": a round gained less than ten times the tolerance;
+* "cut short": by a limit of time or steps, or by the callback.
+
+R never rises: a round that finds nothing better keeps the point before. What comes out
+is a local minimum that depends on the start.
+
+`Descent` is the loop. `DescentInMemory` solves rounds with any solver. Its early rounds
+are rough: a round is expected to gain a tenth of what the one before did, and is solved
+to a tenth of that. Beyond each solution R is looked at along the line that led there,
+twice as far each time; with margins known that reads no row. With several starts the
+best result is kept. With many rows all this is done first on a sample of them.
+`DescentInChunks` keeps nothing as long as the data: the samples left out are those
+beyond the ramp at a point, and a pass over the rows sums up what they cost.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+
+import numpy as np
+
+from wideberth.problem import Certificate, PrimalPoint, Problem
+from wideberth.problem.arrays import concat, namespace
+from wideberth.problem.limits import LITTLE, TINY
+from wideberth.problem.ramp import Beyond, Ramp, with_cost
+from wideberth.problem.rounding import accurate_sum, chain
+from wideberth.solvers.attempts import NUMERICAL, prove
+from wideberth.solvers.base import Control, Outcome, Solver
+from wideberth.solvers.driver import Driver
+from wideberth.solvers.newton.solver import Newton
+from wideberth.solvers.sampling import Sample, small_sample
+from wideberth.solvers.shrinking import least_rows
+from wideberth.solvers.starts import carried
+
+if TYPE_CHECKING:
+    from wideberth.solvers.chunks.chunked import Chunks
+    from wideberth.solvers.work import Work
+
+#: How a descent ended.
+Ending = Literal["repeats", "stalls", "cut short"]
+#: What a round finds: a pair of points in memory, or a search over chunks.
+Found = TypeVar("Found", Outcome, Driver)
+
+#: Relative gap of the first rounds: a choice, an order of magnitude below what they
+#: gain (`LITTLE`, twice).
+ROUGH = LITTLE * LITTLE
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The samples K that are left out, what they cost, and R where that is known.
+
+    `mask` marks them; over chunks it is None where the memory allowed does not hold it.
+    They are those beyond the ramp at `point`, if there is one, with `alpha` as the dual
+    weights that led there; `changed` says whether the ones before were others.
+    """
+
+    mask: np.ndarray | None
+    cost: float
+    value: float = np.inf
+    point: PrimalPoint | None = None
+    alpha: np.ndarray | None = None
+    changed: bool = True
+
+    @property
+    def samples(self) -> np.ndarray:
+        """Their mask, of data in memory."""
+        assert self.mask is not None
+        return self.mask
+
+
+@dataclass(frozen=True)
+class Descended(Generic[Found]):
+    """Where a descent ended: the samples left out, and the solution on the others.
+
+    `certificate` is that of M_K; `objectives` are values of R, at the start and after
+    every round.
+    """
+
+    level: float
+    left: LeftOut
+    found: Found
+    certificate: Certificate
+    objectives: tuple[float, ...]
+    start: str
+    ending: Ending
+
+
+class Descent(ABC, Generic[Found]):
+    """Rounds of a ramp of one level, under the limits of a run.
+
+    The first round is solved to the relative gap `rough`.
+    """
+
+    def __init__(self, level: float, control: Control, rough: float):
+        self.level, self.control, self.rough = level, control, rough
+
+    @abstractmethod
+    def look(self, found: Found, before: LeftOut) -> LeftOut:
+        """What is left out at the point that a round found."""
+
+    @abstractmethod
+    def round(self, left: LeftOut, tol: float) -> tuple[Found, float]:
+        """Solve M_K, from the point of K if there is one; the tolerance it went to."""
+
+    @abstractmethod
+    def roundings(self, found: Found) -> float:
+        """Roundings of the sum of what samples cost."""
+
+    def farther(self, start: PrimalPoint, there: LeftOut) -> LeftOut:
+        """What is left out beyond a point on the line from `start`, if R falls on."""
+        return there
+
+    def go_on(self, left: LeftOut, name: str) -> Descended[Found]:
+        """Rounds until the samples left out repeat, or hardly anything is gained."""
+        control, tol = self.control, self.rough
+        objectives: list[float] = [] if left.point is None else [left.value]
+        while True:
+            found, tol = self.round(left, tol)
+            there = self.look(found, left)
+            gain = (left.value - there.value) / max(there.value, TINY)
+            repeats, stalls = not there.changed, not LITTLE * gain > control.tol
+            ends, exact = repeats or stalls, tol <= control.tol
+            if control.exhausted() or (ends and exact):
+                proof = with_cost(found.certificate, left.cost, self.roundings(found))
+                ending: Ending = "repeats" if repeats else "stalls"
+                solved = proof.proves(control.tol) or not control.exhausted()
+                if not (ends and exact and solved):
+                    ending = "cut short"
+                values = *objectives, there.value
+                return Descended(self.level, left, found, proof, values, name, ending)
+            if ends:
+                tol = control.tol
+            else:
+                tol = min(max(LITTLE * LITTLE * gain, control.tol), tol)
+                if left.point is not None:
+                    there = self.farther(left.point, there)
+            left = there
+            objectives.append(left.value)
+
+    @contextmanager
+    def told(self, cost: float, **changes) -> Iterator[Control]:
+        """A control for one round, which hears of values with what K costs."""
+        control = self.control
+
+        def with_costs(entry: dict) -> dict:
+            return entry | {name: entry[name] + cost for name in ("primal", "dual")}
+
+        callback, told = None, control.callback
+        if told is not None:
+
+            def callback(entry):
+                return told(with_costs(entry))
+
+        inner = replace(control, callback=callback, trace=[], **changes)
+        yield inner
+        control.steps, control.stopped = inner.steps, inner.stopped
+        control.features = inner.features
+        control.trace += map(with_costs, inner.trace)
+
+
+class DescentInMemory(Descent[Outcome]):
+    """Descent on a problem in memory, with any solver."""
+
+    def __init__(self, ramp: Ramp, control: Control, solver: Solver):
+        super().__init__(ramp.level, control, max(ROUGH, control.tol))
+        self.ramp, self.solver = ramp, solver
+
+    def run(self, starts: int = 1, start: Outcome | None = None) -> Descended[Outcome]:
+        """The best of the first so many starts, of those that the data has.
+
+        Where a start is given it is the only one.
+        """
+        if start is not None:
+            return self.go_on(self.beyond(start.point, start.dual.alpha), "init")
+        found: list[Descended[Outcome]] = []
+        for name in list(STARTS)[:starts]:
+            if found and self.control.exhausted():
+                break
+            begun = self._begin(name)
+            if begun is not None:
+                found.append(self.go_on(begun, name))
+        return min(found, key=lambda each: each.objectives[-1])
+
+    def beyond(self, point: PrimalPoint, alpha: np.ndarray) -> LeftOut:
+        """What is left out at a point of the problem."""
+        left = self.marked(self.ramp.left_out(point.slack))
+        return replace(left, value=self.ramp.value(point), point=point, alpha=alpha)
+
+    def marked(self, mask: np.ndarray) -> LeftOut:
+        """These samples."""
+        return LeftOut(mask, self.ramp.cost(mask))
+
+    # -- starts --------------------------------------------------------------------
+
+    def _begin(self, name: str) -> LeftOut | None:
+        """From where to descend; None where the data has no such start."""
+        problem, coarse = self.ramp.problem, self._sampled()
+        if coarse is None:
+            return STARTS[name](self)
+        begun = coarse._begin(name)
+        if begun is None:
+            return None
+        found = coarse.go_on(begun, name).found.point
+        self.control.steps = coarse.control.steps
+        self.rough = max(LITTLE * coarse.control.tol, self.control.tol)
+        point = problem.at(found.w, found.b)
+        return self.beyond(point, np.where(point.slack > 0, problem.weights, 0.0))
+
+    def _sampled(self) -> DescentInMemory | None:
+        """The same on a sample of the rows, where there are many."""
+        problem = self.ramp.problem
+        n, d = small_sample(problem.n), problem.rows.d
+        if n < least_rows(problem):
+            return None
+        sample = Sample(problem, n, self.control.rng)
+        if not sample.usable(problem):
+            return None
+        # The optimum of a sample of n rows is off by about d/n.
+        quiet = self.control.rougher(max(self.control.tol, d / n))
+        return DescentInMemory(Ramp(sample.of(problem), self.level), quiet, self.solver)
+
+    def from_hinge(self) -> LeftOut:
+        """The samples that a rough solution with the hinge loss has below a."""
+        found = self._solve(self.ramp.problem, self.rough, 0.0, None)
+        return self.beyond(found.point, found.dual.alpha)
+
+    def from_means(self) -> LeftOut | None:
+        """Those on the wrong side of the middle between the weighted class means."""
+        problem = self.ramp.problem
+        upper = problem.y > 0
+        sums = [accurate_sum(problem.weights[side]) for side in (upper, ~upper)]
+        if min(sums) == 0:
+            return None
+        weights = problem.weights / np.where(upper, *sums)
+        across = problem.rows.combine(weights)  # from one mean to the other
+        margins, middle = problem.rows.margins(across), 0.0
+        if problem.intercept is not None:
+            middle = 0.5 * accurate_sum(weights * problem.y * margins)
+        return self.marked(margins - problem.y * middle < 0)
+
+    def trimmed(self) -> LeftOut:
+        """Those that a rough solution with the hinge loss gets wrong."""
+        found = self._solve(self.ramp.problem, self.rough, 0.0, None)
+        return self.marked(found.point.slack > 1)
+
+    # -- rounds --------------------------------------------------------------------
+
+    def look(self, found, before):
+        """No row is read: the margins of all of them are known."""
+        point, problem = found.point, self.ramp.problem
+        there = problem.at(point.w, point.b, point.margins)
+        left = self.beyond(there, found.dual.alpha)
+        return replace(left, changed=not np.array_equal(left.samples, before.samples))
+
+    def round(self, left, tol):
+        """To the tolerance asked for, where the start meets a rougher one."""
+        rest, start = self.ramp.rest(left.samples), None
+        if left.point is not None:
+            start = carried(rest, left.point, left.alpha)
+            tol = self.control.tol if start.meets(tol) else tol
+        found = self._solve(rest, tol, left.cost, start)
+        if start is not None and not found.point.value <= start.point.value:
+            found = Outcome(rest.at(start.point.w, start.point.b), found.dual)
+        return found, tol
+
+    def roundings(self, found):
+        """Those of a sum over the samples, some of which stand for many."""
+        return chain(self.ramp.problem.n) + self.ramp.problem.chain
+
+    def farther(self, start, there):
+        """Twice as far each time, as long as R falls; margins move evenly."""
+        problem, t, end, alpha = self.ramp.problem, 2.0, there.point, there.alpha
+        d_w, d_b, change = end.w - start.w, end.b - start.b, end.margins - start.margins
+        while not self.control.exhausted():
+            margins = start.margins + t * change
+            point = problem.at(start.w + t * d_w, start.b + t * d_b, margins)
+            if not self.ramp.value(point) < there.value:
+                break
+            there, t = self.beyond(point, alpha), 2 * t
+        return there
+
+    def _solve(self, problem: Problem, tol: float, cost: float, start) -> Outcome:
+        """Solve a convex problem; to the tolerance asked for by all means there are."""
+        rough = tol > self.control.tol
+        changes: dict[str, float | None] = {"tol": tol}
+        if rough:  # nothing is told of it, and its gap decides hardly a sample
+            changes |= {"aim": np.inf, "screening": None}
+        solve = partial(self.solver.solve, start=start)
+        with self.told(cost, **changes) as inner:
+            if rough:
+                try:
+                    return solve(problem, inner)
+                except NUMERICAL:
+                    inner.tol = self.control.tol
+            known = None
+            if start is not None and start.meets(inner.tol):  # margins afresh
+                point = problem.at(start.point.w, start.point.b)
+                known = Outcome(point, start.dual)
+            return prove(problem, inner, known, solve)
+
+
+#: The starts there are, in the order in which they are tried.
+STARTS: dict[str, Callable[[DescentInMemory], LeftOut | None]] = {
+    "hinge": DescentInMemory.from_hinge,
+    "class means": DescentInMemory.from_means,
+    "trimmed": DescentInMemory.trimmed,
+}
+
+
+class DescentInChunks(Descent[Driver]):
+    """Descent over chunks; every round is a search over all rows and one more pass.
+
+    `passes` counts what was read before the last search; the first pass hands over a
+    sample of the rows, on which the descent begins.
+    """
+
+    def __init__(self, chunks: Chunks, level: float, control: Control):
+        super().__init__(level, control, control.tol)
+        self.chunks, self.passes = chunks, 1
+
+    def run(self, starts: int, sampled: Work) -> Descended[Driver]:
+        """From where a descent on a sample of the rows ends."""
+        problem = sampled.problem.on_host()
+        tol = max(self.control.tol, problem.rows.d / max(problem.n, 1))
+        quiet = self.control.rougher(tol)
+        begun = DescentInMemory(Ramp(problem, self.level), quiet, Newton()).run(starts)
+        self.control.steps = quiet.steps
+        left = self._left_out(begun.found.point, None)
+        return self.go_on(left, begun.start)
+
+    def look(self, found, before):
+        """One pass over all rows."""
+        return self._left_out(found.point, before.point)
+
+    def round(self, left, tol):
+        """Search the rows that are not left out; keep the point before if need be."""
+        here = Beyond(self.level, left.point.w, left.point.b)
+        with self.told(left.cost, tol=tol) as inner:
+            search = Driver(self.chunks.without(here), inner)
+            search.run()
+        if not search.point.value + left.cost <= left.value:
+            search.consider(here.w, here.b)
+        self.before, self.passes = self.passes, self.passes + search.passes
+        return search, tol
+
+    def roundings(self, found):
+        """Those of a sum over all rows."""
+        return chain(found.n)
+
+    def _left_out(self, point: PrimalPoint, before: PrimalPoint | None) -> LeftOut:
+        """What rows cost at a point, and which are left out there and not `before`."""
+        self.passes += 1
+        keep = self.chunks.spares(2 * (self.chunks.n or 0))
+        points = [each for each in (point, before) if each is not None]
+        beyond = [Beyond(self.level, each.w, each.b) for each in points]
+        seen = sum(self.chunks.ask(_Look(beyond, keep)), _Seen(0.0, 0.0, 0, {}))
+        mask = None
+        if seen.which:
+            mask = concat([seen.which[number] for number in sorted(seen.which)])
+        value = point.value - point.hinge + seen.loss
+        return LeftOut(mask, seen.cost, value, point, changed=seen.changed > 0)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A question to chunks: what rows cost at a point, and which are left out there.
+
+    `beyond` holds that point, and one before where changes are counted; which rows are
+    left out is handed over if they are to `keep`.
+    """
+
+    beyond: list[Beyond]
+    keep: bool
+
+    def __call__(self, number: int, problem: Problem) -> _Seen:
+        """Sums over the rows of a chunk."""
+        here, *before = self.beyond
+        ramp, slack = here.ramp(problem), here.slack(problem)
+        xp, left_out = namespace(slack), ramp.left_out(slack)
+        loss = accurate_sum(problem.weights * xp.clip(slack, 0.0, ramp.most))
+        changed = 0
+        for other in before:
+            others = ramp.left_out(other.slack(problem))
+            changed = int(xp.count_nonzero(left_out != others))
+        which = {number: left_out} if self.keep else {}
+        return _Seen(loss, ramp.cost(left_out), changed, which)
+
+    def part(self, number: int) -> _Look:
+        """What of this question concerns one chunk."""
+        return self
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Sums over rows: their loss, the cost and the changes of those left out.
+
+    `which` marks these, by chunk.
+    """
+
+    loss: float
+    cost: float
+    changed: int
+    which: dict[int, np.ndarray]
+
+    def __add__(self, other: _Seen) -> _Seen:
+        return _Seen(
+            self.loss + other.loss,
+            self.cost + other.cost,
+            self.changed + other.changed,
+            self.which | other.which,
+        )

@@ -1,1 +1,0 @@
-"""Labels that may be wrong: descent on the ramp loss."""

@@ -1,0 +1,330 @@
+"""Targets m_i other than 1 (theory §14), held against the conic oracle.
+
+Whatever holds for classification is claimed for targets of either sign, with ties,
+over many orders of magnitude, and where the optimum is 0.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from problems import INTERCEPTS, SHAPES, TARGETS, make_problem, problems, random_alpha
+from wideberth.problem import Pair
+from wideberth.problem.endpoints import (
+    Face,
+    critical_scale,
+    null_certificate,
+    saturation_scale,
+)
+from wideberth.problem.presolve import presolve
+from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
+from wideberth.screening.regions import REGIONS
+from wideberth.solvers.attempts import prove
+from wideberth.solvers.base import make_control
+from wideberth.solvers.conic import solve_conic
+from wideberth.solvers.polish import _best_stretch
+from wideberth.solvers.registry import choose_solver
+
+targeted = problems(targets=TARGETS[1:], log_C=(-2, 2), max_n=25, units=(1.0,))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def optimum(problem, solver="newton", tol=1e-9):
+    """The pair that a solver proves."""
+    control = make_control(problem, tol, 10_000, None, None, 0.0, random_state=0)
+    with np.errstate(all="ignore"):
+        return prove(problem, control, None, choose_solver(problem, solver).solve)
+
+
+@given(targeted, seeds)
+def test_weak_duality_holds_whatever_the_targets(problem, seed):
+    rng = np.random.default_rng(seed)
+    dual = problem.dual_at(random_alpha(problem, rng))
+    for scale in (1e-3, 1.0, 1e2):
+        w, b = scale * rng.normal(size=problem.rows.d), scale * rng.normal()
+        for point in (problem.at(w, b), problem.at(w), problem.at(dual.w)):
+            certificate = problem.certificate(point, dual)
+            assert certificate.gap >= -certificate.rounding
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("targets", TARGETS[1:4])
+def test_the_optimum_is_that_of_the_oracle(targets, shape, intercept):
+    for seed in range(3):
+        problem = make_problem(
+            seed, shape=shape, intercept=intercept, targets=targets, C=3.0
+        )
+        oracle = solve_conic(problem)
+        scale = problem.at(oracle.w, oracle.b).scale
+        found = optimum(problem, tol=1e-7)
+        assert found.certificate.proves(1e-7)
+        assert found.point.value == pytest.approx(
+            oracle.certificate.primal, abs=1e-6 * scale
+        )
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", TARGETS[1:])
+def test_sweeps_prove_the_same_optimum(targets, intercept):
+    for seed in range(4):
+        problem = make_problem(seed, intercept=intercept, targets=targets, n=40)
+        exact, found = optimum(problem), optimum(problem, "coordinate", 1e-5)
+        assert found.certificate.proves(1e-5)
+        off = found.point.value - exact.point.value
+        assert abs(off) <= 2e-5 * exact.point.scale
+
+
+@given(targeted, seeds)
+@settings(max_examples=60)
+def test_no_decision_is_wrong(problem, seed):
+    rng = np.random.default_rng(seed)
+    if not problem.noise.smooth:
+        return
+    best = optimum(problem, tol=1e-11)
+    if not best.certificate.proves(1e-9):
+        return
+    error = np.sqrt(2 * best.certificate.bound) * (
+        problem.rows.norms() + problem.noise.lipschitz(problem.rows.d) + 1
+    )
+    slack = best.point.slack
+    for noise in (1.0, 0.1, 1e-3):
+        w = best.point.w + noise * rng.normal(size=problem.rows.d)
+        alpha = best.dual.alpha + noise * problem.weights * rng.normal(size=problem.n)
+        pair = Pair(problem.at(w), problem.dual_at(np.maximum(alpha, 0.0)))
+        found = [screen_points(problem, pair, region=region) for region in REGIONS]
+        found.append(screen_at_hand(problem, pair, "ellipsoid"))
+        for partition in found:
+            used = problem.weights > 0
+            force = best.dual.alpha
+            room = problem.weights - force
+            loss = 2 * best.certificate.bound + 1e-12 * best.point.scale
+            removed = partition.removed & used
+            assert (force * np.abs(slack))[removed & (slack > error)].max(
+                initial=0.0
+            ) <= loss
+            assert (room * np.abs(slack))[partition.saturated & (slack < -error)].max(
+                initial=0.0
+            ) <= loss
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", TARGETS[1:])
+def test_screening_fires(targets, intercept):
+    problem = make_problem(1, intercept=intercept, targets=targets, n=60)
+    best = optimum(problem)
+    assert screen_at_hand(problem, best, "ellipsoid").share > 0.5
+
+
+@given(targeted, seeds)
+def test_folding_saturated_samples_changes_no_value(problem, seed):
+    rng = np.random.default_rng(seed)
+    fixed = rng.random(problem.n) < 0.4
+    none = np.zeros(problem.n, dtype=bool)
+    work = Reduction.of(problem).shrink(
+        Partition(none, fixed, problem.targets, problem.targets)
+    )
+    alpha = np.where(fixed, problem.weights, problem.weights * rng.random(problem.n))
+    small = work.problem
+    if problem.intercept != 0:
+        whole, part = problem.dual_at(alpha), small.dual_at(alpha[work.free])
+        bound = whole.rounding + part.rounding
+        assert abs(whole.value - part.value) <= bound + 1e-12 * abs(whole.value)
+    w, b = rng.normal(size=problem.rows.d), rng.normal()
+    saturated = problem.slack(w, 0.0 if problem.intercept is None else b)
+    outside = np.where(fixed, np.maximum(-saturated, 0.0), 0.0)
+    whole, part = problem.at(w, b), small.at(w, b)
+    expected = part.value + float(problem.weights @ outside)
+    bound = whole.rounding + part.rounding
+    assert whole.value == pytest.approx(expected, rel=1e-9, abs=10 * bound + 1e-12)
+
+
+# -- the ends --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", TARGETS[1:])
+def test_the_face_holds_the_dual_optima_at_w_0(targets, intercept):
+    for seed in range(20):
+        problem = make_problem(
+            seed, intercept=intercept, targets=targets, n=15, weights="random"
+        )
+        face = Face.of(problem)
+        flat = replace(problem, rows=problem.rows.take_columns(np.array([], dtype=int)))
+        point = flat.at(np.zeros(0))
+        rng = np.random.default_rng(seed)
+        other = face.project(face.caps * rng.normal(size=face.tied.size))
+        for beta in (face.middle, other):
+            alpha = face.whole(beta)
+            assert np.all((alpha >= 0) & (alpha <= problem.weights))
+            dual = problem.dual_at(alpha, combined=np.zeros(problem.rows.d))
+            value = dual.value + 0.5 * dual.w @ dual.w
+            assert value == pytest.approx(point.value, abs=1e-9 * point.scale + 1e-12)
+
+
+@pytest.mark.parametrize("shape", ["l2", "linf"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", TARGETS[1:4])
+def test_the_model_dies_at_the_critical_radius(targets, intercept, shape):
+    for seed in range(4):
+        problem = make_problem(
+            seed, intercept=intercept, targets=targets, shape=shape, radius=1.0, n=20
+        )
+        bracket = critical_scale(problem, tol=1e-6, max_iter=3000)
+        if not np.isfinite(bracket.upper):
+            continue
+        above = problem.with_radii(1.01 * bracket.upper * problem.radii)
+        proven = above.dual_at(null_certificate(above, above.weights, 3000))
+        null = above.at(np.zeros(above.rows.d))
+        assert null.value - proven.value <= 1e-9 * null.scale
+        if bracket.lower > 0:
+            below = problem.with_radii(0.9 * bracket.lower * problem.radii)
+            assert np.linalg.norm(optimum(below).point.w) > 1e-6
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("targets", ["normal", "decades"])
+def test_weights_stay_at_their_bounds_up_to_the_saturation_scale(targets, intercept):
+    for seed in range(30):
+        problem = make_problem(seed, intercept=intercept, targets=targets, n=12)
+        scale = saturation_scale(problem)
+        assert 0 < scale < np.inf
+        free = intercept == 0
+        face = Face.of(problem if free else replace(problem, intercept=None))
+        assert not face.tied.size
+        for factor, stays in ((1 - 1e-6, True), (1.1, False)):
+            there = problem.with_weights(factor * scale * problem.weights)
+            dual = there.dual_at(factor * scale * face.fixed)
+            pair = Pair(there.at(dual.w, None if free else dual.b), dual)
+            assert (pair.gap <= pair.certificate.rounding) == stays
+
+
+def test_a_sample_that_is_tied_at_w_0_leaves_no_saturation_scale():
+    problem = make_problem(0, targets="ties")
+    assert saturation_scale(problem) == 0.0
+    below = make_problem(0, targets="negative")  # all beyond their targets, α = 0
+    assert saturation_scale(below) == np.inf
+
+
+# -- scales, units, polish -------------------------------------------------------------
+
+
+def test_gaps_are_relative_to_the_best_constant_where_the_objective_vanishes():
+    rng = np.random.default_rng(0)
+    problem = make_problem(0, intercept=0.0, n=20, radius=0.0, C=1e6)
+    problem = problem.with_targets(problem.y * 3.0)  # m_i = y_i·3: b = 3 leaves nothing
+    null = problem.at(np.zeros(problem.rows.d))
+    assert null.value == 0.0
+    assert null.scale == pytest.approx(1e-6 * 3.0 * 1e6 * 20)
+    found = optimum(problem)
+    assert found.certificate.proves(1e-9)
+    spread = problem.with_targets(problem.y * 3.0 + rng.normal(size=20))
+    null = spread.at(np.zeros(spread.rows.d))
+    assert spread.least_scale == null.value
+    assert optimum(spread, tol=1e-6).certificate.proves(1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e-12, 1e12, 1e60])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_another_unit_of_the_targets_changes_the_unit_of_the_answer(intercept, unit):
+    problem = make_problem(3, intercept=intercept, targets="normal", norm_penalty=0.01)
+    usual = optimum(problem, tol=1e-8)
+    other = replace(
+        problem.with_weights(problem.weights * unit),
+        penalty=problem.penalty * unit,
+    ).with_targets(unit * problem.m)
+    presolved = presolve(other)
+    assert (presolved.kappa == 1.0) == (1e-9 < unit < 1e9)
+    found = optimum(presolved.problem, tol=1e-8)
+    assert found.certificate.proves(1e-8)
+    w, b, alpha = presolved.outward(found.point.w, found.point.b, found.dual.alpha)
+    size = np.linalg.norm(usual.point.w)
+    assert np.linalg.norm(w / unit - usual.point.w) <= 1e-3 * size
+    certificate = presolved.certificate(found.certificate)
+    assert certificate.primal / unit / unit == pytest.approx(
+        usual.point.value, rel=1e-6
+    )
+    back = presolved.inward(w, b, alpha)
+    np.testing.assert_allclose(back[0], found.point.w, rtol=1e-14)
+    np.testing.assert_allclose(back[2], found.dual.alpha, rtol=1e-14)
+
+
+@given(targeted, seeds)
+def test_the_best_stretch_is_the_best(problem, seed):
+    rng = np.random.default_rng(seed)
+    point = problem.at(rng.normal(size=problem.rows.d), rng.normal())
+    sizes = problem.rows.magnitudes(point.w)
+    t = _best_stretch(problem, point, sizes)
+    if t == 1.0:  # none is better than the point, or t = 0 is the best
+        return
+    best = problem.at(t * point.w, t * point.b)
+    for factor in (0.5, 0.9, 0.999, 1.001, 1.1, 2.0):
+        other = problem.at(t * factor * point.w, t * factor * point.b)
+        slack = 1e-9 * (abs(best.value) + best.rounding) + 1e-12
+        assert best.value <= other.value + slack
+
+
+# -- rounding --------------------------------------------------------------------------
+
+
+def exact_values(problem, w, b, alpha):
+    """P and D without noise, in rational arithmetic."""
+    w, b = [Fraction(float(v)) for v in w], Fraction(float(b))
+    rows = [[Fraction(float(v)) for v in x] for x in problem.rows.dense(slice(None))]
+    y, c, m, a = (
+        [Fraction(float(v)) for v in part]
+        for part in (problem.y, problem.weights, problem.targets, alpha)
+    )
+    penalty = Fraction(problem.intercept or 0.0)
+    primal = sum(v * v for v in w) / 2 + penalty * b * b / 2
+    d, balance, total = [Fraction(0)] * len(w), Fraction(0), Fraction(0)
+    for x, label, weight, target, dual in zip(rows, y, c, m, a, strict=True):
+        margin = label * (sum(p * q for p, q in zip(w, x, strict=True)) + b)
+        primal += weight * max(target - margin, 0)
+        d = [p + dual * label * q for p, q in zip(d, x, strict=True)]
+        balance, total = balance + dual * label, total + dual * target
+    value = total - sum(v * v for v in d) / 2
+    return primal, value - (balance * balance / penalty / 2 if penalty else 0)
+
+
+@pytest.mark.parametrize("intercept", [None, 0.7])
+@pytest.mark.parametrize("targets", TARGETS)
+def test_values_are_off_by_no_more_than_their_rounding(targets, intercept):
+    for seed in range(12):
+        problem = make_problem(
+            seed, intercept=intercept, targets=targets, radius=0.0, weights="random"
+        )
+        rng = np.random.default_rng(seed)
+        w, b = rng.normal(size=4), rng.normal() if intercept else 0.0
+        alpha = problem.weights * rng.random(problem.n)
+        fixed = rng.random(problem.n) < 0.5
+        alpha[fixed] = problem.weights[fixed]
+        primal, dual = exact_values(problem, w, b, alpha)
+        found = problem.at(w, b), problem.dual_at(alpha)
+        assert abs(Fraction(found[0].value) - primal) <= Fraction(found[0].rounding)
+        assert abs(Fraction(found[1].value) - dual) <= Fraction(found[1].rounding)
+        # With half of the samples folded the dual value is the same number.
+        none, edge = np.zeros_like(fixed), problem.targets
+        work = Reduction.of(problem).shrink(Partition(none, fixed, edge, edge))
+        part = work.problem.dual_at(alpha[work.free])
+        assert abs(Fraction(part.value) - dual) <= Fraction(part.rounding)
+        # And the primal value is that with the hinges of these samples made linear.
+        slack = problem.slack(w, b)
+        linear = replace(
+            problem, weights=np.where(fixed & (slack < 0), 0.0, problem.weights)
+        )
+        there = exact_values(linear, w, b, alpha)[0]
+        z = problem.rows.dense(slice(None)) * problem.y[:, None]
+        for i in np.flatnonzero(fixed & (slack < 0)):
+            margin = sum(
+                Fraction(float(p)) * Fraction(float(q))
+                for p, q in zip(w, z[i], strict=True)
+            ) + Fraction(float(problem.y[i])) * Fraction(float(b))
+            target = Fraction(float(problem.targets[i]))
+            there += Fraction(float(problem.weights[i])) * (target - margin)
+        point = work.problem.at(w, b)
+        assert abs(Fraction(point.value) - there) <= Fraction(point.rounding)
