@@ -121,7 +121,7 @@ LESSONS = [
     ),
     (
         "What is kept along a path depends on the radii.",
-        "solvers/newton/extended_rows.py",
+        "solvers/extended_rows.py",
         'names = ("rows", "radii", "folded", "intercept")',
         'names = ("rows", "folded", "intercept")',
     ),

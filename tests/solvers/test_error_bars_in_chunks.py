@@ -11,11 +11,11 @@ from wideberth import Problem, solve
 from wideberth.data.chunks import Terms
 from wideberth.data.errors import DataError
 from wideberth.data.sources import Source
-from wideberth.problem.noise import L2
+from wideberth.noise import L2
 from wideberth.solvers.base import Control
 from wideberth.solvers.batches import Gather
-from wideberth.solvers.measured.rounds import dual_with_others
 from wideberth.solvers.proofs import Proof
+from wideberth.solvers.shrinking import dual_with_others
 
 from test_merge import Held  # isort: skip
 

@@ -6,12 +6,12 @@ import scipy.sparse as sp
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
+from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.driver import solve_in_memory
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import smoothed
 from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.algebra import Factor
-from wideberth.solvers.newton.interior import InteriorPoint
 from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
 from wideberth.solvers.newton.solver import Newton, smoothing_pays
 from wideberth.solvers.registry import choose_solver

@@ -15,7 +15,7 @@ from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.solver import Newton
 from wideberth_paper import load
 

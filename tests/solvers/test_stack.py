@@ -15,8 +15,7 @@ from wideberth.solvers.classes import start as stack_start
 from wideberth.solvers.classes import steps as stack_steps
 from wideberth.solvers.classes.rounds import solve_stacked
 from wideberth.solvers.classes.stack import Stack, can_be_stacked
-from wideberth.solvers.newton.interior import InteriorPoint
-from wideberth.solvers.newton.start import Start
+from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.registry import get_solver
 
 NOISES = {"none": ("l2", 0.0), "l2": ("l2", 0.2), "ellipsoid": ("scales", 0.1)}

@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, fill, host, namespace, pick, scatter
 from wideberth.problem.equal_rows import EqualRows, merge_chunk
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import Passes
-from wideberth.problem.sets import Noise, Sets
 from wideberth.screening import fold_samples
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.merge import Grouping, Groups
 from wideberth.solvers.proofs import AT_MARGIN, Proof, part_of, slack_of
 from wideberth.solvers.sampling import SamplingError, draw
@@ -179,7 +179,7 @@ class Answer:
     groups: Groups | None = None
     fold: Folded | None = None
     #: What stands for the noise of folded rows that have sets of their own.
-    model: Model | None = None
+    model: NoiseModel | None = None
     #: All rows folded, by class where there is an intercept, and how many of each class
     #: there are; the first pass over files only.
     sides: tuple[Folded, ...] = ()
@@ -286,7 +286,8 @@ class Gather:
         piece = Piece.of(problem, near, alpha)
         piece = piece.sampled(self.share, (self.seed, number))
         answer = replace(answer, piece=piece, fold=fold_samples(problem, active))
-        return answer if problem.noise.proportional else _condensed(answer, self.w)
+        whole = self.in_memory or problem.noise.proportional
+        return answer if whole else _condensed(answer, self.w)
 
     def part(self, number: int) -> Gather:
         """What of this question concerns one batch."""
@@ -344,5 +345,5 @@ def _condensed(answer: Answer, w: np.ndarray) -> Answer:
     fold = answer.fold
     if fold is None or fold.noise is None or not fold.noise.parts:
         return answer
-    model = Model.of(fold.noise, w)
+    model = NoiseModel.of(fold.noise, w)
     return replace(answer, fold=replace(fold, noise=None), model=model)

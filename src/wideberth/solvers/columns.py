@@ -23,7 +23,7 @@ from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.screening.features import screen_features
 from wideberth.solvers.base import Best, Control, Outcome, PathSolver, Solver
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.shrinking import assume, unsettled, wrongly_settled
 

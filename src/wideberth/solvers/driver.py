@@ -49,11 +49,6 @@ from wideberth.screening import null_point
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import Batches, Draw, Gather, InMemory
-from wideberth.solvers.measured.rounds import (
-    MeasuredRounds,
-    dual_with_others,
-    solve_near_measured,
-)
 from wideberth.solvers.merge import Grouping
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.polish import sparse
@@ -66,10 +61,11 @@ from wideberth.solvers.sampling import (
 )
 from wideberth.solvers.shrinking import (
     Shrinking,
+    dual_with_others,
     least_rows,
     nearest_width,
+    solve_alone,
     solve_groups,
-    solve_on_device,
 )
 from wideberth.solvers.tied import solve_where_tied
 from wideberth.solvers.work import PerRow, Work
@@ -201,7 +197,7 @@ class Driver:
         self.sizes.append(problem.n)
         if self._proven_before(work):
             return None
-        if self.batches.in_memory and work.exact and problem.noise.proportional:
+        if self.batches.in_memory and work.exact:
             found = self._shrink(work)
         else:
             found = self._solve_apart(work)
@@ -268,13 +264,9 @@ class Driver:
         here = None if work.first else work.point
         if work.grouping is not None:
             return solve_groups(problem, control)
-        if not problem.noise.proportional:
-            if not work.first or is_foreign(problem.y):
-                return solve_near_measured(problem, control, here, work.model)
-            if not is_sampled(problem):
-                return MeasuredRounds(problem, control).solve()
-        elif is_foreign(problem.y):
-            return solve_on_device(problem, control, here)
+        own = not problem.noise.proportional and not work.first
+        if own or is_foreign(problem.y):
+            return solve_alone(problem, control, here, work.model)
         start = None if here is None else problem.at(here.w, here.b)
         return solve_in_memory(problem, control, start)
 
@@ -313,7 +305,7 @@ class Driver:
             whole, proof = self.batches.problem, work.proof(dual)
             alpha = proof.alpha(0, whole)
             if dual.value == -np.inf:  # rows settled wrongly leave no balance
-                dual = whole.dual_at(alpha)
+                dual = whole.dual_at(alpha, near=dual.w)
             else:
                 dual = replace(dual, alpha=alpha)
             members = {0: (np.arange(whole.n), dual.alpha)}
@@ -398,13 +390,7 @@ class Driver:
 
     def _look(self, question: Gather, solved: Work, found: Outcome) -> PrimalPoint:
         """Evaluate at a solution, by a product where that is not done yet."""
-        known = None
-        if (
-            self.batches.in_memory
-            and solved.exact
-            and solved.problem.noise.proportional
-        ):
-            known = found.point
+        known = found.point if self.batches.in_memory and solved.exact else None
         look = self._ask(replace(question, known=known, most=0))
         return self._note(look.point, solved)
 
@@ -426,7 +412,8 @@ class Driver:
             ratios = None if self.proof is None else self.proof.ratios
             grouped = {"grouping": self.grouping, "ratios": ratios}
             return self._question(found.point.w, found.point.b, other=here, **grouped)
-        proof = None if self.batches.sets.proportional else self.proof
+        files = not (self.batches.in_memory or self.batches.sets.proportional)
+        proof = self.proof if files else None
         most = SETTINGS.growth * solved.problem.n
         more = {"proof": proof, "most_crossed": np.inf if here is None else most}
         more["members"] = solved.members

@@ -14,7 +14,7 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.rows import Rows
-from wideberth.solvers.newton.algebra import cholesky
+from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
 
 #: Number of random projections that estimate a quadratic form for every row, to about

@@ -26,9 +26,8 @@ from wideberth.problem import Folded, Problem
 from wideberth.problem.layouts import DenseRows
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import Rows
-from wideberth.solvers.newton.algebra import conjugate_gradients
-from wideberth.solvers.newton.interior import InteriorPoint
-from wideberth.solvers.newton.start import Start
+from wideberth.solvers.algebra import conjugate_gradients
+from wideberth.solvers.interior import InteriorPoint, Start
 
 
 @dataclass

@@ -9,20 +9,24 @@ the method goes back to the last point where it still had them, and keeps them.
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem.arrays import is_foreign, like
 from wideberth.problem.limits import MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.barriers import EvenBarrier, engine_on
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.blocks import NoiseModel
+from wideberth.solvers.interior import (
+    InteriorPoint,
+    Start,
+    class_barrier,
+    even_barrier,
+)
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.newton.start import Start
 
 
 @dataclass
@@ -49,7 +53,9 @@ class Shrinking:
         Rows that came back are among those `kept`.
         """
         problem = self.problem
-        work, engine = Reduction.of(problem), engine_on(problem, self._from(start))
+        barrier = class_barrier(problem)
+        engine = InteriorPoint(problem, self._from(start), barrier=barrier)
+        work = Reduction.of(problem)
         for _ in range(SETTINGS.most_returns):
             work, engine = self._run(work, engine)
             dual, w, b = self._dual(work, engine), engine.w, engine.b
@@ -87,7 +93,7 @@ class Shrinking:
                 engine.resync()
                 if best is not None and engine.relative_gap >= best.relative_gap:
                     return work, best
-                best = copy(engine)  # steps replace its arrays, never write into them
+                best = engine.copied()
             if engine.relative_gap <= self.goal or self.control.exhausted():
                 break
             if engine.primal < self.lowest:
@@ -106,7 +112,7 @@ class Shrinking:
         if near is None:
             return work, engine
         self.forks.append((work, engine.copied()))
-        work = work.shrink(assume(near, engine.slack))
+        work = work.shrink(assume(near, engine.true_slack))
         engine.shrink(near, work.problem)
         return work, engine
 
@@ -120,29 +126,54 @@ class Shrinking:
 
     def _dual(self, work: Reduction, engine: InteriorPoint) -> DualPoint:
         """The engine's α on all rows of the problem."""
-        inner = work.problem.dual_at(engine.alpha)
+        inner = work.problem.dual_at(engine.alpha, near=engine.w)
         dual = replace(inner, alpha=work.unfold(inner.alpha))
         if inner.value == -np.inf:  # rows settled wrongly leave no balance
-            dual = self.problem.dual_at(dual.alpha)
+            dual = self.problem.dual_at(dual.alpha, near=engine.w)
         return dual
 
 
-def solve_on_device(
-    problem: Problem, control: Control, start: PrimalPoint | None
+def solve_alone(
+    problem: Problem,
+    control: Control,
+    start: PrimalPoint | None,
+    others: NoiseModel | None = None,
 ) -> Outcome:
-    """Solve rows of another array library: products are cheap, so none leaves."""
+    """Solve a problem by steps on all of its rows.
+
+    That suits rows that live in another array library, where products are cheap, and
+    rows with sets of their own beside `others`, whose noise is known by a model. Where
+    the library lacks what the method needs, the rows come to NumPy.
+    """
+    device, noise = is_foreign(problem.y), problem.noise
+    if not device or noise.proportional or noise.smooth:
+        engine = InteriorPoint(problem, _begin_at(problem, start), others=others)
+        found = _engine_alone(engine, control, MOST_STEPS)
+        met = engine.relative_gap <= control.tol or control.exhausted()
+        if met or noise.proportional or not device:
+            return found
+    here = problem.on_host()
+    engine = InteriorPoint(here, _begin_at(here, start), others=others)
+    found = _engine_alone(engine, control, MOST_STEPS)
+    alpha = like(found.dual.alpha, problem.y)
+    w, b = found.point.w, found.point.b
+    return Outcome(problem.at(w, b), dual_with_others(problem, others, alpha, w))
+
+
+def _begin_at(problem: Problem, start: PrimalPoint | None) -> Start | None:
+    """A start at a point whose slacks tell about α."""
     if start is None:
-        return _engine_alone(InteriorPoint(problem), control, MOST_STEPS)
+        return None
     point = problem.at(start.w, start.b)
     spread = max(rms(point.slack), SETTINGS.least_distance)
     share = 0.5 + point.slack / (3 * spread)
-    engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
-    return _engine_alone(engine, control, MOST_STEPS)
+    return Start(point.w, point.b, point.margins, share)
 
 
 def solve_groups(problem: Problem, control: Control) -> Outcome:
     """Solve a problem on groups of rows, whose weights differ much."""
-    return _engine_alone(EvenBarrier(problem), control, SETTINGS.steps_on_groups)
+    engine = InteriorPoint(problem, barrier=even_barrier(problem))
+    return _engine_alone(engine, control, SETTINGS.steps_on_groups)
 
 
 def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:
@@ -153,8 +184,22 @@ def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome
         control.steps += 1
         if not engine.step():
             break
-    problem = engine.problem
-    return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
+    problem, others = engine.problem, engine.block.others
+    dual = dual_with_others(problem, others, engine.alpha, engine.w)
+    return Outcome(problem.at(engine.w, engine.b), dual)
+
+
+def dual_with_others(
+    problem: Problem, others: NoiseModel | None, alpha: np.ndarray, w: np.ndarray
+) -> DualPoint:
+    """The dual point of some rows, and of all others that are folded beside them.
+
+    Those have the δ_i at the point of the model, so that its value is that of the whole
+    problem.
+    """
+    if others is not None and problem.folded is not None:
+        problem = replace(problem, folded=others.settled(problem.folded))
+    return problem.dual_at(alpha, near=w)
 
 
 def least_rows(problem: Problem) -> int:
@@ -168,9 +213,9 @@ def unsettled(engine: InteriorPoint, kept) -> np.ndarray | None:
     small = n * engine.problem.rows.d <= SETTINGS.kept_entries
     if small or least > SETTINGS.copy_share * n:
         return None
-    move = np.abs(engine.last_change)
-    near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
-    near |= ((engine.slack > 0) != (2 * engine.share > 1)) | kept
+    move, slack = np.abs(engine.last_change), engine.true_slack
+    near = np.abs(slack) <= SETTINGS.settled_moves * move + rms(move)
+    near |= ((slack > 0) != (2 * engine.share > 1)) | kept
     return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 

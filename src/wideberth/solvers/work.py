@@ -13,14 +13,14 @@ import numpy as np
 
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
+from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.problem.rows import gamma
-from wideberth.problem.sets import Noise
 from wideberth.solvers.batches import Answer, Batches, Draw, Piece, join
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.merge import Groups
 from wideberth.solvers.proofs import Proof
 
@@ -75,7 +75,7 @@ class Work:
         self.crossed: dict[int, Any] = {}  # places of rows that crossed, by batch
         self._point: PrimalPoint | None = None  # in memory, with its margins
         self.fold: Folded | None = batches.folded
-        self.model: Model | None = None
+        self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
         self.classes: tuple[int, ...] = (0, 0)
@@ -257,9 +257,9 @@ class Work:
             d=np.zeros(self.batches.d),
             noise=None,
             total=0.0,
-            balance=0.0,
             size=0.0,
             weight=0.0,
+            balance=0.0,
             rounding=known.rounding + gamma(4) * known.mass,
             chain=known.chain + 8,
         )

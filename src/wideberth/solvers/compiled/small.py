@@ -36,7 +36,7 @@ from wideberth.problem.limits import (
 )
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.extended_rows import ExtendedRows
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 
 #: Number of problems in one call from which on compiled code is loaded, as searches

@@ -42,10 +42,10 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
+from wideberth.solvers.algebra import Factor, conjugate_gradients
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.solvers.newton.algebra import Factor, conjugate_gradients
-from wideberth.solvers.newton.extended_rows import ExtendedRows
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.shrinking import least_rows
 
 #: Width of the first band: the least one that holds all rows at w = 0, whose slacks

@@ -12,8 +12,7 @@ from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Control, Outcome, PathSolver, Solver
 from wideberth.solvers.compiled.small import Guess, is_small, solve_small
 from wideberth.solvers.driver import solve_in_memory
-from wideberth.solvers.measured.rounds import MeasuredRounds
-from wideberth.solvers.newton.extended_rows import ExtendedRows
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
 from wideberth.solvers.newton.walk import Walk, rows_enough, without_margins
 from wideberth.solvers.sampling import is_sampled, sample_size, small_sample
@@ -65,10 +64,7 @@ class Newton(Solver):
             return _expanded(problem, spanned, found)
         if start is not None and not small_sample(problem.n):
             width = nearest_width(start.point.slack)
-            if problem.noise.proportional:
-                return solve_in_memory(problem, control, start.point, width)
-            band = np.full(problem.n, width)
-            return MeasuredRounds(problem, control).solve(start.point, band)
+            return solve_in_memory(problem, control, start.point, width)
         if not problem.rows.table_fits and smoothing_pays(problem):
             return solve_smoothed(problem, control)
         return solve_in_memory(problem, control)

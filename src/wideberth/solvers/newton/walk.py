@@ -27,7 +27,6 @@ from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.batches import InMemory
 from wideberth.solvers.driver import Driver
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.sampling import (
     Sample,
@@ -90,16 +89,8 @@ class Walk:
         if predicted:
             start = lowest_between(problem, predicted)
         band = np.inf if start is None else self._band(start.slack)
-        sizes: list[int] = []
-        if problem.noise.proportional:
-            driver = Driver(InMemory(problem), control)
-            outcome, sizes = driver.solve(start, band), driver.sizes
-        elif start is None:
-            outcome = MeasuredRounds(problem, control).solve()
-        else:
-            widths = self.sampling(problem, start.slack) if self.sampling else band
-            widths = np.broadcast_to(widths, problem.n)
-            outcome = MeasuredRounds(problem, control).solve(start, widths)
+        driver = Driver(InMemory(problem), control)
+        outcome, sizes = driver.solve(start, band), driver.sizes
         if start is not None and self.past:
             known = start.slack, outcome.point.slack, self.enough
             self.enough = sizes[-1] if len(sizes) > 1 else rows_enough(*known)
