@@ -8,7 +8,7 @@ from points of this or of a neighbouring problem, or on larger tables from
 `estimate.py`.
 
 Nothing here is trusted: the pair of points that comes back is evaluated on the problem
-as given, and where it proves too little `newton/rounds.py` goes on.
+as given, and where it proves too little `driver.py` goes on.
 """
 
 from __future__ import annotations
