@@ -27,10 +27,11 @@ def span_of_rows(problem: Problem) -> Presolved:
     wide = problem.n < problem.rows.d and (fold is None or not fold.n)
     if not wide or not problem.noise.isotropic:
         return Presolved(problem)
-    coordinates, expand = problem.rows.rotated()
-    rows = DenseRows(coordinates, problem.y, problem.rows.passes)
+    rotated = problem.rows.rotated
+    rows = DenseRows(rotated.coordinates, problem.y, problem.rows.passes)
     fold = None if fold is None else Folded.penalty(fold.s, rows.d)
-    return Presolved(replace(problem, rows=rows, folded=fold), turned_back=expand)
+    changed = replace(problem, rows=rows, folded=fold)
+    return Presolved(changed, turned=rotated.inward, turned_back=rotated.outward)
 
 
 def cap_weights(problem: Problem, most: float) -> Problem:

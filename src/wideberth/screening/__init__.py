@@ -4,7 +4,6 @@ from wideberth.screening.at_hand import screen_at_hand
 from wideberth.screening.features import screen_both, screen_features
 from wideberth.screening.partition import (
     Partition,
-    carry_dual,
     null_point,
     screen,
     screen_points,
@@ -22,7 +21,6 @@ __all__ = [
     "Partition",
     "Reduction",
     "Screener",
-    "carry_dual",
     "fold_samples",
     "null_point",
     "screen",

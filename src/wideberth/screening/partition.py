@@ -5,8 +5,8 @@ contains the optimum have α_i* = 0 (removed), below it everywhere α_i* = c_i
 (saturated); the rest stay free (theory §5). In classification m_i = 1.
 
 Public: `screen` for users, `screen_points` for solvers, and the `Partition` that both
-return; `ideal_partition`, the most a rule can decide; `carry_dual`, the dual point that
-one problem of a sequence hands to the next; `null_point` and `tells_something`.
+return; `ideal_partition`, the most a rule can decide; `null_point` and
+`tells_something`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
+from wideberth.problem import Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import fill, namespace
 from wideberth.problem.limits import BLOCK_ROWS, EPS
 from wideberth.problem.presolve import check_radii, presolve
@@ -224,16 +224,6 @@ def ideal_partition(problem: Problem, w, b=0.0, tol=1e-9) -> Partition:
     margins, m = problem.robust_margins(w, b), problem.targets
     unused = problem.weights == 0
     return Partition((margins > m + tol) | unused, margins < m - tol, margins, margins)
-
-
-def carry_dual(problem: Problem, alpha: np.ndarray, weights: np.ndarray) -> DualPoint:
-    """Turn the dual solution under `weights` into a feasible point of `problem`.
-
-    Sequential screening: every α_i keeps its share of the box, then the whole is
-    stretched to the best feasible multiple.
-    """
-    share = np.divide(alpha, weights, out=np.zeros(problem.n), where=weights > 0)
-    return problem.stretched(problem.dual_at(share * problem.weights))
 
 
 def decide(

@@ -40,7 +40,7 @@ from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton.rounds import least_rows
 from wideberth.solvers.newton.solver import Newton
-from wideberth.solvers.starts import carried
+from wideberth.solvers.starts import Start, carry
 from wideberth.solvers.tall.search import Search
 from wideberth.solvers.tall.subsample import Sample, small_sample
 
@@ -178,13 +178,13 @@ class DescentInMemory(Descent[Outcome]):
         super().__init__(ramp.level, control, max(ROUGH, control.tol))
         self.ramp, self.solver = ramp, solver
 
-    def run(self, starts: int = 1, start: Outcome | None = None) -> Descended[Outcome]:
+    def run(self, starts: int = 1, start: Start | None = None) -> Descended[Outcome]:
         """The best of the first so many starts, of those that the data has.
 
         Where a start is given it is the only one.
         """
         if start is not None:
-            return self.go_on(self.beyond(start.point, start.dual.alpha), "init")
+            return self.go_on(self.beyond(start.point, start.alpha), "init")
         found: list[Descended[Outcome]] = []
         for name in list(STARTS)[:starts]:
             if found and self.control.exhausted():
@@ -269,8 +269,8 @@ class DescentInMemory(Descent[Outcome]):
         """To the tolerance asked for, where the start meets a rougher one."""
         rest, start = self.ramp.rest(left.samples), None
         if left.point is not None:
-            start = carried(rest, left.point, left.alpha)
-            tol = self.control.tol if start.meets(tol) else tol
+            start = carry(rest, left.point, left.alpha)
+            tol = self.control.tol if start.pair.meets(tol) else tol
         found = self._solve(rest, tol, left.cost, start)
         if start is not None and not found.point.value <= start.point.value:
             found = Outcome(rest.at(start.point.w, start.point.b), found.dual)
@@ -292,7 +292,9 @@ class DescentInMemory(Descent[Outcome]):
             there, t = self.beyond(point, alpha), 2 * t
         return there
 
-    def _solve(self, problem: Problem, tol: float, cost: float, start) -> Outcome:
+    def _solve(
+        self, problem: Problem, tol: float, cost: float, start: Start | None
+    ) -> Outcome:
         """Solve a convex problem; to the tolerance asked for by all means there are."""
         rough = tol > self.control.tol
         changes: dict[str, float | None] = {"tol": tol}
@@ -306,7 +308,7 @@ class DescentInMemory(Descent[Outcome]):
                 except NUMERICAL:
                     inner.tol = self.control.tol
             known = None
-            if start is not None and start.meets(inner.tol):  # margins afresh
+            if start is not None and start.pair.meets(inner.tol):  # margins afresh
                 point = problem.at(start.point.w, start.point.b)
                 known = Outcome(point, start.dual)
             return prove(problem, inner, known, solve)
