@@ -92,7 +92,7 @@ def tall(report: Report, repeats: int) -> None:
 def largest_penalty(X, y, C: float) -> float:
     """The s₀ from which on w = 0 without an intercept."""
     problem = Problem.from_data(X, y, C=C, noise="linf")
-    return problem.noise.dual_norm(problem.rows.combine(problem.weights))
+    return problem.noise.shape.dual_norm(problem.rows.combine(problem.weights))
 
 
 def objective(X, y, w, C: float, s: float) -> float:

@@ -68,8 +68,8 @@ LESSONS = [
     (
         "Folded samples bring their noise, weighted.",
         "screening/reduction.py",
-        "problem.sample_noise.total(weights)",
-        "problem.sample_noise.total(chosen)",
+        "problem.noise.folded(weights)",
+        "problem.noise.folded(chosen)",
     ),
     (
         "Rounds of screening count samples of the first problem.",
@@ -80,7 +80,7 @@ LESSONS = [
     (
         "Rows in turned axes bring an allowance for the axes when they are folded.",
         "screening/reduction.py",
-        "    relative += problem.noise.rotation_error\n",
+        "    relative += problem.noise.sets.rotation_error\n",
         "",
     ),
     (
@@ -121,7 +121,7 @@ LESSONS = [
     ),
     (
         "What is kept along a path depends on the radii.",
-        "solvers/newton/extended_rows.py",
+        "solvers/extended_rows.py",
         'names = ("rows", "radii", "folded", "intercept")',
         'names = ("rows", "folded", "intercept")',
     ),

@@ -125,8 +125,8 @@ def _separable(problem, w, radius, free) -> tuple[np.ndarray, np.ndarray]:
     """The paper's Lemma, without any allowance for rounding."""
     margins = problem.rows.take(free).margins(w)
     norms, rho = problem.rows.norms()[free], problem.radii[free]
-    omega = problem.noise.support(w)
-    lipschitz = problem.noise.lipschitz(problem.rows.d)
+    omega = problem.noise.shape.support(w)
+    lipschitz = problem.noise.shape.lipschitz(problem.rows.d)
     return (
         margins - radius * norms - rho * (omega + radius * lipschitz),
         margins + radius * norms - rho * max(omega - radius * lipschitz, 0.0),

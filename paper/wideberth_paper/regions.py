@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from wideberth.problem import Pair, Problem
 from wideberth.screening import screen_points
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import DATASETS, configurations, load
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)

@@ -43,7 +43,7 @@ from wideberth.solvers.base import Control, Options, Outcome
 from wideberth.solvers.classes.rounds import Proven
 from wideberth.solvers.ramp import Descended, DescentInMemory
 from wideberth.solvers.registry import check_choices, choose_solver, get_solver
-from wideberth.solvers.starts import Start
+from wideberth.solvers.starts import WarmStart
 
 #: Number of steps towards the critical radius that a warning states: they cost no more
 #: than the solution does, and halve the bracket that its α leaves, or better (tables
@@ -283,7 +283,7 @@ def solve_presolved(
         return _solution(presolved, control, chosen.name, found)
 
 
-def _start(presolved: Presolved, init: object) -> Start | None:
+def _start(presolved: Presolved, init: object) -> WarmStart | None:
     """A warm start given by the user, where it is of any use."""
     problem = presolved.problem
     if isinstance(init, Solution):
@@ -306,7 +306,7 @@ def _start(presolved: Presolved, init: object) -> Start | None:
     if alpha is None:  # all samples are taken to be at a bound, and scaled
         at_bounds = problem.dual_at(problem.weights * (point.slack > 0))
         alpha = problem.stretched(at_bounds).alpha
-    return Start(problem, point, alpha)
+    return WarmStart(problem, point, alpha)
 
 
 @dataclass(frozen=True)
@@ -370,7 +370,7 @@ def _solution(
         )
         bounds = presolved.radius(limit.lower), presolved.radius(limit.upper)
         noisy = bool((dual.alpha * problem.radii).any())
-        penalised = problem.folded is not None
+        penalised = problem.penalty > 0
         left = descent is not None and bool(descent.left_out.any())
         return null_model(str(Bracket(*bounds)), noisy, penalised, left)
 

@@ -12,12 +12,12 @@ import numpy as np
 from wideberth.data.chunks import Classes, DataError, Terms
 from wideberth.data.opening import names_values, open_labelled
 from wideberth.data.sources import Source
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import check_errors_alone
 from wideberth.notes import null_model
-from wideberth.problem.diagnosis import BLURRED, blur
+from wideberth.problem.diagnosis import blur
 from wideberth.problem.labels import distinct, two_classes
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.measured import check_errors_alone
-from wideberth.problem.noise import as_shape
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import check_number, radius_or_default
 from wideberth.results import RampDescent, Solution, certified_solution
@@ -187,13 +187,13 @@ def _solution(
     def remedy() -> str | None:
         if search.crowded:
             return _MORE_MEMORY
-        blurred = blur(terms.noise) > 1e6 and not control.exhausted()
-        return f"rounding forbids more: {BLURRED}" if blurred else None
+        blurred = blur(terms.noise, terms.d) > 1e6 and not control.exhausted()
+        return f"rounding forbids more: {terms.noise.remedy}" if blurred else None
 
     def null() -> Warning:
         noisy = search.proof is not None and search.proof.dual.s > 0
         noisy = noisy or terms.error_shape is not None
-        penalised = search.batches.penalty is not None
+        penalised = search.batches.penalty > 0
         ramp = descended is not None and descended.left.cost > 0
         return null_model("at most the one given", noisy, penalised, ramp)
 

@@ -84,7 +84,7 @@ class Reference:
         self.margins = 1 - self.point.slack
         #: How far the optimum may be, in the coordinates (w, √λ_b b).
         self.distance = np.sqrt(2 * self.gap)
-        reach = problem.rows.norms() + problem.sample_noise.lipschitz(problem.rows.d)
+        reach = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
         if problem.intercept:
             reach = np.hypot(reach, problem.intercept**-0.5)
         self.error = self.distance * reach
@@ -97,13 +97,13 @@ class Reference:
     @property
     def exact(self) -> bool:
         """Whether it is close enough to the optimum to judge by."""
-        if not self.problem.shared:
+        if not self.problem.noise.proportional:
             return self.relative_gap <= 1e-9
-        return self.relative_gap <= (1e-11 if self.problem.noise.smooth else 1e-8)
+        return self.relative_gap <= (1e-11 if self.problem.noise.sets.smooth else 1e-8)
 
     def _solve(self):
         problem = self.problem
-        if problem.shared and not problem.noise.smooth:
+        if problem.noise.proportional and not problem.noise.sets.smooth:
             try:
                 found = solve_conic(problem)
             except RuntimeError:  # then this problem is not judged: see `exact`
@@ -149,7 +149,7 @@ class Reference:
 
     def lies_in(self, region: Region) -> bool:
         """Whether the optimum may satisfy the inequality of a region (theory §4)."""
-        problem, noise = self.problem, self.problem.noise
+        problem, noise = self.problem, self.problem.noise.sets
         apart = float(np.linalg.norm(self.w - region.w))
         if problem.intercept:
             apart = float(np.hypot(apart, problem.intercept**0.5 * (self.b - region.b)))
@@ -164,11 +164,11 @@ class Reference:
 
 def parameters(problem: Problem) -> dict:
     """The arguments of `solve` that state a problem, but for X and y."""
-    noise = problem.noise
+    noise = problem.noise.sets
     return {
         "sample_weight": problem.weights,
         "radius": problem.radii,
-        **({"noise": noise} if problem.shared else error_bars(noise)),
+        **({"noise": noise} if problem.noise.proportional else error_bars(noise)),
         "fit_intercept": problem.intercept is not None,
         "intercept_penalty": problem.intercept or 0.0,
     }
@@ -199,7 +199,9 @@ def iterates(reference: Reference, rng):
         alpha = reference.alpha + level * problem.weights * rng.normal(size=problem.n)
         dual = problem.dual_at(alpha)
         yield problem.at(w), dual
-        if not problem.shared:  # w(α) has no closed form, and may start from w
+        if (
+            not problem.noise.proportional
+        ):  # w(α) has no closed form, and may start from w
             yield problem.at(w), problem.dual_at(alpha, near=w)
         yield problem.at(dual.w, dual.b if problem.intercept else None), dual
         if level == 0:
@@ -275,7 +277,9 @@ def examine_carried(reference: Reference, rng) -> dict[tuple[str, str], Counter]
 def examine_chunks(reference: Reference, rng) -> dict[tuple[str, str], Counter]:
     """Read a problem in chunks, and judge what is decided of its rows."""
     problem = reference.problem
-    if not (problem.shared and problem.noise.smooth and reference.exact):
+    if not (
+        problem.noise.proportional and problem.noise.sets.smooth and reference.exact
+    ):
         return {}
     options = parameters(problem)
     size = -(-problem.n // 3)

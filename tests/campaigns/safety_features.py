@@ -25,8 +25,8 @@ def examine_features(seeds: range) -> dict[tuple[str, str], Counter]:
     total: dict[tuple[str, str], Counter] = {}
     for seed in seeds:
         reference, rng = make_sparse(seed), np.random.default_rng([seed, 31])
-        kind = reference.problem.noise.name
-        kind = "boxes per cell" if not reference.problem.shared else kind
+        kind = reference.problem.noise.sets.name
+        kind = "boxes per cell" if not reference.problem.noise.proportional else kind
         references = [reference]
         if seed % 20 == 0:
             with contextlib.suppress(RuntimeError):  # then it is not judged by that

@@ -12,20 +12,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import wideberth.problem.error_bars.covariances as covariances_module
+import wideberth.noise.covariances as covariances_module
 import wideberth.problem.folded as folded_module
-import wideberth.problem.measured as measured_module
 import wideberth.problem.problem as problem_module
 import wideberth.problem.rounding as rounding_module
 import wideberth.problem.rows as rows_module
 from measured import make_measured
 from problems import make_problem
+from wideberth.noise.sets import Noise
 from wideberth.problem import Folded
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.ramp import Ramp, with_cost
 from wideberth.problem.rounding import (
     DualSums,
-    NoiseSums,
+    NoiseBounds,
     accurate_sum,
     balance_rounding,
     chain,
@@ -60,23 +60,20 @@ def sized(rng, shape=None):
 def draw(seed, n=7, d=3):
     """All that the bounds ask of a problem, with numbers that know nothing of each other."""
     rng = np.random.default_rng(seed)
-    norms, errors, axes = sized(rng, n), U * sized(rng, n), U * sized(rng, n)
+    norms, errors = sized(rng, n), U * sized(rng, n)
     fold = SimpleNamespace(
         chain=int(10 ** rng.uniform(0, 6)),
         rounding=U * sized(rng),
         mass=sized(rng),
         size=sized(rng),
         weight=sized(rng),
-        s=sized(rng),
         n=5,
-        pushes=SimpleNamespace(error=lambda w: 3 * U * np.abs(w).sum()),
     )
     noise = SimpleNamespace(
-        rotation_error=U * sized(rng) if seed % 3 else 0.0,
-        support_error=U * sized(rng),
-        inscribed=lambda d: 0.5 * d,
-        dual_norm=lambda v: float(np.abs(v).sum()),
+        sets=SimpleNamespace(rotation_error=U * sized(rng) if seed % 3 else 0.0),
+        support_errors=lambda w: errors * w[0] ** 2,
     )
+    outside = SimpleNamespace(support_error=lambda w: 3 * U * np.abs(w).sum())
     problem = SimpleNamespace(
         n=n,
         chain=int(10 ** rng.uniform(0, 6)),
@@ -84,12 +81,10 @@ def draw(seed, n=7, d=3):
         intercept=(None, 0.0, sized(rng))[seed % 3],
         folded=fold if seed % 2 else None,
         noise=noise,
-        shared=True,
-        sample_noise=SimpleNamespace(support_errors=lambda w: errors * w[0] ** 2),
-        axes_error=lambda: axes,
+        outside=outside,
         weights=sized(rng, n),
         largest_norm=sized(rng),
-        largest_radius=sized(rng),
+        largest_lipschitz=sized(rng),
         m=None if seed % 4 == 0 else sized(rng, n) * rng.choice([-1, 1], n),
         largest_target=sized(rng),
     )
@@ -126,8 +121,8 @@ def test_slacks_are_off_by_5_6_2(seed):
     problem, rng = draw(seed)
     w, b, supports = sized(rng, 3), -sized(rng), sized(rng, 7)
     length, d = np.sqrt((w**2).sum()), 3
-    noise = problem.sample_noise.support_errors(w) + length * problem.axes_error()
-    norms = problem.rows.norms()
+    norms, turned = problem.rows.norms(), problem.noise.sets.rotation_error
+    noise = problem.noise.support_errors(w) + length * turned * norms
     m = np.ones(7) if problem.m is None else np.abs(problem.m)
     each = g(d + 2) + g(8)
     for sizes in (None, sized(rng, 7)):
@@ -153,14 +148,15 @@ def test_the_primal_value_is_off_by_5_6_2(seed):
         expected = active * (1 + g(64 + problem.chain))
         expected += g(7 + 4 + problem.chain) * hinge
         expected += g(d + 4) * (square + (problem.intercept or 0.0) * b**2)
-        expected += problem.noise.rotation_error * square  # 5.6.7: T, of every margin
-        fold = problem.folded
+        expected += (
+            problem.noise.sets.rotation_error * square
+        )  # 5.6.7: T, of every margin
+        fold, sums = problem.folded, g(d + 8)
         if fold is not None:
             expected += length * (fold.rounding + g(d + 8) * fold.mass)
-            sums = g(fold.chain) + g(d + 8)
-            expected += sums * (fold.size + abs(b) * fold.weight + noise)
-            expected += fold.pushes.error(w)
-            expected += fold.s * problem.noise.support_error * length  # 5.6.7: H
+            sums += g(fold.chain)
+            expected += sums * (fold.size + abs(b) * fold.weight)
+        expected += sums * noise + problem.outside.support_error(w)
         found = primal_rounding(problem, w, b, supports, noise, slack, hinge, sizes)
         assert found == pytest.approx(expected, rel=1e-13, abs=0.0)
 
@@ -172,7 +168,7 @@ def test_the_dual_value_is_off_by_5_6_3(seed):
     sums, d_error = drawn_sums(rng), U * sized(rng)
     reach, support, largest_support, largest_reach = sized(rng, 4)
     axes, rounding = U * sized(rng, 2)
-    noise = NoiseSums(reach, support, largest_support, largest_reach, axes, rounding)
+    noise = NoiseBounds(reach, support, largest_support, largest_reach, axes, rounding)
     s, length, penalty = summation(problem), np.sqrt((w**2).sum()), problem.intercept
     off = rounding * reach + g(8 * d + 64) * (length + reach) + axes
     for sizes in (None, tuple(sized(rng, 2))):
@@ -211,25 +207,28 @@ def test_without_a_model_only_sums_are_rounded(seed):
 
 @pytest.mark.parametrize("seed", DRAWS)
 def test_inside_is_inside_by_all_errors(seed):
-    """d ∈ sU up to the errors of d, of s, of the balance and of the axes (5.6.6)."""
+    """d ∈ S up to the errors of d, of S, of the balance and of the axes (5.6.6)."""
     problem, rng = draw(seed)
-    s, sums, d_error = sized(rng), drawn_sums(rng), sized(rng) * U
-    t = summation(problem)
-    eta = 5 * t * sums.weight if problem.intercept == 0 else 0.0
-    room = s * (1 - 4 * t) - eta * problem.largest_radius
-    ball = 1.5  # inscribed
-    lost = (
-        d_error + eta * problem.largest_norm + s * problem.noise.support_error
-    ) / ball
-    left = (room - lost) / (1 + g(4 * 3 + 8))
+    sums, d_error, axes = drawn_sums(rng), sized(rng) * U, sized(rng) * U
+    s, ball = sized(rng), sized(rng)
+    t = summation(problem) + g(64)
+    eta = 5 * summation(problem) * sums.weight if problem.intercept == 0 else 0.0
+    moved = eta * (problem.largest_norm + problem.largest_lipschitz)
+    lost = (d_error + moved + axes) / ball / (1 - t)
+    left = (1 - 4 * t - lost) / (1 + g(4 * 3 + 8))
+    noise = SimpleNamespace(
+        axes_error=axes,
+        inscribed=lambda d: ball,
+        gauge=lambda v, most: (0.0, float(np.abs(v).sum()) / s),
+    )
     if left <= 0:
-        assert not well_inside(problem, np.zeros(3), s, sums, d_error)
+        assert not well_inside(problem, np.zeros(3), noise, sums, d_error)
         return
     for share, inside in ((1 - 1e-13, True), (1 + 1e-13, False)):
-        d = np.array([0.0, share * left, 0.0])
-        assert well_inside(problem, d, s, sums, d_error) == inside
-    problem.noise.inscribed = lambda d: 0.0
-    assert not well_inside(problem, np.zeros(3), s, sums, d_error)
+        d = np.array([0.0, share * left * s, 0.0])
+        assert well_inside(problem, d, noise, sums, d_error) == inside
+    noise.inscribed = lambda d: 0.0
+    assert not well_inside(problem, np.zeros(3), noise, sums, d_error)
 
 
 # -- what problems hand to these bounds ------------------------------------------------
@@ -244,9 +243,9 @@ def folded_problem(seed, form=None):
         problem = make_problem(
             seed, n=12, d=3, shape=shape, intercept=intercept, spread_radii=True
         )
-        noise = copy(problem.noise)
-        vars(noise).update(rotation_error=0.02, support_error=0.03)
-        problem = replace(problem, noise=noise)
+        shape = copy(problem.noise.shape)
+        vars(shape).update(rotation_error=0.02, support_error=0.03)
+        problem = replace(problem, noise=Noise(shape, problem.radii))
     else:
         problem = make_measured(seed, form=form, intercept=intercept, radii="random")
     targets = np.where(np.arange(problem.n) % 5, 1.0, -2.0)
@@ -269,13 +268,13 @@ def told(monkeypatch):
         handed.update(sums=sums, d_error=d_error, noise=noise, sizes=sizes)
         return 1.0, 2.0
 
-    def inside(problem, d, s, sums, d_error):
-        handed.update(inside=(s, sums, d_error))
+    def inside(problem, d, noise, sums, d_error):
+        handed.update(inside=(noise, sums, d_error))
         return False
 
-    for module in (problem_module, measured_module, rows_module):
+    for module in (problem_module, rows_module, rounding_module):
         monkeypatch.setattr(module, "gamma", lambda k: 1e-3 * k)
-    for module in (problem_module, measured_module):
+    for module in (problem_module, rounding_module):
         monkeypatch.setattr(module, "totals_rounding", lambda problem: 0.05)
     monkeypatch.setattr(problem_module, "dual_rounding", dual)
     monkeypatch.setattr(problem_module, "well_inside", inside)
@@ -284,7 +283,7 @@ def told(monkeypatch):
 
 def numbers(sums):
     """All of these sums but the sets themselves."""
-    return [value for name, value in vars(sums).items() if name != "pushes"]
+    return [value for name, value in vars(sums).items() if name != "open"]
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -292,7 +291,7 @@ def numbers(sums):
 def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
     problem, rng = folded_problem(seed)
     Z = problem.rows.X * problem.y[:, None]
-    fold, noise = problem.folded, problem.noise
+    fold, noise = problem.folded, problem.noise.sets
     alpha = problem.repair(problem.weights * rng.random(problem.n))
     dual = problem.dual_at(alpha, sharp=sharp)
     mass = alpha @ np.linalg.norm(Z, axis=1)
@@ -302,9 +301,9 @@ def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
     radius, d = problem.radii.max(), alpha @ Z
     if fold is not None:
         error += fold.rounding + 1e-3 * (mass + fold.mass)
-        s, total, d = s + fold.s, total + fold.total, d + fold.d
+        s, total, d = s + fold.noise.scale, total + fold.total, d + fold.d
         size, weight = size + fold.size, weight + fold.weight
-        radius = max(radius, fold.largest_radius)
+        radius = max(radius, fold.largest_noise)
     assert told["d_error"] == pytest.approx(error)
     sums = told["sums"]
     assert sums.total == pytest.approx(total)
@@ -312,8 +311,9 @@ def test_a_dual_point_is_off_by_what_its_sums_are(seed, sharp, told):
     assert dual.s == pytest.approx(s)
     np.testing.assert_allclose(dual.d, d)
     size, omega = noise.lipschitz(3), noise.support(dual.w)
-    expected = NoiseSums(
-        s * size, s * omega, omega * radius, size * radius, s * 0.03, 0.05
+    rounding = 1e-3 * problem.chain + 0.05
+    expected = NoiseBounds(
+        s * size, s * omega, omega * radius, size * radius, s * 0.03, rounding
     )
     np.testing.assert_allclose(numbers(told["noise"]), numbers(expected))
     if sharp and fold is None:
@@ -330,63 +330,35 @@ def test_a_dual_point_beside_error_bars_is_off_by_what_its_sets_are(seed, form, 
     problem, rng = folded_problem(seed, form)
     alpha = problem.repair(problem.weights * rng.random(problem.n))
     dual = problem.dual_at(alpha)
-    parts = [(problem.noise, alpha * problem.radii)]
-    largest = (problem.radii * problem.noise.lipschitz()).max()
+    reaches = problem.noise.lipschitz(problem.rows.d)
+    largest, reach = reaches.max(), alpha @ reaches
+    roundings = [problem.noise.sets.pull_rounding]
     if problem.folded is not None:
-        parts += problem.folded.pushes.parts
-        largest = max(largest, problem.folded.largest_radius)
-    reach = sum(a @ bars.lipschitz() for bars, a in parts)
+        largest = max(largest, problem.folded.largest_noise)
+        reach += problem.folded.noise.size
+        roundings.append(problem.folded.noise.rounding)
     size = np.linalg.norm(dual.w)
-    own = max(0.05, *(bars.pull_rounding for bars, _ in parts))
-    rounding = 1e-3 * problem.chain + own
+    rounding = 1e-3 * problem.chain + max(0.05, *roundings)
     sums = told["noise"]
     expected = (reach, reach * size, largest * size, largest, 0.0, rounding)
     np.testing.assert_allclose(numbers(sums), expected)
     assert dual.s == 0.0
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("form", ["ellipsoid", "box"])
-def test_inside_the_sets_is_inside_by_all_errors(seed, form, told, monkeypatch):
-    problem, rng = folded_problem(seed, form)
-    alpha = problem.weights * (0.5 + 0.5 * rng.random(problem.n))
-    monkeypatch.setattr(
-        measured_module, "balance_rounding", lambda p, sums: 0.1 * sums.weight
-    )
-    parts = [(problem.noise, alpha * problem.radii)]
-    largest = (problem.radii * problem.noise.lipschitz()).max()
-    norm = np.linalg.norm(problem.rows.dense(slice(None)), axis=1).max()
-    if problem.folded is not None:
-        parts += problem.folded.pushes.parts
-        largest = max(largest, problem.folded.largest_radius)
-        norm = max(norm, problem.folded.largest_norm)
-    ball = sum(bars.inscribed(a) for bars, a in parts)
-    g = 0.05 + 0.064
-    monkeypatch.setattr(type(problem.noise), "gauge", lambda self, *a: (0.0, 0.2))
-    room = (1 - 4 * g - 0.2) * (1 - g) * ball
-    total = 0.3 * room / (norm + largest) / 0.1
-    d_error = 0.7 * room
-    d = np.zeros(problem.rows.d)
-    for share, inside in ((1 - 1e-9, ball > 0), (1 + 1e-9, False)):
-        sums = DualSums(0.0, 0.0, share * total)
-        found = problem._well_inside(alpha, d, 0.0, sums, share * d_error)
-        assert found == (inside or room == 0)
-
-
 def test_sums_of_folds_are_those_of_their_parts(monkeypatch):
     monkeypatch.setattr(folded_module, "gamma", lambda k: 0.1 * k)
-    one = Folded(np.array([1.0, 2.0]), 3.0, 5.0, -7.0, 11, 13.0, 17.0, 19, 23.0, 29.0)
-    two = Folded(np.array([4.0, 8.0]), 2.0, 6.0, 9.0, 10, 12.0, 14.0, 15, 31.0, 37.0)
+    one = Folded(np.array([1.0, 2.0]), 5.0, -7.0, 11, 13.0, 17.0, 19, 23.0, 29.0)
+    two = Folded(np.array([4.0, 8.0]), 6.0, 9.0, 10, 12.0, 14.0, 15, 31.0, 37.0)
     one = replace(one, size=1.5, weight=2.5, largest_target=9.0)
     two = replace(two, size=3.0, weight=5.0, largest_target=8.0)
     for a, b in ((one, two), (two, one)):
         both = a + b
         np.testing.assert_array_equal(both.d, [5.0, 10.0])
-        assert (both.s, both.total, both.balance, both.n) == (5.0, 11.0, 2.0, 21)
+        assert (both.total, both.balance, both.n) == (11.0, 2.0, 21)
         assert both.mass == 25.0
         assert both.rounding == pytest.approx(31.0 + 0.1 * 25.0)
         assert both.chain == 20
-        assert (both.largest_norm, both.largest_radius) == (31.0, 37.0)
+        assert (both.largest_norm, both.largest_noise) == (31.0, 37.0)
         assert (both.size, both.weight, both.largest_target) == (4.5, 7.5, 9.0)
 
 
@@ -394,10 +366,10 @@ def test_the_largest_of_all_samples_are_those_of_folded_ones_too():
     problem, _ = folded_problem(1)
     norms = np.linalg.norm(problem.rows.X, axis=1)
     for size in (0.0, 1e3):
-        fold = replace(problem.folded, largest_norm=size, largest_radius=size)
+        fold = replace(problem.folded, largest_norm=size, largest_noise=size)
         same = replace(problem, folded=fold)
         assert same.largest_norm == pytest.approx(max(norms.max(), size))
-        assert same.largest_radius == max(problem.radii.max(), size)
+        assert same.largest_noise == max(problem.radii.max(), size)
     errors = problem.axes_error(slice(1, 4))
     np.testing.assert_allclose(errors, (0.02 * norms + 0.03 * problem.radii)[1:4])
 
@@ -438,18 +410,23 @@ def test_nothing_is_stretched_beside_folded_samples():
 def test_inside_counts_the_rounding_of_the_norm(monkeypatch):
     """‖d‖ with all its digits but γ(4d + 8), seen with a γ that is not small."""
     problem, _ = draw(1)
-    problem.intercept, problem.noise.support_error = None, 0.0
+    problem.intercept = None
     monkeypatch.setattr(rounding_module, "gamma", lambda k: 1e-3 * k)
     monkeypatch.setattr(rounding_module, "totals_rounding", lambda problem: 0.01)
-    room = 0.96 / (1 + 1e-3 * (4 * 3 + 8))
+    room = (1 - 4 * (0.01 + 0.064)) / (1 + 1e-3 * (4 * 3 + 8))
+    noise = SimpleNamespace(
+        axes_error=0.0,
+        inscribed=lambda d: 1.0,
+        gauge=lambda v, most: (0.0, float(np.abs(v).sum())),
+    )
     for share, inside in ((1 - 1e-9, True), (1 + 1e-9, False)):
         d = np.array([0.0, share * room, 0.0])
-        assert well_inside(problem, d, 1.0, 1.0, 0.0) == inside
+        assert well_inside(problem, d, noise, DualSums(1.0, 1.0, 1.0), 0.0) == inside
 
 
 def test_sizes_of_covariances_are_off_by_their_products(monkeypatch):
     problem = make_measured(0, form="covariance")
-    bars, w = problem.noise, np.arange(1.0, problem.rows.d + 1)
+    bars, w = problem.noise.sets, np.arange(1.0, problem.rows.d + 1)
     monkeypatch.setattr(covariances_module, "gamma", lambda k: 1e-3 * k)
     widths = np.ones(bars.n)
     expected = 1e-3 * (2 * bars.d + 16) * np.linalg.norm(w) * widths

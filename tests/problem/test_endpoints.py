@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from problems import INTERCEPTS, SHAPES, make_problem, problems
 from safety import parameters
 from wideberth import Box, CrossPolytope, NullModelWarning, solve
+from wideberth.noise import Ellipsoid
+from wideberth.noise.sets import Noise
 from wideberth.problem import Problem, diagnosis
 from wideberth.problem.endpoints import (
     Bracket,
@@ -20,7 +22,6 @@ from wideberth.problem.endpoints import (
     saturation_scale,
 )
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.problem import Folded
 from wideberth.solvers.conic import solve_conic
 
 
@@ -80,11 +81,8 @@ def test_the_oracle_agrees_on_both_sides(shape, intercept):
     problem = make_problem(7, shape=shape, intercept=intercept, n=25, weights="random")
     if shape == "ellipsoid":
         # A noise-free feature keeps the model alive at any radius; see below.
-        problem.noise.scales[:] = 1 + problem.noise.scales
-        problem = type(problem)(
-            problem.rows, problem.weights, problem.radii,
-            type(problem.noise)(problem.noise.scales), intercept,
-        )  # fmt: skip
+        noise = Noise(Ellipsoid(1 + problem.noise.sets.scales), problem.radii)
+        problem = replace(problem, noise=noise)
     bracket = critical_radius(problem)
     assert bracket.width <= 1e-3
     alive = solve_conic(problem.with_radii(0.98 * bracket.lower))
@@ -136,7 +134,7 @@ def test_samples_without_weight_do_not_bear_on_the_ends(intercept):
             np.concatenate([problem.y, [1.0, -1.0]]),
         ),
         weights=np.concatenate([problem.weights, [0.0, 0.0]]),
-        radii=np.concatenate([problem.radii, [0.0, 0.0]]),
+        noise=problem.noise.with_radii(np.concatenate([problem.radii, [0.0, 0.0]])),
     )
     assert saturation_scale(far) == pytest.approx(saturation_scale(problem))
     here, there = critical_scale(problem), critical_scale(far)
@@ -147,7 +145,7 @@ def test_samples_without_weight_do_not_bear_on_the_ends(intercept):
 @pytest.mark.parametrize("intercept", [None, 1.0])
 def test_no_radius_kills_a_model_with_a_noise_free_feature(intercept):
     problem = make_problem(3, shape="ellipsoid", intercept=intercept, n=21)
-    assert 0 in problem.noise.scales
+    assert 0 in problem.noise.sets.scales
     assert critical_radius(problem).lower == np.inf
     assert is_null(problem.with_radii(1e6)) is False
 
@@ -205,13 +203,13 @@ def test_free_intercept_bracket_contains_the_truth_for_imbalanced_classes(seed):
 
 
 def penalised(problem, norm_penalty):
-    return replace(problem, folded=Folded.penalty(norm_penalty, problem.rows.d))
+    return replace(problem, penalty=norm_penalty)
 
 
 def in_closed_form(problem):
     """Ω°(Σc_iz_i) − Σc_iρ_i, the norm penalty from which on w* = 0."""
     c = problem.weights
-    return problem.noise.dual_norm(problem.rows.combine(c)) - c @ problem.radii
+    return problem.noise.sets.dual_norm(problem.rows.combine(c)) - c @ problem.radii
 
 
 #: Shapes without scales of 0, which no penalty rules out.

@@ -27,7 +27,7 @@ from wideberth.screening.partition import ideal_partition
 from wideberth.solvers import attempts, conic, registry
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control, Outcome, Solver
-from wideberth.solvers.starts import Start
+from wideberth.solvers.starts import WarmStart
 
 FREE = {"fit_intercept": True}
 INTERCEPTS = {"none": {}, "free": FREE, "penalised": FREE | {"intercept_penalty": 1.0}}
@@ -445,7 +445,7 @@ def test_a_solver_is_handed_no_weight_beyond_its_limit(started):
     X, y = clouds(6, n=60)
     problem = Problem.from_data(X, y, C=1e12, radius=0.1)
     alpha = np.full(problem.n, 1e11)
-    start = Start(problem, problem.at(np.ones(problem.rows.d)), alpha)
+    start = WarmStart(problem, problem.at(np.ones(problem.rows.d)), alpha)
     solver, control = Light(), Control(1e-6)
     found = solver.solve(problem, control, start=start if started else None)
     handed, given, decided = solver.calls[0]

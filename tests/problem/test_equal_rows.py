@@ -83,7 +83,11 @@ def test_merged_samples_have_the_same_objective_and_feasible_weights(form, inter
     ]:  # fmt: skip
         rounding = point.rounding + whole.rounding
         # w(α) of sets per sample is a limit, of which both are as near as they are.
-        limit = 0.0 if merged.shared or form == "boxes" else 1e-6 * abs(whole.value)
+        limit = (
+            0.0
+            if merged.noise.proportional or form == "boxes"
+            else 1e-6 * abs(whole.value)
+        )
         assert abs(point.value - whole.value) <= rounding + limit
     alpha = found.dealt(merged.weights)
     np.testing.assert_allclose(alpha, problem.weights, rtol=1e-12)

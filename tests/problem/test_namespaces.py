@@ -9,10 +9,11 @@ from sklearn import config_context
 
 from tall import INTERCEPTS, tall_data
 from wideberth import RobustLinearSVC, solve
+from wideberth.noise import L2
+from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import host, like, scatter
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import L2
 from wideberth.solvers.tall import proofs
 
 OPTIONS = {"C": 0.05, "tol": 1e-9, "random_state": 0, "fit_intercept": False}
@@ -159,7 +160,7 @@ def test_a_problem_is_the_same_in_every_namespace(xp, intercept):
     c, r, w = rng.uniform(0, 1, 300), rng.uniform(0, 1, 300), rng.normal(size=3)
     alpha = rng.uniform(-0.2, 1.2, 300)  # in need of repair
     problems = [
-        Problem(as_rows(move(X), move(y)), move(c), move(r), L2(), intercept)
+        Problem(as_rows(move(X), move(y)), move(c), Noise(L2(), move(r)), intercept)
         for move in (np.asarray, xp.asarray)
     ]
     points = [problem.at(w, 0.3) for problem in problems]

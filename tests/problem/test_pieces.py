@@ -11,7 +11,15 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from problems import make_problem
-from wideberth.problem import Problem, covariance, equal_rows
+from wideberth.noise import (
+    Boxes,
+    Covariances,
+    Ellipsoids,
+    SumOfEllipsoids,
+    covariance,
+)
+from wideberth.noise.read_errors import read_variances
+from wideberth.problem import Problem, equal_rows
 from wideberth.problem.common_values import CommonValues
 from wideberth.problem.diagnosis import blur, out_of_range
 from wideberth.problem.endpoints import (
@@ -21,8 +29,6 @@ from wideberth.problem.endpoints import (
     project,
     saturation_scale,
 )
-from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
-from wideberth.problem.error_bars.sums import descended, gauged
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.limits import power_of_two
 from wideberth.problem.presolve import (
@@ -34,7 +40,6 @@ from wideberth.problem.presolve import (
     cut_radii,
     presolve,
 )
-from wideberth.problem.read_errors import read_variances
 from wideberth.screening import partition
 
 SEEDS = range(24)
@@ -280,10 +285,10 @@ def test_the_gauge_of_boxes_is_the_largest_ratio_beyond_what_is_fixed(seed):
         0.0 if abs(d[j]) <= s[j] else (abs(d[j]) - s[j]) / t[j] if t[j] else np.inf
         for j in range(4)
     ]
-    pushes, fixed = Pushes(((Boxes.of(E), a),)), Pushes(((Boxes.of(F), f),))
-    found = Boxes.gauge(pushes, d, fixed=fixed)
+    total, fixed = Boxes.of(E).sum(a, 1.0), Boxes.of(F).sum(f, 1.0)
+    found = total.gauge(d, fixed=fixed)
     assert found[0] == found[1] == pytest.approx(max(ratios))
-    plain = Boxes.gauge(pushes, d)[0]
+    plain = total.gauge(d)[0]
     with np.errstate(divide="ignore"):
         assert plain == pytest.approx((np.abs(d) / t).max())
 
@@ -619,10 +624,17 @@ def test_samples_of_no_weight_put_nothing_out_of_range():
 
 
 def test_noise_is_blurred_by_what_its_support_may_be_off():
-    noise = SimpleNamespace(support_error=2.0**-30, lipschitz=lambda d: 4.0)
-    assert blur(noise) == 2.0**21
-    assert blur(SimpleNamespace(support_error=0.0)) == 0.0
-    assert blur(SimpleNamespace(support_error=1.0, lipschitz=lambda d: 0.0)) == 1.0
+    for errors, sizes, expected in (
+        (2.0**-30, 4.0, 2.0**21),
+        (0.0, 4.0, 0.0),
+        (1.0, 0.0, 1.0),
+        (np.array([0.0, 2.0**-30]), np.array([1.0, 4.0]), 2.0**21),
+    ):
+        noise = SimpleNamespace(
+            axes_errors=lambda errors=errors: errors,
+            lipschitz=lambda d, sizes=sizes: sizes,
+        )
+        assert blur(noise, 1) == expected
 
 
 # -- units -----------------------------------------------------------------------------
@@ -640,10 +652,10 @@ def test_errors_have_units_of_their_own_only_where_they_must(size, unit):
         if size in (1e-5, 1.0):
             assert found.stretch == found.sigma
         else:
-            assert 0.5 <= found.problem.noise.largest <= 1.0
+            assert 0.5 <= found.problem.noise.sets.largest <= 1.0
         w = rng.normal(size=2)
-        inside = found.problem.sample_noise.supports(w * found.sigma)
-        own = problem.sample_noise.supports(w)
+        inside = found.problem.noise.supports(w * found.sigma)
+        own = problem.noise.supports(w)
         np.testing.assert_allclose(inside, own)
     none = Problem.from_data(X, y, X_err=0 * E, error_shape="box", radius=1.0)
     assert presolve(none).stretch == presolve(none).sigma
@@ -675,12 +687,12 @@ def test_a_descent_ends_next_to_the_shortest_way(seed):
     program = cp.Problem(cp.Minimize(cost))
     program.solve(solver="CLARABEL")
     shortest = max(d @ d - 2 * program.value, 0.0)
-    v = descended(Pushes(((bars, a),)), d, None, False, 0.0)
+    v = SumOfEllipsoids(((bars, a),)).closest(d)
     assert v @ v <= shortest * (1 + 1e-3) + 1e-6 * (d @ d)
     assert v @ v >= shortest - 1e-6 * (d @ d)
     if shortest > 0.01 * (d @ d):  # from next to the end, to the end
         near = v + 1e-5 * rng.normal(size=4)
-        v = descended(Pushes(((bars, a),)), d, near, False, 0.0)
+        v = SumOfEllipsoids(((bars, a),)).closest(d, near)
         assert v @ v == pytest.approx(shortest, rel=1e-3, abs=0.0)
 
 
@@ -697,21 +709,21 @@ def test_both_bounds_of_a_gauge_hold_and_meet(seed):
     w = cp.Variable(3)
     program = cp.Problem(cp.Maximize(d @ w), [a @ bars.conic(cp, w) <= 1])
     program.solve(solver="CLARABEL")
-    pushes = Pushes(((bars, a),))
-    lower, upper = gauged(pushes, d, np.inf)
+    total = SumOfEllipsoids(((bars, a),))
+    lower, upper = total.gauge(d)
     assert lower <= program.value * (1 + 1e-6)
     assert upper >= program.value * (1 - 1e-6)
     assert upper - lower <= 1e-3 * upper
-    rough = gauged(pushes, d, 0.1 * program.value)
+    rough = total.gauge(d, 0.1 * program.value)
     assert rough[0] <= program.value * (1 + 1e-6)
     assert rough[1] >= program.value * (1 - 1e-6)
-    assert gauged(pushes, np.zeros(3), np.inf) == (0.0, 0.0)
+    assert total.gauge(np.zeros(3)) == (0.0, 0.0)
 
 
 def test_what_no_set_moves_has_no_gauge():
-    pushes = Pushes(((Ellipsoids.of(np.array([[1.0, 0.0]])), np.ones(1)),))
-    assert gauged(pushes, np.array([0.0, 1.0]), np.inf)[1] == np.inf
-    lower, upper = gauged(pushes, np.array([3.0, 0.0]), np.inf)
+    total = SumOfEllipsoids(((Ellipsoids.of(np.array([[1.0, 0.0]])), np.ones(1)),))
+    assert total.gauge(np.array([0.0, 1.0]))[1] == np.inf
+    lower, upper = total.gauge(np.array([3.0, 0.0]))
     assert lower == pytest.approx(3.0, rel=1e-6, abs=0.0)
     assert upper == pytest.approx(3.0, rel=1e-6, abs=0.0)
 
@@ -770,18 +782,16 @@ def test_errors_behind_a_map_have_its_sizes(form):
 def test_a_sum_of_boxes_is_one_box():
     E, F = np.array([[1.0, 2.0], [4.0, 0.0]]), np.array([[0.5, 3.0]])
     a, b = np.array([2.0, 1.0]), np.array([10.0])
-    pushes = Pushes(((Boxes.of(E), a), (Boxes.of(F), b)))
-    ((bars, one),) = Boxes.condensed(pushes).parts
-    np.testing.assert_allclose(bars.block(slice(None)), [[11.0, 34.0]])
-    assert one.tolist() == [1.0]
-    v = Boxes.closest(pushes, np.array([-15.0, 20.0]), None)
+    total = Boxes.of(E).sum(a, 1.0) + Boxes.of(F).sum(b, 1.0)
+    np.testing.assert_allclose(total.box(2), [11.0, 34.0])
+    v = total.closest(np.array([-15.0, 20.0]))
     np.testing.assert_allclose(v, [-4.0, 0.0])
-    assert Boxes.gauge(pushes, np.array([-22.0, 17.0]))[1] == pytest.approx(2.0)
-    w = np.array([1.0, -2.0])
-    assert pushes.total(w) == pytest.approx(11 + 68)
-    np.testing.assert_allclose(pushes.pull(w, pushes.sizes(w)), [11.0, -34.0])
-    assert pushes.inscribed() == pytest.approx(min(a @ E) + min(b @ F))
-    assert pushes.reach() == pytest.approx(2 * np.sqrt(5) + 4 + 10 * np.linalg.norm(F))
+    assert total.gauge(np.array([-22.0, 17.0]))[1] == pytest.approx(2.0)
+    assert total.support(np.array([1.0, -2.0])) == pytest.approx(11 + 68)
+    assert total.inscribed(2) == pytest.approx(11.0)
+    assert total.size == pytest.approx(2 * np.sqrt(5) + 4 + 10 * np.linalg.norm(F))
+    assert total.times(2.0).size == pytest.approx(2 * total.size)
+    assert total.restricted(np.array([1])).box(1) == pytest.approx(34.0)
 
 
 def test_cells_that_are_missing_have_no_covariance_either():

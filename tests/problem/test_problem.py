@@ -38,7 +38,7 @@ def test_dual_gradient_is_one_minus_the_robust_margin(problem, seed):
     def value(step):
         # D outside the box too: the formula, not the feasible evaluation.
         a = alpha + step * direction
-        w = problem.noise.prox(problem.rows.combine(a), max(a @ problem.radii, 0))
+        w = problem.noise.sets.prox(problem.rows.combine(a), max(a @ problem.radii, 0))
         value = a.sum() - 0.5 * w @ w
         if problem.intercept:
             value -= (a @ problem.y) ** 2 / (2 * problem.intercept)
@@ -67,7 +67,9 @@ def test_worst_case_perturbation_attains_the_robust_hinge(problem, seed):
         margins, problem.robust_margins(w, b), rtol=1e-9, atol=1e-9
     )
     for row in range(problem.n):
-        assert problem.noise.dual_norm(delta[row]) <= problem.radii[row] * (1 + 1e-9)
+        assert problem.noise.sets.dual_norm(delta[row]) <= problem.radii[row] * (
+            1 + 1e-9
+        )
 
 
 @given(problems(intercepts=(0.0, 1.0)), seeds)
@@ -99,7 +101,7 @@ def test_reported_rounding_covers_the_error_against_extended_precision(problem, 
     X = problem.rows.X.toarray() if sp.issparse(problem.rows.X) else problem.rows.X
     wide = np.longdouble
     Z = X.astype(wide) * problem.y[:, None]
-    noise = problem.noise
+    noise = problem.noise.sets
     scales = getattr(noise, "scales", np.ones(problem.rows.d)).astype(wide)
     omega = {
         "l2": lambda v: np.sqrt((v * v).sum()),
@@ -109,7 +111,7 @@ def test_reported_rounding_covers_the_error_against_extended_precision(problem, 
         "box": lambda v: (scales * np.abs(v)).sum(),
         "cross-polytope": lambda v: (scales * np.abs(v)).max(),
     }[noise.name]
-    s = wide(0.0 if problem.folded is None else problem.folded.s)
+    s = wide(problem.penalty)
     exact_w = w.astype(wide)
     slack = 1 - Z @ exact_w - problem.y * wide(point.b) + problem.radii * omega(exact_w)
     primal = (exact_w @ exact_w) / 2 + problem.weights.astype(wide) @ np.maximum(
@@ -139,7 +141,7 @@ def test_dense_and_sparse_and_float32_agree(problem, seed):
             form,
             problem.y,
             radius=problem.radii,
-            noise=problem.noise,
+            noise=problem.noise.sets,
             intercept=problem.intercept,
         ).with_weights(problem.weights)
         values.append([same.at(w, 0.5).value, same.dual_at(alpha).value])
@@ -176,19 +178,19 @@ def test_a_norm_penalty_adds_itself_and_nothing_else(problem, seed):
         problem.rows.X,
         problem.y,
         radius=problem.radii,
-        noise=problem.noise,
+        noise=problem.noise.sets,
         sample_weight=problem.weights,
         intercept=problem.intercept,
         norm_penalty=s,
     )
     plain, point = problem.at(w, b), same.at(w, b)
-    added = s * problem.noise.support(w)
+    added = s * problem.noise.sets.support(w)
     assert point.value == pytest.approx(plain.value + added, rel=1e-12)
     np.testing.assert_array_equal(point.slack, plain.slack)
     alpha = random_alpha(problem, rng)
     dual = same.dual_at(alpha)
     assert dual.s == pytest.approx(s + dual.alpha @ problem.radii, rel=1e-12)
-    near = problem.noise.prox(dual.d, dual.s)
+    near = problem.noise.sets.prox(dual.d, dual.s)
     np.testing.assert_allclose(dual.w, near, rtol=1e-9, atol=1e-12)
 
 

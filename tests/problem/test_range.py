@@ -20,8 +20,7 @@ from wideberth.problem.statement import Statement
 from wideberth.screening.regions import REGIONS, build_region
 from wideberth.solvers.attempts import prove
 from wideberth.solvers.base import Control
-from wideberth.solvers.newton.barriers import EvenBarrier
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint, even_barrier
 from wideberth.solvers.polish import _best_stretch
 
 
@@ -160,14 +159,14 @@ def test_the_even_barrier_does_not_mind_the_span_of_the_weights():
     X, y = clouds(11, separation=0.5)
     problem = Problem.from_data(X, y, radius=0.1)
     problem = problem.with_weights(10.0 ** np.linspace(-6, 6, 24))
-    gaps = {}
-    for engine in (InteriorPoint, EvenBarrier):
-        method = engine(problem)
+    gaps = []
+    for barrier in (None, even_barrier(problem)):
+        method = InteriorPoint(problem, barrier=barrier)
         for _ in range(60):
             if method.relative_gap < 1e-8 or not method.step():
                 break
-        gaps[engine] = method.relative_gap
-    assert gaps[EvenBarrier] < 1e-8 < gaps[InteriorPoint]
+        gaps.append(method.relative_gap)
+    assert gaps[1] < 1e-8 < gaps[0]
 
 
 def test_capped_weights_are_a_relaxation_of_the_same_rows():
@@ -247,8 +246,7 @@ def test_sharper_bounds_of_rounding_still_bound_it(data):
     exact = y * (X.astype(np.longdouble) @ w.astype(np.longdouble))
     error = np.abs(exact - rough.margins)
     assert np.all(
-        error
-        <= slack_rounding(problem, w, 0.1, problem.sample_noise.supports(w), sizes)
+        error <= slack_rounding(problem, w, 0.1, problem.noise.supports(w), sizes)
     )
     rough, sharp = problem.dual_at(alpha), problem.dual_at(alpha, sharp=True)
     assert sharp.rounding <= rough.rounding

@@ -18,14 +18,22 @@ from mpmath import mpf
 from problems import make_problem
 from torture_oracle import support
 from wideberth import solve
+from wideberth.noise import (
+    L1,
+    L2,
+    Covariances,
+    Ellipsoid,
+    Ellipsoids,
+    Linf,
+    SumOfEllipsoids,
+)
+from wideberth.noise.error_bars import smooth_tangents
+from wideberth.noise.sets import Noise
+from wideberth.noise.shape import ScaledShape
 from wideberth.notes import not_converged, shortfall
 from wideberth.problem import Folded, Pair, Problem
 from wideberth.problem.certificate import Certificate
-from wideberth.problem.error_bars import Covariances, Ellipsoids, Pushes
-from wideberth.problem.error_bars.sets import smooth_tangents
-from wideberth.problem.error_bars.sums import gauged
 from wideberth.problem.limits import BLOCK_ROWS
-from wideberth.problem.noise import L1, L2, Ellipsoid, Linf
 from wideberth.problem.rounding import (
     DualSums,
     accurate_sum,
@@ -164,7 +172,7 @@ def test_rounding_of_the_primal_in_blocks_is_that_of_all_samples():
     for radius in (0.1, 0.2 * rng.random(n)):
         problem = Problem.from_data(X, y, C=0.3, radius=radius, intercept=0.0)
         point = problem.at(w, b)
-        each = slack_rounding(problem, w, b, problem.sample_noise.supports(w))
+        each = slack_rounding(problem, w, b, problem.noise.supports(w))
         active = point.slack > -each
         assert 0 < active.sum() < 0.5 * n
         least = float((problem.weights * each)[active].sum())
@@ -175,7 +183,7 @@ def test_rounding_of_the_primal_in_blocks_is_that_of_all_samples():
 
 def test_sums_of_folds_count_every_addition():
     # Chunks of one row each: their sums are added up one after the other.
-    crumb = Folded(np.zeros(1), 0.0, CRUMB, 0.0, 1, 0.0, 0.0, chain(1, 1), size=CRUMB)
+    crumb = Folded(np.zeros(1), CRUMB, n=1, chain=chain(1, 1), size=CRUMB)
     fold = replace(crumb, total=1.0, size=1.0)
     for _ in range(16_000):
         fold = fold + crumb
@@ -185,7 +193,7 @@ def test_sums_of_folds_count_every_addition():
     assert error <= Fraction(gamma(fold.chain)) * true
     rows = Problem.from_data(np.zeros((2, 1)), [1, -1]).rows
     nobody = rows.take(np.empty(0, dtype=int))
-    empty = Problem(nobody, np.empty(0), np.empty(0), L2(), None, fold)
+    empty = Problem(nobody, np.empty(0), Noise(L2(), np.empty(0)), None, fold)
     dual, point = empty.dual_at(np.empty(0)), empty.at(np.zeros(1))
     assert abs(Fraction(dual.value) - true) <= Fraction(dual.rounding)
     assert abs(Fraction(point.value) - true) <= Fraction(point.rounding)
@@ -216,7 +224,7 @@ def far_apart(extra=(), fold=False, c=(0.5, 0.5)):
         problem,
         rows=problem.rows.take(rest),
         weights=weights[rest],
-        radii=problem.radii[rest],
+        noise=problem.noise.take(rest),
         folded=fold_samples(problem, folded),
     )
 
@@ -304,7 +312,7 @@ def facts(noise, **changes):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_whatever_d_may_be_lies_inside_where_it_is_said_to(shape):
     noise, rng, told = SHAPES[shape], np.random.default_rng(5), 0
-    problem = facts(noise)
+    problem, sums = facts(noise), DualSums(1.0, 1.0, 1.0)
     for _ in range(300):
         d, error = rng.normal(size=4), 10.0 ** rng.uniform(-6, -2)
         if rng.random() < 0.5:
@@ -313,11 +321,11 @@ def test_whatever_d_may_be_lies_inside_where_it_is_said_to(shape):
         reach = noise.dual_norm(d)
         # On the way from "surely not" to "surely": where the answer turns matters.
         for s in np.linspace(reach, worst + 2 * (worst - reach), 12):
-            if well_inside(problem, d, float(s), 1.0, error):
+            if well_inside(problem, d, ScaledShape(noise, float(s)), sums, error):
                 told += 1
                 assert worst <= s
         surely = 4 * (reach + error / noise.inscribed(4))
-        assert well_inside(problem, d, surely, 1.0, error)
+        assert well_inside(problem, d, ScaledShape(noise, surely), sums, error)
     assert told > 0
 
 
@@ -331,11 +339,12 @@ def test_inside_means_inside_for_any_rounding_of_s_and_of_the_balance(n, interce
     shift = 5 * g * total if intercept == 0 else 0.0
     for k in np.arange(-40, 100 * n, n // 2):
         s = size * (1 + k * 2.0**-52)
-        least = s * (1 - g) - shift * problem.largest_radius
+        least = s * (1 - g) - shift * problem.largest_noise
         most = size + shift * problem.largest_norm
-        if well_inside(problem, d, s, DualSums(total, total, total), 0.0):
+        sums = DualSums(total, total, total)
+        if well_inside(problem, d, ScaledShape(L2(), s), sums, 0.0):
             assert most <= least
-    assert well_inside(problem, d, 1 + 1e-10, DualSums(total, total, total), 0.0)
+    assert well_inside(problem, d, ScaledShape(L2(), 1 + 1e-10), sums, 0.0)
 
 
 # -- regions -------------------------------------------------------------------------
@@ -364,8 +373,8 @@ def off_by(problem, dual, error, s_error):
         yield replace(dual, w=w, center_rounding=error * (1 + 1e-9))
     for sign in (1.0, -1.0):
         s = dual.s + sign * s_error
-        w = problem.noise.prox(dual.d, s)
-        moved = s_error * problem.noise.lipschitz(w.size) * (1 + 1e-9)
+        w = problem.noise.sets.prox(dual.d, s)
+        moved = s_error * problem.noise.sets.lipschitz(w.size) * (1 + 1e-9)
         yield replace(dual, s=s, w=w, center_rounding=moved)
 
 
@@ -375,11 +384,13 @@ REGION_SHAPES = ["l2", "linf", "l1", np.array([0.02, 1.0, 2.0, 0.5])]
 def left_side(problem, region, w):
     """‖w − centre‖² + s(Ω(w) − ⟨v,w⟩) in 200 bits."""
     w = [mpf(float(x)) for x in w]
-    noise = problem.noise.scales if problem.noise.name == "ellipsoid" else None
+    noise = (
+        problem.noise.sets.scales if problem.noise.sets.name == "ellipsoid" else None
+    )
     value = sum((a - mpf(float(c))) ** 2 for a, c in zip(w, region.w, strict=True))
     if region.curvature is not None:
         v = [mpf(float(x)) for x in region.curvature.v]
-        omega = support(problem.noise.name if noise is None else noise, w)
+        omega = support(problem.noise.sets.name if noise is None else noise, w)
         inner = sum(a * b for a, b in zip(v, w, strict=True))
         value += mpf(region.curvature.s) * (omega - inner)
     return value
@@ -418,7 +429,9 @@ def test_the_tilt_of_a_region_lies_in_the_unit_set(noise):
     # Ω(w) ≥ ⟨v,w⟩ for every w: what the tests over curved regions rest on.
     for seed in range(40):
         problem = make_problem(seed, n=12, radius=0.3)
-        problem = replace(problem, noise=linear_problem(noise)[0].noise)
+        problem = replace(
+            problem, noise=Noise(linear_problem(noise)[0].noise.sets, problem.radii)
+        )
         rng = np.random.default_rng(seed)
         dual = problem.dual_at(rng.random(12) * problem.weights)
         for given in (dual, *off_by(problem, dual, 1e-4, 0.1 * dual.s)):
@@ -426,12 +439,12 @@ def test_the_tilt_of_a_region_lies_in_the_unit_set(noise):
             if region.curvature is None:
                 continue
             v = [Fraction(float(x)) for x in region.curvature.v]
-            if problem.noise.name == "linf":
+            if problem.noise.sets.name == "linf":
                 assert max(map(abs, v)) <= 1
-            elif problem.noise.name == "l1":
+            elif problem.noise.sets.name == "l1":
                 assert sum(map(abs, v)) <= 1
             else:
-                scales = np.broadcast_to(problem.noise.scales, 4)
+                scales = np.broadcast_to(problem.noise.sets.scales, 4)
                 squares = (
                     x / Fraction(float(t)) for x, t in zip(v, scales, strict=True)
                 )
@@ -604,7 +617,7 @@ def test_bounds_on_the_null_model_allow_for_sums_over_all_samples(place):
     n, d = 8192, np.array([0.7])
     a = np.full(n, CRUMB)
     a[{"first": 0, "middle": n // 2, "last": n - 1}[place]] = 1.25
-    lower, upper = gauged(Pushes(((Ellipsoids.of(np.ones((n, 1))), a),)), d, np.inf)
+    lower, upper = SumOfEllipsoids(((Ellipsoids.of(np.ones((n, 1))), a),)).gauge(d)
     t = Fraction(0.7) / exact(a)
     assert Fraction(lower) <= t <= Fraction(upper)
     assert upper - lower <= 1e-9 * upper
@@ -615,10 +628,10 @@ def test_an_upper_bound_on_the_null_model_is_rounded_up():
     a, needed = np.full(n, CRUMB), []
     for place in (0, n // 2, n - 1):  # whichever is added first
         a[:], a[place] = CRUMB, 1.25
-        pushes = Pushes(((Ellipsoids.of(np.ones((n, 1))), a),))
-        sizes = pushes.sizes(np.ones(1))
-        ahead = pushes.lifted(np.array([0.7]), sizes)
-        (new,) = pushes.bounds(ahead)
+        total = SumOfEllipsoids(((Ellipsoids.of(np.ones((n, 1))), a),))
+        sizes = total.sizes(np.ones(1))
+        ahead = total.lifted(np.array([0.7]), sizes)
+        (new,) = total.bounds(ahead)
         reached = float((new / sizes[0]).max())
         needed.append(Fraction(0.7) / exact(a) / Fraction(reached) - 1)
     assert max(needed) > Fraction(gamma(16))

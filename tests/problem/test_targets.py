@@ -24,7 +24,7 @@ from wideberth.problem.presolve import presolve
 from wideberth.screening import Partition, Reduction, screen_at_hand, screen_points
 from wideberth.screening.regions import REGIONS
 from wideberth.solvers.attempts import prove
-from wideberth.solvers.base import make_control
+from wideberth.solvers.base import Options
 from wideberth.solvers.conic import solve_conic
 from wideberth.solvers.polish import _best_stretch
 from wideberth.solvers.registry import choose_solver
@@ -35,7 +35,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def optimum(problem, solver="newton", tol=1e-9):
     """The pair that a solver proves."""
-    control = make_control(problem, tol, 10_000, None, None, 0.0, random_state=0)
+    control = Options(tol=tol, random_state=0).control(problem)
     with np.errstate(all="ignore"):
         return prove(problem, control, None, choose_solver(problem, solver).solve)
 
@@ -89,7 +89,7 @@ def test_no_decision_is_wrong(problem, seed):
     if not best.certificate.proves(1e-9):
         return
     error = np.sqrt(2 * best.certificate.bound) * (
-        problem.rows.norms() + problem.sample_noise.lipschitz(problem.rows.d) + 1
+        problem.rows.norms() + problem.noise.lipschitz(problem.rows.d) + 1
     )
     slack = best.point.slack
     for noise in (1.0, 0.1, 1e-3):
@@ -235,7 +235,7 @@ def test_another_unit_of_the_targets_changes_the_unit_of_the_answer(intercept, u
     usual = optimum(problem, tol=1e-8)
     other = replace(
         problem.with_weights(problem.weights * unit),
-        folded=replace(problem.folded, s=problem.folded.s * unit),
+        penalty=problem.penalty * unit,
     ).with_targets(unit * problem.m)
     presolved = presolve(other)
     assert (presolved.kappa == 1.0) == (1e-9 < unit < 1e9)

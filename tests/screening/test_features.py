@@ -26,10 +26,8 @@ def free_duals(problem, pair, partition=None):
 def excesses(solved):
     """±d*_k − t*_k at the solution, and how far off they may be."""
     problem, alpha = solved.problem, solved.alpha
-    d, t = problem.rows.combine(alpha), problem.sample_noise.box(alpha)
-    t = np.broadcast_to(t, d.shape)
-    if problem.folded is not None:
-        t = t + problem.sample_noise.folded_box(problem.folded)
+    d, t = problem.rows.combine(alpha), problem.noise.sum(alpha) + problem.outside
+    t = t.box(d.size)
     return d - t, -d - t
 
 

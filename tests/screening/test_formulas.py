@@ -46,7 +46,7 @@ def draw(seed, shape="l2"):
         seed, n=9, d=4, shape=shape, intercept=intercept, spread_radii=True, radius=0.3
     )
     Z = problem.rows.X * problem.y[:, None]
-    move = problem.radii * problem.noise.lipschitz(4)
+    move = problem.radii * problem.noise.sets.lipschitz(4)
     return problem, Z, move, np.random.default_rng(seed)
 
 
@@ -69,8 +69,8 @@ def pair_of(problem, rng, apart=0.1, off=1e-2):
         slack=1
         - Z @ w
         - (problem.y * b if problem.intercept is not None else 0)
-        + problem.radii * problem.noise.support(w),
-        omega=problem.noise.support(w),
+        + problem.radii * problem.noise.sets.support(w),
+        omega=problem.noise.sets.support(w),
     )
     certificate = SimpleNamespace(bound=rng.exponential())
     return SimpleNamespace(point=point, dual=dual, certificate=certificate)
@@ -153,7 +153,7 @@ def test_the_curved_region_is_that_of_4_3(seed, shape):
     problem, Z, _, rng = draw(seed, shape)
     pair = pair_of(problem, rng)
     if shape == "ellipsoid":  # no noise, no part of v
-        still = problem.noise.scales == 0
+        still = problem.noise.sets.scales == 0
         pair.dual.d[still] = pair.dual.w[still]
     if seed % 2:  # v well inside of U: nothing to scale
         pair.dual.d = pair.dual.w + 0.01 * (pair.dual.d - pair.dual.w)
@@ -162,8 +162,8 @@ def test_the_curved_region_is_that_of_4_3(seed, shape):
     )
     s, w = pair.dual.s, pair.dual.w
     v = w / np.linalg.norm(w) if shape == "l2" else (pair.dual.d - w) / s
-    size = max(problem.noise.dual_norm(v) * (1 + g(4 * 4 + 8)), 1.0)
-    lipschitz = problem.noise.lipschitz(4)
+    size = max(problem.noise.sets.dual_norm(v) * (1 + g(4 * 4 + 8)), 1.0)
+    lipschitz = problem.noise.sets.lipschitz(4)
     error = 2 * pair.dual.center_rounding + s * (size - 1) * lipschitz
     radius = np.sqrt(ball.radius**2 + error * ball.norm_bound) * (1 + g(8))
     assert region.radius == pytest.approx(radius, rel=1e-12, abs=0.0)
@@ -197,9 +197,9 @@ def region_of(problem, Z, rng, shape):
     """A curved region about points that know nothing of an optimum."""
     anchor = rng.normal(size=4)
     if shape == "ellipsoid":
-        anchor[problem.noise.scales == 0] *= 3
+        anchor[problem.noise.sets.scales == 0] *= 3
     center = anchor + 0.3 * rng.normal(size=4) * (rng.random() < 0.8)
-    v = 0.9 * problem.noise.maximizer(anchor)
+    v = 0.9 * problem.noise.sets.maximizer(anchor)
     if shape == "l2":
         v = anchor / np.linalg.norm(anchor)
     along = (Z @ anchor, 1 / np.linalg.norm(anchor)) if shape == "l2" else (Z @ v, 1.0)
@@ -236,7 +236,7 @@ def test_the_separable_test_is_that_of_5_1(seed, shape):
     for i in range(1, 8):
         slack, _, extra = allowances(problem, region, np.linalg.norm(Z[i]) + move[i])
         swing = region.radius * np.sqrt(Z[i] @ Z[i] + extra) + slack
-        kappa = problem.radii[i] * problem.noise.support(region.w)
+        kappa = problem.radii[i] * problem.noise.sets.support(region.w)
         margin = robust(problem, Z[i] @ region.w, i, region.b)
         spread = region.radius * move[i]
         assert lower[i - 1] == pytest.approx(margin - swing - kappa - spread)
@@ -267,7 +267,7 @@ def test_the_ellipsoid_test_is_that_of_5_4(seed, shape):
     problem, Z, move, rng = draw(seed, shape)
     region = region_of(problem, Z, rng, shape)
     r, s, v = region.radius, region.curvature.s, region.curvature.v
-    anchor, noise = region.anchor[0], problem.noise
+    anchor, noise = region.anchor[0], problem.noise.sets
     squares = np.broadcast_to(noise.squares, (4,))
     largest = noise.support(region.w) + r * noise.lipschitz(4)
     kappa = s / (2 * largest * (1 + g(4 + 8)))
@@ -327,8 +327,8 @@ def test_the_tangent_test_is_that_of_8(seed, form):
     region = Region(w, rng.normal(), Z @ w, r, 1.0, 0.3)
     apart = bounds.separable(problem, region)(slice(None))
     lower, upper = bounds.tangent(problem, region)(slice(None))
-    noise = problem.noise.tangents(Z, problem.radii, w, slice(None))
-    move = problem.radii * problem.noise.lipschitz()
+    noise = problem.noise.sets.tangents(Z, problem.radii, w, slice(None))
+    move = problem.radii * problem.noise.sets.lipschitz(d)
     for i in range(problem.n):
         size = np.linalg.norm(Z[i]) + move[i]
         extra = 1 / intercept if intercept else 0.0
@@ -387,7 +387,7 @@ def test_margins_at_hand_move_by_no_more_than_the_ball_allows(seed, shape, apart
     extra = 1 / problem.intercept if problem.intercept else 0.0
     error = 2 * g(4 * 4 + 64)
     for i in range(problem.n):
-        kappa = problem.radii[i] * problem.noise.support(point.w)
+        kappa = problem.radii[i] * problem.noise.sets.support(point.w)
         own = factor * (Z[i] @ point.w - kappa)
         size, length = np.linalg.norm(Z[i]) + move[i], np.sqrt(Z[i] @ Z[i] + extra)
         numbers = 1 + factor + ball.norm_bound * size
@@ -432,7 +432,7 @@ def test_in_doubt_is_what_a_narrower_test_might_decide(seed, shape, kind):
     found = SimpleNamespace(free=free, lower=lower, upper=upper)
     narrow = 1.0
     if kind == "ellipsoid" and pair.dual.s > 0:
-        L = problem.noise.lipschitz(4)
+        L = problem.noise.sets.lipschitz(4)
         curvature = pair.dual.s / 2 / (pair.point.omega + ball.radius * L)
         narrow = 1 / np.sqrt(1 + curvature * L**2)
     expected = [
@@ -486,7 +486,7 @@ def undecided(seed, kind, monkeypatch):
     X = X * y[:, None]
     cells = np.abs(options["X_err"]) if kind == "cells" else np.ones((n, d))
     if kind == "box":
-        cells = cells * problem.noise.scales
+        cells = cells * problem.noise.sets.scales
     e = problem.radii[:, None] * cells
     free = FreeDuals.of(problem, pair, partition, 0.4)
     return SimpleNamespace(**locals())
@@ -499,7 +499,7 @@ def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
     at, full, c = case.kind_of == 0, case.kind_of == 2, problem.weights
     intercept, n, d = problem.intercept, int(at.sum()), 5
     center = (pair.point.w + pair.dual.w) / 2
-    penalty = 0.3 * (seed % 2) * (problem.noise.scales if kind == "box" else 1.0)
+    penalty = 0.3 * (seed % 2) * (problem.noise.sets.scales if kind == "box" else 1.0)
     d0, t0 = c[full] @ Z[full], c[full] @ e[full] + penalty
     off, bound = 0.05, pair.certificate.bound
     budget = (0.4**2 + 2 * off * (np.sqrt(2 * bound) + off)) * (1 + g(16))
@@ -524,7 +524,7 @@ def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
     np.testing.assert_allclose(free.beyond, beyond)
     np.testing.assert_allclose(free.costs, costs)
     # Rounding: a share of all terms for λ of length 1, and errors of what is folded.
-    lengths = np.linalg.norm(Z, axis=1) + problem.sample_noise.lipschitz(d)
+    lengths = np.linalg.norm(Z, axis=1) + problem.noise.lipschitz(d)
     size = c[at] @ (lengths[at] + unit) + np.linalg.norm(t0)
     size += np.linalg.norm(beyond) + np.linalg.norm(center)
     size += c[full] @ np.linalg.norm(Z[full], axis=1) + unit * c[full].sum()
@@ -534,9 +534,9 @@ def test_what_is_known_of_free_samples_is_that_of_10(seed, kind, monkeypatch):
     small = free.problem
     folded = 0.0 if small.folded is None else small.folded.rounding
     if kind == "cells" and small.folded is not None:
-        for bars, a in small.folded.pushes.parts:
-            chain = bars.pull_rounding + g(small.chain)
-            folded += chain * sum(np.linalg.norm(bars.block(slice(None)), axis=1) * a)
+        chain = problem.noise.sets.pull_rounding + g(small.chain)
+        lengths = problem.noise.lipschitz(d)[full]
+        folded += chain * (c[full] @ lengths + penalty * np.sqrt(d))
     assert free.fold_error == pytest.approx(folded)
 
 

@@ -4,8 +4,8 @@ import pytest
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured, random_measured
 from safety import Reference, examine, examine_carried, examine_measured
+from wideberth.noise import Covariances
 from wideberth.problem import Pair
-from wideberth.problem.error_bars import Covariances
 from wideberth.screening import Screener, screen_points
 from wideberth.screening.bounds import TESTS, nameable_tests, quick_test
 from wideberth.screening.regions import REGIONS, Region
@@ -72,8 +72,8 @@ def in_ball(w, radius, rng, problem):
     d = w.size
     directions = [rng.normal(size=d) for _ in range(60)]
     z = problem.y[:, None] * problem.rows.dense(slice(None))
-    delta = problem.radii[:, None] * problem.noise.gradients(
-        w, problem.noise.supports(w) + 1e-300
+    delta = problem.radii[:, None] * problem.noise.sets.gradients(
+        w, problem.noise.sets.supports(w) + 1e-300
     )
     directions += [sign * row for row in z - delta for sign in (1, -1)]
     directions += [sign * row for row in z for sign in (1, -1)]
@@ -97,8 +97,8 @@ def test_bounds_hold_at_every_point_of_a_ball(k):
         for test in ("separable", "tangent"):
             lower, upper = TESTS[test](problem, region)(slice(None))
             for x in in_ball(w, radius, rng, problem):
-                margins = problem.rows.margins(x) - problem.sample_noise.supports(x)
-                room = 1e-12 * (1 + np.abs(margins) + problem.sample_noise.supports(x))
+                margins = problem.rows.margins(x) - problem.noise.supports(x)
+                room = 1e-12 * (1 + np.abs(margins) + problem.noise.supports(x))
                 assert np.all(margins <= upper + room)
                 assert np.all(margins >= lower - room)
 
@@ -115,7 +115,7 @@ def test_the_tangent_test_is_the_sharper_one_and_nearly_exact_on_small_balls():
         assert np.all(upper <= apart[1])
         assert np.any(upper < apart[1])
         reached = [
-            problem.rows.margins(x) - problem.sample_noise.supports(x)
+            problem.rows.margins(x) - problem.noise.supports(x)
             for x in in_ball(w, 1e-3, rng, problem)
         ]
         assert np.max(upper - np.max(reached, axis=0)) < 1e-5
@@ -133,7 +133,7 @@ def test_covariances_next_to_their_null_space_are_bounded_all_the_same():
         w = np.cross(u[0], rng.normal(size=3)) + 10 ** rng.uniform(-12, -6) * u[0]
         X = problem.rows.X
         own = wideberth.Problem.from_data(X, problem.y, X_err=S)
-        assert isinstance(own.noise, Covariances)
+        assert isinstance(own.noise.sets, Covariances)
         radius = float(10 ** rng.uniform(-12, -6))
         for test in ("separable", "tangent"):
             lower, upper = TESTS[test](own, ball(own, w, radius))(slice(None))

@@ -58,7 +58,7 @@ def test_no_term_of_the_curved_region_is_wasted(seed, shape, intercept):
     region = build_region("ellipsoid", solved.problem, Pair(reference.point, dual))
     s = dual.s
     v = (dual.d - dual.w) / s
-    bracket = solved.problem.noise.support(solved.w) - v @ solved.w
+    bracket = solved.problem.noise.sets.support(solved.w) - v @ solved.w
     used = distance_from(region, solved.problem, solved.w, solved.b) + s * bracket
     assert used == pytest.approx(region.radius**2, rel=1e-4, abs=20 * reference.gap)
     assert region.curvature.s == pytest.approx(s)
@@ -100,7 +100,7 @@ def with_probes(problem, rng, k=12):
             np.vstack([problem.rows.X, probes]), np.concatenate([problem.y, labels])
         ),
         weights=np.concatenate([problem.weights, np.zeros(k)]),
-        radii=np.concatenate([problem.radii, radii]),
+        noise=problem.noise.with_radii(np.concatenate([problem.radii, radii])),
     )
 
 
@@ -140,7 +140,7 @@ def supports(noise, points):
 
 def boundary(problem, region, start, rng, k=300):
     """Points (w, b) where the inequality of a region just holds, on rays from `start`."""
-    noise, root = problem.noise, np.sqrt(problem.intercept or 1.0)
+    noise, root = problem.noise.sets, np.sqrt(problem.intercept or 1.0)
     curvature = region.curvature
 
     def excess(points):
@@ -180,7 +180,7 @@ def test_bounds_hold_all_over_the_region(kind, seed, shape, intercept, closeness
         seed, shape, intercept, kind, closeness
     )
     w, b = boundary(problem, region, (solved.w, solved.b), rng)
-    omega = supports(problem.noise, w)
+    omega = supports(problem.noise.sets, w)
     psi = w @ (problem.rows.X * problem.y[:, None]).T - np.outer(omega, problem.radii)
     if problem.intercept:
         psi = psi + np.outer(b, problem.y)
@@ -207,7 +207,7 @@ def test_the_ellipsoid_test_is_the_exact_range_over_the_ellipsoid(
     _, problem, _, dual, region, _ = a_region(
         seed, shape, intercept, "ellipsoid", closeness
     )
-    noise, d = problem.noise, problem.rows.d
+    noise, d = problem.noise.sets, problem.rows.d
     s, v = dual.s, (dual.d - dual.w) / dual.s
     largest = noise.support(region.w) + region.radius * noise.lipschitz(d)
     kappa = s / (2 * largest)
@@ -252,7 +252,7 @@ def test_the_separable_test_is_exact_without_noise_and_for_the_noise_alone(
     seed, shape, intercept
 ):
     _, problem, _, _, region, _ = a_region(seed, shape, intercept, "midpoint", 0.1)
-    noise, d, r = problem.noise, problem.rows.d, region.radius
+    noise, d, r = problem.noise.sets, problem.rows.d, region.radius
     z = tilted_rows(problem, np.zeros(d))
     level = z[:, :d] @ region.w + problem.y * (region.b if intercept else 0.0)
     swing = r * np.linalg.norm(z, axis=1)

@@ -25,7 +25,7 @@ from wideberth.screening.at_hand import _Ball
 from wideberth.screening.bounds import TESTS, quick_test, separable
 from wideberth.screening.partition import _intercept_bracket, ideal_partition
 from wideberth.screening.regions import REGIONS, build_region
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper import load
 from wideberth_paper.algorithm1 import VARIANTS, run_algorithm1
 from wideberth_paper.reference import wrong_decisions

@@ -13,7 +13,7 @@ from tall import searched, tall_data
 from wideberth import Problem, solve
 from wideberth.data import Source
 from wideberth.data.chunks import Chunk, Terms
-from wideberth.problem.noise import as_noise
+from wideberth.noise import as_noise
 from wideberth.screening import fold_samples
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton.rounds import solve_near
@@ -96,7 +96,7 @@ def test_the_dual_point_before_is_one_of_the_new_groups(seed):
     slack, distance = problem.slack(rng.normal(size=d), 0.0), rng.exponential(size=n)
     groups = Groups.of(problem, slack, share, distance).within(Grouping(60, 0.1))
     assert groups.n < n // 2
-    formed = Groups.problem([groups], problem.noise, problem.intercept)
+    formed = Groups.problem([groups], problem.noise.sets, problem.intercept)
     of_group = np.zeros(groups.n)
     np.add.at(of_group, groups.labels, share * problem.weights)
     before, dual = problem.dual_at(share * problem.weights), formed.dual_at(of_group)

@@ -19,9 +19,9 @@ from wideberth.solvers.compiled import mehrotra, nearest_rows, small_factor
 from wideberth.solvers.compiled import small as compiled
 from wideberth.solvers.compiled.nearest_rows import minimise_nearest
 from wideberth.solvers.compiled.small import MANY_PROBLEMS, is_small, solve_small
+from wideberth.solvers.extended_rows import ExtendedRows
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.extended_rows import ExtendedRows
-from wideberth.solvers.newton.interior import InteriorPoint
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.registry import choose_solver, get_solver
 from wideberth.solvers.starts import Predictor, carry_scaled
@@ -405,8 +405,9 @@ def test_a_matrix_without_a_factor_is_noticed():
 def test_its_points_are_those_of_the_engine_in_numpy(steps):
     problem = make_problem(0, n=60, shape="linf", intercept=0.0)
     engine = InteriorPoint(problem)
+    rows = engine.block.rows
     steer = (SETTINGS.start_inside, SETTINGS.least_distance, SETTINGS.to_boundary)
-    whole = engine.table, np.array(engine.c), engine.penalty, engine.folded, 0.0
+    whole = rows.table, np.array(engine.c), rows.penalty, rows.folded, 0.0
     how = np.ones(4), mehrotra.BOX, 5, 0.0, steps, steer
     x, share, taken, gap = mehrotra.minimise(*whole, *how)
     for _ in range(steps):

@@ -16,8 +16,8 @@ from polyhedral import (
 from wideberth import Box, CrossPolytope, solve
 from wideberth.problem import Problem
 from wideberth.problem.folded import Folded
-from wideberth.solvers.newton.algebra import Factor, ThinFactor
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.algebra import Curvature, Factor, ThinFactor
+from wideberth.solvers.interior import InteriorPoint
 
 CASES = list(itertools.product(SHAPES, INTERCEPTS, (0.0, 2.0)))
 
@@ -100,14 +100,13 @@ def test_the_engine_takes_folded_samples(shape, intercept):
     assert 0 < S.size < 40
     fold = Folded(
         problem.rows.combine(np.where(slack > 0.3, problem.weights, 0.0)),
-        float(problem.weights[S] @ problem.radii[S]),
         float(problem.weights[S].sum()),
         float(problem.weights[S] @ problem.y[S]),
         S.size,
         float(problem.weights[S] @ problem.rows.norms()[S]),
-        0.0,
+        noise=problem.noise.folded(np.where(slack > 0.3, problem.weights, 0.0)),
     )
-    small = problem.take(np.flatnonzero(slack <= 0.3), folded=problem.folded + fold)
+    small = problem.take(np.flatnonzero(slack <= 0.3), folded=fold)
     engine = InteriorPoint(small)
     for _ in range(40):
         if engine.relative_gap <= 1e-9 or not engine.step():
@@ -122,9 +121,9 @@ def test_the_engine_takes_folded_samples(shape, intercept):
 def residuals(engine):
     """What is left of Qx = Σα_ie_i + Bᵀh."""
     return (
-        engine.penalty * engine.x
+        engine.block.rows.penalty * engine.x
         - engine.combined
-        - engine.cone._adjoint(engine.cone.h)
+        - engine.block.adjoint(engine.block.h)
     )
 
 
@@ -134,7 +133,7 @@ def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
     X, y, options = make_arguments(9, shape=shape, norm_penalty=norm_penalty)
     problem = Problem.from_data(X, y, intercept=intercept, **options)
     engine = InteriorPoint(problem)
-    d, cone = problem.rows.d, engine.cone
+    d, cone = problem.rows.d, engine.block
     for _ in range(6):
         before = residuals(engine)
         assert engine.step()
@@ -149,7 +148,7 @@ def test_steps_of_newton_solve_their_equations(shape, intercept, norm_penalty):
         assert cone.k.min() > 0
         assert cone.h.min() > 0
     image, t = cone.scales * engine.x[cone.noisy], engine.x[d]
-    if problem.noise.dual_order == 1:
+    if problem.noise.sets.dual_order == 1:
         u = 0.5 * cone.scales * cone.k.sum(axis=0)
         assert u.sum() == pytest.approx(t, rel=1e-9)
         np.testing.assert_allclose(
@@ -171,12 +170,14 @@ def test_fewer_rows_than_features_take_the_same_steps(
     problem = Problem.from_data(table(X), y, intercept=intercept, **options)
     thin, dense = InteriorPoint(problem), InteriorPoint(problem)
 
-    def factor(weights):
-        matrix = dense.curvature(weights) + np.diag(dense.penalty)
-        dense.cone.add_curvature(matrix)
-        return Factor.of(matrix)
+    def system(theta, vectors):
+        rows = dense.block.rows
+        matrix, sums = rows.gathered(theta, vectors)
+        matrix += np.diag(rows.penalty)
+        dense.block.curvature().add_to(matrix)
+        return Factor.of(matrix), sums
 
-    monkeypatch.setattr(dense, "_factor", factor)
+    monkeypatch.setattr(dense.block, "system", system)
     for _ in range(6):
         assert thin.step()
         assert dense.step()
@@ -192,7 +193,9 @@ def test_a_thin_factor_solves_what_a_dense_one_solves(border):
     diagonal = 10.0 ** rng.uniform(-3, 3, size=d)
     matrix = np.diag(np.concatenate((diagonal, border))) + K.T @ K
     right = rng.normal(size=len(matrix))
-    thin, dense = ThinFactor.of(diagonal, border, K), Factor.of(matrix)
+    whole = np.concatenate((diagonal, border))
+    thin = ThinFactor.of(Curvature.of(whole, K), border.size)
+    dense = Factor.of(matrix)
     x = thin.solve(right)
     np.testing.assert_allclose(matrix @ x, right, atol=1e-9)
     np.testing.assert_allclose(x, dense.solve(right), rtol=1e-6, atol=1e-9)
@@ -203,15 +206,33 @@ def test_free_entries_may_have_units_of_their_own(unit):
     rng = np.random.default_rng(15)
     K, right, units = rng.normal(size=(6, 22)), rng.normal(size=22), np.ones(22)
     units[20] = unit
-    even = ThinFactor.of(np.ones(20), np.zeros(2), K).solve(right)
-    found = ThinFactor.of(np.ones(20), np.zeros(2), K * units).solve(right * units)
+    diagonal = np.append(np.ones(20), np.zeros(2))
+    even = ThinFactor.of(Curvature.of(diagonal, K), 2).solve(right)
+    found = ThinFactor.of(Curvature.of(diagonal, K * units), 2).solve(right * units)
     np.testing.assert_allclose(found * units, even, rtol=1e-9)
 
 
 def test_a_thin_factor_of_a_free_entry_that_no_row_touches_is_none():
     K = np.random.default_rng(12).normal(size=(3, 8))
     K[:, 7] = 0.0
-    assert ThinFactor.of(np.ones(7), np.zeros(1), K) is None
+    diagonal = np.append(np.ones(7), 0.0)
+    assert ThinFactor.of(Curvature.of(diagonal, K), 1) is None
+
+
+def test_curvatures_with_signs_and_couplings_are_solved_with():
+    """diag + squares − squares + what couples weights with t, by the smaller system."""
+    rng = np.random.default_rng(16)
+    d, cross = 30, 0.1 * rng.normal(size=30)
+    bent = Curvature.of(rng.uniform(2, 3, size=d), 0.1 * rng.normal(size=(4, d)), -1.0)
+    rows = Curvature.of(np.append(np.ones(d), [9.0, 0.0]), rng.normal(size=(6, d + 2)))
+    whole = rows + bent + Curvature.of(np.zeros(d + 2), cross=cross)
+    matrix = whole.add_to(np.zeros((d + 2, d + 2)))
+    assert np.array_equal(matrix[:d, d], (rows.rows.T @ rows.rows)[:d, d] + cross)
+    right = rng.normal(size=d + 2)
+    np.testing.assert_allclose(whole.product(right), matrix @ right, atol=1e-12)
+    thin = whole.factor(2)
+    assert isinstance(thin, ThinFactor)
+    np.testing.assert_allclose(matrix @ thin.solve(right), right, atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", ["linf", "box"])
@@ -224,26 +245,26 @@ def test_features_taken_in_on_the_way_change_no_value(shape, intercept):
     for _ in range(4):
         assert engine.step()
     w, b, kept = engine.w.copy(), engine.b, engine.copied()
-    old = dict(zip(J[kept.cone.noisy].tolist(), kept.cone.k.T, strict=True))
+    old = dict(zip(J[kept.block.noisy].tolist(), kept.block.k.T, strict=True))
     engine.widen(whole, J)
     assert np.array_equal(engine.w[J], w)
     assert not np.delete(engine.w, J).any()
     assert engine.b == b
     before = kept.problem.at(kept.w, kept.b).value
     assert whole.at(engine.w, engine.b).value == pytest.approx(before, rel=1e-12)
-    cone, t = engine.cone, engine.x[12]
+    cone, t = engine.block, engine.x[12]
     for j, k in zip(cone.noisy.tolist(), cone.k.T, strict=True):
         assert j not in old or np.array_equal(k, old[j])
         assert (k[0] - k[1]) / 2 == pytest.approx(engine.w[j], abs=1e-12 * k.max())
     assert t - kept.x[5] == pytest.approx(
         0.5 * cone.scales @ cone.k.sum(axis=0)
-        - 0.5 * kept.cone.scales @ kept.cone.k.sum(axis=0)
+        - 0.5 * kept.block.scales @ kept.block.k.sum(axis=0)
     )
-    force = kept.cone.h.sum() / kept.cone.scales.sum()
+    force = kept.block.h.sum() / kept.block.scales.sum()
     np.testing.assert_allclose(cone.h.sum(axis=0), force * cone.scales, rtol=1e-9)
     assert cone.h.min() > 0
     margins = whole.rows.margins(engine.w)
-    beyond = engine.extras @ engine.x[12:]
+    beyond = engine.block.rows.extras @ engine.x[12:]
     np.testing.assert_allclose(engine.slack, 1 - margins - beyond, atol=1e-12)
     for _ in range(40):
         if engine.relative_gap <= 1e-9 or not engine.step():
@@ -258,11 +279,11 @@ def test_a_copy_of_the_engine_stays_where_it_was():
     engine = InteriorPoint(Problem.from_data(X, y, **options))
     engine.step()
     copy = engine.copied()
-    x, k = copy.x.copy(), copy.cone.k.copy()
+    x, k = copy.x.copy(), copy.block.k.copy()
     for _ in range(3):
         engine.step()
     assert np.array_equal(copy.x, x)
-    assert np.array_equal(copy.cone.k, k)
+    assert np.array_equal(copy.block.k, k)
     for _ in range(3):
         copy.step()
     assert np.array_equal(copy.x, engine.x)

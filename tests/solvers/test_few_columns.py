@@ -311,7 +311,7 @@ def clear_zeros(X, y, options, intercept):
     best = solve(X, y, tol=1e-9, **options, **intercept_options(intercept))
     problem = problem_of(X, y, options, intercept)
     dual = problem.dual_at(best.alpha)
-    scales = np.broadcast_to(problem.noise.scales, dual.d.shape)
+    scales = np.broadcast_to(problem.noise.sets.scales, dual.d.shape)
     return np.abs(dual.d) < 0.99 * dual.s * scales
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from support.problems import make_problem
 
-from wideberth.solvers.newton.barriers import ClassBarrier, EvenBarrier
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint, class_barrier, even_barrier
 
-BARRIERS = [InteriorPoint, EvenBarrier, ClassBarrier]
+BARRIERS = [lambda problem: None, even_barrier, class_barrier]
 
 
 def under_way(barrier, noise, seed, radius=0.1, steps=3):
@@ -15,20 +14,22 @@ def under_way(barrier, noise, seed, radius=0.1, steps=3):
     problem = make_problem(
         seed, shape=noise, n=60, d=4, radius=radius, weights="random", intercept=0.0
     )
-    engine = barrier(problem)
+    engine = InteriorPoint(problem, barrier=barrier(problem))
     for _ in range(steps):
         assert engine.step()
     return engine
 
 
 def predicted(engine):
-    """dx of a predictor, its relative move of the room, and its error."""
-    weights = 1 / (engine.force / engine.room).sum(axis=0)
-    if engine.cone is not None:
-        engine.cone.scale(engine.x)
-    factor, right = engine._system(weights)
+    """dx of a predictor, its relative move of the room, and what is to be corrected."""
+    block = engine.block
+    block.scale(engine)
+    weights, per_mu = engine.hinge_curvature()
+    theta = engine.c * weights
+    factor, sums = block.system(theta, (engine.slack, per_mu))
+    right = engine.combined - block.rows.penalty * engine.x + sums[0]
     dx = factor.solve(right)
-    return dx, *engine._predict(dx, weights)[:2]
+    return dx, *engine._predict(dx, theta, weights, engine.slack)[:2]
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
@@ -42,9 +43,9 @@ def test_steps_keep_the_equations_that_are_linear(barrier, noise):
         difference = engine.force[0] - engine.force[1]
         np.testing.assert_allclose(difference, engine.slack, atol=1e-9 * scale)
         np.testing.assert_allclose(engine.room.sum(axis=0), 1.0, atol=1e-12)
-        slack = 1 - engine.products(engine.x)
+        slack = 1 - engine.block.rows.products(engine.x)
         np.testing.assert_allclose(engine.slack, slack, atol=1e-9 * scale)
-        combined = engine.combine(engine.alpha) + engine.folded
+        combined = engine.block.rows.combine(engine.alpha) + engine.block.rows.folded
         size = np.abs(engine.combined).max()
         np.testing.assert_allclose(engine.combined, combined, atol=1e-9 * size)
 
@@ -53,12 +54,13 @@ def test_steps_keep_the_equations_that_are_linear(barrier, noise):
 def test_a_predictor_solves_the_linear_form_of_its_pairs(barrier):
     """From (a + da)(q + dq) ≈ aq + a·dq + q·da = 0, and p + dp − (q + dq) = u + du."""
     engine = under_way(barrier, "l2", 1)
-    dx, rate, error = predicted(engine)
+    dx, rate, lifts = predicted(engine)
+    error = engine.room * lifts
     d_room, d_force = engine.room * rate, -engine.force * (1 + rate)
     np.testing.assert_allclose(d_room[0], -d_room[1], atol=1e-12)
     np.testing.assert_allclose(error, -d_room * d_force, atol=1e-12)
     force = engine.force + d_force
-    slack = engine.slack - engine.products(dx)
+    slack = engine.slack - engine.block.rows.products(dx)
     scale = np.abs(engine.force).max()
     np.testing.assert_allclose(force[0] - force[1], slack, atol=1e-9 * scale)
 
@@ -68,16 +70,14 @@ def test_a_predictor_solves_the_linear_form_of_its_pairs(barrier):
 @pytest.mark.parametrize("steps", [1, 2, 3, 4])
 def test_mu_after_a_predictor_is_told_without_taking_it(barrier, radius, steps):
     """Mehrotra's rule asks for the mean product at the longest step of a predictor."""
-    engine, asked = under_way(barrier, "l2", 2, radius, steps), []
-    engine._target = lambda mu, after: asked.append((mu, after)) or mu
-    mu, (dx, rate, error) = engine.mu, predicted(engine)
-    engine._correct(dx, rate, error)
-    longest = 1.0 if engine.cone is None else min(1.0, engine.cone.longest())
+    engine = under_way(barrier, "l2", 2, radius, steps)
+    mu, (dx, rate, lifts) = engine.mu, predicted(engine)
+    target, _ = engine._correct(dx, rate, lifts)
+    longest = min(1.0, engine.block.longest())
     for rates in (rate, -1 - rate):
         longest = min(longest, 1 / max(-rates.min(), 1.0))
     room = engine.room * (1 + longest * rate)
     force = engine.force * (1 - longest * (1 + rate))
-    units = 1.0 if engine.relative is None else engine.relative
-    ((before, after),) = asked
-    assert before == pytest.approx(mu)
-    assert after == pytest.approx(float((units * room * force).mean()), rel=1e-9)
+    units = 1.0 if engine.barrier is None else engine.barrier
+    after = float((units * room * force).mean())
+    assert target == pytest.approx(mu * min(max(after / mu, 0.0), 1.0) ** 3, rel=1e-8)

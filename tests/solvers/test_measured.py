@@ -1,7 +1,6 @@
 import itertools
 import warnings
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +11,11 @@ import wideberth
 from measured import FORMS, make_arguments
 from torture_oracle import Answer, Task, judge
 from wideberth import RobustLinearSVC, fill_errors, solve
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem import Problem
-from wideberth.problem.read_errors import read_errors
-from wideberth.solvers.measured.rounded import RoundedOff
-from wideberth.solvers.measured.rounds import MeasuredRounds
+from wideberth.solvers.blocks import SmoothedSets
+from wideberth.solvers.interior import InteriorPoint
+from wideberth.solvers.newton.rounds import Rounds
 
 INTERCEPTS = (None, 1.0, 0.0)
 
@@ -393,7 +393,7 @@ def test_random_problems_are_solved_whatever_their_sets():
         assert found.converged
         options["intercept"] = INTERCEPTS[seed % 3]
         del options["fit_intercept"], options["intercept_penalty"]
-        assert not Problem.from_data(X, y, **options).shared
+        assert not Problem.from_data(X, y, **options).noise.proportional
 
 
 def test_steps_of_newton_solve_their_equations():
@@ -402,11 +402,11 @@ def test_steps_of_newton_solve_their_equations():
     X = rng.normal(size=(60, 3))
     y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1)
     problem = Problem.from_data(X, y, X_err=0 * X, intercept=1.0)
-    engine = RoundedOff(problem)
+    engine = InteriorPoint(problem)
     for _ in range(4):
-        before = engine.penalty * engine.x - engine.combined
+        before = engine.block.rows.penalty * engine.x - engine.combined
         assert engine.step()
-        after = engine.penalty * engine.x - engine.combined
+        after = engine.block.rows.penalty * engine.x - engine.combined
         share = (after @ before) / (before @ before)
         assert 0 <= share + 1e-9 < 1
         off = np.linalg.norm(after - share * before)
@@ -417,10 +417,10 @@ def test_steps_of_newton_solve_their_equations():
 def test_steps_are_the_same_in_blocks(monkeypatch, intercept):
     X, y, options = make_arguments(5, n=60, d=3)
     problem = Problem.from_data(X, y, intercept=intercept, **options)
-    whole, parts = RoundedOff(problem), None
-    monkeypatch.setattr("wideberth.problem.error_bars.sets.CACHED_ENTRIES", 40)
-    parts = RoundedOff(problem)
-    assert len(parts.blocks) > 3
+    whole, parts = InteriorPoint(problem), None
+    monkeypatch.setattr("wideberth.noise.error_bars.CACHED_ENTRIES", 40)
+    parts = InteriorPoint(problem)
+    assert len(parts.block.pieces) > 3
     for _ in range(6):
         assert whole.step()
         assert parts.step()
@@ -431,15 +431,16 @@ def test_a_step_that_ends_in_no_number_is_taken_back(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), np.where(rng.random(40) < 0.5, 1, -1)
     problem = Problem.from_data(X, y, X_err=np.full((40, 3), 0.1), C=1.0)
-    engine = RoundedOff(problem)
+    engine = InteriorPoint(problem)
     engine.step()
     w, alpha, gap = engine.w.copy(), engine.alpha.copy(), engine.relative_gap
 
     def lost(self):
         self.x, self.room, self.gap = self.x * np.nan, self.room * np.nan, np.nan
-        return False
+        return True
 
-    monkeypatch.setattr(RoundedOff, "_step", lost)
+    monkeypatch.setattr(InteriorPoint, "_step", lost)
+    monkeypatch.setattr(SmoothedSets, "successor", None)
     assert not engine.step()
     np.testing.assert_array_equal(engine.w, w)
     np.testing.assert_array_equal(engine.alpha, alpha)
@@ -481,9 +482,9 @@ def test_errors_whose_squares_vanish_are_refused_and_those_beside_larger_ones_ar
 
 def test_an_attempt_that_finds_no_numbers_is_followed_by_another(monkeypatch):
     X, y, options = make_arguments(3)
-
-    none = SimpleNamespace(w=np.zeros(4), b=0.0, alpha=np.full(len(y), np.nan))
-    monkeypatch.setattr(MeasuredRounds, "run", lambda *given: none)
+    none = property(lambda engine: np.full(len(y), np.nan))
+    monkeypatch.setattr(Rounds, "_run", lambda rounds, work, engine: (work, engine))
+    monkeypatch.setattr(InteriorPoint, "alpha", none)
     found = solve(X, y, C=1e-9, quiet=True, **options)
     assert found.converged
     assert np.all(found.alpha <= 1e-9)

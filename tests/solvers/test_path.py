@@ -28,7 +28,7 @@ from wideberth.solvers.paths import Sequence
 from wideberth.solvers.registry import get_solver
 from wideberth.solvers.starts import (
     Predictor,
-    Start,
+    WarmStart,
     best_scale,
     carried_gap,
     carry_scaled,
@@ -50,7 +50,7 @@ def arguments(problem):
     return {
         "X": problem.rows.X,
         "y": problem.y,
-        "noise": problem.noise,
+        "noise": problem.noise.sets,
         "sample_weight": problem.weights,
         "fit_intercept": problem.intercept is not None,
         "intercept_penalty": problem.intercept or 0.0,
@@ -339,7 +339,7 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     sizes = []
     for rows in (0, 40, 120, 240):
         point = replace(problem.at(np.zeros(5)), slack=slack)
-        start = Start(problem, point, problem.weights, rows=rows)
+        start = WarmStart(problem, point, problem.weights, rows=rows)
         sizes.append(np.count_nonzero(np.abs(slack) <= _band(problem, start)))
     reserve = SETTINGS.walk_reserve
     expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
+from wideberth.solvers.algebra import Factor
 from wideberth.solvers.base import Control, Random
 from wideberth.solvers.newton import smoothed
 from wideberth.solvers.newton import solver as newton_solver
-from wideberth.solvers.newton.algebra import Factor
 from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.smoothed import Smoothed, solve_smoothed
 from wideberth.solvers.newton.solver import Newton, smoothing_pays
@@ -52,8 +52,7 @@ def smoothed_value(problem, width, w, b):
     loss = share * slack - 0.5 * width * (share - 0.5) ** 2 + width / 8
     value = 0.5 * w @ w + 0.5 * (problem.intercept or 0.0) * b * b
     value += problem.weights @ loss
-    if problem.folded is not None:
-        value += problem.folded.s * problem.noise.support(w)
+    value += problem.penalty * problem.noise.sets.support(w)
     return value
 
 

@@ -15,7 +15,7 @@ from wideberth.problem.layouts import as_rows
 from wideberth.screening import Partition, Reduction
 from wideberth.solvers.base import Control
 from wideberth.solvers.conic import solve_conic
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.solver import Newton
 from wideberth_paper import load
 
@@ -29,7 +29,7 @@ def arguments(problem, **changes):
         "y": problem.y,
         "sample_weight": problem.weights,
         "radius": problem.radii,
-        "noise": problem.noise,
+        "noise": problem.noise.sets,
         "fit_intercept": problem.intercept is not None,
         "intercept_penalty": problem.intercept or 0.0,
         "random_state": 0,

@@ -1,7 +1,5 @@
 """Problems that differ in their labels alone, solved together."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,8 +15,7 @@ from wideberth.solvers.classes import start as stack_start
 from wideberth.solvers.classes import steps as stack_steps
 from wideberth.solvers.classes.rounds import solve_stacked
 from wideberth.solvers.classes.stack import Stack, can_be_stacked
-from wideberth.solvers.newton.interior import InteriorPoint
-from wideberth.solvers.newton.start import Start
+from wideberth.solvers.interior import InteriorPoint, Start
 from wideberth.solvers.registry import get_solver
 
 NOISES = {"none": ("l2", 0.0), "l2": ("l2", 0.2), "ellipsoid": ("scales", 0.1)}
@@ -308,7 +305,7 @@ def test_what_is_stacked():
     assert not can_be_stacked(against_the_rest(X, y, norm_penalty=0.1)[0], 4)
     box = Problem.from_data(X, y == 0, noise="linf", radius=0.1)
     assert not can_be_stacked(box, 4)
-    assert can_be_stacked(replace(box, radii=0.0 * box.radii), 4)
+    assert can_be_stacked(box.with_radii(0.0), 4)
     bars = Problem.from_data(X, y == 0, X_err=0.1 + 0.0 * X)
     assert not can_be_stacked(bars, 4)
     assert not can_be_stacked(against_the_rest(X[:6], y[:6] % 2)[0], 4)

@@ -1,6 +1,7 @@
 """Rows tied at the margin, the method for many rows, and the rules of working sets."""
 
 from contextlib import nullcontext
+from copy import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,7 @@ from wideberth import NullModelWarning, solve
 from wideberth.problem import Problem
 from wideberth.screening import Reduction
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.barriers import ClassBarrier, engine_on, relative_weights
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint, class_barrier
 from wideberth.solvers.newton.rounds import Rounds, assume, wrongly_settled
 from wideberth.solvers.tall import tied
 from wideberth.solvers.tall.line_search import pulled_back
@@ -49,49 +49,35 @@ def weighted_by_class(problem, heavy=50.0):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("radius", [0.0, 0.1])
-def test_three_reads_make_the_step_of_five_products(sparse, radius):
-    problem = large_problem(sparse, radius)
-    plain, few = InteriorPoint(problem), ClassBarrier(problem)
+def test_a_step_reads_the_rows_three_times(sparse, radius):
+    """And does what five products on a table of all rows do."""
+    problem = weighted_by_class(large_problem(sparse, radius))
+    blocks = InteriorPoint(problem, barrier=class_barrier(problem))
+    table = blocks.copied()
+    assert blocks.block.rows.table is None
+    table.block.rows = copy(blocks.block.rows)
+    table.block.rows.table = table.block.rows.dense()
     for _ in range(4):
         before = problem.rows.passes.rows_touched
-        assert plain.step()
-        between = problem.rows.passes.rows_touched
-        assert few.step()
-        after = problem.rows.passes.rows_touched
-        assert (between - before, after - between) == (5 * problem.n, 3 * problem.n)
-        np.testing.assert_allclose(few.x, plain.x, rtol=1e-7, atol=1e-10)
-        np.testing.assert_allclose(few.room, plain.room, rtol=1e-5, atol=1e-10)
-        np.testing.assert_allclose(few.force, plain.force, rtol=1e-5, atol=1e-10)
-
-
-class FiveReads(ClassBarrier):
-    """Barriers by class, by the five products of the plain method."""
-
-    _reads_thrice = False
-
-
-def test_three_reads_keep_to_the_aims_of_the_classes():
-    problem = weighted_by_class(large_problem())
-    few, five = ClassBarrier(problem), FiveReads(problem)
-    for _ in range(4):
-        assert few.step()
-        assert five.step()
-        np.testing.assert_allclose(few.x, five.x, rtol=1e-7, atol=1e-10)
+        assert blocks.step()
+        assert problem.rows.passes.rows_touched - before == 3 * problem.n
+        assert table.step()
+        np.testing.assert_allclose(blocks.x, table.x, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(blocks.room, table.room, rtol=1e-5, atol=1e-10)
+        np.testing.assert_allclose(blocks.force, table.force, rtol=1e-5, atol=1e-10)
 
 
 def test_classes_weigh_the_same_in_the_barrier():
     problem = weighted_by_class(make_problem(0, n=200, d=3))
-    relative = relative_weights(problem)
-    by_class = [(problem.weights / relative)[problem.y == side] for side in (-1, 1)]
+    barrier = class_barrier(problem)
+    by_class = [(problem.weights / barrier)[problem.y == side] for side in (-1, 1)]
     assert by_class[0].mean() == pytest.approx(by_class[1].mean())
-    assert relative.max() == 1
-    assert isinstance(engine_on(problem), ClassBarrier)
-    one = problem.take(np.flatnonzero(problem.y > 0))
-    assert np.array_equal(relative_weights(one), np.ones(one.n))
+    assert barrier.max() == 1
+    assert class_barrier(problem.take(np.flatnonzero(problem.y > 0))) is None
 
 
-def test_small_problems_of_even_weights_have_the_plain_method():
-    assert type(engine_on(make_problem(0, n=200, d=3))) is InteriorPoint
+def test_small_problems_of_even_weights_have_an_even_barrier():
+    assert class_barrier(make_problem(0, n=200, d=3)) is None
 
 
 def test_a_rare_class_does_not_end_every_step():
@@ -101,7 +87,7 @@ def test_a_rare_class_does_not_end_every_step():
     X = rng.normal(size=(4_000, 20)) + 0.3 * (y > 0)[:, None]
     problem = Problem.from_data(X, y, C=1.0, intercept=0.0)
     problem = weighted_by_class(problem, 100.0)
-    engine, steps = engine_on(problem), 0
+    engine, steps = InteriorPoint(problem, barrier=class_barrier(problem)), 0
     while engine.relative_gap > 1e-5 and steps < 60:
         assert engine.step()
         steps += 1
@@ -140,7 +126,9 @@ def test_a_path_carried_over_to_its_own_rows_is_where_it_was(radius):
     assert other.mismatch() < 0.1
     np.testing.assert_allclose(other.room.sum(axis=0), 1.0, rtol=1e-12)
     np.testing.assert_allclose(
-        other.combined, other.combine(other.alpha) + other.folded, atol=1e-9
+        other.combined,
+        other.block.rows.combine(other.alpha) + other.block.rows.folded,
+        atol=1e-9,
     )
     np.testing.assert_allclose(other.slack, path.slack, atol=1e-9)
 
@@ -204,7 +192,7 @@ def test_noise_takes_part_in_the_mismatch():
     path = on_path(problem, 1e-5)
     assert np.linalg.norm(path.w) > 0.1
     other = path.carried_over(problem)
-    whole, other.cone = other.mismatch(), None
+    whole, other.block.h = other.mismatch(), 0.0 * other.block.h
     assert whole < 0.3 * other.mismatch()  # what noise holds back counts
 
 

@@ -6,7 +6,7 @@ And its algorithm without SCS, whose rounding differs from processor to processo
 from unittest.mock import patch
 
 from wideberth.solvers.conic import ConicResult
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth_paper.experiment import Plan
 from wideberth_paper.reproduce import reproduce
 

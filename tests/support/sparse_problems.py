@@ -51,7 +51,7 @@ class Sparse:
         α_i|ψ_i − 1| ≤ G holds at the solution, and ψ_i is off by what w is.
         """
         problem = self.problem
-        reach = problem.rows.norms() + problem.sample_noise.lipschitz(problem.rows.d)
+        reach = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
         above = -problem.at(self.w, self.b).slack
         if problem.intercept:
             reach = np.hypot(reach, problem.intercept**-0.5)
@@ -114,7 +114,7 @@ def nearly_degenerate(X, y, options, intercept, rng) -> dict:
     first = Problem.from_data(X, y, intercept=intercept, **options)
     near = solved(first, X, y, options, intercept)
     dual = first.dual_at(near.alpha)
-    scales = np.broadcast_to(first.noise.scales, dual.d.shape)
+    scales = np.broadcast_to(first.noise.sets.scales, dual.d.shape)
     levels = np.abs(dual.d) / np.maximum(scales, 1e-3)
     move = 1 + rng.choice([-1, 1]) * 10.0 ** rng.uniform(-12, -2)
     return options | {"norm_penalty": float(rng.choice(levels)) * move}

@@ -21,9 +21,9 @@ from wideberth.measurement.radius import (
     radius_from_std,
     scales_from_replicates,
 )
-from wideberth.problem.error_bars import ErrorBars
-from wideberth.problem.polyhedra import Box, CrossPolytope
-from wideberth.problem.shape import Noise
+from wideberth.noise import ErrorBars
+from wideberth.noise.polyhedra import Box, CrossPolytope
+from wideberth.noise.shape import Shape
 from wideberth.problem.validation import radius_or_default
 
 #: What noise with a scale for each feature is, by its shape.
@@ -60,7 +60,7 @@ class Uncertainty:
     """
 
     radius: Any
-    noise: str | np.ndarray | Noise
+    noise: str | np.ndarray | Shape
     story: str
     facts: dict = field(default_factory=dict)
     unit_radius: bool = False  # 1, for radii to be multiples of
@@ -196,7 +196,7 @@ def _promise(options: TrainingOptions) -> str:
 
 def _shape(
     options: TrainingOptions, columns: Columns, X
-) -> tuple[str | np.ndarray | Noise, str]:
+) -> tuple[str | np.ndarray | Shape, str]:
     """The noise shape, and what a radius means in words."""
     about, together = _ABOUT[options.noise], _TOGETHER[options.noise]
     if options.noise_scales is not None:

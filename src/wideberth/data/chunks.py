@@ -18,14 +18,14 @@ import scipy.sparse as sp
 
 from wideberth.data.beside import Layout
 from wideberth.data.errors import DataError
+from wideberth.noise.read_errors import errors_beside, in_the_middle
+from wideberth.noise.sets import Noise
+from wideberth.noise.shape import Shape
 from wideberth.problem import Problem
 from wideberth.problem.arrays import fill, float64, host, is_foreign, like, namespace
 from wideberth.problem.labels import uniform
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES
-from wideberth.problem.measured import MeasuredProblem, in_the_middle
-from wideberth.problem.noise import Noise
-from wideberth.problem.read_errors import errors_beside
 from wideberth.problem.validation import check_data, check_per_sample, is_missing
 
 Checksum = tuple[Any, ...]
@@ -155,7 +155,7 @@ class Terms:
     d: int
     C: float
     radius: float
-    noise: Noise
+    noise: Shape
     intercept: float | None
     classes: Classes | None = None
     #: Principal axes of the noise, to which rows are turned.
@@ -197,13 +197,12 @@ class Terms:
                 rows.__dict__["_norms"] = self.norms[chunk.number]
             if check and is_foreign(X):
                 _check_finite(rows)
-            if bars is not None:
-                return MeasuredProblem(rows, weights, radii, bars, self.intercept)
         except DataError:
             raise
         except ValueError as error:
             raise chunk.error(str(error)) from None
-        return Problem(rows, weights, radii, self.noise, self.intercept)
+        noise = Noise(self.noise if bars is None else bars, radii)
+        return Problem(rows, weights, noise, self.intercept)
 
     def _weights(self, chunk: Chunk):
         """c_i = C · weight_i."""

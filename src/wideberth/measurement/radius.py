@@ -34,8 +34,8 @@ from math import ceil
 import numpy as np
 from scipy import stats
 
+from wideberth.noise import Shape, as_shape
 from wideberth.problem.feature_names import feature_names, own_names
-from wideberth.problem.noise import Noise, as_shape
 from wideberth.problem.validation import check_number, check_per_sample, float_array
 
 _COVERS = ("margin", "sample")
@@ -286,7 +286,7 @@ def _largest_spread(off: np.ndarray, order: float) -> np.ndarray:
     return np.minimum(spread * np.sqrt((single > 0).sum(axis=1)), single.sum(axis=1))
 
 
-def _euclidean_factor(shape: Noise, n_features: int) -> float:
+def _euclidean_factor(shape: Shape, n_features: int) -> float:
     """The least a such that aU holds the Euclidean ball, in `standardised` units."""
     return float(np.sqrt(n_features)) if shape.order == 1 else 1.0
 

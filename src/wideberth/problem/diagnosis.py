@@ -5,29 +5,17 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Sets
 from wideberth.problem.arrays import host
 from wideberth.problem.certificate import PROVABLE
 from wideberth.problem.limits import EPS
 from wideberth.problem.presolve import Presolved
 from wideberth.problem.problem import Problem
-from wideberth.problem.shape import Noise
-
-#: What to do where a covariance leaves its directions without noise open.
-BLURRED = (
-    "noise is a covariance whose own rounding blurs the directions without noise: give "
-    "a factor of it (wideberth.Correlated.from_factor)"
-)
-#: The same of a covariance per sample.
-_BLURRED_SETS = (
-    "X_err holds covariances that are singular within rounding, which leaves the "
-    "directions without errors open: give standard errors, lower radius, or add a "
-    "small variance to their diagonals"
-)
 
 
 def out_of_range(problem: Problem, presolved: Presolved) -> str:
     """Which quantity is too large or too small beside the others; what to do."""
-    norms, used = problem.rows.norms(), problem.weights > 0
+    norms, used, noise = problem.rows.norms(), problem.weights > 0, problem.noise
     weights = problem.weights[used]
     push = float((weights * norms[used] ** 2).max(initial=0.0))
     columns = _column_sizes(problem.rows.X)
@@ -38,6 +26,7 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
     widest = float(problem.radii.max()) if presolved.cut is None else np.inf
     radius = presolved.cut or presolved.radius(widest)
     faint = float(weights.sum()) / problem.intercept if problem.intercept else 0.0
+    blurred = blur(noise.sets, problem.rows.d) if widest > 0 else 0.0
     causes = {
         f"the features of X differ in size by a factor of {spread:.1e}: scale them to "
         "similar size": spread,
@@ -47,7 +36,7 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
         "the largest radius": widest,
         f"intercept_penalty is {faint:.1e} times smaller than the weights: choose 0, a "
         "free intercept": faint,
-        BLURRED if problem.shared else _BLURRED_SETS: _blur_of(problem),
+        noise.sets.remedy: blurred,
         f"C·sample_weight·‖x‖² reaches {push:.1e}: lower C, or scale X down": push,
     }
     factor, words = max((factor, words) for words, factor in causes.items())
@@ -56,21 +45,18 @@ def out_of_range(problem: Problem, presolved: Presolved) -> str:
     return words
 
 
-def _blur_of(problem: Problem) -> float:
-    """Roundings by which the noise of a sample may be off, as a share of its reach."""
-    if problem.shared:
-        return blur(problem.noise)
-    reach = problem.sample_noise.lipschitz(problem.rows.d)
-    shares = problem.axes_error() / np.where(reach > 0, reach, 1.0)
-    return float(host(shares).max(initial=0.0)) / 2.0**-53
+def blur(sets: Sets, n_features: int) -> float:
+    """Roundings by which support functions may be off, as a share of their size.
 
-
-def blur(noise: Noise) -> float:
-    """Roundings by which Ω may be off: about d^1.5, or 10⁸ where Σ leaves it open."""
-    if noise.support_error == 0:
-        return 0.0
-    largest = noise.lipschitz(1)  # the largest scale, or 1 where there are none
-    return noise.support_error / largest / 2.0**-53 if largest > 0 else 1.0
+    About d^1.5 for a covariance, or 10⁸ where it leaves open what it is; 1 where there
+    is no noise to compare with.
+    """
+    errors, sizes = sets.axes_errors(), sets.lipschitz(n_features)
+    errors, sizes = (np.atleast_1d(host(part)) for part in (errors, sizes))
+    shares = np.divide(
+        errors, sizes, out=np.full(sizes.shape, 2.0**-53), where=sizes > 0
+    )
+    return float(np.where(errors > 0, shares, 0.0).max(initial=0.0)) / 2.0**-53
 
 
 def _column_sizes(X) -> np.ndarray:

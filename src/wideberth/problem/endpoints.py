@@ -125,7 +125,7 @@ def null_certificate(
     middle = face.whole(face.middle)
     if not middle.any():
         return middle
-    if not problem.radii.any() and problem.folded is None:
+    if not problem.radii.any() and problem.penalty == 0:
         return None
     if problem.null_bracket(middle, 1.0)[1] <= 1:
         return middle
@@ -155,8 +155,8 @@ def saturation_scale(problem: Problem) -> float:
     A norm penalty leaves w = 0 up to some f, which is returned: from there on samples
     differ.
     """
-    if problem.folded is not None:
-        return _surely_null(problem, problem.folded.s)
+    if problem.penalty > 0:
+        return _surely_null(problem)
     push = float((problem.weights * problem.rows.norms() ** 2).max())
     # Margins of about 1 lose no digits beside 1.
     unit = 2.0 ** -np.frexp(push)[1] if 0 < push < np.inf else 1.0
@@ -213,18 +213,15 @@ def _separated(targets, margins, y, above) -> float:
     return max(f, 0.0)
 
 
-def _surely_null(problem: Problem, penalty: float) -> float:
-    """The largest factor on the weights at which w = 0, less what rounding may do.
-
-    Sets per sample have rough bounds there, and nothing is taken off.
-    """
+def _surely_null(problem: Problem) -> float:
+    """The largest factor on the weights at which w = 0, less what rounding may do."""
     face = _face_of_small_weights(problem)
     scale, d = problem.null_scale(face.whole(face.middle)), problem.rows.d
-    if not (problem.shared and 0 < scale < np.inf):
+    if not 0 < scale < np.inf:
         return scale
-    sizes = problem.rows.norms() + problem.sample_noise.lipschitz(d)
+    sizes = problem.rows.norms() + problem.noise.lipschitz(d)
     error = 4 * problem.rows.combine_rounding * accurate_sum(problem.weights * sizes)
-    return scale / (1 + d**0.5 * error * scale / penalty)
+    return scale / (1 + d**0.5 * error * scale / problem.penalty)
 
 
 def critical_scale(
@@ -240,7 +237,7 @@ def critical_scale(
     Stops at relative width `tol`, or as soon as `threshold` lies outside the bracket.
     An α that proves w* = 0 under radii not far away is a good `start`.
     """
-    face, problem = Face.of(problem), problem.growing()
+    face, problem = Face.of(problem), problem.about_measurements()
     if not face.tied.size:
         return Bracket(*problem.null_bracket(face.fixed))
     descent = _FaceDescent(problem, face, start)
@@ -375,7 +372,7 @@ class _FaceDescent:
     def _steepest(self) -> float:
         """Σ(‖z_i‖ + tL_i)² over tied samples: no gradient changes faster than that."""
         problem = self.problem
-        reach = problem.sample_noise.lipschitz(problem.rows.d)
+        reach = problem.noise.lipschitz(problem.rows.d)
         sizes = problem.rows.norms() + self.lower * reach
         return float(np.sum(sizes[self.face.tied] ** 2))
 
@@ -383,15 +380,15 @@ class _FaceDescent:
         problem, alpha = self.problem, self.face.whole(free)
         w = problem.closest(alpha, self.lower, self.last)
         self.last = w
-        noise = self.lower * problem.sample_noise.supports(w)
+        noise = self.lower * problem.noise.supports(w)
         gradient = self.face.along(problem.rows.margins(w) - noise)
         return 0.5 * float(w @ w), gradient, w
 
     def _lower_bound(self, w, free) -> float:
         """The t at which min_A Σα_i(⟨w,z_i⟩ − tΩ(w)ρ_i) vanishes, from above."""
         problem = self.problem
-        margins, noise = problem.rows.margins(w), problem.sample_noise.supports(w)
-        fixed = problem.folded_noise(w, problem.noise.support(w))
+        margins, noise = problem.rows.margins(w), problem.noise.supports(w)
+        fixed = problem.outside.support(w)
         t = float("inf")
         for _ in range(MOST_STEPS):
             alpha = self.face.whole(free)
@@ -411,7 +408,7 @@ class _FaceDescent:
         """Error of Σα_i⟨w,z_i⟩; where t* = 0 all of the computed sum may be error."""
         rows = self.problem.rows
         relative = rows.margin_rounding + totals_rounding(self.problem)
-        relative += self.problem.noise.rotation_error
+        relative += self.problem.noise.sets.rotation_error
         size = float(np.linalg.norm(w)) * accurate_sum(alpha * rows.norms())
         return relative * size
 

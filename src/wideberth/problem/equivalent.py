@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.folded import Folded
 from wideberth.problem.layouts import DenseRows
 from wideberth.problem.presolve import USUAL, Presolved
 from wideberth.problem.problem import Problem
@@ -23,14 +22,12 @@ def span_of_rows(problem: Problem) -> Presolved:
     ‖w‖ and ⟨w,x_i⟩ are all that matters there, so wide data of n rows becomes n×n.
     Folded samples may pull out of the span: with them, nothing changes.
     """
-    fold = problem.folded
-    wide = problem.n < problem.rows.d and (fold is None or not fold.n)
+    wide = problem.n < problem.rows.d and problem.folded is None
     if not wide or not problem.noise.isotropic:
         return Presolved(problem)
     rotated = problem.rows.rotated
     rows = DenseRows(rotated.coordinates, problem.y, problem.rows.passes)
-    fold = None if fold is None else Folded.penalty(fold.s, rows.d)
-    changed = replace(problem, rows=rows, folded=fold)
+    changed = replace(problem, rows=rows)
     return Presolved(changed, turned=rotated.inward, turned_back=rotated.outward)
 
 

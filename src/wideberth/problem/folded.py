@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem.error_bars import NO_PUSHES, Pushes
+from wideberth.noise.sets import SumOfSets
 from wideberth.problem.rows import gamma
 
 
@@ -14,51 +14,38 @@ from wideberth.problem.rows import gamma
 class Folded:
     """What saturated samples leave behind.
 
-    Sums over them of c_i z_i, c_i ρ_i, c_i m_i and c_i y_i, and what bounds the
+    Sums over them of c_i z_i, c_i m_i, c_i y_i and c_iρ_iU_i, and what bounds the
     rounding of these: Σc_i|m_i| is the `size` of the total, Σc_i their `weight`.
     """
 
     d: np.ndarray
-    s: float
-    total: float
-    balance: float
+    total: float = 0.0
+    balance: float = 0.0
     #: How many samples, their Σ c_i ‖z_i‖, and a bound on the error of d.
-    n: int
-    mass: float
-    rounding: float
+    n: int = 0
+    mass: float = 0.0
+    rounding: float = 0.0
     #: Most roundings that a term of these sums went through (`rounding.chain`).
     chain: float = 0.0
-    #: The largest ‖z_i‖ and ρ_i.
+    #: The largest ‖z_i‖, and the largest of the noise (`Noise.norm_factors`).
     largest_norm: float = 0.0
-    largest_radius: float = 0.0
-    #: Sets of samples that do not share one shape, and their c_iρ_i.
-    pushes: Pushes = NO_PUSHES
+    largest_noise: float = 0.0
+    #: Σ c_iρ_iU_i; None where no sample moves.
+    noise: SumOfSets | None = None
     #: Σ c_i|m_i|, Σ c_i and the largest |m_i|.
     size: float = 0.0
     weight: float = 0.0
     largest_target: float = 0.0
 
-    @classmethod
-    def penalty(cls, s: float, d: int, noise=None) -> Folded | None:
-        """A norm penalty sΩ(w), or s‖w‖₁ beside boxes per sample, `noise`.
-
-        None where s is 0.
-        """
-        if s == 0:
-            return None
-        nothing = cls(np.zeros(d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
-        if noise is None:
-            return replace(nothing, s=s)
-        return replace(nothing, pushes=noise.penalty(s))
-
     def restricted(self, columns: np.ndarray) -> Folded:
         """The same of some features alone; bounds stay those of all."""
-        return replace(self, d=self.d[columns], pushes=self.pushes.restricted(columns))
+        noise = None if self.noise is None else self.noise.restricted(columns)
+        return replace(self, d=self.d[columns], noise=noise)
 
     def __add__(self, other: Folded) -> Folded:
+        noise = [part for part in (self.noise, other.noise) if part is not None]
         return Folded(
             self.d + other.d,
-            self.s + other.s,
             self.total + other.total,
             self.balance + other.balance,
             self.n + other.n,
@@ -66,8 +53,8 @@ class Folded:
             self.rounding + other.rounding + gamma(1) * (self.mass + other.mass),
             max(self.chain, other.chain) + 1,
             max(self.largest_norm, other.largest_norm),
-            max(self.largest_radius, other.largest_radius),
-            self.pushes + other.pushes,
+            max(self.largest_noise, other.largest_noise),
+            noise[0] + noise[1] if len(noise) == 2 else noise[0] if noise else None,
             self.size + other.size,
             self.weight + other.weight,
             max(self.largest_target, other.largest_target),

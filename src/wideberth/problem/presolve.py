@@ -36,19 +36,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise import as_shape
+from wideberth.noise.read_errors import in_order_of, with_errors
+from wideberth.noise.sets import Sets
 from wideberth.problem import equal_rows
 from wideberth.problem.certificate import Certificate
 from wideberth.problem.equal_rows import EqualRows, merge_equal_rows
-from wideberth.problem.error_bars import Pushes
 from wideberth.problem.feature_names import feature_names
-from wideberth.problem.folded import Folded
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows, to_csr
 from wideberth.problem.limits import power_of_two
-from wideberth.problem.measured import with_errors
-from wideberth.problem.noise import as_shape
 from wideberth.problem.problem import Problem
-from wideberth.problem.read_errors import in_order_of
 from wideberth.problem.rows import Rows
 from wideberth.problem.statement import Statement
 from wideberth.problem.validation import measured_data
@@ -167,12 +165,10 @@ class Presolved:
 
     def level(self, factor: float, norm_penalty: float) -> Problem:
         """The problem with radii multiplied, and under a norm penalty of the user's."""
-        problem = self.problem
-        sets = None if problem.shared else problem.noise
-        penalty = Folded.penalty(norm_penalty, problem.rows.d, sets)
-        changed = problem.with_radii(factor * problem.radii)
-        penalty = _norm_penalty(penalty, self.sigma / self.kappa, self.stretch)
-        return replace(changed, folded=penalty)
+        changed = self.problem.with_radii(factor * self.problem.radii)
+        sets, units = changed.noise.sets, self.sigma / self.kappa
+        penalty = _norm_penalty(norm_penalty, sets, units, self.stretch)
+        return replace(changed, penalty=penalty)
 
     def certificate(self, certificate: Certificate) -> Certificate:
         """The same proof in the user's units."""
@@ -219,7 +215,7 @@ class Presolved:
         With Ω(w) = 0 the primal knows of no radius, and a larger one only raises the
         dual value: such an answer holds for the radii as given.
         """
-        if self.cut is not None and self.problem.noise.support(w) > 0:
+        if self.cut is not None and np.any(self.problem.noise.supports(w)):
             raise ValueError(
                 f"radius (times noise scale) reaches {self.cut:.3g}, more than "
                 f"{EXTREME:.0e} times the largest entry of X, and yet it does "
@@ -242,8 +238,8 @@ def build_problem(X, y, statement: Statement, factor: float | None = 1.0) -> Pre
     X_err = None if X_err is None else in_order_of(X_err, X)
     X, size = measured_data(X)
     if X_err is not None:
-        kind, bars = with_errors(X, X_err, statement.error_shape, noise, names)
-        return presolve(kind.from_matrix(X, y, bars, statement), factor=factor)
+        bars = with_errors(X, X_err, statement.error_shape, noise, names)
+        return presolve(Problem.from_matrix(X, y, bars, statement), factor=factor)
     shape = as_shape(noise, X.shape[1], names)
     axes, shape = shape.axes, shape.principal
     X = to_csr(X if axes is None else X @ axes)
@@ -261,9 +257,6 @@ def presolve(
     where that depends on the units.
     """
     heaviest = 0.0 if factor is None else factor * float(problem.weights.max())
-    noise, stretch = problem.noise, problem.noise.magnitude
-    if 1 / USUAL <= stretch <= USUAL:
-        stretch = 1.0
     entries = problem.n * problem.rows.d  # ‖X‖ may tell already that they are usual
     usual = math.sqrt(entries) / USUAL <= size <= USUAL
     usual = usual or 1 / USUAL <= _largest_entry(problem.rows.X) <= USUAL
@@ -274,12 +267,13 @@ def presolve(
             f"C·sample_weight reaches {heaviest:.3g} and X {sigma:.0e}: C·‖x‖² is more "
             "than float64 can hold. Lower C, or scale X down."
         )
-    if not problem.shared:  # sets have the units of X
-        usual = 1 / USUAL <= problem.noise.largest / sigma <= USUAL
-        stretch = sigma if usual or not problem.noise.largest else noise.magnitude
-    turns = () if axes is None else (partial(np.matmul, Q) for Q in (axes.T, axes))
+    sets = problem.noise.sets
+    stretch = sets.unit(sigma, USUAL)
     kappa = _kappa(problem)
-    presolved = Presolved(problem, sigma, stretch, *turns, kappa=kappa)
+    presolved = Presolved(problem, sigma, stretch, kappa=kappa)
+    if axes is not None:
+        turned, back = partial(np.matmul, axes.T), partial(np.matmul, axes)
+        presolved = replace(presolved, turned=turned, turned_back=back)
     if sigma == stretch == kappa == 1.0:
         return presolved
     rows = {}
@@ -290,10 +284,9 @@ def presolve(
             problem,
             **rows,
             weights=problem.weights * sigma * sigma / kappa,
-            radii=problem.radii / sigma * stretch,
-            noise=noise.divided(stretch),
+            noise=problem.noise.divided(sigma, stretch),
             intercept=_penalty(problem.intercept, sigma),
-            folded=_norm_penalty(problem.folded, sigma / kappa, stretch),
+            penalty=_norm_penalty(problem.penalty, sets, sigma / kappa, stretch),
             m=None if problem.m is None else problem.m / kappa,
             least_scale=problem.least_scale * sigma * sigma / kappa / kappa,
         )
@@ -312,18 +305,15 @@ def _divided(rows: Rows, sigma: float) -> Rows:
     return as_rows(rows.X.astype(np.float64) * (1 / sigma), rows.y)
 
 
-def _norm_penalty(folded: Folded | None, sigma: float, stretch: float):
-    """σ²s₀Ω(w) = (σ·stretch·s₀)Ω'(w'); the box of s₀‖w‖₁ has no scales to divide."""
-    if folded is None:
-        return None
-    pushes = Pushes(tuple((bars, sigma * a) for bars, a in folded.pushes.parts))
-    s = folded.s * sigma * stretch
-    if folded.s > 0 and not 1 / _LARGEST <= s <= _LARGEST:
+def _norm_penalty(penalty: float, sets: Sets, sigma: float, stretch: float) -> float:
+    """σ²s₀Ω(w) = (σ·stretch·s₀)Ω'(w'); that beside boxes has no scales to divide."""
+    scaled = penalty * sigma * sets.penalty_unit(stretch)
+    if penalty > 0 and not 1 / _LARGEST <= scaled <= _LARGEST:
         raise ValueError(
-            f"norm_penalty={folded.s:.3g} beside X of size {sigma:.0e} is out of the "
+            f"norm_penalty={penalty:.3g} beside X of size {sigma:.0e} is out of the "
             "range of float64: penalty·‖x‖ must lie within 1e±306. Choose 0 or scale X."
         )
-    return replace(folded, s=s, pushes=pushes)
+    return scaled
 
 
 def _penalty(penalty: float | None, sigma: float) -> float | None:

@@ -1,19 +1,19 @@
 """The robust SVM itself: primal, dual, gap, optimality conditions, worst case.
 
-With z_i = y_i x_i, targets m_i, weights c_i ≥ 0, radii ρ_i ≥ 0 and a noise shape Ω
-(theory §1, §2, §14):
+With z_i = y_i x_i, targets m_i, weights c_i ≥ 0 and samples that move within ρ_iU_i,
+κ_i(w) the support function of that set (theory §1, §2, §8, §14):
 
-    P(w,b) = ½‖w‖² + ½λ_b b² + Σ c_i [m_i − ψ_i(w,b)]_+
-    ψ_i(w,b) = ⟨w,z_i⟩ + y_i b − ρ_i Ω(w)                          (robust margin)
-    D(α) = Σα_i m_i − ½ dist(d, sU)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
-    d = Σα_i z_i,  s = Σα_i ρ_i,  w(α) = prox_{sΩ}(d)
+    P(w,b) = ½‖w‖² + ½λ_b b² + s₀Ω(w) + Σ c_i [m_i − ψ_i(w,b)]_+
+    ψ_i(w,b) = ⟨w,z_i⟩ + y_i b − κ_i(w)                            (robust margin)
+    D(α) = Σα_i m_i − ½ dist(d, S)² − (Σα_i y_i)²/(2λ_b),   0 ≤ α_i ≤ c_i,
+    d = Σα_i z_i,  S = s₀U + Σα_iρ_iU_i,  w(α) = d − Proj_S(d)
 
 Classification has m_i = 1; regression has other targets, of either sign.
 
 `intercept` is None (no b), 0 (free b: the dual gains Σα_i y_i = 0 and loses its last
 term) or λ_b > 0 (penalised b). Samples known to sit at α_i = c_i may be folded into
 one linear and one norm term (theory §3), so a reduced problem is a `Problem` too. A
-norm penalty s₀Ω(w) outside the hinge is such a norm term of no samples (theory §10).
+norm penalty s₀Ω(w) is a norm term outside the hinges (theory §10).
 
 Values come with a proven bound on their own rounding error (theory §5, last part):
 `PrimalPoint.rounding` and `DualPoint.rounding`.
@@ -27,10 +27,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from wideberth.noise import as_noise
+from wideberth.noise.read_errors import in_order_of, in_the_middle, with_errors
+from wideberth.noise.sets import Noise, Sets, SumOfSets
 from wideberth.problem.arrays import (
     at_least,
     host,
@@ -41,17 +44,15 @@ from wideberth.problem.arrays import (
     pick,
 )
 from wideberth.problem.certificate import Certificate, DualPoint, PrimalPoint
-from wideberth.problem.error_bars import OwnNoise
 from wideberth.problem.feature_names import feature_names
 from wideberth.problem.folded import Folded
 from wideberth.problem.intercept import balanced, best_intercept
 from wideberth.problem.labels import check_labels
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import SharedNoise, as_noise
 from wideberth.problem.rounding import (
     OFF,
     DualSums,
-    NoiseSums,
+    NoiseBounds,
     accurate_sum,
     dual_rounding,
     null_rounding,
@@ -85,8 +86,7 @@ class Problem:
 
     rows: Rows
     weights: np.ndarray
-    radii: np.ndarray
-    noise: Any  # a shape that all samples share, or sets of their own
+    noise: Noise
     intercept: float | None = None
     folded: Folded | None = None
     classes: np.ndarray | None = None
@@ -95,13 +95,15 @@ class Problem:
     chain: float = 0.0
     #: The rows as measured, where `rows` are in the middle of lopsided sets.
     measured: Rows | None = None
+    #: s₀ of a norm penalty s₀Ω(w).
+    penalty: float = 0.0
     #: m_i, what robust margins are held against, or None where all are 1: `targets`.
     m: np.ndarray | None = None
     #: Least number that gaps are taken relative to; see `with_targets`.
     least_scale: float = 0.0
 
-    #: Whether all samples share one shape of noise.
-    shared: ClassVar[bool] = True
+    def __post_init__(self):
+        self.noise.sets.count_with(self.rows.passes)
 
     @classmethod
     def from_data(
@@ -120,8 +122,8 @@ class Problem:
     ) -> Problem:
         """Validate user data and build the problem, c_i = C · sample_weight_i.
 
-        y holds two classes of any kind; sorted, the second stands for +1. With error
-        bars X_err it is a `MeasuredProblem`; see `solve`.
+        y holds two classes of any kind; sorted, the second stands for +1. Error bars
+        X_err are those of `solve`.
         """
         if intercept is not None:
             wanted = "None (no intercept), 0 (a free one) or a finite penalty > 0"
@@ -144,18 +146,15 @@ class Problem:
         """`from_data` of what is stated already."""
         given, names, X = X, feature_names(X), check_data(X)
         noise, X_err = statement.noise, statement.X_err
-        kind, shape = cls, as_noise(noise, X.shape[1], names)
+        sets: Sets = as_noise(noise, X.shape[1], names)
         if X_err is not None:
-            from wideberth.problem.measured import with_errors
-            from wideberth.problem.read_errors import in_order_of
-
             X_err = in_order_of(X_err, given)
-            kind, shape = with_errors(X, X_err, statement.error_shape, noise, names)
-        return kind.from_matrix(X, y, shape, statement)
+            sets = with_errors(X, X_err, statement.error_shape, noise, names)
+        return cls.from_matrix(X, y, sets, statement)
 
     @classmethod
-    def from_matrix(cls, X, y, noise, statement: Statement) -> Problem:
-        """The problem on checked X, under the noise that was read from a statement."""
+    def from_matrix(cls, X, y, sets: Sets, statement: Statement) -> Problem:
+        """The problem on checked X, under the sets that was read from a statement."""
         n, weight = X.shape[0], statement.sample_weight
         labels, classes = check_labels(y, n)
         weights = np.broadcast_to(float(statement.C), (n,))
@@ -167,16 +166,21 @@ class Problem:
                     f"C={statement.C!r} times sample_weight overflows; lower one of "
                     "them."
                 )
-        penalty, sets = float(statement.norm_penalty), None if cls.shared else noise
-        return cls(
-            as_rows(X, labels),
+        penalty = float(statement.norm_penalty)
+        sets.penalty(penalty, X.shape[1])  # or a refusal
+        rows = as_rows(X, labels)
+        radii = check_per_sample(statement.radius_or_default, n, "radius")
+        problem = cls(
+            rows,
             weights,
-            check_per_sample(statement.radius_or_default, n, "radius"),
-            noise,
+            Noise(sets, radii),
             statement.intercept,
-            Folded.penalty(penalty, X.shape[1], sets),
             classes=classes,
+            penalty=penalty,
         )
+        if sets.offsets is None:
+            return problem
+        return replace(problem, measured=rows).with_radii(radii)
 
     @property
     def n(self) -> int:
@@ -188,6 +192,11 @@ class Problem:
         """Labels, ±1."""
         return self.rows.y
 
+    @property
+    def radii(self) -> np.ndarray:
+        """ρ_i."""
+        return self.noise.radii
+
     @cached_property
     def targets(self) -> np.ndarray:
         """m_i of every row; ones in classification."""
@@ -195,7 +204,8 @@ class Problem:
 
     def tables(self) -> list[Rows]:
         """What makes two samples differ beside label, weight and radius, in rows."""
-        return [self.rows]
+        moved = [] if self.measured is None else [self.measured]
+        return [self.rows, *moved, *self.noise.sets.tables()]
 
     def with_labels(self, y: np.ndarray, classes: np.ndarray | None = None) -> Problem:
         """Return the same samples under other labels, −1 and +1 for two classes."""
@@ -226,17 +236,28 @@ class Problem:
         return replace(changed, least_scale=scale)
 
     def with_radii(self, radii) -> Problem:
-        """Return the same samples under other radii."""
-        return replace(self, radii=check_per_sample(radii, self.n, "radius"))
+        """Return the same samples under other radii, in the middle of their sets."""
+        radii = check_per_sample(radii, self.n, "radius")
+        changed = replace(self, noise=self.noise.with_radii(radii))
+        if self.measured is None:
+            return changed
+        X = in_the_middle(self.measured.X, self.noise.sets, radii)
+        rows = as_rows(X, self.measured.y)
+        rows.passes = self.rows.passes
+        return replace(changed, rows=rows)
 
-    def growing(self) -> Problem:
-        """The same samples as their sets grow, lopsided ones about the measurement."""
-        return self
+    def about_measurements(self) -> Problem:
+        """The same with lopsided sets about the measurements, whatever the radii."""
+        if self.measured is None:
+            return self
+        sets = self.noise.sets.about_measurements(self.y)
+        noise = Noise(sets, self.radii)
+        return replace(self, rows=self.measured, noise=noise, measured=None)
 
     def take(self, J, **changes) -> Problem:
         """Return the problem of the samples J, and other `changes` of its fields."""
         part = self.each_rows(lambda rows: rows.take(J))
-        part |= {"weights": pick(self.weights, J), "radii": pick(self.radii, J)}
+        part |= {"weights": pick(self.weights, J), "noise": self.noise.take(J)}
         part["m"] = None if self.m is None else pick(self.m, J)
         return replace(self, **part | changes)
 
@@ -250,24 +271,22 @@ class Problem:
         )
 
     @cached_property
-    def sample_noise(self) -> SharedNoise | OwnNoise:
-        """How far each sample may move."""
-        return SharedNoise(self.noise, self.radii)
-
-    def folded_noise(self, w: np.ndarray, omega: float) -> float:
-        """Σ c_iκ_i(w) of folded samples."""
-        return 0.0 if self.folded is None else self.folded.s * omega
+    def outside(self) -> SumOfSets:
+        """The set of the noise outside the hinges: s₀U, and that of folded samples."""
+        penalty = self.noise.sets.penalty(self.penalty, self.rows.d)
+        noise = None if self.folded is None else self.folded.noise
+        return penalty if noise is None else penalty + noise
 
     # -- primal ----------------------------------------------------------------
 
     def on_host(self) -> Problem:
-        """The same with its rows in NumPy, wherever they live."""
+        """The same with rows and noise in NumPy, wherever they live."""
         if not is_foreign(self.y):
             return self
         rows = as_rows(host(self.rows.X), host(self.y))
-        weights, radii = host(self.weights), host(self.radii)
+        weights, noise = host(self.weights), self.noise.on_host()
         m = None if self.m is None else host(self.m)
-        return replace(self, rows=rows, weights=weights, radii=radii, m=m)
+        return replace(self, rows=rows, weights=weights, noise=noise, m=m)
 
     def at(
         self, w: np.ndarray, b: float | None = None, margins=None, sizes=None
@@ -279,8 +298,8 @@ class Problem:
         """
         w = check_vector(w, self.rows.d, "w", finite=False)
         margins = self.rows.margins(w) if margins is None else margins
-        omega = self._omega(w)
-        supports = self.sample_noise.supports(w)
+        omega = self.noise.sets.norm(w)
+        supports = self.noise.supports(w)
         slack = self.targets - margins
         slack += supports
         if self.intercept is None:
@@ -290,20 +309,18 @@ class Problem:
             slack -= self.y * b
         hinge = summed(_hinge, self.weights, slack)
         value = hinge + 0.5 * float(w @ w) + 0.5 * (self.intercept or 0.0) * b * b
-        noise = self.folded_noise(w, omega)
+        noise = self.outside.support(w)
         rounding = primal_rounding(self, w, b, supports, noise, slack, hinge, sizes)
         if self.folded is not None:
             fold = self.folded
-            value += fold.total - float(fold.d @ w) - fold.balance * b + noise
+            value += fold.total - float(fold.d @ w) - fold.balance * b
+        value += noise
         scale = max(value, self.least_scale)
         return PrimalPoint(w, b, margins, omega, slack, hinge, value, rounding, scale)
 
-    def _omega(self, w: np.ndarray) -> float:
-        return self.noise.support(w)
-
     def slack(self, w: np.ndarray, b: float) -> np.ndarray:
         """m_i − ψ_i(w,b) alone."""
-        slack = self.targets - self.rows.margins(w) + self.sample_noise.supports(w)
+        slack = self.targets - self.rows.margins(w) + self.noise.supports(w)
         return slack if self.intercept is None else slack - self.y * b
 
     def best_intercept(self, slack: np.ndarray) -> float:
@@ -329,13 +346,15 @@ class Problem:
             combined = self.rows.combine(feasible)
         mass = accurate_sum(feasible * self.rows.norms())
         relative = self.rows.combine_rounding + gamma(self.chain)
-        d_error = (relative + self.noise.rotation_error) * mass
+        turned = self.noise.sets.rotation_error
+        d_error = (relative + turned) * mass
         d, sums = combined, self.dual_sums(feasible)
         if self.folded is not None:
             fold = self.folded
             d = d + fold.d
             d_error += fold.rounding + gamma(1) * (mass + fold.mass)
-        w, s, noise = self._nearest(feasible, d, near, sums.total)
+        noise = self.noise.sum(feasible) + self.outside
+        w, bounds = self._nearest(noise, d, near, sums.total)
         b, penalty = 0.0, 0.0
         if self.intercept:
             balance = accurate_sum(feasible * self.y) + self._fold("balance")
@@ -348,12 +367,12 @@ class Problem:
         if sharp and not self._fold("mass"):  # |⟨w,δd⟩| rather than ‖w‖‖δd‖
             each = self.rows.magnitudes(w)
             along = relative * accurate_sum(feasible * each)
-            along += self.noise.rotation_error * float(np.linalg.norm(w)) * mass
+            along += turned * float(np.linalg.norm(w)) * mass
             sizes = along, largest(each)
-        error, center = dual_rounding(self, w, b, sums, d_error, noise, sizes)
-        if not w.any() and self._well_inside(feasible, d, s, sums, d_error):
+        error, center = dual_rounding(self, w, b, sums, d_error, bounds, sizes)
+        if not w.any() and well_inside(self, d, noise, sums, d_error):
             error = null_rounding(self, b, sums)
-        return DualPoint(feasible, d, s, w, b, value, error, center)
+        return DualPoint(feasible, d, noise.scale, w, b, value, error, center)
 
     def dual_sums(self, alpha) -> DualSums:
         """Σα_im_i, Σα_i|m_i| and Σα_i, folded samples included."""
@@ -367,39 +386,36 @@ class Problem:
             weight += fold.weight
         return DualSums(total, size, weight)
 
-    def _well_inside(
-        self, alpha, d: np.ndarray, s: float, sums: DualSums, d_error
-    ) -> bool:
-        """Whether d ∈ Σα_iρ_iU_i whatever the rounding."""
-        return well_inside(self, d, s, sums, d_error)
-
     def _nearest(
-        self, alpha, d: np.ndarray, near, total: float
-    ) -> tuple[np.ndarray, float, NoiseSums]:
-        """w(α) = d − Σα_iδ_i of least length, s, and what bounds their rounding.
+        self, noise: SumOfSets, d: np.ndarray, near, total: float
+    ) -> tuple[np.ndarray, NoiseBounds]:
+        """w(α), the shortest d − δ with δ in a sum of sets, and what bounds its errors.
 
-        `total` = Σα_im_i is what ½‖w(α)‖² is taken from.
+        `total` = Σα_im_i is what ½‖w(α)‖² is taken from. Beside a null model w(α) is 0
+        if the sum of the sets as given contains d.
         """
-        s, size = self.sample_noise.total(alpha), self.noise.lipschitz(self.rows.d)
-        s += self._fold("s")
-        w = self.noise.prox(d, s)
-        omega = self.noise.support(w)
-        sums = NoiseSums(
-            reach=s * size,
-            support=s * omega,
-            largest_support=omega * self.largest_radius,
-            largest_reach=size * self.largest_radius,
-            axes=s * self.noise.support_error,
-            rounding=totals_rounding(self),
+        null = near is not None and not near.any() and noise.gauge(d, 1.0)[1] <= 1
+        worth = max(total, 0.0)
+        w = np.zeros_like(d) if null else noise.closest(d, near, worth=worth)
+        sets = self.noise.sets
+        length, norm = sets.norm_lipschitz(self.rows.d), sets.norm(w)
+        bounds = NoiseBounds(
+            reach=noise.size * length,
+            support=noise.size * norm,
+            largest_support=self.largest_noise * norm,
+            largest_reach=self.largest_noise * length,
+            axes=noise.axes_error,
+            rounding=gamma(self.chain) + max(totals_rounding(self), noise.rounding),
+            open=None if null else noise,
         )
-        return w, s, sums
+        return w, bounds
 
     def stretched(self, dual: DualPoint, sharp=False) -> DualPoint:
         """The best feasible multiple tα, D(tα) = tΣα_im_i − ½t²(‖w‖² + λ_b b²).
 
-        The same point where something is folded, which would not follow it.
+        The same point beside a penalty or folded samples, which would not follow it.
         """
-        if self.folded is not None:
+        if self.folded is not None or self.penalty > 0:
             return dual
         curvature = float(dual.w @ dual.w) + (self.intercept or 0.0) * dual.b * dual.b
         used = dual.alpha > 0
@@ -447,34 +463,26 @@ class Problem:
         return self.targets - self.at(w, b).slack
 
     def worst_case(self, w: np.ndarray) -> np.ndarray:
-        """δ_i ∈ ρ_i U that hurts sample i most under w, as an n×d array (theory §1)."""
-        move = self.noise.maximizer(np.asarray(w, dtype=np.float64))
-        return -self.y[:, None] * np.outer(self.radii, move)
+        """δ_i ∈ ρ_iU_i that hurts sample i most under w, one in a row (theory §1)."""
+        return self.noise.worst_case(np.asarray(w, dtype=np.float64), self.y)
 
     def closest(self, alpha: np.ndarray, factor: float, near=None) -> np.ndarray:
         """w(α) under radii `factor` times as large; `near` is a guess of it."""
-        s = factor * accurate_sum(alpha * self.radii) + self._fold("s")
-        return self.noise.prox(self.rows.combine(alpha), s)
+        noise = self.noise.sum(alpha).times(factor) + self.outside
+        return noise.closest(self.rows.combine(alpha), near, rough=True)
 
     def null_bracket(self, alpha: np.ndarray, most=np.inf) -> tuple[float, float]:
-        """Bounds on the least t ≥ 0 with Σα_iz_i ∈ tΣα_iρ_iU_i; here they are equal.
+        """Bounds on the least t ≥ 0 with Σα_iz_i ∈ s₀U + tΣα_iρ_iU_i.
 
-        Elsewhere they may be rough where t is over `most`. A norm penalty s₀Ω(w) adds
-        s₀U, whatever t is.
+        They may be rough where t is over `most`, and are equal for a closed form.
         """
-        s, size = (
-            accurate_sum(alpha * self.radii),
-            self.noise.dual_norm(self.rows.combine(alpha)),
-        )
-        size = max(size - self._fold("s"), 0.0)
-        t = 0.0 if size == 0 else size / s if s > 0 else np.inf
-        return t, t
+        d = self.rows.combine(alpha)
+        return self.noise.sum(alpha).gauge(d, most, self.outside)
 
     def null_scale(self, alpha: np.ndarray) -> float:
-        """The largest f with fΣα_iz_i ∈ (s₀ + fΣα_iρ_i)U under a norm penalty s₀."""
-        excess = self.noise.dual_norm(self.rows.combine(alpha))
-        excess -= accurate_sum(alpha * self.radii)
-        return self._fold("s") / excess if excess > 0 else np.inf
+        """The largest f with fΣα_iz_i ∈ s₀U + fΣα_iρ_iU_i."""
+        d = self.rows.combine(alpha)
+        return self.noise.sum(alpha).largest_multiple(d, self.outside)
 
     def _fold(self, name: str):
         return 0.0 if self.folded is None else getattr(self.folded, name)
@@ -482,13 +490,11 @@ class Problem:
     def axes_error(self, rows=slice(None)):
         """How far ψ_i(w) may be from its value in the user's axes, per unit of ‖w‖.
 
-        0 but for noise in its principal axes, to which the rows were rotated: T‖z_i‖ +
-        Hρ_i (see `covariance`).
+        T‖z_i‖ for rows that were rotated to the principal axes of the noise, and what
+        its own axes or factors are off by (see `covariance`).
         """
-        if self.noise.rotation_error == self.noise.support_error == 0.0:
-            return 0.0
-        errors = self.sample_noise.select(rows).radii * self.noise.support_error
-        return self.noise.rotation_error * self.rows.norms()[rows] + errors
+        errors, turned = self.noise.axes_errors(rows), self.noise.sets.rotation_error
+        return errors + turned * self.rows.norms()[rows] if turned else errors
 
     @cached_property
     def largest_target(self) -> float:
@@ -502,9 +508,15 @@ class Problem:
         return max(largest(self.rows.norms()), self._fold("largest_norm"))
 
     @cached_property
-    def largest_radius(self) -> float:
-        """The largest ρ_i, folded samples included."""
-        return max(largest(self.radii), self._fold("largest_radius"))
+    def largest_noise(self) -> float:
+        """The largest b_i with κ_i(w) ≤ b_iN(w), folded samples included."""
+        own = self.noise.norm_factors(self.rows.d)
+        return max(largest(own), self._fold("largest_noise"))
+
+    @property
+    def largest_lipschitz(self) -> float:
+        """The largest L_i, folded samples included."""
+        return self.largest_noise * self.noise.sets.norm_lipschitz(self.rows.d)
 
 
 def _hinge(weights, slack):

@@ -18,7 +18,7 @@ from wideberth.problem.limits import BLOCK_ROWS
 from wideberth.problem.rows import gamma
 
 if TYPE_CHECKING:
-    from wideberth.problem.error_bars.sums import Pushes
+    from wideberth.noise.sets import SumOfSets
     from wideberth.problem.problem import Problem
 
 #: Number of terms that are summed at a time: n of them are rounded 2¹¹ + n/2¹¹ times in
@@ -103,8 +103,8 @@ def _per_slack(problem: Problem, b, sizes, supports, targets):
 
 def _noise_rounding(problem: Problem, w):
     """What the noise adds to the error of each slack, or of all."""
-    errors = problem.sample_noise.support_errors(w)
-    return errors + _length(w) * problem.axes_error() if problem.shared else errors
+    errors, turned = problem.noise.support_errors(w), problem.noise.sets.rotation_error
+    return errors + turned * _length(w) * problem.rows.norms() if turned else errors
 
 
 def _active_rounding(problem: Problem, w, b, supports, slack, sizes) -> float:
@@ -132,7 +132,7 @@ def primal_rounding(
 ) -> float:
     """Error of P: that of each active slack, weighted, plus that of the sums.
 
-    `supports` are κ_i(w); `noise` is that of the folded samples, Σ c_iκ_i(w).
+    `supports` are κ_i(w); `noise` is that outside the hinges, `Problem.outside`.
     """
     norm_w = _length(w)
     active = _active_rounding(problem, w, b, supports, slack, sizes)
@@ -140,14 +140,14 @@ def primal_rounding(
     error += gamma(chain(problem.n) + problem.chain) * hinge
     squares = norm_w * norm_w + (problem.intercept or 0.0) * b * b
     error += gamma(problem.rows.d + 4) * squares
-    error += problem.noise.rotation_error * norm_w * norm_w
+    error += problem.noise.sets.rotation_error * norm_w * norm_w
+    g = gamma(problem.rows.d + 8)
     if problem.folded is not None:
-        fold, g = problem.folded, gamma(problem.rows.d + 8)
+        fold = problem.folded
         error += norm_w * (fold.rounding + g * fold.mass)
         g += gamma(fold.chain)
-        error += g * (fold.size + fold.weight * abs(b) + noise) + fold.pushes.error(w)
-        error += fold.s * problem.noise.support_error * norm_w
-    return error
+        error += g * (fold.size + fold.weight * abs(b))
+    return error + g * noise + problem.outside.support_error(w)
 
 
 @dataclass(frozen=True)
@@ -169,17 +169,18 @@ def balance_rounding(problem: Problem, sums: DualSums) -> float:
     return (OFF + 1) * g * sums.weight if problem.intercept == 0 else 0.0
 
 
-def well_inside(problem: Problem, d, s, sums: DualSums, d_error) -> bool:
-    """Whether d ∈ sU whatever the rounding of both, and of a balance Σα_i y_i."""
-    g, moved = totals_rounding(problem), balance_rounding(problem, sums)
-    inscribed = problem.noise.inscribed(problem.rows.d)
+def well_inside(problem: Problem, d, noise: SumOfSets, sums: DualSums, d_error) -> bool:
+    """Whether d ∈ Σα_iρ_iU_i whatever the rounding of both and of Σα_i y_i = 0."""
+    g, n_features = totals_rounding(problem) + gamma(64), problem.rows.d
+    inscribed = noise.inscribed(n_features)
     if not inscribed > 0:
         return False
-    size = problem.noise.dual_norm(d) * (1 + gamma(4 * problem.rows.d + 8))
-    size += (d_error + moved * problem.largest_norm) / inscribed
-    size += s * problem.noise.support_error / inscribed
-    room = s * (1 - 4 * g) - moved * problem.largest_radius
-    return size <= room
+    moved = balance_rounding(problem, sums) * (
+        problem.largest_norm + problem.largest_lipschitz
+    )
+    t = noise.gauge(d, 1.0)[1] * (1 + gamma(4 * n_features + 8))
+    left = (1 - 4 * g - t) * (1 - g) * inscribed
+    return d_error + moved + noise.axes_error <= left
 
 
 def null_rounding(problem: Problem, b, sums: DualSums) -> float:
@@ -197,13 +198,13 @@ def null_rounding(problem: Problem, b, sums: DualSums) -> float:
 
 
 @dataclass(frozen=True)
-class NoiseSums:
+class NoiseBounds:
     """What the bound on the rounding of a dual point asks of the noise.
 
     `reach` = Σα_iL_i is how far it can move w(α), `support` = Σα_iκ_i(w); the largest
     κ_i(w) and L_i of a sample; `axes` what the axes may add to the error of w(α), and
-    the relative error of sums over the noise of all samples; `pushes` are sets per
-    sample.
+    the relative error of sums over the noise of all samples; `open` is the sum itself,
+    where its sets are known by factors.
     """
 
     reach: float
@@ -212,11 +213,11 @@ class NoiseSums:
     largest_reach: float
     axes: float
     rounding: float
-    pushes: Pushes | None = None
+    open: SumOfSets | None = None
 
 
 def dual_rounding(
-    problem: Problem, w, b, sums: DualSums, d_error, noise: NoiseSums, sizes=None
+    problem: Problem, w, b, sums: DualSums, d_error, noise: NoiseBounds, sizes=None
 ) -> tuple[float, float]:
     """Errors of D and of w(α): ∂D/∂d = −w, ∂D/∂α_i = m_i − ψ_i, −κ_i(w) by noise."""
     g, norm_w, weight = totals_rounding(problem), _length(w), sums.weight
@@ -238,7 +239,7 @@ def dual_rounding(
         steepest = problem.largest_target + largest + noise.largest_support
         shift = moved * (problem.largest_norm + noise.largest_reach)
         error, center = error + moved * steepest + shift * shift, center + shift
-    if noise.pushes is not None:
-        opened, apart = noise.pushes.opened(w, center)
+    if noise.open is not None:
+        opened, apart = noise.open.left_open(w, center)
         error, center = error + opened, center + apart
     return error, center

@@ -94,7 +94,7 @@ class _Ball:
 
     def bounds(self, problem: Problem, pair: Pair):
         """The middle of each robust margin, without a free b, and its distance."""
-        point, noise = pair.point, problem.sample_noise
+        point, noise = pair.point, problem.noise
         level = self.factor * (problem.targets - point.slack)
         norms = problem.rows.norms()
         size, lengths, b_size = norms + noise.lipschitz(problem.rows.d), None, 0.0
@@ -115,10 +115,10 @@ class _Ball:
 
     def in_doubt(self, problem, pair, region, found) -> np.ndarray:
         """Undecided samples that a narrower test might decide, by number."""
-        noise, d = problem.sample_noise, problem.rows.d
+        noise, d = problem.noise, problem.rows.d
         narrow = 1.0
-        if region == "ellipsoid" and problem.shared and pair.dual.s > 0:
-            largest = problem.noise.lipschitz(d)
+        if region == "ellipsoid" and pair.dual.s > 0:
+            largest = noise.shape.lipschitz(d)
             omega = pair.point.omega + self.radius * largest
             curvature = pair.dual.s / (2 * omega) if omega > 0 else 0.0
             narrow = (1 + curvature * largest * largest) ** -0.5

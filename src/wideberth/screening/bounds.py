@@ -28,11 +28,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wideberth.noise.sets import Noise, same_for_all
 from wideberth.problem import Problem
 from wideberth.problem.arrays import at_least, namespace
-from wideberth.problem.error_bars import OwnNoise
 from wideberth.problem.limits import TINY
-from wideberth.problem.noise import SharedNoise
 from wideberth.problem.rows import gamma
 from wideberth.screening.regions import Curvature, Region
 
@@ -49,7 +48,7 @@ class Sample:
     margins: np.ndarray  # ⟨c,z_i⟩ + y_i b_c (b only where penalised)
     plain: np.ndarray  # ⟨c,z_i⟩
     squares: np.ndarray  # ‖z_i‖² + 1/λ_b
-    noise: SharedNoise | OwnNoise
+    noise: Noise
     extra: float  # 1/λ_b, or 0
     slack: np.ndarray  # outward move of every bound
     root_slack: np.ndarray  # enlargement of squares under a root
@@ -57,12 +56,13 @@ class Sample:
     @property
     def radii(self) -> np.ndarray | np.float64:
         """ρ_i; one number where it is the same for all."""
-        return self.noise.radii
+        radii = self.noise.radii
+        return radii[0] if same_for_all(radii) else radii
 
     @classmethod
     def of(cls, problem: Problem, region: Region, rows) -> Sample:
         """Gather the samples `rows` (a slice or indices) of a problem."""
-        norms, noise = problem.rows.norms()[rows], problem.sample_noise.select(rows)
+        norms, noise = problem.rows.norms()[rows], problem.noise.take(rows)
         plain = region.margins[rows]
         margins, extra, b_slack = plain, 0.0, 0.0
         if problem.intercept:
@@ -166,7 +166,7 @@ class _Ellipsoid:
 
     @classmethod
     def of(cls, problem: Problem, region: Region, curvature: Curvature) -> _Ellipsoid:
-        noise, v, d = problem.noise, curvature.v, problem.rows.d
+        noise, v, d = problem.noise.shape, curvature.v, problem.rows.d
         isotropic = noise.isotropic
         squares = np.broadcast_to(noise.squares, (d,))
         scales = np.sqrt(squares)
@@ -229,7 +229,7 @@ def tangent(problem: Problem, region: Region) -> Test:
         sample = Sample.of(problem, region, rows)
         lower, upper = apart(rows)
         z = problem.rows.dense(rows) * problem.y[rows, None]
-        noise = problem.noise.tangents(z, sample.radii, region.w, rows)
+        noise = problem.noise.tangents(z, region.w, rows)
         level, square = sample.margins - noise.support, sample.extra
         above = r * np.sqrt(noise.rise**2 + square + sample.root_slack)
         below = r * np.sqrt(noise.fall**2 + square + sample.root_slack)
@@ -250,7 +250,7 @@ TESTS: dict[str, Callable[[Problem, Region], Test]] = {
 
 def quick_test(problem: Problem, kind: str) -> str:
     """The name of the one test to take where time counts."""
-    if not problem.shared:
+    if not problem.noise.proportional:
         return "tangent"
     if kind == "ellipsoid":
         return "ellipsoid" if problem.noise.smooth else "tilted"
@@ -259,7 +259,7 @@ def quick_test(problem: Problem, kind: str) -> str:
 
 def nameable_tests(problem: Problem, kind: str) -> list[str]:
     """All tests that may be asked for by name."""
-    if not problem.shared:
+    if not problem.noise.proportional:
         return ["separable", "tangent"]
     names = {"separable", quick_test(problem, kind)}
     names |= {"tilted"} if kind == "ellipsoid" else set()

@@ -79,14 +79,12 @@ class FreeDuals:
         """Fold what is decided, and gather what is known."""
         point, dual, intercept = pair.point, pair.dual, problem.intercept
         small = Reduction.of(problem).shrink(partition).problem
-        fold, fold_error = small.folded, 0.0
-        d, t = np.zeros(small.rows.d), np.zeros(small.rows.d)
+        fold, outside = small.folded, small.outside
+        d, t = np.zeros(small.rows.d), outside.box(small.rows.d)
+        fold_error = outside.rounding * outside.size
         if fold is not None:
-            d, t = fold.d, small.sample_noise.folded_box(fold)
-            fold_error = fold.rounding
-            for bars, a in fold.pushes.parts:
-                relative = bars.pull_rounding + gamma(small.chain)
-                fold_error += relative * float(a @ bars.lipschitz())
+            d = fold.d
+            fold_error += fold.rounding + gamma(small.chain) * outside.size
         # Of ½‖w*−w_α‖², which is part of β, w_α is known but for its rounding.
         off = dual.center_rounding
         budget = radius**2 + 2 * off * (np.sqrt(2 * pair.certificate.bound) + off)
@@ -105,12 +103,12 @@ class FreeDuals:
             balance = 0.0 if fold is None else fold.balance
             rows = np.column_stack((rows, extra * small.y))
             beyond = np.append(beyond, b - extra * balance)
-        reach = small.rows.norms() + small.sample_noise.lipschitz(small.rows.d) + extra
+        reach = small.rows.norms() + small.noise.lipschitz(small.rows.d) + extra
         size = accurate_sum(small.weights * reach) + float(np.linalg.norm(t))
         size += float(np.linalg.norm(beyond)) + float(np.linalg.norm(center))
         if fold is not None:
             size += fold.mass + extra * fold.weight
-        supports = small.sample_noise.supports(point.w)
+        supports = small.noise.supports(point.w)
         errors = slack_rounding(small, point.w, point.b, supports)
         return cls(
             small,
@@ -118,7 +116,7 @@ class FreeDuals:
             max(budget, TINY),
             d,
             t,
-            np.maximum(t + small.sample_noise.box(small.weights), TINY),
+            np.maximum(t + small.noise.sum(small.weights).box(small.rows.d), TINY),
             known,
             rows,
             beyond,
@@ -190,7 +188,7 @@ class FreeDuals:
         if not sp.issparse(X) or not J.size:
             return proven
         i, k = np.repeat(np.arange(small.n), np.diff(X.indptr)), X.indices
-        z, e = X.data * small.y[i], small.sample_noise.cells(i, k)
+        z, e = X.data * small.y[i], small.noise.cells(i, k)
         c, u, d = self.problem.weights[i], self.slack[i], self.d.size
         worst = np.full(d, -np.inf)
         for sign in (1.0, -1.0):
@@ -256,4 +254,4 @@ class FreeDuals:
 def _cells(problem: Problem, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     X, i = problem.rows.X, np.arange(problem.n)[:, None]
     z = X[:, J].toarray() if sp.issparse(X) else X[:, J]
-    return z * problem.y[:, None], problem.sample_noise.cells(i, J[None, :])
+    return z * problem.y[:, None], problem.noise.cells(i, J[None, :])

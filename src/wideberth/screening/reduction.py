@@ -70,18 +70,17 @@ class Reduction:
 
 
 def fold_samples(problem: Problem, chosen) -> Folded:
-    """Σ over a mask of samples of c_i times z_i, ρ_i, m_i, y_i, ‖z_i‖ (theory §3)."""
+    """Σ over a mask of samples of c_i times z_i, m_i, y_i and ρ_iU_i (theory §3)."""
     count = int(namespace(chosen).count_nonzero(chosen))
     if count == 0:
-        return Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+        return Folded(np.zeros(problem.rows.d))
     weights, norms = masked(chosen, problem.weights), problem.rows.norms()
     mass = summed(mul, weights, norms)
     relative = problem.rows.combine_rounding + gamma(problem.chain)
-    relative += problem.noise.rotation_error
+    relative += problem.noise.sets.rotation_error
     own = replace(problem, folded=None).dual_sums(weights)
     return Folded(
         problem.rows.combine(weights),
-        problem.sample_noise.total(weights),
         own.total,
         summed(mul, weights, problem.y),
         count,
@@ -89,8 +88,8 @@ def fold_samples(problem: Problem, chosen) -> Folded:
         relative * mass,
         chain(problem.n, count) + problem.chain,
         largest(masked(chosen, norms)),
-        largest(masked(chosen, problem.sample_noise.largest)),
-        problem.sample_noise.pushes(weights, chosen),
+        largest(masked(chosen, problem.noise.norm_factors(problem.rows.d))),
+        problem.noise.folded(weights),
         own.size,
         own.weight,
         largest(masked(chosen, abs(problem.targets))),
@@ -165,7 +164,7 @@ class Screener:
         problem, region = self.problem, self.region
         if region is None or problem.n == 0 or not self._repays(1.0, least, ahead):
             return False
-        lengths = problem.rows.norms() + problem.sample_noise.lipschitz(problem.rows.d)
+        lengths = problem.rows.norms() + problem.noise.lipschitz(problem.rows.d)
         square = 2 * gap if region == "gap" else gap
         near = np.abs(point.slack) <= max(square, 0.0) ** 0.5 * lengths
         promised = self._repays(1 - near.mean(), least, ahead)

@@ -108,9 +108,10 @@ def curved_region(problem: Problem, pair: Pair) -> Region:
     s = dual.s
     if s <= 0 or not np.isfinite(1 / s):
         return ball
-    lipschitz = problem.noise.lipschitz(problem.rows.d)
+    shape = problem.noise.shape
+    lipschitz = shape.lipschitz(problem.rows.d)
     v, along, factor = _subgradient(problem, dual, ball)
-    size = problem.noise.dual_norm(v) * (1 + gamma(4 * problem.rows.d + 8))
+    size = shape.dual_norm(v) * (1 + gamma(4 * problem.rows.d + 8))
     if not np.isfinite(size):
         return ball
     v, factor = v / max(size, 1.0), factor / max(size, 1.0)

@@ -7,10 +7,10 @@ them are evaluated on the problem as given, so nothing is taken on trust.
 
 Weights c_i out of all proportion are what defeats the usual solvers:
 
-* *Weights that span many orders.* The engine of `newton/interior.py` keeps (1−a_i)p_i
+* *Weights that span many orders.* The engine of `interior.py` keeps (1−a_i)p_i
   and a_iq_i, a_i = α_i/c_i, near one μ: its barrier weighs sample i by c_i, and those
   of little weight, which nothing holds back from their bounds, cut its steps short.
-  `EvenBarrier` keeps the products of α_i itself near one μ, as textbooks do: slower
+  `even_barrier` keeps the products of α_i itself near one μ, as textbooks do: slower
   where weights are alike, indifferent to their span.
 * *Weights beyond any use*: see `cap_weights`.
 """
@@ -24,16 +24,17 @@ from itertools import chain
 
 import numpy as np
 
+from wideberth.noise import L2
+from wideberth.noise.sets import Noise
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.endpoints import null_certificate
 from wideberth.problem.equivalent import cap_weights, centre_columns, span_of_rows
 from wideberth.problem.limits import LITTLE, MOST_STEPS, QUICK_GRAM
-from wideberth.problem.noise import L2
 from wideberth.screening import Screener, null_point
 from wideberth.solvers import conic
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.barriers import EvenBarrier
+from wideberth.solvers.interior import InteriorPoint, even_barrier
 from wideberth.solvers.polish import best_of, polished, sparse
 
 #: Largest c_i‖z_i‖² that solvers are handed; squares of it stay within float64.
@@ -123,7 +124,7 @@ def _null_if_optimal(problem: Problem, found: Outcome, tol: float) -> Outcome:
     null = Outcome(null_point(problem), dual)
     if not null.gap <= tol * null.point.scale:
         return found
-    if dual.w.any() and problem.shared:
+    if dual.w.any() and problem.noise.proportional:
         null = null_pair(problem, start=dual.alpha) or found
     return null if null.meets(tol) else found
 
@@ -159,7 +160,7 @@ def _by_even_barrier(problem: Problem, control: Control) -> Outcome:
     spanned = span_of_rows(screener.problem)
     small = spanned.problem
     with np.errstate(all="ignore"):  # what comes of it is checked
-        method = EvenBarrier(small)
+        method = InteriorPoint(small, barrier=even_barrier(small))
         best, smallest = (method.w, method.alpha), np.inf
         for _ in range(MOST_STEPS):
             if control.exhausted() or method.relative_gap <= LITTLE * control.target:
@@ -215,11 +216,10 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
     yield _by_saturation
     if not affordable(problem):
         return
-    if not problem.shared:
+    if not problem.noise.proportional:
         yield _by_cones
         return
-    fold = problem.folded
-    if problem.radii.any() or (fold is not None and fold.s > 0):
+    if problem.radii.any() or problem.outside.scale > 0:
         yield from _ATTEMPTS
         if not problem.noise.smooth:
             yield _by_cones
@@ -229,4 +229,4 @@ def _second_attempts(problem: Problem) -> Iterator[Solve]:
 
 
 def _noiseless(change):
-    return lambda problem: change(replace(problem, noise=L2()))
+    return lambda problem: change(replace(problem, noise=Noise(L2(), problem.radii)))

@@ -25,7 +25,7 @@ from wideberth.problem.validation import check_number, short
 from wideberth.screening import Partition, Screener
 
 if TYPE_CHECKING:
-    from wideberth.solvers.starts import Start
+    from wideberth.solvers.starts import WarmStart
 
 #: How a run ended: the tolerance is proven, or what kept it from being proven.
 Status = Literal["solved", "stopped", "out of time", "out of steps", "out of precision"]
@@ -193,7 +193,7 @@ class Options:
         Not under sets per sample, where every digit costs steps over all cells.
         """
         aim = np.inf
-        if problem is not None and problem.shared:
+        if problem is not None and problem.noise.proportional:
             small = problem.n * problem.rows.d <= CACHED_ENTRIES
             aim = max(self.tol * self.tol, PROVABLE) if small else np.inf
         limit = np.inf if self.max_seconds is None else float(self.max_seconds)
@@ -244,7 +244,7 @@ class Solver(ABC):
         self,
         problem: Problem,
         control: Control,
-        start: Start | None,
+        start: WarmStart | None,
         decided: Partition | None,
     ) -> Outcome:
         """Go on until `control` says stop; return the best points, on all rows.
@@ -258,7 +258,7 @@ class Solver(ABC):
         problem: Problem,
         control: Control,
         *,
-        start: Start | None = None,
+        start: WarmStart | None = None,
         decided: Partition | None = None,
     ) -> Outcome:
         """Solve a problem as far as `control` allows; the outcome has its status."""

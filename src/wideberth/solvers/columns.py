@@ -23,12 +23,12 @@ from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.screening.features import screen_features
 from wideberth.solvers.base import Best, Control, Outcome, Solver
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.rounds import assume, unsettled, wrongly_settled
 from wideberth.solvers.newton.settings import SETTINGS
 
 if TYPE_CHECKING:
-    from wideberth.solvers.starts import Start
+    from wideberth.solvers.starts import WarmStart
 
 _NONE = np.empty(0, dtype=np.intp)
 
@@ -40,7 +40,7 @@ class Columns(Solver):
 
     def supports(self, problem):
         """Boxes shared by all samples, which leave most features without weight."""
-        if problem.shared and problem.noise.dual_order == 1:
+        if problem.noise.proportional and problem.noise.separable:
             return None
         return (
             "The solver by columns needs noise that leaves features out ('linf' or a "
@@ -63,7 +63,7 @@ def likely(problem: Problem, d: np.ndarray, s: float) -> np.ndarray:
 
     They are those that w(α) uses, s being Σα_iρ_i and what the norm costs.
     """
-    return np.flatnonzero(np.abs(d) >= s * problem.noise.scales)
+    return np.flatnonzero(np.abs(d) >= s * problem.noise.shape.scales)
 
 
 class ColumnRounds:
@@ -86,7 +86,7 @@ class ColumnRounds:
         self.columns = _NONE
         self.screens, self.spent = control.screening is not None, 0.0
 
-    def solve(self, columns: np.ndarray, start: Start | None = None) -> Outcome:
+    def solve(self, columns: np.ndarray, start: WarmStart | None = None) -> Outcome:
         """Rounds from these columns on until the full problem's gap is small enough."""
         control, problem = self.control, self.problem
         alpha = problem.weights

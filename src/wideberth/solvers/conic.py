@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Sets
 from wideberth.problem import Certificate, Problem
-from wideberth.problem.noise import Noise
 from wideberth.problem.quiet import quietly
 from wideberth.screening import Screener
 from wideberth.solvers.base import Outcome, Solver
@@ -72,7 +72,7 @@ class Conic(Solver):
 
     def supports(self, problem):
         """Shapes that can state their support function to CVXPY."""
-        if type(problem.noise).conic is not Noise.conic:
+        if type(problem.noise.sets).conic is not Sets.conic:
             return None
         return (
             f"The conic solver needs the method `conic` of noise "
@@ -190,16 +190,15 @@ def _program(cp, problem: Problem, used: np.ndarray, unit: float):
         cost = cost - (fold.d / unit) @ w
         if b is not None:
             cost = cost - fold.balance / unit * b
-    if not problem.shared:
-        noise = cp.multiply(problem.radii, problem.noise.conic(cp, w))
+    sets, outside = problem.noise.sets, problem.outside
+    if not problem.noise.proportional:
+        noise = cp.multiply(problem.radii, sets.conic(cp, w))
         margins = margins - noise[np.flatnonzero(used)]
-        for bars, a in () if fold is None else fold.pushes.parts:
-            if a.size:  # CVXPY before 1.8 knows no empty arrays
-                cost = cost + (a / unit) @ bars.conic(cp, w)
-    elif radii.any() or (fold is not None and fold.s > 0):
+        cost = cost + outside.times(1 / unit).conic(cp, w)
+    elif radii.any() or outside.scale > 0:
         t, widest = cp.Variable(), float(radii.max(initial=0.0)) or 1.0
         margins = margins - (radii / widest) * t
-        cost = cost if fold is None else cost + fold.s / widest / unit * t
-        constraints.append(widest * problem.noise.conic(cp, w) <= t)
+        cost = cost + outside.scale / widest / unit * t
+        constraints.append(widest * sets.conic(cp, w) <= t)
     hinge = xi >= problem.targets[used] - margins
     return cp.Problem(cp.Minimize(cost), [hinge, *constraints]), w, b, hinge

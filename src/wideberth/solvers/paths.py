@@ -36,7 +36,7 @@ from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.ramp import ROUGH, Descended, DescentInMemory
 from wideberth.solvers.starts import (
     Predictor,
-    Start,
+    WarmStart,
     at_bounds,
 )
 
@@ -98,7 +98,7 @@ class Sequence:
                 self.starts = Predictor(base, self.solver, self.control.rng)
                 rows = base.rows
             # Known for all C at once, where the null model does not depend on C.
-            depends = base.intercept or base.folded is not None
+            depends = base.intercept or base.penalty > 0
             null, before = None if depends else null_certificate(base), None
             for j, C in enumerate(Cs.tolist()):
                 problem = base.with_weights(C * base.weights)
@@ -186,7 +186,7 @@ class Sequence:
         return self._found(problem, outcome, decided, control, spent)
 
     def _decide(
-        self, problem: Problem, start: Start | None, C: float
+        self, problem: Problem, start: WarmStart | None, C: float
     ) -> Partition | None:
         """Samples that the solution before decides, if they are many and of use."""
         region, nearest = self.control.screening, self.starts.nearest
@@ -198,7 +198,7 @@ class Sequence:
         return partition if partition.share > 1 - SETTINGS.copy_share else None
 
     def _attempt(
-        self, problem: Problem, start: Start | None, decided: Partition | None
+        self, problem: Problem, start: WarmStart | None, decided: Partition | None
     ) -> Attempt:
         """The solver, from what is known."""
         weight_limit = self.solver.weight_limit

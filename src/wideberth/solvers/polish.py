@@ -45,7 +45,7 @@ def sparse(problem: Problem, found: Outcome, tol: float) -> Outcome:
     features are at their threshold.
     """
     point, dual = found.point, found.dual
-    rest = np.flatnonzero(problem.noise.left_out(dual.w) & (point.w != 0))
+    rest = np.flatnonzero(problem.noise.sets.left_out(dual.w) & (point.w != 0))
     if not rest.size or not found.certificate.proves(tol):
         return found
     rest = rest[np.argsort(np.abs(point.w[rest]))]
@@ -83,7 +83,7 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
 
     Four times the bound: slacks must be seen to be negative after a stretch as well.
     """
-    supports = problem.sample_noise.supports(point.w)
+    supports = problem.noise.supports(point.w)
     error = slack_rounding(problem, point.w, point.b, supports, sizes)
     targets, weights, fold = problem.targets, problem.weights, problem.folded
     margins = targets - point.slack - 4 * error
@@ -91,8 +91,8 @@ def _best_stretch(problem: Problem, point: PrimalPoint, sizes: np.ndarray) -> fl
     curvature = float(point.w @ point.w) + penalty
     # The slope for large t: of samples that cost something there, and of folded ones.
     slope = -accurate_sum(weights * np.minimum(margins, 0.0))
+    slope += problem.outside.support(point.w)
     if fold is not None:
-        slope += problem.folded_noise(point.w, point.omega)
         slope -= fold.balance * point.b
         slope -= float(fold.d @ point.w)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -40,7 +40,7 @@ from wideberth.solvers.attempts import NUMERICAL, prove
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton.rounds import least_rows
 from wideberth.solvers.newton.solver import Newton
-from wideberth.solvers.starts import Start, carry
+from wideberth.solvers.starts import WarmStart, carry
 from wideberth.solvers.tall.search import Search
 from wideberth.solvers.tall.subsample import Sample, small_sample
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: How a descent ended.
 Ending = Literal["repeats", "stalls", "cut short"]
 #: What a round finds: a pair of points in memory, or a search over chunks.
-Found = TypeVar("Found", Outcome, Search)
+Solved = TypeVar("Solved", Outcome, Search)
 
 #: Relative gap of the first rounds: a choice, an order of magnitude below what they
 #: gain (`LITTLE`, twice).
@@ -82,7 +82,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Descended(Generic[Found]):
+class Descended(Generic[Solved]):
     """Where a descent ended: the samples left out, and the solution on the others.
 
     `certificate` is that of M_K; `objectives` are values of R, at the start and after
@@ -91,14 +91,14 @@ class Descended(Generic[Found]):
 
     level: float
     left: LeftOut
-    found: Found
+    found: Solved
     certificate: Certificate
     objectives: tuple[float, ...]
     start: str
     ending: Ending
 
 
-class Descent(ABC, Generic[Found]):
+class Descent(ABC, Generic[Solved]):
     """Rounds of a ramp of one level, under the limits of a run.
 
     The first round is solved to the relative gap `rough`.
@@ -108,22 +108,22 @@ class Descent(ABC, Generic[Found]):
         self.level, self.control, self.rough = level, control, rough
 
     @abstractmethod
-    def look(self, found: Found, before: LeftOut) -> LeftOut:
+    def look(self, found: Solved, before: LeftOut) -> LeftOut:
         """What is left out at the point that a round found."""
 
     @abstractmethod
-    def round(self, left: LeftOut, tol: float) -> tuple[Found, float]:
+    def round(self, left: LeftOut, tol: float) -> tuple[Solved, float]:
         """Solve M_K, from the point of K if there is one; the tolerance it went to."""
 
     @abstractmethod
-    def roundings(self, found: Found) -> float:
+    def roundings(self, found: Solved) -> float:
         """Roundings of the sum of what samples cost."""
 
     def farther(self, start: PrimalPoint, there: LeftOut) -> LeftOut:
         """What is left out beyond a point on the line from `start`, if R falls on."""
         return there
 
-    def go_on(self, left: LeftOut, name: str) -> Descended[Found]:
+    def go_on(self, left: LeftOut, name: str) -> Descended[Solved]:
         """Rounds until the samples left out repeat, or hardly anything is gained."""
         control, tol = self.control, self.rough
         objectives: list[float] = [] if left.point is None else [left.value]
@@ -178,7 +178,9 @@ class DescentInMemory(Descent[Outcome]):
         super().__init__(ramp.level, control, max(ROUGH, control.tol))
         self.ramp, self.solver = ramp, solver
 
-    def run(self, starts: int = 1, start: Start | None = None) -> Descended[Outcome]:
+    def run(
+        self, starts: int = 1, start: WarmStart | None = None
+    ) -> Descended[Outcome]:
         """The best of the first so many starts, of those that the data has.
 
         Where a start is given it is the only one.
@@ -293,7 +295,7 @@ class DescentInMemory(Descent[Outcome]):
         return there
 
     def _solve(
-        self, problem: Problem, tol: float, cost: float, start: Start | None
+        self, problem: Problem, tol: float, cost: float, start: WarmStart | None
     ) -> Outcome:
         """Solve a convex problem; to the tolerance asked for by all means there are."""
         rough = tol > self.control.tol

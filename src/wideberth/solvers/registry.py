@@ -156,7 +156,8 @@ def _leaves_out_many(problem: Problem) -> bool:
     One-hot columns beside a few measurements have no noise, and keep their weights.
     """
     d = problem.rows.d
-    noisy = not problem.shared or problem.noise.degrees(d) > FEW_FEATURES
+    noise = problem.noise
+    noisy = not noise.proportional or noise.shape.degrees(d) > FEW_FEATURES
     return noisy or _algebra(problem) > 1
 
 

@@ -26,9 +26,8 @@ from wideberth.problem import Folded, Problem
 from wideberth.problem.layouts import DenseRows
 from wideberth.problem.limits import EPS, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rows import Rows
-from wideberth.solvers.newton.algebra import conjugate_gradients
-from wideberth.solvers.newton.interior import InteriorPoint
-from wideberth.solvers.newton.start import Start
+from wideberth.solvers.algebra import conjugate_gradients
+from wideberth.solvers.interior import InteriorPoint, Start
 
 
 @dataclass
@@ -46,9 +45,10 @@ class DualIterate:
         if d is None:
             d = problem.rows.combine(alpha)
             d = d if problem.folded is None else d + problem.folded.d
-        s, balance = float(alpha @ problem.radii), float(alpha @ problem.y)
+        s = float(alpha @ problem.radii) + problem.outside.scale
+        balance = float(alpha @ problem.y)
         if problem.folded is not None:
-            s, balance = s + problem.folded.s, balance + problem.folded.balance
+            balance += problem.folded.balance
         return cls(alpha, d, s, balance)
 
     def moved(self, problem: Problem, rows: Rows, J, alpha_J) -> DualIterate:
@@ -134,19 +134,17 @@ def maximise_block(
         problem,
         rows=DenseRows(coordinates, rows.y),
         weights=weights,
-        radii=problem.radii[B],
+        noise=problem.noise.take(B),
         m=problem.targets[B],
+        penalty=max(at.s - float(alpha @ problem.radii[B]), 0.0),
         folded=Folded(
             d=folded,
-            s=max(at.s - float(alpha @ problem.radii[B]), 0.0),
             total=float(at.alpha @ problem.targets - alpha @ problem.targets[B]),
             balance=at.balance - float(alpha @ rows.y),
             n=1,
-            mass=0.0,
-            rounding=0.0,
         ),
     )
-    w = small.noise.prox(small.rows.combine(alpha) + folded, at.s)
+    w = small.noise.shape.prox(small.rows.combine(alpha) + folded, at.s)
     start = Start(
         w, inverse_penalty(problem) * at.balance, small.rows.margins(w), alpha / weights
     )

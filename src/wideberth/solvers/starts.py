@@ -2,7 +2,7 @@
 
 Users give points (`init`), a ramp hands those of one round to the next, and along a
 path (of folds and classes too) each problem starts from its neighbours. All of them
-make a `Start`. Nothing here bears on correctness.
+make a `WarmStart`. Nothing here bears on correctness.
 
 Along a path a `Predictor` takes the lowest point on the lines from the first of these
 to the others:
@@ -45,7 +45,7 @@ _KEPT_MARGINS = 1 << 24
 
 
 @dataclass(frozen=True)
-class Start:
+class WarmStart:
     """Where a solver begins: a primal point, and dual weights within their bounds.
 
     Z·alpha is `combined`, where it is known. `rows` says what the first working set
@@ -73,17 +73,17 @@ class Start:
 
 def carry(
     problem: Problem, point: PrimalPoint, alpha: np.ndarray, combined=None
-) -> Start:
+) -> WarmStart:
     """Points of a problem on the same rows, as a start of this one.
 
     Margins are known, and Z·alpha may be, so that no row is read. α is cut to the
     weights here.
     """
     there = problem.at(point.w, point.b, point.margins)
-    return Start(problem, there, np.minimum(alpha, problem.weights), combined)
+    return WarmStart(problem, there, np.minimum(alpha, problem.weights), combined)
 
 
-def carry_scaled(problem: Problem, last: Outcome, scale: float) -> Start:
+def carry_scaled(problem: Problem, last: Outcome, scale: float) -> WarmStart:
     """A solution under other weights, α being `scale` times it.
 
     Multiplied so, Z·alpha is off by one rounding more, which bounds allow for.
@@ -92,11 +92,11 @@ def carry_scaled(problem: Problem, last: Outcome, scale: float) -> Start:
     return carry(problem, point, scale * dual.alpha, scale * dual.d)
 
 
-def at_bounds(problem: Problem, alpha: np.ndarray) -> Start:
+def at_bounds(problem: Problem, alpha: np.ndarray) -> WarmStart:
     """The points of α, all of whose entries are at their bounds (theory §2)."""
     dual = problem.dual_at(alpha)
     point = problem.at(dual.w, dual.b if problem.intercept else None)
-    start = Start(problem, point, dual.alpha)
+    start = WarmStart(problem, point, dual.alpha)
     vars(start)["pair"] = Outcome(point, dual)
     return start
 
@@ -145,7 +145,7 @@ class Predictor:
         self.solver, self.rng = solver, rng
         self.past: list[tuple[float, Outcome]] = []
         self.first: tuple[float, Outcome] | None = None
-        self.bounds: Start | None = None
+        self.bounds: WarmStart | None = None
         self.before: list[PrimalPoint] = []
         self.here: list[PrimalPoint] = []
         #: Rows that would have been enough before; at first, as many as are few.
@@ -170,7 +170,9 @@ class Predictor:
         if self.helper is not None:
             self.helper.next_radius()
 
-    def accept(self, found: Outcome, C: float, start: Start | None, needed: int = 0):
+    def accept(
+        self, found: Outcome, C: float, start: WarmStart | None, needed: int = 0
+    ):
         """Take in a solution, and how many rows it `needed`.
 
         That is 0 unless the first working set was too small.
@@ -202,7 +204,7 @@ class Predictor:
         dual = problem.dual_at(pair.dual.alpha, near=pair.point.w)
         return Outcome(pair.point, dual)
 
-    def start(self, problem: Problem, control: Control, C: float) -> Start | None:
+    def start(self, problem: Problem, control: Control, C: float) -> WarmStart | None:
         """Where to begin at this C; None where nothing is known."""
         if not self.solver.predicted:
             if self.nearest is not None:  # samples at their bounds stay there
@@ -219,9 +221,9 @@ class Predictor:
         if self.past:
             before, last = self.past[-1]
             alpha = np.minimum(C / before * last.dual.alpha, problem.weights)
-        return Start(problem, point, alpha, rows=sampling or self.rows)
+        return WarmStart(problem, point, alpha, rows=sampling or self.rows)
 
-    def _bounds(self, problem: Problem) -> Start:
+    def _bounds(self, problem: Problem) -> WarmStart:
         """All samples at their bounds, at the first C of all."""
         if self.bounds is None:
             self.bounds = at_bounds(problem, problem.weights)
@@ -233,7 +235,7 @@ class Predictor:
         if not self.past:
             if beside is not None:
                 return [_seen(problem, beside)]
-            if self.first is not None or not problem.shared:
+            if self.first is not None or not problem.noise.proportional:
                 return []
             full = self._bounds(problem)
             return [full.point] if full.pair.gap <= LITTLE * full.point.scale else []

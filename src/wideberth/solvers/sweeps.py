@@ -150,7 +150,7 @@ class _Intercept:
         """The problem with λ(b − b⁰)²/2 added, as a penalty and a folded balance."""
         penalty = self.relaxation * min(self.typical / self.shrinkage, self.most)
         penalty = max(self.penalty, penalty)
-        fold = problem.folded or Folded(np.zeros(problem.rows.d), 0, 0, 0, 0, 0, 0)
+        fold = problem.folded or Folded(np.zeros(problem.rows.d))
         balance = fold.balance + (penalty - self.penalty) * self.center
         fold = replace(fold, balance=balance)
         return replace(problem, intercept=penalty, folded=fold)
@@ -310,7 +310,7 @@ class _Ascent:
         and proves nothing wrong, for any w will do.
         """
         problem, at = self.screener.problem, self.at
-        point = problem.at(problem.noise.prox(at.d, at.s))
+        point = problem.at(problem.noise.shape.prox(at.d, at.s))
         self.b = inverse_penalty(self.inner) * at.balance
         self.slack = point.slack + problem.y * (point.b - self.b)
         # With (w, b) those of α the gap is complementarity alone (theory §6.1).

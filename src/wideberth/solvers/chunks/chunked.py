@@ -10,9 +10,8 @@ import numpy as np
 
 from wideberth.data.chunks import Chunk, Terms
 from wideberth.data.sources import Source
-from wideberth.problem.folded import Folded
+from wideberth.noise.read_errors import read_errors
 from wideberth.problem.ramp import Beyond
-from wideberth.problem.read_errors import read_errors
 from wideberth.solvers.chunks.distinct import TABLE_SHARE, Collapsed, DistinctRows
 from wideberth.solvers.tall.aggregate import Grouping
 from wideberth.solvers.tall.batches import Batches
@@ -26,14 +25,13 @@ class Chunks(Batches):
     def __init__(self, source: Source, terms: Terms, norm_penalty: float = 0.0):
         self.source, self.terms = source, terms
         self.n, self.d, self.stays = source.n, terms.d, source.stays
-        self.shared = terms.error_shape is None
-        self.noise, self.intercept = terms.noise, terms.intercept
+        self.sets, self.intercept = terms.noise, terms.intercept
         self.capacity = source.capacity()
-        boxes = None
-        if not self.shared:
+        if terms.error_shape is not None:  # sets of their kind; chunks have the others
             none = np.zeros((0, self.d))
-            boxes = read_errors(none, terms.error_shape or "box", none.shape)
-        self.penalty = Folded.penalty(norm_penalty, self.d, boxes)
+            self.sets = read_errors(none, terms.error_shape, none.shape)
+        self.penalty = norm_penalty
+        self.sets.penalty(norm_penalty, self.d)  # or a refusal
         self.beyond: Beyond | None = None
         # Labels and weights per row are kept beside them.
         kept = source.spares(12 * (source.n or 0))

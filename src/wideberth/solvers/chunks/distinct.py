@@ -8,13 +8,13 @@ the problem on it in memory, and deals out α, and what is proven, to the rows.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from wideberth.noise.sets import Noise
 from wideberth.problem import Certificate, PrimalPoint, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.equal_rows import (
@@ -96,20 +96,15 @@ class DistinctRows:
 def _joined(parts: list[Problem]) -> Problem:
     """One problem of the rows of several."""
     first = parts[0]
-    columns = zip(*((p.rows.X, p.y, p.weights, p.radii) for p in parts), strict=True)
-    X, y, weights, radii = (concat(list(column)) for column in columns)
+    columns = zip(*((p.rows.X, p.y, p.weights) for p in parts), strict=True)
+    X, y, weights = (concat(list(column)) for column in columns)
     m = None if first.m is None else concat([part.targets for part in parts])
-    noise = first.noise
-    if not first.shared:
-        bars = (part.noise for part in parts)
-        noise = functools.reduce(lambda one, other: one.joined(other), bars)
     return replace(
         first,
         rows=as_rows(X, y),
         weights=weights,
-        radii=radii,
         m=m,
-        noise=noise,
+        noise=Noise.joined([part.noise for part in parts]),
         chain=max(part.chain for part in parts),
     )
 
@@ -123,7 +118,7 @@ class Collapsed:
         self.batches, self.distinct, self.passes = batches, distinct, 1
         self.n = distinct.n
         counter = Passes(self.n, self.n)  # the read that found the rows
-        self.problem = replace(problem, folded=batches.penalty)
+        self.problem = replace(problem, penalty=batches.penalty)
         self.problem.rows.passes = counter
 
     def run(self, control: Control) -> None:

@@ -56,7 +56,7 @@ class Stack:
         if one.intercept is not None:
             penalty[d] = one.intercept
         if one.radii.any():
-            squares[:d] = one.noise.squares
+            squares[:d] = one.noise.shape.squares
         signs = np.stack([problem.y for problem in problems])
         weights, radii = one.weights, one.radii
         if used.size < one.n:
@@ -85,7 +85,8 @@ def can_be_stacked(problem: Problem, problems: int) -> bool:
     samples, which need no algebra, are not what suits so many features.
     """
     n, d = problem.n, problem.rows.d
-    if problems < 2 or not problem.shared or problem.folded is not None:
+    plain = problem.folded is None and problem.penalty == 0
+    if problems < 2 or not (plain and problem.noise.proportional):
         return False
     dense = isinstance(problem.rows.X, np.ndarray) or problem.rows.table_fits
     if not dense or n * d > _MOST_ENTRIES or d >= n:

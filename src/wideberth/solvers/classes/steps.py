@@ -1,4 +1,4 @@
-"""Mehrotra's steps of `newton/interior.py` on K problems at once.
+"""Mehrotra's steps of `interior.py` on K problems at once.
 
 Names are those of `InteriorPoint`, with an axis of problems before that of the rows.
 Noise is a smooth convex term here (theory §8): r(x) = √(Ω(x)² + ε²) stands for Ω(x),

@@ -1,4 +1,4 @@
-"""The method of `newton/interior.py` in compiled loops, for small problems.
+"""The method of `interior.py` in compiled loops, for small problems.
 
 Mathematics and names are those of `InteriorPoint`: Mehrotra's steps on the rows e_i =
 (z_i, −ρ_i, y_i), all but x eliminated. There small problems cost NumPy's calls; here a

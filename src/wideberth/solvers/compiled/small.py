@@ -36,11 +36,11 @@ from wideberth.problem.limits import (
 )
 from wideberth.screening import Partition, Screener
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.extended_rows import ExtendedRows
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.settings import SETTINGS, STEP_PRODUCTS
 
 if TYPE_CHECKING:
-    from wideberth.solvers.starts import Start
+    from wideberth.solvers.starts import WarmStart
 
 #: Number of problems in one call from which on compiled code is loaded, as searches
 #: have them. That takes 0.4 s, half a minute where it was never compiled, and spares 3
@@ -58,9 +58,10 @@ _IN_DOUBT = 2
 def is_small(problem: Problem) -> bool:
     """Whether the compiled engine takes the problem: calls cost more than products."""
     n, d = problem.n, problem.rows.d
-    if not problem.shared or d > FEW_FEATURES or n > SETTINGS.direct_rows:
+    if not problem.noise.proportional or d > FEW_FEATURES or n > SETTINGS.direct_rows:
         return False
-    known = problem.noise.dual_order in (1.0, 2.0) and hasattr(problem.noise, "scales")
+    shape = problem.noise.shape
+    known = shape.dual_order in (1.0, 2.0) and hasattr(shape, "scales")
     little = n * d <= CACHED_ENTRIES and n * d * d <= QUICK_GRAM
     return known and little and not is_foreign(problem.y)
 
@@ -77,7 +78,7 @@ class Guess(NamedTuple):
     enough: int = 0
 
     @classmethod
-    def of(cls, start: Start | None) -> Guess | None:
+    def of(cls, start: WarmStart | None) -> Guess | None:
         """That of a start."""
         if start is None:
             return None
@@ -122,7 +123,8 @@ def _proven(problem: Problem, control: Control, found: Outcome, counts):
 
 def _can_be_swept(problem: Problem) -> bool:
     """Whether sweeps know the noise."""
-    return problem.noise.isotropic and problem.folded is None
+    plain = problem.folded is None and problem.penalty == 0
+    return plain and problem.noise.isotropic
 
 
 def _sweeps_are_quick(problem: Problem) -> bool:
@@ -233,7 +235,7 @@ def _minimised(
     from wideberth.solvers.compiled import mehrotra, nearest_rows  # loads numba
 
     extended = extended or ExtendedRows.of(problem)
-    noise, kind = problem.noise, mehrotra.NONE
+    noise, kind = problem.noise.shape, mehrotra.NONE
     if extended.noisy:
         kind = mehrotra.BOX if noise.dual_order == 1 else mehrotra.ROUND
         kind = mehrotra.SPHERE if noise.isotropic else kind

@@ -14,49 +14,76 @@ Rounds start from a point, as along a path, or on few rows from nothing.
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wideberth.problem import PrimalPoint, Problem
-from wideberth.problem.arrays import is_foreign
+from wideberth.problem import DualPoint, PrimalPoint, Problem
+from wideberth.problem.arrays import is_foreign, like
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.problem.rounding import accurate_sum
 from wideberth.screening import Partition, Reduction, Screener
 from wideberth.solvers.base import Best, Control, Outcome
-from wideberth.solvers.newton.barriers import EvenBarrier, engine_on
-from wideberth.solvers.newton.interior import InteriorPoint
+from wideberth.solvers.blocks import NoiseModel
+from wideberth.solvers.interior import (
+    InteriorPoint,
+    Start,
+    class_barrier,
+    even_barrier,
+)
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.newton.start import Start
 
 
 def solve_near(
-    problem: Problem, control: Control, start: PrimalPoint | None, merged=None
+    problem: Problem,
+    control: Control,
+    start: PrimalPoint | None,
+    merged=None,
+    others: NoiseModel | None = None,
 ) -> Outcome:
     """Solve rows all of which are near the margin at `start`.
 
-    But for those `merged` of others, a mask, which are never left behind.
+    But for those `merged` of others, a mask, which are never left behind; `others`
+    stands for the noise of rows that are folded, where samples have sets of their own.
 
-    Where they live in another array library products are nearly free, and the engine
-    runs alone, on all of them.
+    Where rows live in another array library products are nearly free, and the engine
+    runs alone, on all of them; so it does beside others.
     """
-    if not is_foreign(problem.y):
+    if problem.noise.proportional and not is_foreign(problem.y):
         assert start is not None
         point = problem.at(start.w, start.b)
         return Rounds(problem, control).solve(point, pinned=merged)
-    if start is None:
-        return _engine_alone(InteriorPoint(problem), control, MOST_STEPS)
+    begin = None if start is None else _begin_at(problem, start)
+    device = is_foreign(problem.y) and not (
+        problem.noise.proportional or problem.noise.smooth
+    )
+    if not device:
+        engine = InteriorPoint(problem, begin, others=others)
+        found = _engine_alone(engine, control, MOST_STEPS)
+        met = engine.relative_gap <= control.tol or control.exhausted()
+        if problem.noise.proportional or met or not is_foreign(problem.y):
+            return found
+    here = problem.on_host()
+    begin = None if start is None else _begin_at(here, start)
+    engine = InteriorPoint(here, begin, others=others)
+    found = _engine_alone(engine, control, MOST_STEPS)
+    alpha = like(found.dual.alpha, problem.y)
+    w, b = found.point.w, found.point.b
+    return Outcome(problem.at(w, b), dual_with_others(problem, others, alpha, w))
+
+
+def _begin_at(problem: Problem, start: PrimalPoint) -> Start:
+    """A start at a point whose slacks tell about α."""
     point = problem.at(start.w, start.b)
     spread = max(rms(point.slack), SETTINGS.least_distance)
     share = 0.5 + point.slack / (3 * spread)
-    engine = InteriorPoint(problem, Start(point.w, point.b, point.margins, share))
-    return _engine_alone(engine, control, MOST_STEPS)
+    return Start(point.w, point.b, point.margins, share)
 
 
 def solve_groups(problem: Problem, control: Control) -> Outcome:
     """Solve a problem on groups of rows, whose weights differ much."""
-    return _engine_alone(EvenBarrier(problem), control, SETTINGS.steps_on_groups)
+    engine = InteriorPoint(problem, barrier=even_barrier(problem))
+    return _engine_alone(engine, control, SETTINGS.steps_on_groups)
 
 
 def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome:
@@ -67,8 +94,22 @@ def _engine_alone(engine: InteriorPoint, control: Control, most: int) -> Outcome
         control.steps += 1
         if not engine.step():
             break
-    problem = engine.problem
-    return Outcome(problem.at(engine.w, engine.b), problem.dual_at(engine.alpha))
+    problem, others = engine.problem, engine.block.others
+    dual = dual_with_others(problem, others, engine.alpha, engine.w)
+    return Outcome(problem.at(engine.w, engine.b), dual)
+
+
+def dual_with_others(
+    problem: Problem, others: NoiseModel | None, alpha: np.ndarray, w: np.ndarray
+) -> DualPoint:
+    """The dual point of some rows, and of all others that are folded beside them.
+
+    Those have the δ_i at the point of the model, so that its value is that of the whole
+    problem.
+    """
+    if others is not None and problem.folded is not None:
+        problem = replace(problem, folded=others.settled(problem.folded))
+    return problem.dual_at(alpha, near=w)
 
 
 @dataclass
@@ -144,7 +185,7 @@ class Rounds:
         problem, point = self.screener.problem, self.point
         work = Reduction.of(problem)
         if point is None:
-            return work, engine_on(problem)
+            return work, self._engine(problem)
         distance = np.abs(point.slack)
         near = (distance <= self.band) | self.pinned
         least = min(problem.n, least_rows(problem))
@@ -156,7 +197,11 @@ class Rounds:
         width = max(widest, SETTINGS.least_distance)
         share = 0.5 + 0.5 * point.slack[near] / width
         start = Start(point.w, point.b, point.margins[near], share)
-        return work, engine_on(work.problem, start)
+        return work, self._engine(work.problem, start)
+
+    @staticmethod
+    def _engine(problem: Problem, start: Start | None = None) -> InteriorPoint:
+        return InteriorPoint(problem, start, barrier=class_barrier(problem))
 
     def _run(self, work, engine) -> tuple[Reduction, InteriorPoint]:
         """Step to the goal, leaving rows behind as they settle.
@@ -175,7 +220,7 @@ class Rounds:
                 engine.resync()
                 if best is not None and engine.relative_gap >= best.relative_gap:
                     return work, best
-                best = copy(engine)  # steps replace its arrays, never write into them
+                best = engine.copied()
             if engine.relative_gap <= self.goal or self.control.exhausted():
                 break
             if engine.primal < lowest:
@@ -194,7 +239,7 @@ class Rounds:
         if near is None:
             return work, engine
         self.forks.append((work, engine.copied()))
-        work = work.shrink(assume(near, engine.slack))
+        work = work.shrink(assume(near, engine.true_slack))
         engine.shrink(near, work.problem)
         return work, engine
 
@@ -209,10 +254,10 @@ class Rounds:
     def _verify(self, work: Reduction, engine: InteriorPoint) -> Outcome:
         """Evaluate the engine's points on the screened problem, by one pass."""
         problem = self.screener.problem
-        inner = work.problem.dual_at(engine.alpha)
+        inner = work.problem.dual_at(engine.alpha, near=engine.w)
         dual = replace(inner, alpha=work.unfold(inner.alpha))
         if inner.value == -np.inf:  # rows settled wrongly leave no balance
-            dual = problem.dual_at(dual.alpha)
+            dual = problem.dual_at(dual.alpha, near=engine.w)
         w, b = engine.w, engine.b
         if problem.n == 0:  # every row is decided, and with them w
             w, b = inner.w, inner.b if problem.intercept else b
@@ -268,8 +313,9 @@ def unsettled(engine: InteriorPoint, pinned) -> np.ndarray | None:
     if small or least > SETTINGS.copy_share * n:
         return None
     move = np.abs(engine.last_change)
-    near = np.abs(engine.slack) <= SETTINGS.settled_moves * move + rms(move)
-    near |= ((engine.slack > 0) != (2 * engine.share > 1)) | pinned
+    slack = engine.true_slack
+    near = np.abs(slack) <= SETTINGS.settled_moves * move + rms(move)
+    near |= ((slack > 0) != (2 * engine.share > 1)) | pinned
     return near if least <= near.sum() <= SETTINGS.copy_share * n else None
 
 

@@ -42,9 +42,9 @@ import numpy as np
 from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
+from wideberth.solvers.algebra import Factor, conjugate_gradients
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.algebra import Factor, conjugate_gradients
-from wideberth.solvers.newton.extended_rows import ExtendedRows
+from wideberth.solvers.extended_rows import ExtendedRows
 from wideberth.solvers.newton.rounds import Rounds, least_rows
 
 #: Width of the first band: the least one that holds all rows at w = 0, whose slacks
@@ -61,7 +61,8 @@ _SOLUTION = 12
 
 def is_smooth(problem: Problem) -> bool:
     """Whether P_h has two derivatives, and its rows are at hand."""
-    return problem.shared and problem.noise.smooth and not is_foreign(problem.y)
+    noise = problem.noise
+    return noise.proportional and noise.smooth and not is_foreign(problem.y)
 
 
 def solve_smoothed(problem: Problem, control: Control) -> Outcome:
@@ -192,7 +193,7 @@ class Smoothed(ExtendedRows):
     def _differentiate(self) -> None:
         """The gradient there, by one product."""
         problem, point = self.problem, self.point
-        self.normal = problem.noise.maximizer(point.w)  # Ω'(w)
+        self.normal = problem.noise.shape.maximizer(point.w)  # Ω'(w)
         self.combined = problem.rows.combine(self.alpha)
         lifted = np.concatenate((self.combined, self.alpha @ self.extras))
         self.total = lifted + self.folded  # (d, −s, Σα_i y_i)
@@ -212,7 +213,7 @@ class Smoothed(ExtendedRows):
 
     def _image(self, w: np.ndarray, b: float) -> np.ndarray:
         """x = (w, Ω(w), b), as far as there are noise and an intercept."""
-        omega = [self.problem.noise.support(w)] if self.noisy else []
+        omega = [self.problem.noise.shape.support(w)] if self.noisy else []
         return np.concatenate((w, omega, [] if self.problem.intercept is None else [b]))
 
     def _pushed(self, step: np.ndarray, normal) -> np.ndarray:
@@ -234,7 +235,7 @@ class Smoothed(ExtendedRows):
         if not self.noisy or omega <= 0:
             return 0.0, 0.0
         s = -float(self.total[self.problem.rows.d])
-        return s / omega, self.problem.noise.squares
+        return s / omega, self.problem.noise.shape.squares
 
     # -- one step --------------------------------------------------------------------
 
@@ -260,7 +261,7 @@ class Smoothed(ExtendedRows):
     def _steepest(self) -> np.ndarray:
         """The steepest descent from w = 0: w(α), and b as it is."""
         d, step = self.problem.rows.d, np.zeros(self.places.size)
-        step[:d] = self.problem.noise.prox(self.total[:d], -float(self.total[d]))
+        step[:d] = self.problem.noise.shape.prox(self.total[:d], -float(self.total[d]))
         return step
 
     def _band_gram(self, inside: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -379,7 +380,7 @@ class Smoothed(ExtendedRows):
         def along(t: float) -> tuple[float, float, float]:
             """P_h but for a constant, its slope and its curvature."""
             w = point.w + t * dw
-            normal = problem.noise.maximizer(w if w.any() else dw)
+            normal = problem.noise.shape.maximizer(w if w.any() else dw)
             x, change = self._image(w, point.b + t * db), self._pushed(step, normal)
             slack = (
                 self.problem.targets - point.margins - t * margins - self.extras @ x[d:]

@@ -12,7 +12,6 @@ from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Outcome, Solver
 from wideberth.solvers.compiled.small import Guess, is_small, solve_small
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.rounds import Rounds, nearest_share
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
@@ -25,7 +24,7 @@ from wideberth.solvers.tall.subsample import (
 )
 
 if TYPE_CHECKING:
-    from wideberth.solvers.starts import Start
+    from wideberth.solvers.starts import WarmStart
 
 #: Passes over all rows that their Gram matrix takes the time of, up to which it is
 #: cheap: with fewer features rows are often tied, which a smoothed hinge minds (tables
@@ -50,7 +49,7 @@ class Newton(Solver):
 
     def supports(self, problem):
         """Every shape that is a norm of scaled weights, and error bars."""
-        if not problem.shared or hasattr(problem.noise, "scales"):
+        if not problem.noise.proportional or hasattr(problem.noise.sets, "scales"):
             return None
         return (
             "The Newton solver needs noise of a shape that states its scales, unlike "
@@ -75,9 +74,7 @@ class Newton(Solver):
             found = self.run(inner, control, start, decided)
             control.tol = asked
             return _expanded(problem, spanned, found)
-        rounds = (Rounds if problem.shared else MeasuredRounds)(
-            problem, control, decided
-        )
+        rounds = Rounds(problem, control, decided)
         known = start is not None and start.rows is not None
         if start is not None and (known or not small_sample(problem.n)):
             found = rounds.solve(start.point, _band(problem, start))
@@ -91,7 +88,7 @@ class Newton(Solver):
         return rounds.solve()
 
 
-def _band(problem: Problem, start: Start) -> np.ndarray:
+def _band(problem: Problem, start: WarmStart) -> np.ndarray:
     """How far the margins of all rows may move from a start.
 
     So far that some more rows lie within than were enough before; infinitely where a

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, Problem
 from wideberth.problem.arrays import concat
 from wideberth.problem.layouts import as_rows
@@ -88,7 +89,7 @@ class Groups:
             np.ones(problem.n, dtype=bool),
             kind,
             np.arange(problem.n, dtype=np.int32),
-            Folded(np.zeros(problem.rows.d), 0.0, 0.0, 0.0, 0, 0.0, 0.0),
+            Folded(np.zeros(problem.rows.d)),
             problem.n,
         )
 
@@ -154,20 +155,16 @@ class Groups:
         mass = float(self.weights[far] @ rows.norms()) * (1 + gamma(far.size + 4))
         merged = self.merged + Folded(
             np.zeros(rows.d),
-            0.0,
-            0.0,
-            0.0,
-            far.size,
-            mass,
-            (gamma(length + 8) + rows.combine_rounding) * mass,
-            0.0,
-            float(rows.norms().max()),
-            float(self.radii[far].max()),
+            n=far.size,
+            mass=mass,
+            rounding=(gamma(length + 8) + rows.combine_rounding) * mass,
+            largest_norm=float(rows.norms().max()),
+            largest_noise=float(self.radii[far].max()),
         )
         return replace(merged, chain=self.merged.chain + length + 8)
 
     @staticmethod
-    def problem(parts: list[Groups], noise, intercept) -> Problem:
+    def problem(parts: list[Groups], shape: Sets, intercept) -> Problem:
         """One problem of the groups of all batches."""
         columns = zip(*((p.X, p.y, p.weights, p.radii) for p in parts), strict=True)
         X, y, weights, radii = (concat(list(column)) for column in columns)
@@ -175,7 +172,8 @@ class Groups:
         # A sum over groups goes on where the sums within them ended.
         merged = replace(
             merged,
-            rounding=merged.rounding + noise.rotation_error * merged.mass,
+            rounding=merged.rounding + shape.rotation_error * merged.mass,
             chain=merged.chain + len(y),
         )
-        return Problem(as_rows(X, y), weights, radii, noise, intercept, merged)
+        noise = Noise(shape, radii)
+        return Problem(as_rows(X, y), weights, noise, intercept, merged)

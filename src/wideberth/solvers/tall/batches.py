@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import fill, namespace, pick
 from wideberth.problem.equal_rows import EqualRows
 from wideberth.problem.layouts import as_rows
-from wideberth.problem.noise import Noise
 from wideberth.problem.rows import Passes
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.tall.aggregate import Grouping, Groups
 from wideberth.solvers.tall.cells import Cells
 from wideberth.solvers.tall.subsample import draw
@@ -34,14 +34,17 @@ class Batches(ABC):
     #: Rows, where that is known before the first pass, and features.
     n: int | None
     d: int
-    noise: Noise
+    #: The sets within which samples move; of a kind, where chunks bring their own.
+    sets: Sets
     intercept: float | None
     #: Rows that may be handed over at a time.
     capacity: int
     #: What products over rows in memory, which are one batch, are counted by.
     counter: Passes | None = None
-    #: A norm penalty, which every problem made of the rows has.
-    penalty: Folded | None = None
+    #: s₀ of a norm penalty, which every problem made of the rows has, and samples
+    #: that are folded beside them.
+    penalty: float = 0.0
+    folded: Folded | None = None
     #: Most roundings in weights that are those of equal samples (`Problem.chain`).
     chain = 0.0
     #: Whether the first pass asks for distinct rows.
@@ -52,9 +55,6 @@ class Batches(ABC):
     @abstractmethod
     def map(self, question) -> Iterator:
         """Answers of all batches; one pass."""
-
-    #: Whether all rows share one shape of noise; others are not put in groups.
-    shared = True
 
     @abstractmethod
     def grouping(self, n: int) -> Grouping:
@@ -71,10 +71,10 @@ class InMemory(Batches):
     def __init__(self, problem: Problem):
         self.problem = problem
         self.n = self.capacity = problem.n
-        self.d, self.noise = problem.rows.d, problem.noise
-        self.shared = problem.shared
+        self.d, self.sets = problem.rows.d, problem.noise.sets
         self.intercept, self.counter = problem.intercept, problem.rows.passes
-        self.penalty, self.chain = problem.folded, problem.chain
+        self.penalty, self.folded = problem.penalty, problem.folded
+        self.chain = problem.chain
 
     def map(self, question):
         """Ask the one batch."""
@@ -96,24 +96,23 @@ class Piece:
     X: Any
     y: Any
     weights: Any
-    radii: Any
+    noise: Noise
     indices: Any  # their places in the batch
     chance: Any
-    bars: Any = None  # sets of their own, where there are
     alpha: Any = None  # in the last proof, where that is asked for
 
     @classmethod
     def of(cls, problem: Problem, near, alpha=None) -> Piece:
         """The rows `near`, a mask; no copy is made of all rows."""
         indices = namespace(near).nonzero(near)[0]
-        parts = [problem.rows.X, problem.y, problem.weights, problem.radii]
+        parts, noise = [problem.rows.X, problem.y, problem.weights], problem.noise
         if indices.shape[0] < problem.n:
             parts = [pick(part, indices) for part in parts]
-        X, y, weights, radii = parts
-        bars = None if problem.shared else problem.noise.take(indices)
+            noise = noise.take(indices)
+        X, y, weights = parts
         alpha = None if alpha is None else pick(alpha, indices)
         chance = fill(y, indices.shape[0], 1.0)
-        return cls(X, y, weights, radii, indices, chance, bars, alpha)
+        return cls(X, y, weights, noise, indices, chance, alpha)
 
     @property
     def n(self) -> int:
@@ -127,11 +126,11 @@ class Piece:
             return self
         rows = as_rows(self.X, self.y) if rows is None else rows
         J, chance = draw(rows, self.weights, k, seed)
-        parts = self.X, self.y, self.weights, self.radii, self.indices, self.chance
-        X, y, weights, radii, indices, before = (pick(part, J) for part in parts)
-        bars = None if self.bars is None else self.bars.take(J)
+        parts = self.X, self.y, self.weights, self.indices, self.chance
+        X, y, weights, indices, before = (pick(part, J) for part in parts)
+        noise = self.noise.take(J)
         alpha = None if self.alpha is None else pick(self.alpha, J)
-        return Piece(X, y, weights, radii, indices, before * chance, bars, alpha)
+        return Piece(X, y, weights, noise, indices, before * chance, alpha)
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class Answer:
     cells: Cells | None = None
     piece: Piece | None = None
     #: What stands for the noise of folded rows that have sets of their own.
-    model: Model | None = None
+    model: NoiseModel | None = None
     groups: Groups | None = None
     #: All rows folded, by class where there is an intercept, and how many of each class
     #: there are; the first pass over many batches only.

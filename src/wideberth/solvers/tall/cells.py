@@ -212,15 +212,12 @@ class Merging:
         mass = summed(mul, weights, norms) * (1 + gamma(chain))
         merged = Folded(
             np.zeros(problem.rows.d),
-            0.0,
-            0.0,
-            0.0,
-            int(np.count_nonzero(far)),
-            mass,
-            gamma(chain) * mass,
-            chain,
-            largest(far * norms),
-            largest(far * problem.radii),
+            n=int(np.count_nonzero(far)),
+            mass=mass,
+            rounding=gamma(chain) * mass,
+            chain=chain,
+            largest_norm=largest(far * norms),
+            largest_noise=largest(far * problem.radii),
         )
         sums = self.sums[order], noise[kinds], totals[kinds], counts[kinds]
         return Cells(kinds, *sums, merged, self.labels)

@@ -19,10 +19,9 @@ import numpy as np
 from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import fill, host, namespace, scatter
 from wideberth.problem.equal_rows import merge_chunk
-from wideberth.problem.error_bars import NO_PUSHES
 from wideberth.problem.limits import LITTLE
 from wideberth.screening import fold_samples
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.aggregate import Grouping, Groups
 from wideberth.solvers.tall.batches import Answer, Piece
@@ -144,7 +143,7 @@ class Gather:
         active = point.slack > SETTINGS.least_distance
         fold = fold_samples(problem, ~near & active)
         answer = self._handed_over(problem, replace(answer, fold=fold), near)
-        return answer if problem.shared else _condensed(answer, problem, self.w)
+        return answer if problem.noise.proportional else _condensed(answer, self.w)
 
     def _handed_over(self, problem: Problem, answer: Answer, near) -> Answer:
         """The answer with the rows `near`, or a sample of them."""
@@ -166,7 +165,7 @@ class Gather:
         assert self.band is not None
         assert self.kinds is not None
         margins, near = np.empty(problem.n), np.empty(problem.n, dtype=bool)
-        beyond = 1.0 + problem.sample_noise.supports(self.w)
+        beyond = 1.0 + problem.noise.supports(self.w)
         if problem.intercept is not None:
             beyond = beyond - self.b * problem.y
         merging = Merging(problem, self.kinds)
@@ -253,15 +252,10 @@ class Gather:
         return Groups.of(problem, slack, share, np.abs(slack) / units)
 
 
-def _condensed(answer: Answer, problem: Problem, w: np.ndarray) -> Answer:
-    """The answer with a model at w, or one box, for the sets of folded rows."""
-    assert answer.fold is not None
-    fold, pushes = answer.fold, answer.fold.pushes
-    if not pushes.parts:
+def _condensed(answer: Answer, w: np.ndarray) -> Answer:
+    """The answer with a model at w for the ellipsoids of folded rows."""
+    fold = answer.fold
+    if fold is None or fold.noise is None or not fold.noise.parts:
         return answer
-    if not problem.noise.smooth:
-        return replace(
-            answer, fold=replace(fold, pushes=problem.noise.condensed(pushes))
-        )
-    fold = replace(fold, pushes=NO_PUSHES)
-    return replace(answer, fold=fold, model=Model.of(pushes, w))
+    model = NoiseModel.of(fold.noise, w)
+    return replace(answer, fold=replace(fold, noise=None), model=model)

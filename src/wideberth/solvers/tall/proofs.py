@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, like, masked, namespace, scatter
 from wideberth.problem.layouts import as_rows
@@ -127,19 +128,19 @@ def decide_rows(batches: Batches, question: Decide) -> Decided:
     if question.region is None:
         return Decided(counts, alpha)
     if batches.intercept == 0:
-        known = with_intercept(parts, batches.noise)
+        known = with_intercept(parts, batches.sets)
         return Decided(known.counts, alpha, known.removed, known.saturated)
     removed = concat([part.removed for part in parts])
     saturated = concat([part.saturated for part in parts])
     return Decided(counts, alpha, removed, saturated)
 
 
-def with_intercept(parts: list[Decided], noise) -> Partition:
+def with_intercept(parts: list[Decided], sets: Sets) -> Partition:
     """What is proven of the rows of all batches, a free intercept included."""
     columns = zip(*(part.undecided for part in parts), strict=True)
     lower, upper, y, weights = (concat(list(column)) for column in columns)
     rows, own = as_rows(np.empty((y.shape[0], 0)), host(y)), host(weights)
-    problem = Problem(rows, own, own, noise, 0.0)
+    problem = Problem(rows, own, Noise(sets, own), 0.0)
     found = decide(problem, host(lower), host(upper))
     masks = like(found.removed, y), like(found.saturated, y)
     return Partition(*masks, lower, upper)

@@ -30,7 +30,6 @@ import numpy as np
 from wideberth.problem import Certificate, Pair, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.measured.rounds import MeasuredRounds
 from wideberth.solvers.newton.rounds import Rounds
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.batches import Batches, InMemory
@@ -53,15 +52,14 @@ def solve_from_nothing(problem: Problem, control: Control) -> Outcome:
         alpha[used] = found.dual.alpha
         point = problem.at(found.point.w, found.point.b)
         return Outcome(point, problem.dual_at(alpha, near=point.w))
-    rounds = Rounds if problem.shared else MeasuredRounds
     if not is_sampled(problem):
-        return rounds(problem, control).solve()
+        return Rounds(problem, control).solve()
     search = Search(InMemory(problem), control)
     search.run()
     if search.tied is not None:
         return search.tied
     if search.proof is None:
-        return rounds(problem, control).solve(search.point)
+        return Rounds(problem, control).solve(search.point)
     alpha = search.dual_weights()[0]
     return Outcome(search.point, replace(search.proof.dual, alpha=alpha))
 
@@ -139,7 +137,7 @@ class Search:
         if known is not None and self.certificate.meets(control.target):
             return None
         found = held.solve(control, self.certificate, solve_from_nothing)
-        sampled = not work.exact and held.problem.shared
+        sampled = not work.exact and held.problem.noise.proportional
         if sampled and isinstance(self.batches, InMemory):
             whole = self.batches.problem
             self.tied = solve_where_tied(whole, control, held.problem, found)
@@ -168,7 +166,7 @@ class Search:
             share = min(1.0, self.batches.capacity / n, first_size(n, d) / n)
         seed = int(self.control.rng.integers(2**31))
         whole = self.batches.counter is not None
-        sides = self.batches.shared and not whole
+        sides = self.batches.sets.proportional and not whole
         distinct = self.batches.distinct is not None
         work = self._pass(Sample(np.zeros(d), share, seed, sides, whole, distinct))
         self.n = work.n

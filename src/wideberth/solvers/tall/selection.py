@@ -79,7 +79,7 @@ class Selection:
             return replace(question, shares=shares)
         if held.first:  # everything was solved at once: it is there, or nearly
             question = replace(question, before=replace(here, w=w, b=b))
-        proof = None if self.batches.shared else best.proof
+        proof = None if self.batches.sets.proportional else best.proof
         return replace(question, proof=proof, pinned=work.members)
 
     def _most(self, held: WorkingSet) -> float:
@@ -107,7 +107,9 @@ class Selection:
             expected = float(xp.sum(masked(near, counts)))  # among all rows
             return self._within_room(question, expected, work.n)
         few = first_size(work.n, self.batches.d)  # as many as a sample has
-        if self.batches.shared and self._merges(problem, found, near, counts, work.n):
+        if self.batches.sets.proportional and self._merges(
+            problem, found, near, counts, work.n
+        ):
             self._kinds = Kinds.of(problem.rows.X, counts, error, band, few)
         question = replace(question, kinds=self._kinds)
         if self._kinds is None:
@@ -145,7 +147,7 @@ class Selection:
         if expected <= self._room:
             return question
         fewer = expected <= (1 - LITTLE) * min(self.expected, n)
-        if not fewer and self.batches.shared:
+        if not fewer and self.batches.sets.proportional:
             return self._in_groups(question, n)
         self._cramped |= not fewer
         self.expected = expected
@@ -162,7 +164,7 @@ class Selection:
     def fitting(self, question: Gather, overfull: Work) -> Gather:
         """What to ask where too many rows were near for any to be handed over."""
         question = replace(question, pinned=None)
-        if self.batches.shared:
+        if self.batches.sets.proportional:
             return self._in_groups(question, overfull.n)
         self._cramped = True  # rows with sets of their own form no groups
         return self._in_part(question, overfull.near)

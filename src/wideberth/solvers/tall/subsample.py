@@ -14,7 +14,7 @@ from wideberth.problem import PrimalPoint, Problem
 from wideberth.problem.arrays import counting, fill, masked, namespace, pick, quantile
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.problem.rows import Rows, row_squares
-from wideberth.solvers.newton.algebra import cholesky
+from wideberth.solvers.algebra import cholesky
 from wideberth.solvers.newton.settings import SETTINGS
 
 #: Number of random projections that estimate a quadratic form for every row, to about
@@ -140,7 +140,7 @@ class SamplingError:
         active = xp.where(slack > 0, problem.weights, 0.0)
         noise = _bordered_gram(problem, doubt * active**2)
         small = np.abs(point.w) <= LITTLE * LITTLE * np.abs(point.w).max(initial=0.0)
-        out = np.flatnonzero(problem.noise.left_out(np.where(small, 0.0, point.w)))
+        out = np.flatnonzero(problem.noise.sets.left_out(np.where(small, 0.0, point.w)))
         hessian[out], hessian[:, out], noise[out], noise[:, out] = 0.0, 0.0, 0.0, 0.0
         hessian[out, out] = 1.0
         k = _PROJECTIONS

@@ -26,8 +26,8 @@ from wideberth.problem import Problem
 from wideberth.problem.arrays import is_foreign
 from wideberth.problem.limits import LITTLE, MOST_STEPS
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.algebra import Factor, ThinFactor
-from wideberth.solvers.newton.barriers import ClassBarrier
+from wideberth.solvers.blocks import Shared
+from wideberth.solvers.interior import InteriorPoint, class_barrier
 from wideberth.solvers.newton.rounds import least_rows, rms
 from wideberth.solvers.tall.subsample import is_sampled, sample_goal
 
@@ -39,56 +39,49 @@ class OnPath(Outcome):
     path: Path | None = None
 
 
-class Path(ClassBarrier):
-    """The interior-point method with a least μ; its last matrix is kept."""
-
-    least = 0.0
-    factor: Factor | ThinFactor | None = None
-
-    def _system(self, weights):
-        self.factor, right = super()._system(weights)
-        return self.factor, right
-
-    def _target(self, mu, after):
-        return max(super()._target(mu, after), self.least)
+class Path(InteriorPoint):
+    """The interior-point method, kept at a distance from the end of its path."""
 
     def follow(self, control: Control, goal: float) -> None:
         """Step to a relative gap, and not far beyond."""
         for _ in range(MOST_STEPS):
             if self.relative_gap <= goal or control.exhausted():
                 break
-            self.least = 0.5 * self.mu * goal / self.relative_gap
+            self.least_mu = 0.5 * self.mu * goal / self.relative_gap
             control.steps += 1
             if not self.step():
                 break
-        self.least = 0.0
+        self.least_mu = 0.0
 
     def centre(self, control: Control) -> None:
         """Make all products of room and force even, whatever the weights."""
-        self.least, self.relative = self.mu, np.ones(self.problem.n)
+        self.least_mu, self.barrier = self.mu, None
         before = np.inf
         while not control.exhausted():
-            uneven = rms((self.room * self.force / self.least - 1.0).reshape(-1))
+            uneven = rms((self.room * self.force / self.least_mu - 1.0).reshape(-1))
             if uneven <= LITTLE or not uneven < before:
                 break
             before = uneven
             control.steps += 1
             if not self.step():
                 break
-        self.held, self.least = self.least, 0.0
+        self.held, self.least_mu = self.least_mu, 0.0
 
     def carried_over(self, problem: Problem) -> Path:
         """The method at the same x and μ on other rows, each of which is centred."""
         other, mu = cast(Path, self.copied()), self.held
-        other.adopt(problem)
+        other.problem, other.c = problem, problem.weights
+        other.barrier = class_barrier(problem)
+        other.block.adopt(problem)
+        rows = other.block.rows
         slack, share = np.empty(problem.n), np.empty(problem.n)
 
-        def weigh(rows, products):
-            slack[rows] = problem.targets[rows] - products
-            share[rows] = mu / centred_force(slack[rows], mu)[1]
-            return other.c[rows] * share[rows]
+        def weigh(J, products):
+            slack[J] = problem.targets[J] - products
+            share[J] = mu / centred_force(slack[J], mu)[1]
+            return other.c[J] * share[J]
 
-        other.combined = other.combine_along(other.x, weigh, 1)[0] + other.folded
+        other.combined = rows.along(other.x, weigh) + rows.folded
         other.slack, other.last_change = slack, 0.0 * slack
         other.force = centred_force(slack, mu)
         other.room = np.stack([mu / other.force[0], share])
@@ -99,9 +92,9 @@ class Path(ClassBarrier):
         """Squared size of the next step, per row it moves, relative to μ."""
         if self.factor is None:  # no step was possible
             return np.inf
-        residual = self.combined - self.penalty * self.x
-        if self.cone is not None:
-            residual += self.cone._adjoint(self.cone.h)
+        residual = self.combined - self.block.rows.penalty * self.x
+        if isinstance(self.block, Shared):
+            residual += self.block.adjoint(self.block.h)
         moving = float(self.alpha @ self.room[0]) * 4
         return float(residual @ self.factor.solve(residual)) / (moving * self.mu)
 
@@ -136,7 +129,7 @@ def path_to(problem: Problem, found: Outcome, control: Control) -> Path:
     """The central path of a sample that is solved already, near its end."""
     path = found.path if isinstance(found, OnPath) else None
     if path is None:
-        path = Path(problem)
+        path = Path(problem, barrier=class_barrier(problem))
         path.follow(control, control.tol)
     path.centre(control)
     return path

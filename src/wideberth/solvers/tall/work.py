@@ -13,13 +13,13 @@ import numpy as np
 
 from wideberth.data.errors import DataError
 from wideberth.data.files import ScratchFolder
+from wideberth.noise.sets import Noise
 from wideberth.problem import DualPoint, Folded, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, namespace
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import LITTLE
-from wideberth.problem.measured import MeasuredProblem
 from wideberth.problem.rows import Passes, gamma
-from wideberth.solvers.measured.engine import Model
+from wideberth.solvers.blocks import NoiseModel
 from wideberth.solvers.tall.aggregate import Groups
 from wideberth.solvers.tall.batches import Answer, Batches, Piece
 from wideberth.solvers.tall.cells import Cells
@@ -73,9 +73,9 @@ class Work:
         self.most = getattr(question, "most", np.inf)
         self.n, self.near, self.exact = 0, 0, True
         self._point: PrimalPoint | None = None  # of one batch of all rows
-        self.fold: Folded | None = batches.penalty
+        self.fold: Folded | None = batches.folded
         self.cells: Cells | None = None
-        self.model: Model | None = None
+        self.model: NoiseModel | None = None
         self.alpha: np.ndarray | None = None  # of the rows held, in the last proof
         self.sides: tuple[Folded, ...] = ()
         self.classes: tuple[int, ...] = (0, 0)
@@ -197,11 +197,10 @@ class Work:
         w, b, none = self.question.w, self.question.b, np.empty(0)
         (hinge, rounding), penalty = self.loss(), self.batches.intercept or 0.0
         value = hinge + 0.5 * float(w @ w) + 0.5 * penalty * b * b
-        omega = self.batches.noise.support(w) if self.batches.shared else 0.0
-        if (fold := self.batches.penalty) is not None:
-            noise = fold.s * omega + fold.pushes.total(w)
-            value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
-        return PrimalPoint(w, b, none, omega, none, hinge, value, rounding, value)
+        sets, norm = self.batches.sets, self.batches.sets.norm(w)
+        noise = sets.penalty(self.batches.penalty, w.size).support(w)
+        value, rounding = value + noise, rounding + gamma(w.size + 8) * noise
+        return PrimalPoint(w, b, none, norm, none, hinge, value, rounding, value)
 
     def loss(self) -> tuple[float, float]:
         """Σ c_i [u_i]_+ over all rows at the point of the pass, and its rounding."""
@@ -214,44 +213,36 @@ class Work:
         It leaves behind the `members` of each batch, the places of its rows or its
         groups, and of a sample the `chance` of each row.
         """
-        noise, intercept = self.batches.noise, self.batches.intercept
+        sets, intercept = self.batches.sets, self.batches.intercept
         if self._groups:
             groups, self._groups = self._groups, {}
             self.members = {k: part.labels for k, part in groups.items()}
             self._sizes = {k: part.n for k, part in groups.items()}
-            problem = Groups.problem(list(groups.values()), noise, intercept)
-            if (penalty := self.batches.penalty) is not None:
-                merged = penalty if problem.folded is None else problem.folded + penalty
-                problem = replace(problem, folded=merged)
+            problem = Groups.problem(list(groups.values()), sets, intercept)
         else:
             pieces = list(self._pieces.values())
             self.members = {k: piece.indices for k, piece in self._pieces.items()}
             self._pieces = {}
             X, y = concat([p.X for p in pieces]), concat([p.y for p in pieces])
             weights = concat([piece.weights / piece.chance for piece in pieces])
-            radii = concat([piece.radii for piece in pieces])
+            noise = Noise.joined([piece.noise for piece in pieces])
             self.chance = concat([piece.chance for piece in pieces])
             if all(piece.alpha is not None for piece in pieces):
                 self.alpha = concat([piece.alpha for piece in pieces])
             fold = self.fold
             if fold is not None and not fold.n:
-                fold = self.batches.penalty
+                fold = self.batches.folded
             if self.cells is not None:
-                parts = zip((X, y, weights, radii), self.cells.as_rows(), strict=True)
+                known = (X, y, weights, noise.radii)
+                parts = zip(known, self.cells.as_rows(), strict=True)
                 X, y, weights, radii = (concat(list(part)) for part in parts)
+                noise = Noise(sets, radii)
                 self.chance = concat([self.chance, np.ones(self.merged)])
-                known = self.cells.known(noise.rotation_error)
-                fold = known if fold is None else fold + known
-            rows = as_rows(X, y)
-            stated = rows, weights, radii
-            if self.batches.shared:
-                problem = Problem(*stated, noise, intercept, fold)
-            else:
-                bars = functools.reduce(
-                    lambda one, other: one.joined(other), (p.bars for p in pieces)
-                )
-                problem = MeasuredProblem(*stated, bars, intercept, fold)
+                merged = self.cells.known(sets.rotation_error)
+                fold = merged if fold is None else fold + merged
+            problem = Problem(as_rows(X, y), weights, noise, intercept, fold)
             problem = replace(problem, chain=self.batches.chain)
+        problem = replace(problem, penalty=self.batches.penalty)
         problem.rows.passes = self.batches.counter or Passes(self.n)
         return problem
 
@@ -265,19 +256,23 @@ class Work:
         total = np.array([side.total for side in sides])
         scale = 1.0 / np.where(total > 0, total, 1.0)
         X = (y * scale)[:, None] * np.array([side.d for side in sides])
-        radii = scale * np.array([side.s for side in sides])
+        sums = (0.0 if side.noise is None else side.noise.scale for side in sides)
+        radii = scale * np.array(list(sums))
         known = functools.reduce(operator.add, sides)
         known = replace(
             known,
             d=np.zeros(self.batches.d),
-            s=0.0 if self.batches.penalty is None else self.batches.penalty.s,
+            noise=None,
             total=0.0,
+            size=0.0,
+            weight=0.0,
             balance=0.0,
             rounding=known.rounding + gamma(4) * known.mass,
             chain=known.chain + 8,
         )
-        noise, intercept = self.batches.noise, self.batches.intercept
-        return Problem(as_rows(X, y), total, radii, noise, intercept, known)
+        batches, noise = self.batches, Noise(self.batches.sets, radii)
+        problem = Problem(as_rows(X, y), total, noise, batches.intercept, known)
+        return replace(problem, penalty=batches.penalty)
 
     def proof(self, dual: DualPoint, rule: PrimalPoint) -> Proof:
         """A dual point of the rows held as one of all rows, settled at `rule`."""

@@ -18,8 +18,7 @@ from wideberth.problem.equal_rows import merge_equal_rows
 from wideberth.problem.limits import LITTLE
 from wideberth.solvers.attempts import affordable, prove
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.measured.rounds import dual_with_others, solve_near_measured
-from wideberth.solvers.newton.rounds import solve_groups, solve_near
+from wideberth.solvers.newton.rounds import dual_with_others, solve_groups, solve_near
 from wideberth.solvers.polish import sparse
 from wideberth.solvers.tall.proofs import Proof
 from wideberth.solvers.tall.subsample import sample_goal
@@ -85,7 +84,7 @@ class WorkingSet:
             found = from_nothing(problem, inner)
         else:
             found = self._solve_near(inner, merged)
-        if problem.shared and (work.exact or not found.meets(LITTLE)):
+        if problem.noise.proportional and (work.exact or not found.meets(LITTLE)):
             found = _solve_again(problem, inner, found)
         if work.exact:
             found = sparse(problem, found, inner.tol)
@@ -104,9 +103,7 @@ class WorkingSet:
     def _solve_near(self, control: Control, merged) -> Outcome:
         """Solve rows that are near the margin where they were gathered."""
         here = None if self.first else self.here
-        if self.problem.shared:
-            return solve_near(self.problem, control, here, merged)
-        return solve_near_measured(self.problem, control, here, self.work.model)
+        return solve_near(self.problem, control, here, merged, self.work.model)
 
     def known_proof(self) -> Proof | None:
         """The proof before with the noise of all rows as it is here, if they have sets.

@@ -12,9 +12,9 @@ from wideberth.certify import certified_radius
 from wideberth.data import open_data
 from wideberth.data.chunks import Terms
 from wideberth.measurement.radius import radius_from_std
+from wideberth.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem import Pair, Problem
 from wideberth.problem.endpoints import null_certificate
-from wideberth.problem.noise import Correlated, Ellipsoid, as_noise, as_shape
 from wideberth.problem.presolve import build_problem
 from wideberth.problem.rows import gamma
 from wideberth.problem.statement import Statement
@@ -281,7 +281,7 @@ def shifted(seed, signs, off, **options):
 
 
 def optimum(problem):
-    y, scales = problem.y, problem.noise.scales
+    y, scales = problem.y, problem.noise.sets.scales
     return solve(
         problem.rows.X,
         y,
@@ -311,8 +311,7 @@ def test_values_cover_what_the_axes_are_off_by(signs, off):
         reduced = Problem(
             given.rows.take(kept),
             given.weights[kept],
-            given.radii[kept],
-            given.noise,
+            given.noise.take(kept),
             folded=fold_samples(given, near.saturated),
         )
         dual = reduced.dual_at(near.alpha[kept])
@@ -373,7 +372,7 @@ def test_decisions_hold_out_of_core_whatever_the_axes_are_off_by(signs):
         true, given = shifted(seed, signs, ERRORS[0])
         best, (X, y) = optimum(true), samples(seed, n=40, d=3)
         turn = (1 + 0.98 * ERRORS[0] * signs[0]) * np.eye(3)
-        terms = Terms(3, 1.0, 0.3, given.noise, None, None, turn, {})
+        terms = Terms(3, 1.0, 0.3, given.noise.sets, None, None, turn, {})
         control = Options(tol=1e-9, max_iter=100).control()
         found = searched(open_data([(X, y)]), terms, control)
         slack = true.at(best.w).slack
@@ -389,7 +388,9 @@ def test_the_null_model_is_proven_only_where_the_true_noise_allows_it():
         true, given = shifted(seed, (0, 1), ERRORS[0])
         # Radii between those that the two noises need: null for `given` alone.
         d = true.rows.combine(true.weights)
-        least, most = (problem.noise.dual_norm(d) / true.n for problem in (given, true))
+        least, most = (
+            problem.noise.sets.dual_norm(d) / true.n for problem in (given, true)
+        )
         given = given.with_radii(0.5 * (least + most))
         assert null_certificate(given) is not None
         dual = given.dual_at(given.weights)
@@ -414,6 +415,6 @@ def test_other_units_keep_the_errors_of_the_axes():
     presolved = build_problem(X, y, stated)
     problem = presolved.problem
     assert presolved.stretch > 1
-    assert problem.noise.rotation_error == shape.rotation_error
-    restored = problem.noise.support_error * presolved.stretch
+    assert problem.noise.sets.rotation_error == shape.rotation_error
+    restored = problem.noise.sets.support_error * presolved.stretch
     assert restored == pytest.approx(shape.support_error)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from wideberth.noise.covariances import Covariances
+from wideberth.noise.error_bars import (
+    ErrorBars,
+    Factors,
+    SmoothBars,
+    Tangents,
+    keeps_apart,
+    smooth_tangents,
+    squares,
+)
+from wideberth.noise.sets import Sets
+from wideberth.noise.sums import SumOfBoxes, ratio
 from wideberth.problem.arrays import (
     by_columns,
     concat,
@@ -21,17 +32,6 @@ from wideberth.problem.arrays import (
     namespace,
     pick,
 )
-from wideberth.problem.error_bars.covariances import Covariances
-from wideberth.problem.error_bars.sets import (
-    ErrorBars,
-    Factors,
-    SmoothBars,
-    Tangents,
-    keeps_apart,
-    smooth_tangents,
-    squares,
-)
-from wideberth.problem.error_bars.sums import NO_PUSHES, Pushes, ratio
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.rows import Passes, Rows, gamma
 
@@ -87,18 +87,6 @@ class _PerCell(ErrorBars):
     def pull_rounding(self):
         return self.table.combine_rounding + gamma(2 * self.d + 16)
 
-    @abstractmethod
-    def _totals(self, a: np.ndarray) -> np.ndarray:
-        """Σ a_ie_ij of every feature."""
-
-    def inscribed(self, a):
-        """Its radius is the least Σ a_ie_ij of any feature.
-
-        For boxes since Σ a_ir_i(w) = Σ|w_j|Σ a_ie_ij. For ellipsoids and ‖w‖ = 1 the
-        root of a mean is above the mean of roots: √(Σw_j²e_ij²) ≥ Σw_j²e_ij.
-        """
-        return float(self._totals(a).min(initial=0.0 if not self.d else np.inf))
-
     def block(self, rows):
         """Some rows of the table, dense."""
         return self.table.dense(rows)
@@ -143,7 +131,7 @@ class Ellipsoids(_PerCell, SmoothBars):
         squares = self.table.margins(w * w)
         return namespace(squares).sqrt(squares)
 
-    def lipschitz(self):
+    def lipschitz(self, n_features):
         return namespace(self._maxima).sqrt(self._maxima)
 
     def pull(self, a, w, sizes):
@@ -176,11 +164,17 @@ class Ellipsoids(_PerCell, SmoothBars):
         outer = self.table.curvature(ratio(k, sizes * sizes))
         return np.diag(self.table.combine(k)) - w[:, None] * outer * w
 
-    def _totals(self, a):
+    def inscribed(self, a):
+        """Its radius is the least Σ a_ie_ij of any feature.
+
+        For ‖w‖ = 1 the root of a mean is above the mean of roots: √(Σw_j²e_ij²) ≥
+        Σw_j²e_ij.
+        """
         blocks = (
             a[rows] @ np.sqrt(part.block(slice(None))) for rows, part in self.blocks()
         )
-        return sum(map(host, blocks), np.zeros(self.d))
+        totals = sum(map(host, blocks), np.zeros(self.d))
+        return float(totals.min(initial=np.inf)) if self.d else 0.0
 
     def scaled(self, factor):
         return Ellipsoids(_as_table(self.table.X * factor * factor))
@@ -207,7 +201,7 @@ class Boxes(_PerCell):
 
     sides: np.ndarray | None = None  # e⁻ and e⁺, (2, n, d)
 
-    name, smooth, separable = "box", False, True
+    name, separable = "box", True
 
     @classmethod
     def of(cls, errors, passes: Passes | None = None) -> Boxes:
@@ -222,7 +216,7 @@ class Boxes(_PerCell):
         return cls(_as_table(0.5 * sides[0] + 0.5 * sides[1], passes), sides)
 
     @property
-    def offsets(self):
+    def offsets(self):  # type: ignore[override]
         return None if self.sides is None else 0.5 * self.sides[1] - 0.5 * self.sides[0]
 
     def rises(self, w):
@@ -260,13 +254,10 @@ class Boxes(_PerCell):
         values = self.table.X[i, j]
         return float64(values.toarray() if sp.issparse(values) else values)
 
-    def box(self, a):
-        return self.table.combine(a)
-
     def supports(self, w):
         return self.table.margins(np.abs(w))
 
-    def lipschitz(self):
+    def lipschitz(self, n_features):
         return self.table.norms()
 
     def pull(self, a, w, sizes):
@@ -274,12 +265,6 @@ class Boxes(_PerCell):
 
     def gradients(self, w, sizes, rows=slice(None)):
         return self.block(rows) * np.sign(w)
-
-    @staticmethod
-    def condensed(pushes: Pushes) -> Pushes:
-        """The same sum of boxes, which is a box: one for all."""
-        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
-        return Pushes(((Boxes.of(np.atleast_2d(t)), np.ones(1)),))
 
     def tangents(self, z, radii, w, rows):
         """Exact signs above; |z_i| + ρ_ie_i bounds the fall, with no bend."""
@@ -291,35 +276,22 @@ class Boxes(_PerCell):
     def left_out(self, w):
         return w == 0
 
-    def penalty(self, s):
-        """s‖w‖₁: the box of all features alike, s times."""
-        ones, sparse = np.ones((1, self.table.d)), sp.issparse(self.table.X)
-        alike = Boxes.of(sp.csr_array(ones) if sparse else ones)
-        return Pushes(((alike, np.array([s])),))
+    def sum(self, a, radii):
+        a = a * radii
+        size = float(a @ self.lipschitz(self.d))
+        return SumOfBoxes.even(self.table.combine(a), size, self.pull_rounding)
 
-    @staticmethod
-    def gauge(pushes, d, most=np.inf, fixed=NO_PUSHES):
-        """The largest ratio of any feature: a sum of boxes is a box."""
-        t, s = (
-            sum((bars.table.combine(a) for bars, a in part.parts), np.zeros(d.size))
-            for part in (pushes, fixed)
-        )
-        beyond = np.maximum(np.abs(d) - s, 0.0)
-        ratios = np.divide(beyond, t, out=np.full(d.size, np.inf), where=t > 0)
-        ratio = float(np.where(beyond == 0, 0.0, ratios).max(initial=0.0))
-        return ratio, ratio
+    def penalty(self, s, n_features):
+        return SumOfBoxes.penalty(s, n_features)
+
+    def about_measurements(self, y):
+        if self.sides is None:
+            return self
+        down, up = np.where(y[:, None] > 0, self.sides, self.sides[::-1])
+        return LopsidedBoxes(down, up, self.pull_rounding)
 
     def conic(self, cp, w):
         return self.table.X @ cp.abs(w)
-
-    @staticmethod
-    def closest(pushes, d, near, rough=False, worth=0.0):
-        """A soft threshold of d."""
-        t = sum(bars.table.combine(a) for bars, a in pushes.parts)
-        return np.sign(d) * np.maximum(np.abs(d) - t, 0.0)
-
-    def _totals(self, a):
-        return self.table.combine(a)
 
     def scaled(self, factor):
         table = _as_table(self.table.X * factor)
@@ -345,6 +317,37 @@ class Boxes(_PerCell):
     @property
     def largest(self):
         return largest(self._maxima)
+
+
+@dataclass(frozen=True)
+class LopsidedBoxes(Sets):
+    """Boxes about the measurements, as z_i + δ moves: from −down_i to up_i.
+
+    Solvers see boxes about their middles, which depend on the radii; this form is for
+    what holds while all radii grow (`endpoints.critical_scale`).
+    """
+
+    down: np.ndarray
+    up: np.ndarray
+    rounding: float
+
+    name, separable = "box", True
+
+    def supports(self, w):
+        """max ⟨−w,δ⟩: how far a margin may fall."""
+        return self.down @ np.maximum(w, 0.0) + self.up @ np.maximum(-w, 0.0)
+
+    def lipschitz(self, n_features):
+        """At most both sides together."""
+        return np.sqrt(squares(self.down + self.up))
+
+    def sum(self, a, radii):
+        a = a * radii
+        size = float(a @ self.lipschitz(self.down.shape[1]))
+        return SumOfBoxes(a @ self.down, a @ self.up, size, self.rounding)
+
+    def penalty(self, s, n_features):
+        return SumOfBoxes.penalty(s, n_features)
 
 
 @dataclass(frozen=True)

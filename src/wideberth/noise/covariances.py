@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from wideberth.problem.covariance import product_residual
-from wideberth.problem.error_bars.sets import (
+from wideberth.noise.covariance import product_residual
+from wideberth.noise.error_bars import (
     Factors,
     SmoothBars,
     keeps_apart,
     smooth_tangents,
     squares,
 )
-from wideberth.problem.error_bars.sums import ratio
+from wideberth.noise.sums import ratio
 from wideberth.problem.layouts import as_rows
 from wideberth.problem.limits import CACHED_ENTRIES, EPS
 from wideberth.problem.rows import Passes, gamma
@@ -44,7 +44,7 @@ class Covariances(SmoothBars):
     #: Numbers with r_i(w)² ≥ least_i‖t_i∘w‖², 0 where S_i may be singular, (n,).
     least: np.ndarray
     passes: Passes | None = None
-    name, by_factors = "covariance", True
+    name = "covariance"
 
     @classmethod
     def of(
@@ -116,12 +116,12 @@ class Covariances(SmoothBars):
         sides = np.linalg.norm(self.scales * w, axis=1) + self._largest_scales * radius
         most = np.sqrt(self.residuals) * sides * up
         share = np.divide(most, sizes, out=np.ones(self.n), where=sizes > most)
-        return np.minimum(most * share, self.factor_errors() * (length + radius)) * up
+        return np.minimum(most * share, self.axes_errors() * (length + radius)) * up
 
     def _off(self, w, widths):
         return gamma(2 * self.d + 16) * float(np.linalg.norm(w)) * widths
 
-    def factor_errors(self):
+    def axes_errors(self):
         relative = np.sqrt(self.residuals)
         ratios = np.sqrt(ratio(self.residuals, self.least))
         relative *= np.where(self.least > 0, np.minimum(ratios, 1.0), 1.0)
@@ -131,8 +131,8 @@ class Covariances(SmoothBars):
     def _largest_scales(self) -> np.ndarray:
         return self.scales.max(axis=1, initial=0.0)
 
-    def lipschitz(self):
-        return self._widths + self.factor_errors()
+    def lipschitz(self, n_features):
+        return self._widths + self.axes_errors()
 
     @cached_property
     def _widths(self) -> np.ndarray:

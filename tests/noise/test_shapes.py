@@ -27,8 +27,7 @@ from wideberth import (
     screen,
     solve,
 )
-from wideberth.problem.ellipsoids import ellipsoid_of
-from wideberth.problem.noise import (
+from wideberth.noise import (
     L1,
     L2,
     Correlated,
@@ -37,6 +36,7 @@ from wideberth.problem.noise import (
     as_noise,
     as_shape,
 )
+from wideberth.noise.ellipsoids import ellipsoid_of
 
 
 @st.composite
@@ -438,7 +438,7 @@ def test_problems_and_screening_align_scales():
     X, y = table()
     noise, plain = labelled("series")
     problem = Problem.from_data(X, y, noise=noise)
-    np.testing.assert_array_equal(problem.noise.scales, plain)
+    np.testing.assert_array_equal(problem.noise.sets.scales, plain)
     w, alpha = np.ones(4), np.full(len(y), 0.5)
     options = {"C": 1.0, "radius": 0.1}
     found = screen(X, y, w, alpha, noise=noise, **options)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.arrays import host, is_dask, is_foreign, namespace
-from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, ErrorBars
+from wideberth.noise import Boxes, Covariances, Ellipsoids, ErrorBars
+from wideberth.noise.sets import Sets
+from wideberth.problem.arrays import host, is_dask, is_foreign, like, namespace
 from wideberth.problem.feature_names import feature_names, matched
 from wideberth.problem.rows import Passes
 from wideberth.problem.validation import check_number, float_array, short
@@ -76,6 +77,30 @@ def check_error_shape(error_shape) -> None:
         raise ValueError(
             f"error_shape={short(error_shape)} is not known; choose one of {SHAPES}."
         )
+
+
+def check_errors_alone(noise, error_shape) -> None:
+    """Refuse a shape of noise beside error bars, and unknown shapes of theirs."""
+    check_error_shape(error_shape)
+    if not isinstance(noise, str) or noise != "l2":
+        raise ValueError(
+            "X_err says how far every cell may be off, and noise says it again for "
+            "all samples alike; give one of them (leave noise='l2' beside X_err)."
+        )
+
+
+def with_errors(X, X_err, error_shape, noise, names=None) -> ErrorBars:
+    """The sets of a problem with error bars, which no shape of noise is beside."""
+    check_errors_alone(noise, error_shape)
+    return errors_beside(X, X_err, error_shape, names)
+
+
+def in_the_middle(X, bars: Sets, radii):
+    """X in the middle of sets of these radii: x_i + ρ_i(e⁺_i − e⁻_i)/2 of boxes."""
+    if bars.offsets is None:
+        return X
+    X = X.toarray() if sp.issparse(X) else X
+    return X + like(host(radii)[:, None] * bars.offsets, X)
 
 
 def errors_beside(X, X_err, error_shape: str, names=None) -> ErrorBars:

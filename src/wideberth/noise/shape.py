@@ -1,4 +1,4 @@
-"""What a shape of noise answers: the base class of all of them.
+"""A shape of noise that all samples share: the base class of all of them.
 
 A shape is a unit set U (closed, convex, symmetric); a sample of radius ρ may move by
 any δ ∈ ρU. Everything the library needs of U follows from its support function
@@ -8,11 +8,16 @@ gives the primal point of a dual one: prox_{sΩ}(d) = d − Proj_{sU}(d) (theory
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas
+
+from wideberth.noise.sets import Sets, SumOfSets
+from wideberth.problem.rounding import summed
 
 #: Largest correlation, and largest change of a scale of 1, that counts as rounding in
 #: the product of a linear map with a shape. Products of two transforms in float64 are
@@ -20,31 +25,23 @@ from scipy.linalg import blas
 ROUNDING = 1e-10
 
 
-class Noise(ABC):
-    """A unit uncertainty set U, known through its support function Ω."""
+class Shape(Sets):
+    """A unit set U that all samples share, known through its support function Ω."""
 
-    name: str
-    #: Whether Ω is differentiable wherever it is positive; then Ω(w) = ‖Fᵀw‖₂.
-    smooth: bool = False
-    #: Whether Ω is the Euclidean norm, so that rotations change nothing.
-    isotropic: bool = False
-    #: Whether noise is a sum over features, so that w has zeros: a box.
-    separable: bool = False
+    proportional = True
+    remedy = (
+        "noise is a covariance whose own rounding blurs the directions without noise: "
+        "give a factor of it (wideberth.Correlated.from_factor)"
+    )
     #: p, if U is the unit ball of the p-norm in the coordinates of `standardised`.
     order: float = 2.0
     #: q with 1/p + 1/q = 1: in the coordinates of `axes`, Ω(w) = ‖τ∘w‖_q.
     dual_order: float = 2.0
     #: τ, in those coordinates: one number per feature, or one for all.
     scales: np.ndarray
-    #: The radius where none is given: 0, for a norm without scales.
-    default_radius: float = 0.0
     #: Names of the features, where the shape was given by them.
     feature_names: list | None = None
-    #: Q, if U is an axis-aligned set only in the coordinates Qᵀx; that is `principal`.
-    axes: np.ndarray | None = None
-    #: T: having rotated rows to `axes` changes ⟨w,x⟩ by at most T‖w‖‖x‖ (`covariance`).
-    rotation_error: float = 0.0
-    #: H: Ω(w) after that rotation is off by at most H‖w‖ (`covariance`).
+    #: H: Ω(w) after a rotation to `axes` is off by at most H‖w‖ (`covariance`).
     support_error: float = 0.0
 
     @abstractmethod
@@ -71,12 +68,43 @@ class Noise(ABC):
         """The radius of a Euclidean ball inside U; 0 where none is known."""
         return 0.0
 
-    def conic(self, cp, w):
-        """Ω(w) as an expression of CVXPY, the module `cp`."""
-        raise NotImplementedError(
-            f"{self.name} noise has no method `conic`, which the conic solver needs: "
-            "Ω(w) as an expression of CVXPY."
-        )
+    def supports(self, w):
+        return self.support(w)
+
+    def support_errors(self, w):
+        return self.support_error * safe_norm(w) if self.support_error else 0.0
+
+    def axes_errors(self):
+        return self.support_error
+
+    def sum(self, a, radii):
+        return ScaledShape(self, summed(mul, a, radii))
+
+    def penalty(self, s, n_features):
+        return ScaledShape(self, s)
+
+    def penalty_unit(self, factor):
+        return factor
+
+    def norm(self, w):
+        return self.support(w)
+
+    def norm_lipschitz(self, n_features):
+        return self.lipschitz(n_features)
+
+    def norm_factors(self, radii, n_features):
+        return radii
+
+    def moves(self, w):
+        return self.maximizer(w)
+
+    def cells(self, i, j):
+        scales = self.scales
+        return scales[j] if scales.ndim else np.broadcast_to(scales, np.shape(j))
+
+    def unit(self, sigma, usual):
+        magnitude = self.magnitude
+        return 1.0 if 1 / usual <= magnitude <= usual else magnitude
 
     @property
     def squares(self) -> np.ndarray | float:
@@ -84,11 +112,11 @@ class Noise(ABC):
         raise NotImplementedError(f"{self.name} noise has no smooth support function")
 
     @property
-    def principal(self) -> Noise:
+    def principal(self) -> Shape:
         """The shape in the coordinates of `axes`."""
         return self
 
-    def check_features(self, n_features: int) -> None:  # noqa: B027 (most fit all)
+    def check_features(self, n_features: int) -> None:
         """Refuse a shape that was made for another number of features."""
 
     @property
@@ -96,7 +124,7 @@ class Noise(ABC):
         """The power of two next to the largest noise scale; 1 where there is none."""
         return 1.0
 
-    def divided(self, factor: float) -> Noise:
+    def divided(self, factor: float) -> Shape:
         """The shape `factor` times smaller, where there are noise scales to divide."""
         return self
 
@@ -112,22 +140,11 @@ class Noise(ABC):
         """Points around the boundary of U in two dimensions."""
         return np.array([self.maximizer(normal) for normal in normals(n_points)])
 
-    def left_out(self, w: np.ndarray) -> np.ndarray:
-        """A mask of features that have weight 0 in some w(α) = w for the noise's sake.
-
-        None where Ω does not treat features apart.
-        """
-        return np.zeros(w.size, dtype=bool)
-
-    def reordered(self, order: np.ndarray) -> Noise:
+    def reordered(self, order: np.ndarray) -> Shape:
         """The same noise with its features in another order, and without names."""
         raise NotImplementedError(f"{self.name} noise has no names of features")
 
-    def restricted(self, columns: np.ndarray) -> Noise:
-        """The noise of some features alone, of which the others have none."""
-        raise NotImplementedError(f"{self.name} noise does not treat features apart")
-
-    def carried(self, A: sp.csr_array) -> Noise:
+    def carried(self, A: sp.csr_array) -> Shape:
         """The shape AU of this noise behind the linear map x ↦ Ax.
 
         What a subclass does not know of is refused, but for maps that change nothing.
@@ -146,6 +163,62 @@ class Noise(ABC):
 
     def __repr__(self):
         return f"{type(self).__name__}()"
+
+
+@dataclass(frozen=True)
+class ScaledShape(SumOfSets):
+    """sU, which all sums of multiples of one shape are."""
+
+    shape: Shape
+    scale: float
+
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        """s: Σα_iκ_i(w) = sΩ(w)."""
+        return self.scale
+
+    @property
+    def axes_error(self) -> float:  # type: ignore[override]
+        """sH."""
+        return self.scale * self.shape.support_error
+
+    def __add__(self, other):
+        return ScaledShape(self.shape, self.scale + other.scale)
+
+    def times(self, factor):
+        return ScaledShape(self.shape, factor * self.scale)
+
+    def restricted(self, columns):
+        return ScaledShape(self.shape.restricted(columns), self.scale)
+
+    def support(self, w):
+        return self.scale * self.shape.support(w)
+
+    def support_error(self, w):
+        return self.axes_error * safe_norm(w)
+
+    def inscribed(self, n_features):
+        return self.scale * self.shape.inscribed(n_features)
+
+    def closest(self, d, near=None, rough=False, worth=0.0):
+        return self.shape.prox(d, self.scale)
+
+    def gauge(self, d, most=np.inf, fixed=None):
+        size, s = self.shape.dual_norm(d), self.scale
+        if fixed is not None:
+            size = max(size - fixed.scale, 0.0)
+        t = 0.0 if size == 0 else size / s if s > 0 else np.inf
+        return t, t
+
+    def largest_multiple(self, d, fixed):
+        excess = self.shape.dual_norm(d) - self.scale
+        return fixed.scale / excess if excess > 0 else np.inf
+
+    def box(self, n_features):
+        return np.broadcast_to(self.scale * self.shape.scales, (n_features,))
+
+    def conic(self, cp, w):
+        return self.scale * self.shape.conic(cp, w)
 
 
 def normals(n_points: int = 60) -> np.ndarray:

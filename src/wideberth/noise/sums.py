@@ -1,17 +1,32 @@
-"""Sums of sets, Σ a_iU_i: the shortest way out of them, and how far in a point is."""
+"""Sums of sets per sample, S = Σ a_iU_i (theory §8).
+
+Boxes add up to a box, and the shortest v = d − δ with δ ∈ S is a soft threshold of d.
+Under ellipsoids and covariances S has no name, and v is the limit of
+
+    w_{k+1} = (I + Σβ_iS_i)⁻¹d,   β_i = a_i/r_i(w_k),
+
+which minimises a majorant of ½‖w−d‖² + Σa_ir_i(w) that touches it at w_k, so that this
+never rises. The dual point of a step has δ_i = S_iw_{k+1} divided by the larger of
+r_i(w_k) and r_i(w_{k+1}), which is in U_i from wherever it started: every v is valid,
+while w_{k+1} itself need not be a v of this kind.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wideberth.problem.arrays import at_least, concat, is_foreign, namespace
+from wideberth.noise.sets import SumOfSets
+from wideberth.problem.arrays import at_least, is_foreign, namespace
 from wideberth.problem.limits import CACHED_ENTRIES, LITTLE, MOST_STEPS, TINY
 from wideberth.problem.rounding import accurate_sum
 from wideberth.problem.rows import gamma
+
+if TYPE_CHECKING:
+    from wideberth.noise.error_bars import SmoothBars
 
 #: Relative distance from a guess of w(α) within which it is taken: a choice; values are
 #: valid wherever steps end.
@@ -25,23 +40,122 @@ _STALLED = 1e-9
 
 
 @dataclass(frozen=True)
-class Pushes:
-    """Sets of samples, each with a coefficient a_i ≥ 0: what Σ a_iκ_i is made of."""
+class SumOfBoxes(SumOfSets):
+    """The box of all δ with −down ≤ δ ≤ up: what boxes add up to.
 
-    parts: tuple[tuple[Any, np.ndarray], ...] = ()  # of one kind of sets
+    A lopsided one is that of z_i + δ, so that w(α) is the shortest v = d + δ; the sign
+    does not matter elsewhere.
+    """
 
-    def __add__(self, other: Pushes) -> Pushes:
-        parts = self.parts + other.parts
-        if len(parts) < 2:
-            return Pushes(parts)
-        bars, a = parts[0]
-        for more, b in parts[1:]:
-            bars, a = bars.joined(more), concat([a, b])
-        return Pushes(((bars, a),))
+    down: np.ndarray
+    up: np.ndarray
+    size: float  # Σ a_iL_i
+    rounding: float  # bound on the errors of both ends, relative to `size`
 
-    def restricted(self, columns: np.ndarray) -> Pushes:
-        """The same of some features alone."""
-        return Pushes(tuple((bars.restricted(columns), a) for bars, a in self.parts))
+    @classmethod
+    def even(cls, widths: np.ndarray, size: float, rounding: float) -> SumOfBoxes:
+        """The box of all |δ_j| ≤ widths_j."""
+        return cls(widths, widths, size, rounding)
+
+    @classmethod
+    def penalty(cls, s: float, n_features: int) -> SumOfBoxes:
+        """That of a norm penalty s‖w‖₁: all features alike."""
+        return cls.even(np.full(n_features, float(s)), s * n_features**0.5, 0.0)
+
+    def __add__(self, other):
+        size, rounding = self.size + other.size, max(self.rounding, other.rounding)
+        ends = self.down + other.down, self.up + other.up
+        return SumOfBoxes(*ends, size, rounding + gamma(1))
+
+    def times(self, factor):
+        ends = factor * self.down, factor * self.up
+        return SumOfBoxes(*ends, factor * self.size, self.rounding + gamma(1))
+
+    def restricted(self, columns):
+        return replace(self, down=self.down[columns], up=self.up[columns])
+
+    def _against(self, d: np.ndarray) -> np.ndarray:
+        """How far the box reaches against the signs of d."""
+        return np.where(d > 0, self.down, self.up)
+
+    def support(self, w):
+        return float(self._against(w) @ np.abs(w))
+
+    def support_error(self, w):
+        return self.rounding * self.size * float(np.linalg.norm(w))
+
+    def inscribed(self, n_features):
+        least = np.minimum(self.down, self.up)
+        return float(least.min(initial=np.inf)) if n_features else 0.0
+
+    def closest(self, d, near=None, rough=False, worth=0.0):
+        """A soft threshold of d."""
+        return np.sign(d) * np.maximum(np.abs(d) - self._against(d), 0.0)
+
+    def gauge(self, d, most=np.inf, fixed=None):
+        """The largest ratio of any feature."""
+        beyond = np.abs(d)
+        if fixed is not None:
+            beyond = np.maximum(beyond - fixed._against(d), 0.0)
+        t = _largest_ratio(beyond, self._against(d))
+        return t, t
+
+    def largest_multiple(self, d, fixed):
+        excess = np.abs(self.closest(d))
+        return 1 / max(_largest_ratio(excess, fixed._against(d)), TINY)
+
+    def box(self, n_features):
+        return self.up
+
+    def conic(self, cp, w):
+        return self.up @ cp.abs(w)
+
+
+def _largest_ratio(numbers: np.ndarray, widths: np.ndarray) -> float:
+    """The largest ratio of any feature; those of 0 count as 0."""
+    beyond = np.full(numbers.size, np.inf)
+    ratios = np.divide(numbers, widths, out=beyond, where=widths > 0)
+    return float(np.where(numbers == 0, 0.0, ratios).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class SumOfEllipsoids(SumOfSets):
+    """Σ a_iU_i of sets with r_i(w) = √(wᵀS_iw), which has no shape of its own."""
+
+    parts: tuple[tuple[SmoothBars, np.ndarray], ...] = ()  # sets and their a_i
+
+    def __add__(self, other):
+        return SumOfEllipsoids(self.parts + other.parts)
+
+    def times(self, factor):
+        return SumOfEllipsoids(tuple((bars, factor * a) for bars, a in self.parts))
+
+    def restricted(self, columns):
+        return SumOfEllipsoids(
+            tuple((bars.restricted(columns), a) for bars, a in self.parts)
+        )
+
+    @property
+    def size(self) -> float:  # type: ignore[override]
+        """Σ a_iL_i."""
+        return sum(float(a @ bars.lipschitz(bars.d)) for bars, a in self.parts)
+
+    @property
+    def rounding(self) -> float:  # type: ignore[override]
+        """The largest bound on the error of any `pull`."""
+        return max((bars.pull_rounding for bars, _ in self.parts), default=0.0)
+
+    def closest(self, d, near=None, rough=False, worth=0.0):
+        """By descent."""
+        return _descended(self, d, near, rough, worth)
+
+    def gauge(self, d, most=np.inf, fixed=None):
+        """Between two bounds, which meet; no norm penalty goes with these sets."""
+        return _gauged(self, d, most)
+
+    def conic(self, cp, w):
+        # CVXPY before 1.8 knows no empty arrays.
+        return sum(a @ bars.conic(cp, w) for bars, a in self.parts if a.size)
 
     def sizes(self, w: np.ndarray) -> list[np.ndarray]:
         """Numbers of at least r_i(w), and not zero where a set is not a point."""
@@ -66,7 +180,7 @@ class Pushes:
 
     def stretch(self, d: np.ndarray, w: np.ndarray) -> float:
         """About the t that is best for tw in ½‖w−d‖² + Σ a_ir_i(w)."""
-        along = float(w @ d) - self.total(w)
+        along = float(w @ d) - self.support(w)
         return max(along / max(float(w @ w), TINY), LITTLE)
 
     def newton(self, d: np.ndarray, w: np.ndarray, sizes) -> np.ndarray:
@@ -97,37 +211,24 @@ class Pushes:
         off = np.linalg.norm(pressure @ w - d)  # as much as a dual point allows for
         return w if off <= gamma(8 * d.size + 64) * np.linalg.norm(d) else None
 
-    def total(self, w: np.ndarray) -> float:
-        """Σ a_i r_i(w)."""
+    def support(self, w):
         return sum(accurate_sum(a * bars.supports(w)) for bars, a in self.parts)
 
-    def inscribed(self) -> float:
-        """The radius of a Euclidean ball inside Σ a_iU_i; 0 where none is known."""
+    def inscribed(self, n_features):
         return sum(bars.inscribed(a) for bars, a in self.parts)
 
-    def error(self, w: np.ndarray) -> float:
-        """How far Σ a_i κ_i(w) may be from it, beyond rounding of positive sums."""
+    def support_error(self, w):
         return sum(accurate_sum(a * bars.support_errors(w)) for bars, a in self.parts)
 
-    def reach(self) -> float:
-        """Σ a_i times the largest r_i(w) over ‖w‖₂ ≤ 1."""
-        return sum(float(a @ bars.lipschitz()) for bars, a in self.parts)
-
-    def opened(self, v: np.ndarray, error: float) -> tuple[float, float]:
-        """What sets that are known up to `factor_errors` leave open of D and of w(α).
-
-        v = d − Σa_iδ_i, known up to `error`, has δ_i in the sets of r_i, while the
-        Lagrangian has κ_i (theory §8.3).
-        """
-        parts = [(bars, a) for bars, a in self.parts if bars.by_factors]
-        most = sum(float(a @ bars.factor_errors()) for bars, a in parts)
+    def left_open(self, v, error):
+        most = sum(accurate_sum(a * bars.axes_errors()) for bars, a in self.parts)
         if most == 0:
             return 0.0, 0.0
         length, up = float(np.linalg.norm(v)) + error, 1 + gamma(64)
         value, ball = np.inf, (most + math.sqrt(most * (most + 2 * length))) * up
         center = ball
         for _ in range(_NARROWER):
-            near = [a * bars.open_errors(v, ball + error) for bars, a in parts]
+            near = [a * bars.open_errors(v, ball + error) for bars, a in self.parts]
             value = sum(map(accurate_sum, near)) * up
             if not math.sqrt(2 * value) < ball:
                 break
@@ -135,14 +236,10 @@ class Pushes:
         return value, center
 
 
-#: Of samples that all share one shape.
-NO_PUSHES = Pushes()
-
-
-def descended(
-    pushes: Pushes, d: np.ndarray, near, rough: bool, worth: float
+def _descended(
+    total: SumOfEllipsoids, d: np.ndarray, near, rough: bool, worth: float
 ) -> np.ndarray:
-    """About the shortest v = d − Σa_iδ_i under smooth sets (see `measured.py`).
+    """About the shortest v = d − Σa_iδ_i under smooth sets.
 
     With the gradients at `near`, where those fit it; else by a descent, whose steps
     creep where some r_i(w) is next to 0 or the a_i are large. There a step of Newton's
@@ -152,28 +249,28 @@ def descended(
     near = None if near is None or not near.any() else near
     stalled = _ENOUGH if rough or near is None else _STALLED
     w, best, least = d if near is None else near, d, np.inf
-    sizes = pushes.sizes(w)
+    sizes = total.sizes(w)
     if near is not None:
-        best = d - pushes.pull(w, sizes)
+        best = d - total.pull(w, sizes)
         least = float(best @ best)
         off = best - w
         if float(off @ off) <= max(_ENOUGH**2 * least, 2 * stalled * worth):
             return best
-    few = sum(a.shape[0] for _, a in pushes.parts) * d.size <= CACHED_ENTRIES
+    few = sum(a.shape[0] for _, a in total.parts) * d.size <= CACHED_ENTRIES
     steps, turn = 4 * MOST_STEPS if few else MOST_STEPS if near is None else 4, 2
     for step in range(steps):
         if step >= turn:
-            scale = pushes.stretch(d, w)
+            scale = total.stretch(d, w)
             sizes = [scale * size for size in sizes]
-        w = pushes.shrunk(d, sizes)
-        ahead = pushes.sizes(w)
+        w = total.shrunk(d, sizes)
+        ahead = total.sizes(w)
         both = [_larger(old, new) for old, new in zip(sizes, ahead, strict=True)]
-        v, sizes = d - pushes.pull(w, both), ahead
+        v, sizes = d - total.pull(w, both), ahead
         size, off = float(v @ v), np.inf
         if step >= turn:
-            further = pushes.newton(d, w, sizes)
-            there = pushes.sizes(further)
-            shorter = d - pushes.pull(further, there)
+            further = total.newton(d, w, sizes)
+            there = total.sizes(further)
+            shorter = d - total.pull(further, there)
             if (length := float(shorter @ shorter)) < size:
                 w, sizes, v, size = further, there, shorter, length
                 off = float((v - w) @ (v - w))
@@ -187,7 +284,7 @@ def descended(
     return best
 
 
-def gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
+def _gauged(total: SumOfEllipsoids, d: np.ndarray, most: float) -> tuple[float, float]:
     """The least t ≥ 0 with d ∈ tΣa_iU_i under smooth sets, between two bounds.
 
     From below by ⟨w,d⟩/Σa_ir_i(w) for any w. From above by δ_i = S_iw⁺/r_i(w), whose
@@ -197,19 +294,19 @@ def gauged(pushes: Pushes, d: np.ndarray, most: float) -> tuple[float, float]:
     if not d.any():
         return 0.0, 0.0
     # Of sums of positive numbers over all samples, and of a few operations on them.
-    error = gamma(64) + max(bars.pull_rounding for bars, _ in pushes.parts)
+    error = gamma(64) + total.rounding
     lower, upper, w = 0.0, np.inf, d / np.linalg.norm(d)
     for _ in range(2 * MOST_STEPS):
-        total = pushes.total(w) + pushes.error(w)
-        if total > 0:
-            lower = max(lower, float(w @ d) / total * (1 - error))
+        most_of = total.support(w) + total.support_error(w)
+        if most_of > 0:
+            lower = max(lower, float(w @ d) / most_of * (1 - error))
         if lower > most:
             return lower, upper
-        sizes = pushes.sizes(w)
-        ahead = pushes.lifted(d, sizes)
+        sizes = total.sizes(w)
+        ahead = total.lifted(d, sizes)
         if ahead is None:  # nothing moves some feature that d has
             return lower, upper
-        pairs = zip(pushes.bounds(ahead), sizes, strict=True)
+        pairs = zip(total.bounds(ahead), sizes, strict=True)
         reached = max(float(ratio(new, old).max(initial=0.0)) for new, old in pairs)
         upper = min(upper, reached * (1 + error))
         if upper - lower <= _ENOUGH * LITTLE * upper:

@@ -9,8 +9,15 @@ import scipy.sparse as sp
 import wideberth
 from measured import FORMS, SPREADS, make_arguments, make_measured
 from wideberth import Problem, critical_radius, path, screen, solve
-from wideberth.problem.error_bars import Boxes, Covariances, Ellipsoids, Pushes
+from wideberth.noise import (
+    Boxes,
+    Covariances,
+    Ellipsoids,
+    SumOfEllipsoids,
+)
+from wideberth.noise.sets import Noise
 from wideberth.problem.layouts import as_rows
+from wideberth.problem.rounding import well_inside
 from wideberth.problem.rows import gamma
 from wideberth.screening import Reduction, fold_samples
 from wideberth.screening.partition import Partition
@@ -28,7 +35,7 @@ def case(k, **how):
 
 def half_axes(problem):
     """What the sets are made of, one matrix or vector for each sample, in float64."""
-    bars = problem.noise
+    bars = problem.noise.sets
     if isinstance(bars, Covariances):
         return [np.linalg.cholesky(S + 1e-14 * np.eye(bars.d)) for S in bars.matrices]
     table = bars.table.X
@@ -38,18 +45,18 @@ def half_axes(problem):
 
 def brute(problem, w):
     """r_i(w), a sample at a time."""
-    if isinstance(problem.noise, Boxes):
+    if isinstance(problem.noise.sets, Boxes):
         return np.array([np.sum(e * np.abs(w)) for e in half_axes(problem)])
-    if isinstance(problem.noise, Ellipsoids):
+    if isinstance(problem.noise.sets, Ellipsoids):
         return np.array([np.linalg.norm(e * w) for e in half_axes(problem)])
-    return np.sqrt([max(w @ S @ w, 0.0) for S in problem.noise.matrices])
+    return np.sqrt([max(w @ S @ w, 0.0) for S in problem.noise.sets.matrices])
 
 
 def inside(problem, delta, slack=1e-9):
     """Whether the rows of `delta` are in the sets, by their support functions."""
     rng = np.random.default_rng(3)
     for w in rng.normal(size=(200, problem.rows.d)):
-        size = np.linalg.norm(w) * problem.noise.lipschitz()
+        size = np.linalg.norm(w) * problem.noise.sets.lipschitz(problem.rows.d)
         if np.any(delta @ w > brute(problem, w) + slack * size):
             return False
     return True
@@ -72,8 +79,8 @@ def gap_parts(problem, w, b, alpha, v, delta):
 def test_supports_and_the_points_that_attain_them_are_those_of_the_sets(k):
     problem, rng = case(k), np.random.default_rng(k)
     w, a = rng.normal(size=problem.rows.d), rng.exponential(size=problem.n)
-    bars, r = problem.noise, brute(problem, w)
-    size = np.linalg.norm(w) * bars.lipschitz()
+    bars, r = problem.noise.sets, brute(problem, w)
+    size = np.linalg.norm(w) * bars.lipschitz(bars.d)
     computed = bars.supports(w)
     np.testing.assert_allclose(computed, r, rtol=1e-12, atol=1e-7 * size.max())
     assert np.all(np.abs(computed - r) <= 1e-7 * size)
@@ -82,7 +89,9 @@ def test_supports_and_the_points_that_attain_them_are_those_of_the_sets(k):
     np.testing.assert_allclose(delta @ w, r, rtol=1e-6, atol=1e-7 * size.max())
     assert inside(problem, delta)
     pull = bars.pull(a, w, computed)
-    np.testing.assert_allclose(pull, a @ delta, atol=1e-12 * (a @ bars.lipschitz()))
+    np.testing.assert_allclose(
+        pull, a @ delta, atol=1e-12 * (a @ bars.lipschitz(bars.d))
+    )
     part = bars.gradients(w, computed[3:7], slice(3, 7))
     np.testing.assert_array_equal(part, delta[3:7])
     hurt = problem.worst_case(w)
@@ -95,20 +104,20 @@ def test_supports_and_the_points_that_attain_them_are_those_of_the_sets(k):
 @pytest.mark.parametrize("k", range(0, len(CASES), 2))
 def test_gradients_and_curvature_are_derivatives(k):
     problem, rng = case(k), np.random.default_rng(k)
-    bars, d = problem.noise, problem.rows.d
+    bars, d = problem.noise.sets, problem.rows.d
     w, a, h = rng.normal(size=d), rng.exponential(size=problem.n), 1e-6
     steps = h * np.eye(d)
     slopes = [
         (a @ bars.supports(w + s) - a @ bars.supports(w - s)) / 2 / h for s in steps
     ]
-    scale = a @ bars.lipschitz()
+    scale = a @ bars.lipschitz(bars.d)
     assert np.abs(bars.pull(a, w, bars.supports(w)) - slopes).max() < 1e-6 * scale
     if not bars.smooth:
         return
-    smooth = np.sqrt(bars.supports(w) ** 2 + 0.01 * bars.lipschitz() ** 2)
+    smooth = np.sqrt(bars.supports(w) ** 2 + 0.01 * bars.lipschitz(bars.d) ** 2)
 
     def rounded(x):
-        sizes = np.sqrt(bars.supports(x) ** 2 + 0.01 * bars.lipschitz() ** 2)
+        sizes = np.sqrt(bars.supports(x) ** 2 + 0.01 * bars.lipschitz(bars.d) ** 2)
         return bars.pull(a, x, sizes)
 
     columns = [(rounded(w + s) - rounded(w - s)) / 2 / h for s in steps]
@@ -123,7 +132,7 @@ def test_a_covariance_on_the_axes_is_an_ellipsoid():
     S = np.stack([np.diag(e**2) for e in errors])
     other = Problem.from_data(X, y, X_err=S, **options)
     w = np.array([1.0, -2.0, 0.5, 0.0])
-    np.testing.assert_allclose(other.noise.supports(w), one.noise.supports(w))
+    np.testing.assert_allclose(other.noise.sets.supports(w), one.noise.sets.supports(w))
     found = [solve(X, y, X_err=E, tol=1e-9, **options) for E in (errors, S)]
     np.testing.assert_allclose(found[0].w, found[1].w, atol=1e-4)
     assert abs(found[0].certificate.primal - found[1].certificate.primal) < 1e-7
@@ -157,7 +166,7 @@ def test_the_gap_splits_into_parts_that_are_not_negative(form, intercept):
     alpha = problem.repair(problem.weights * rng.random(problem.n))
     w, b = rng.normal(size=problem.rows.d), 0.3 * (intercept is not None)
     at = rng.normal(size=problem.rows.d)
-    moves = problem.noise.gradients(at, problem.noise.supports(at))
+    moves = problem.noise.sets.gradients(at, problem.noise.sets.supports(at))
     delta = problem.radii[:, None] * moves
     d = problem.rows.combine(alpha)
     v = d - alpha @ delta
@@ -167,8 +176,9 @@ def test_the_gap_splits_into_parts_that_are_not_negative(form, intercept):
     expected = gap_parts(problem, w, b, alpha, v, delta)
     assert abs(problem.at(w, b).value - value - expected) < 1e-10 * expected
     # `pull` at that point is this δ, and the best v is at least as short.
-    own = problem.pushes(alpha)
-    np.testing.assert_allclose(own.pull(at, own.sizes(at)), alpha @ delta, atol=1e-7)
+    bars, a = problem.noise.sets, alpha * problem.radii
+    pull = bars.pull(a, at, bars.sizes(at))
+    np.testing.assert_allclose(pull, alpha @ delta, atol=1e-7)
     best = problem.dual_at(alpha, near=at)
     assert best.value >= value - 1e-9
 
@@ -179,17 +189,17 @@ def test_the_shortest_v_is_nearly_found_and_never_shorter_than_it_is(k):
     cp = pytest.importorskip("cvxpy")
     problem, rng = case(k, n=8, d=3), np.random.default_rng(k)
     alpha = problem.weights * rng.random(problem.n)
-    d, pushes = problem.rows.combine(alpha), problem.pushes(alpha)
+    d, total = problem.rows.combine(alpha), problem.noise.sum(alpha)
     w = cp.Variable(problem.rows.d)
-    noise = (alpha * problem.radii) @ problem.noise.conic(cp, w)
+    noise = (alpha * problem.radii) @ problem.noise.sets.conic(cp, w)
     program = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) - d @ w + noise))
     program.solve(solver="CLARABEL")
     exact = np.sqrt(max(-2 * program.value, 0.0))
-    size = np.linalg.norm(d) + pushes.reach()
+    size = np.linalg.norm(d) + total.size
     for near in (None, w.value, rng.normal(size=problem.rows.d)):
-        v = problem.noise.closest(pushes, d, near)
+        v = total.closest(d, near)
         assert np.linalg.norm(v) >= exact - 1e-6 * size
-    near_enough = problem.noise.closest(pushes, d, w.value)
+    near_enough = total.closest(d, w.value)
     assert np.linalg.norm(near_enough) <= exact + 1e-3 * min(size, 1 + exact)
 
 
@@ -200,8 +210,8 @@ def test_steps_that_overshoot_still_give_a_point_of_the_sets():
         E = 10 ** rng.uniform(-3, 1, size=(3, 3))
         bars, a = Ellipsoids.of(E), rng.exponential(size=3)
         d, near = rng.normal(size=3), 10 ** rng.uniform(-8, 2, size=3)
-        pushes = Pushes(((bars, a),))
-        v = bars.closest(pushes, d, near if seed % 2 else None)
+        total = SumOfEllipsoids(((bars, a),))
+        v = total.closest(d, near if seed % 2 else None)
         for u in rng.normal(size=(300, 3)):
             assert (d - v) @ u <= a @ bars.supports(u) * (1 + 1e-9)
 
@@ -212,11 +222,11 @@ def test_the_bracket_of_the_null_model_holds_it(k):
     alpha = problem.weights * rng.random(problem.n)
     lower, upper = problem.null_bracket(alpha)
     assert 0 <= lower <= upper
-    d, pushes = problem.rows.combine(alpha), problem.pushes(alpha)
+    d, total = problem.rows.combine(alpha), problem.noise.sum(alpha)
     for w in (*rng.normal(size=(300, problem.rows.d)), *np.eye(problem.rows.d), d):
-        total = pushes.total(w)
-        if total > 1e-6 * pushes.reach():
-            assert w @ d <= upper * total * (1 + 1e-6)
+        support = total.support(w)
+        if support > 1e-6 * total.size:
+            assert w @ d <= upper * support * (1 + 1e-6)
     if np.isfinite(upper) and lower > 0:
         # Something is left of v below the lower bound, and next to nothing above.
         size = np.linalg.norm(d)
@@ -245,7 +255,7 @@ def test_the_model_dies_at_the_critical_radius(form, intercept):
 
 def exact_boxes(problem, w, b, alpha):
     """P(w,b) and D(α) in rational numbers, for boxes."""
-    table = problem.noise.table.X
+    table = problem.noise.sets.table.X
     E = [[Fraction(x) for x in row] for row in table]
     Z = [
         [Fraction(float(y)) * Fraction(float(x)) for x in row]
@@ -329,7 +339,7 @@ def test_values_are_within_their_bounds_of_those_of_many_digits(k):
     mp = pytest.importorskip("mpmath")
     form = ("ellipsoid", "covariance")[k % 2]
     problem = make_measured(k, n=10, d=3, form=form, spread=SPREADS[k // 2 % 5])
-    rng, bars = np.random.default_rng(k), problem.noise
+    rng, bars = np.random.default_rng(k), problem.noise.sets
     w = rng.normal(size=3)
     with mp.workdps(60):
         x = mp.matrix(list(w))
@@ -355,7 +365,7 @@ def test_values_are_within_their_bounds_of_those_of_many_digits(k):
 @pytest.mark.parametrize("form", ["ellipsoid", "box", "covariance"])
 def test_a_pull_is_off_by_no_more_than_its_bound(form):
     problem = make_measured(1, n=300, d=5, form=form, spread="decades", size=1e3)
-    rng, bars = np.random.default_rng(1), problem.noise
+    rng, bars = np.random.default_rng(1), problem.noise.sets
     w, a = rng.normal(size=5), rng.exponential(size=300)
     sizes = bars.supports(w)
     long = [x.astype(np.longdouble) for x in (w, a, sizes)]
@@ -370,7 +380,7 @@ def test_a_pull_is_off_by_no_more_than_its_bound(form):
         images, factors = bars.table.X.astype(np.longdouble) * np.sign(w), long[1]
     exact = (factors[:, None] * images).sum(axis=0)
     off = np.linalg.norm((bars.pull(a, w, sizes) - exact).astype(np.float64))
-    assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz())
+    assert 0 < off <= bars.pull_rounding * (a @ bars.lipschitz(bars.d))
 
 
 def test_covariances_keep_their_digits_next_to_their_null_space():
@@ -432,7 +442,7 @@ def test_covariances_as_given_are_within_what_is_stated_of_their_factors():
             assert away <= off + gamma(bars.d + 8) * r
             assert (
                 away
-                <= (bars.factor_errors()[0] + 1e-14 * bars.lipschitz()[0])
+                <= (bars.axes_errors()[0] + 1e-14 * bars.lipschitz(bars.d)[0])
                 * (np.linalg.norm(w))
                 + gamma(bars.d + 8) * r
             )
@@ -447,7 +457,7 @@ def test_a_covariance_of_full_rank_leaves_next_to_nothing_open():
         bars = Covariances.of(mixed @ mixed.transpose(0, 2, 1))
         w = rng.normal(size=d)
         assert np.all(bars.support_errors(w) <= 1e-12 * bars.supports(w))
-        assert np.all(bars.factor_errors() <= 1e-12 * bars.lipschitz())
+        assert np.all(bars.axes_errors() <= 1e-12 * bars.lipschitz(bars.d))
 
 
 def test_carried_covariances_are_those_given_behind_a_linear_map():
@@ -501,13 +511,14 @@ def test_folded_samples_leave_all_values_as_they_are(k, intercept):
 def test_a_fold_reaches_as_far_as_its_samples():
     problem = make_measured(2, spread="decades", radii="random")
     chosen = np.arange(problem.n) % 2 == 0
-    chosen[np.argmax(problem.sample_noise.largest)] = True
+    reach = problem.noise.lipschitz(problem.rows.d)
+    chosen[np.argmax(reach)] = True
     fold = fold_samples(problem, chosen)
-    assert fold.largest_radius == problem.sample_noise.largest[chosen].max()
+    assert fold.largest_noise == reach[chosen].max()
     rest = Reduction.of(problem).shrink(
         Partition(~chosen & False, chosen, np.zeros(problem.n), np.zeros(problem.n))
     )
-    assert rest.problem.largest_reach == problem.largest_reach
+    assert rest.problem.largest_noise == problem.largest_noise
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -674,7 +685,7 @@ def test_the_oracle_states_the_same_problem(k):
 def test_a_table_can_be_halved_and_joined(tall):
     for form in ("ellipsoid", "box", "covariance", "csr box"):
         problem = make_measured(9, n=50 if tall else 6, form=form)
-        bars, w = problem.noise, np.arange(1.0, 5.0)
+        bars, w = problem.noise.sets, np.arange(1.0, 5.0)
         parts = bars.take(slice(0, 3)), bars.take(np.arange(3, problem.n))
         again = parts[0].joined(parts[1])
         np.testing.assert_allclose(again.supports(w), bars.supports(w), rtol=1e-14)
@@ -687,10 +698,10 @@ def test_a_ball_that_is_said_to_be_inside_is(form):
     """Its support function, the radius, is below that of Σ a_iU_i everywhere."""
     for seed in range(20):
         problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
-        pushes = problem.pushes(problem.weights * rng.random(problem.n))
-        radius = pushes.inscribed()
+        total = problem.noise.sum(problem.weights * rng.random(problem.n))
+        radius = total.inscribed(problem.rows.d)
         for w in (*rng.normal(size=(200, problem.rows.d)), *np.eye(problem.rows.d)):
-            assert pushes.total(w / np.linalg.norm(w)) >= radius * (1 - 1e-12)
+            assert total.support(w / np.linalg.norm(w)) >= radius * (1 - 1e-12)
         assert form.startswith("csr") or radius > 0
 
 
@@ -701,16 +712,18 @@ def test_no_model_is_certain_only_well_inside_the_sets(form):
     for seed in range(30):
         problem, rng = make_measured(seed, form=form), np.random.default_rng(seed)
         alpha = problem.weights * rng.random(problem.n)
-        pushes, d = problem.pushes(alpha), problem.rows.combine(alpha)
+        total, d = problem.noise.sum(alpha), problem.rows.combine(alpha)
         edge = problem.null_bracket(alpha)[1]
         for share in (0.1, 0.9, 1.1):
-            inside, error = d * share / edge, 0.3 * pushes.inscribed()
+            inside, error = d * share / edge, 0.3 * total.inscribed(problem.rows.d)
             for off in (0.0, error, 4 * error):
-                said = problem._well_inside(alpha, inside, 0.0, alpha.sum(), off)
+                said = well_inside(
+                    problem, inside, total, problem.dual_sums(alpha), off
+                )
                 u = rng.normal(size=(500, d.size))
                 u /= np.linalg.norm(u, axis=1)[:, None]
                 u = np.vstack((u, np.eye(d.size), -np.eye(d.size)))
-                held = all(v @ inside + off <= pushes.total(v) for v in u)
+                held = all(v @ inside + off <= total.support(v) for v in u)
                 assert held or not said
                 certain += said
     assert certain > 20
@@ -734,14 +747,13 @@ def test_arrays_of_another_library_have_the_same_values(form):
     w, alpha = rng.normal(size=problem.rows.d), problem.weights * 0.5
     rows = as_rows(strict.asarray(problem.rows.X), strict.asarray(problem.y))
     kind = Ellipsoids if form == "ellipsoid" else Boxes
-    table = problem.noise.table.X
+    table = problem.noise.sets.table.X
     errors = strict.asarray(np.sqrt(table) if kind is Ellipsoids else table)
     there = replace(
         problem,
         rows=rows,
         weights=strict.asarray(problem.weights),
-        radii=strict.asarray(problem.radii),
-        noise=kind.of(errors),
+        noise=Noise(kind.of(errors), strict.asarray(problem.radii)),
     )
     assert there.at(w, 0.1).value == pytest.approx(problem.at(w, 0.1).value, rel=1e-13)
     found = there.dual_at(strict.asarray(alpha), near=w)
@@ -755,10 +767,10 @@ def test_arrays_of_another_library_have_the_same_values(form):
 def test_rounding_may_leave_the_curvature_singular():
     """A set far larger than d leaves nothing of I: w itself is its null space."""
     bars, w = Ellipsoids.of(np.ones((1, 2))), np.ones(2)
-    pushes, sizes = Pushes(((bars, np.array([1e30])),)), [np.sqrt([2.0])]
+    total, sizes = SumOfEllipsoids(((bars, np.array([1e30])),)), [np.sqrt([2.0])]
     curvature = bars.curvature(np.array([1e30]), w, sizes[0])
     assert np.linalg.matrix_rank(np.eye(2) + curvature) == 1
-    assert np.isfinite(pushes.newton(np.ones(2), w, sizes)).all()
+    assert np.isfinite(total.newton(np.ones(2), w, sizes)).all()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -780,11 +792,11 @@ def test_what_factors_leave_open_is_at_least_what_they_leave_open_at_the_point()
     e = 2.0**-40
     bars = Covariances.of(np.array([[[1.0, 1 - e], [1 - e, 1.0]]] * 3))
     a = np.array([1.0, 2.0, 0.5])
-    pushes = Pushes(((bars, a),))
+    total = SumOfEllipsoids(((bars, a),))
     for v in (np.array([1.0, -1.0]), np.array([1.0, 1.0]), np.zeros(2)):
-        value, center = pushes.opened(v, 0.1)
+        value, center = total.left_open(v, 0.1)
         assert value >= a @ bars.open_errors(v, 0.1) > 0
-        assert center >= a @ bars.factor_errors() > 0
+        assert center >= a @ bars.axes_errors() > 0
 
 
 def test_margins_in_lopsided_boxes_fall_by_the_side_against_them():
@@ -795,6 +807,6 @@ def test_margins_in_lopsided_boxes_fall_by_the_side_against_them():
     problem = Problem.from_data(
         X, y, C=1.0, radius=radii, X_err=(down, up), error_shape="box", intercept=None
     )
-    noise, w = problem.growing().sample_noise, np.array([0.7, -1.3])
+    noise, w = problem.about_measurements().noise, np.array([0.7, -1.3])
     moves = np.where(y[:, None] * w > 0, -down, up)  # against the margin
     np.testing.assert_allclose(noise.supports(w), -radii * y * (moves @ w))

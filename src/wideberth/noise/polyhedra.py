@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from wideberth.problem.ellipsoids import Scaled
+from wideberth.noise.ellipsoids import Scaled
+from wideberth.noise.shape import ROUNDING, Shape
 from wideberth.problem.feature_names import labelled_rows
-from wideberth.problem.shape import ROUNDING, Noise
 
 
 class _Polyhedron(Scaled):
@@ -53,7 +53,7 @@ class _Polyhedron(Scaled):
         alike = self.scales.ndim == 0 and np.all(np.abs(scales - 1) <= ROUNDING)
         return self if alike else self._scaled(scales)
 
-    def _scaled(self, scales) -> Noise:
+    def _scaled(self, scales) -> Shape:
         return type(self)(scales)
 
     def as_parameter(self):

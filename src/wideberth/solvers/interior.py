@@ -1,0 +1,466 @@
+"""The primal–dual interior-point method for the robust SVM (theory §6.1, §8, §10.2).
+
+With x for weights, intercept and what noise adds to them (`blocks.py`), the problem is
+
+    min ½xᵀQx + Σ c_i [u_i]_+ ,   u_i = m_i − ⟨x,e_i⟩ ,
+
+under constraints that a block brings: x = (w, t, b) with rows e_i = (z_i, −ρ_i, y_i)
+and the cone t ≥ Ω(w) where all samples share one shape. Perturbing complementarity by μ
+> 0, with dual variables α_i = c_ia_i, a_i ∈ (0,1), multipliers p, q > 0 of the hinge
+and h of the block,
+
+    Qx = Σα_i e_i + Bᵀh,   u = p − q,   (1−a)p = μ = aq,   and k·h → μ likewise.
+
+Newton's method, all but x eliminated, has the matrix Q + Σθ_i e_i e_iᵀ + the block's
+curvature, with θ_i = c_i / (p_i/(1−a_i) + q_i/a_i). This is the Hessian of theory §6.1
+with its hard set J replaced by smooth weights θ: a dozen or two of steps whatever C,
+scale or collinearity, kinks of Ω included, where the semismooth form creeps along its
+pieces. Steps are Mehrotra's (SIAM J. Optim. 1992). Three things make them cheap:
+
+* after a step of length t, Σα_i e_i becomes (1−t)·(old) + t·(Q(x+dx) − Bᵀ(h+dh)), so
+  the gap costs vector operations only;
+* the predictor, which aims at μ = 0, moves a and q (1−a and p) by r·a and −(1+r)·q. So
+  its pairs have the products aq(1−t) − t²·aq·r(1+r) at length t, and r alone tells how
+  far it may go and how much is to be corrected;
+* the corrector's right-hand side is linear in the μ that it aims at. So the rows are
+read
+  three times: for Newton's matrix and all sums at x; along the predictor, with what its
+  errors add to the right-hand side; along the corrector.
+
+Works on any `Problem`, reduced ones included, and can be shrunk between steps. Nothing
+here certifies; gaps are for steering.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+
+from wideberth.problem import Problem
+from wideberth.problem.arrays import (
+    at_least,
+    extremes,
+    floats,
+    is_foreign,
+    like,
+    namespace,
+)
+from wideberth.problem.limits import EPS, LITTLE, TINY
+from wideberth.solvers.algebra import Curvature, Factor, ThinFactor, cholesky
+from wideberth.solvers.blocks import Block, NoiseModel, SumFacets, block_of
+from wideberth.solvers.extended_rows import ExtendedRows
+from wideberth.solvers.newton.settings import SETTINGS
+
+#: Number of steps without a gap ten times smaller after which the block's successor
+#: goes on: a choice; `SmoothedSets` takes 9 to 26 steps where it works at all.
+_PATIENCE = 10
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where to start: a primal point with its margins Zw, and a_i = α_i/c_i."""
+
+    w: np.ndarray
+    b: float
+    margins: np.ndarray
+    share: np.ndarray
+
+    def take(self, keep: np.ndarray) -> Start:
+        """The same on some of the rows."""
+        return replace(self, margins=self.margins[keep], share=self.share[keep])
+
+
+class InteriorPoint:
+    """The iteration; `step()` until `relative_gap` is small or it returns False.
+
+    Without a start it begins at least squares on the slacks. `barrier` are the weights
+    of the rows' products in μ, relative to each other; all are even without (see
+    `even_barrier`, `class_barrier`). `others` stands for the noise of folded samples
+    whose sets are not at hand.
+
+    Both complementarity pairs of the hinge are kept as one: `room` = (1−a, a) and
+    `force` = (p, q), arrays of shape (2, n), with barrier·room·force → μ. `combined` is
+    Σα_i e_i, what is folded included. Steps replace arrays, and never write into them.
+    """
+
+    #: Least μ that steps aim at.
+    least_mu = 0.0
+    #: What the last step solved its systems with.
+    factor: Factor | ThinFactor | None = None
+
+    def __init__(
+        self,
+        problem: Problem,
+        start: Start | None = None,
+        *,
+        barrier: np.ndarray | None = None,
+        others: NoiseModel | None = None,
+    ):
+        self.problem, self.c, self.xp = problem, problem.weights, namespace(problem.y)
+        self.barrier = barrier
+        self.signs = like(np.array([[-1.0], [1.0]]), self.c)
+        rows = ExtendedRows.of(problem)
+        self.start = least_squares(rows) if start is None else start
+        self._begin(block_of(problem, rows, others))
+
+    def _begin(self, block: Block) -> None:
+        """Start inside all bounds."""
+        xp, start, self.block = self.xp, self.start, block
+        self.x = block.place(start, self._distance)
+        self.slack = block.slacks(self.x, start.margins)
+        share = xp.clip(start.share, SETTINGS.start_inside, 1 - SETTINGS.start_inside)
+        self.room = xp.stack([1.0 - share, share])
+        upper = at_least(0.0, self.slack) + self._distance(self.slack)
+        self.force = xp.stack([upper, upper - self.slack])
+        self.last_change = 0.0 * upper
+        self.combined = block.rows.combine(self.alpha) + block.rows.folded
+        block.begin(self)
+        self._measure()
+        self.smallest, self.idle = self.relative_gap, 0
+
+    def _distance(self, slack: np.ndarray) -> float:
+        """The mean distance from the margin.
+
+        Rows that stand for many, as a barrier says, are far away, and few.
+        """
+        if self.barrier is not None and not (light := self.barrier <= 1.0).all():
+            slack = slack[light]
+        distance = float(self.xp.sum(self.xp.abs(slack))) / max(slack.shape[0], 1)
+        return max(distance, SETTINGS.least_distance)
+
+    @property
+    def w(self) -> np.ndarray:
+        """Weights of the features."""
+        return self.block.weights(self.x)
+
+    @property
+    def b(self) -> float:
+        """Intercept."""
+        return 0.0 if self.problem.intercept is None else float(self.x[-1])
+
+    @property
+    def share(self) -> np.ndarray:
+        """a = α/c, strictly between 0 and 1."""
+        return self.room[1, :]
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """Dual variables, strictly inside the box."""
+        return self.c * self.room[1, :]
+
+    @property
+    def mu(self) -> float:
+        """Mean complementarity product of the rows."""
+        return max(float(self._mean(self.room * self.force)), TINY)
+
+    @property
+    def true_slack(self) -> np.ndarray:
+        """Slacks at (w, b), where `slack` are those that steps see."""
+        return self.block.true_slack(self.slack)
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap of the current point on its own problem, over its primal value.
+
+        That is negative where folded rows were settled wrongly.
+        """
+        return self.gap / max(abs(self.primal), self.problem.least_scale, TINY)
+
+    def _measure(self) -> None:
+        """Primal value and gap at the current x and α, split as in theory §6.1."""
+        problem, rows, x = self.problem, self.block.rows, self.x
+        slack = self.true_slack
+        hinge, used = floats(self.c @ at_least(0.0, slack), self.alpha @ slack)
+        self.primal = 0.5 * float(rows.penalty @ (x * x)) + hinge
+        self.primal += self.block.value(self.w) - float(rows.folded @ x)
+        if problem.folded is not None:
+            self.primal += problem.folded.total
+        stationarity = self.block.stationarity(self)
+        if problem.intercept:
+            off = self.b - float(self.combined[-1]) / problem.intercept
+            stationarity += 0.5 * problem.intercept * off * off
+        elif problem.intercept is not None:
+            stationarity += abs(float(self.combined[-1])) * (1 + abs(self.b))
+        self.gap = max(hinge - used, 0.0) + max(stationarity, 0.0)
+
+    def copied(self) -> InteriorPoint:
+        """The method where it is."""
+        other = copy(self)
+        other.block = copy(self.block)
+        return other
+
+    def shrink(self, keep: np.ndarray, problem: Problem) -> None:
+        """Go on with the rows `keep` (a mask) alone, which form `problem`."""
+        self.problem, self.c = problem, problem.weights
+        self.slack, self.last_change = self.slack[keep], self.last_change[keep]
+        self.room, self.force = self.room[:, keep], self.force[:, keep]
+        self.start = self.start.take(keep)
+        if self.barrier is not None:
+            self.barrier = self.barrier[keep]
+        self.block.shrink(keep, problem)
+        self.resync()
+
+    def widen(self, problem: Problem, places: np.ndarray) -> None:
+        """Go on with more features; those before are at `places` of `problem`."""
+        before, block = self.x, self.block
+        self.problem, self.c = problem, problem.weights
+        risen = 0.0
+        if isinstance(block, SumFacets):
+            risen = block.widen(self, problem, places)
+        else:
+            block.adopt(problem)
+        d = problem.rows.d
+        self.x = np.zeros(block.rows.penalty.size)
+        self.x[places], self.x[d:] = before[: places.size], before[places.size :]
+        if risen:
+            self.x[d] += risen
+            self.slack = self.slack - risen * block.rows.extras[:, 0]
+        self.resync()
+
+    def resync(self) -> None:
+        """Compute afresh what steps carry along, which drifts by rounding."""
+        rows = self.block.rows
+        self.combined = rows.combine(self.alpha) + rows.folded
+        self.block.refresh(self, afresh=True)
+        self._measure()
+
+    # -- one step ----------------------------------------------------------------
+
+    def step(self) -> bool:
+        """One predictor–corrector step; False, and none, if no progress is possible.
+
+        A block that does not get on gives way to its successor, from the start.
+        """
+        before, block = dict(vars(self)), dict(vars(self.block))
+        with np.errstate(all="ignore"):  # at the end of float64; checked there
+            possible = self._step() and math.isfinite(self.gap)
+        if not possible:
+            vars(self).update(before)
+            vars(self.block).update(block)
+        if self.block.successor is None:
+            return possible
+        self.idle += 1
+        if self.relative_gap < LITTLE * self.smallest:
+            self.smallest, self.idle = self.relative_gap, 0
+        if possible and self.idle <= _PATIENCE:
+            return True
+        if is_foreign(self.c):
+            return False
+        rows, others = self.block.rows, self.block.others
+        self._begin(self.block.successor(self.problem, rows, others))
+        return True
+
+    def hinge_curvature(self) -> tuple[np.ndarray, np.ndarray]:
+        """θ/c of every row, and what its residual gains per unit of μ."""
+        inverse = 1.0 / self.room
+        ratio = self.force * inverse
+        per_mu = self._aims(inverse[1, :] - inverse[0, :])
+        return 1.0 / (ratio[0, :] + ratio[1, :]), per_mu
+
+    def _step(self) -> bool:
+        block, c = self.block, self.c
+        block.scale(self)
+        weights, per_mu = self.hinge_curvature()
+        residual = self.slack
+        if block.compliance is not None:
+            weights = 1.0 / (1.0 / weights + c * block.compliance)
+            residual = residual + block.shift
+        theta = c * weights
+        factor, sums = block.system(theta, (residual, per_mu))
+        self.factor = factor
+        if factor is None:
+            return False
+        right = self.combined - block.rows.penalty * self.x + sums[0]
+        right += block.first_right()
+        dx = factor.solve(right)
+        rate, lifts, corrected = self._predict(dx, theta, weights, residual)
+        target, aim = self._correct(dx, rate, lifts)
+        right += corrected + target * sums[1]
+        if aim is not None:
+            right += block.right_side(aim, theta)
+        if block.compliance is not None:
+            residual = self.slack + block.shift
+        dx = factor.solve(right)
+        change = block.products(dx)
+        residual = residual - change
+        residual += lifts[1, :] - lifts[0, :]
+        residual += target * per_mu
+        rate = self._rate(weights, residual, self.room)
+        d_alpha = c * self.room[1, :] * rate[1, :]
+        if block.compliance is not None:
+            change = change - block.shift + block.compliance * d_alpha
+        # The relative move of the force: (target/room + lifts)/force − (1 + rate).
+        moved = self._aims(target) / self.room
+        moved += lifts
+        moved /= self.force
+        moved -= 1.0
+        moved -= rate
+        block.move(dx, d_alpha, aim)
+        nearest = floats(extremes(rate)[0], extremes(moved)[0])
+        length = min(1.0, SETTINGS.to_boundary * self._longest(*nearest))
+        if not (length > EPS and np.isfinite(dx).all()):
+            return False
+        self._advance(length, dx, change, rate, moved)
+        return True
+
+    def _predict(self, dx: np.ndarray, theta, weights, residual):
+        """The predictor's relative move r of the room, and what it leaves to correct.
+
+        After it the products of room and force are off their aim 0 by
+        −room·force·r(1+r). Returned are r, force·r(1+r), and what that adds to the
+        right-hand side.
+        """
+        rates, lifts = [], []
+
+        def weigh(J, change):
+            rate = self._rate(weights[J], residual[J] - change, self.room[:, J])
+            lift = 1.0 + rate
+            lift *= rate
+            lift *= self.force[:, J]
+            rates.append(rate)
+            lifts.append(lift)
+            return theta[J] * (lift[1, :] - lift[0, :])
+
+        corrected = self.block.along(dx, weigh)
+        if len(rates) == 1:
+            return rates[0], lifts[0], corrected
+        joined = (self.xp.concat(parts, axis=1) for parts in (rates, lifts))
+        return *joined, corrected
+
+    def _rate(self, weights, residual, room):
+        """Relative move of the room for these residuals, whose array is used up."""
+        residual *= weights
+        rate = self.signs * residual
+        rate /= room
+        return rate
+
+    def _correct(self, dx: np.ndarray, rate, lifts):
+        """μ that the step aims at, by Mehrotra's rule, and what the block aims at.
+
+        The rule is σ = (μ after the predictor / μ)³.
+        """
+        first, second, least, most = floats(
+            self._mean(self.room * self.force),
+            self._mean(self.room * lifts),
+            *extremes(rate),
+        )
+        self.block.move(dx, self.c * self.room[1, :] * rate[1, :], None)
+        length, mu = min(self._longest(least, -1 - most), 1.0), max(first, TINY)
+        after = (1 - length) * mu - length * length * second
+        target = max(mu * min(max(after / mu, 0.0), 1.0) ** 3, self.least_mu)
+        return target, self.block.corrected(target)
+
+    def _aims(self, target):
+        """What a product of room and force is to become where μ becomes `target`."""
+        return target if self.barrier is None else target / self.barrier
+
+    def _mean(self, products):
+        """Mean over all pairs, in the barrier's units."""
+        if self.barrier is not None:
+            products = products * self.barrier
+        total = products.sum() if self.xp is np else self.xp.sum(products)
+        return total / max(2 * self.problem.n, 1)
+
+    def _longest(self, *rates: float) -> float:
+        """Largest step that stays inside, at most 1/(share to the boundary)."""
+        rate = -min(rates)
+        longest = 1.0 / rate if rate > 1.0 else 1.0 / SETTINGS.to_boundary
+        return min(longest, self.block.longest())
+
+    def _advance(self, t: float, dx, change, room_rate, force_rate) -> None:
+        ahead = self.x + dx
+        balanced = self.block.rows.penalty * ahead - self.block.advance(t, ahead)
+        self.combined = (1 - t) * self.combined + t * balanced
+        self.x = self.x + t * dx
+        self.slack = self.slack - t * change
+        self.room = at_least(TINY, _grown(self.room, t, room_rate))
+        self.force = _grown(self.force, t, force_rate)
+        self.last_change = change
+        self.block.refresh(self)
+        self._measure()
+
+
+def _grown(values, t: float, rate):
+    """values·(1 + t·rate), in the memory of the rate."""
+    rate *= t
+    rate += 1.0
+    rate *= values
+    return rate
+
+
+# -- weights of the rows' barriers -----------------------------------------------------
+
+
+def even_barrier(problem: Problem) -> np.ndarray:
+    """Weights that keep the products α_ip_i and (c_i−α_i)q_i even, as textbooks do."""
+    return problem.weights / problem.weights.max(initial=TINY)
+
+
+def class_barrier(problem: Problem) -> np.ndarray | None:
+    """The typical weight of each row's class; that of the heavier class is 1.
+
+    Samples hold a rare class whole, and stand for the other one by few rows of large
+    weight; the rare one's barriers would be so weak beside the others that steps end at
+    them at once. A row that is much heavier than its class stands for many, and counts
+    for as many. None where problems are small and their classes about even.
+    """
+    upper, weights = problem.y > 0, problem.weights
+    sides = [side for side in (weights[upper], weights[~upper]) if side.size]
+    typical = [float(np.median(side)) for side in sides]
+    if not min(typical, default=0.0) > 0:
+        return None
+    own = np.where(upper, typical[0], typical[-1])
+    barrier = np.where(weights > own / LITTLE, weights, own) / max(typical)
+    even = bool(barrier.min() > LITTLE * barrier.max())
+    return None if even and problem.rows.table_fits else barrier
+
+
+# -- least squares ---------------------------------------------------------------------
+
+
+def least_squares(rows: ExtendedRows) -> Start:
+    """Minimise ½‖w‖² + ½λ_b b² + ¼Σc_i u_i² without noise, whose α is ½c_i u_i.
+
+    From nothing where weights or features are out of all proportion.
+    """
+    problem, d, half = rows.problem, rows.problem.rows.d, 0.5 * rows.c
+    right = rows.combine(half * problem.targets) + rows.folded
+    if rows.noisy:  # t stays 0
+        right[d] = 0.0
+    x = _minimiser(rows, half, right)
+    margins = 0.0 * rows.c
+    b = 0.0
+    if x is not None:
+        b = 0.0 if problem.intercept is None else float(x[-1])
+        x[d:] = 0.0
+        margins = rows.products(x)
+    if x is None or not rows.xp.all(rows.xp.isfinite(margins)):
+        x, b, margins = np.zeros_like(right), 0.0, 0.0 * rows.c
+    facets = rows.noisy and not problem.noise.smooth
+    if facets and problem.n < d:  # all rows on the margin leave no distance to it
+        x, b, margins = 0.5 * x, 0.5 * b, 0.5 * margins
+    return Start(x[:d], b, margins, 0.5 * (problem.targets - margins - problem.y * b))
+
+
+def _minimiser(rows: ExtendedRows, half, right: np.ndarray) -> np.ndarray | None:
+    """(Q + Σ½c_ie_ie_iᵀ)⁻¹`right`, its t being 0; None where rounding leaves none."""
+    d, border = rows.problem.rows.d, rows.extras.shape[1]
+    if rows.problem.n < d and not is_foreign(half):
+        K, diagonal = rows.dense() * np.sqrt(half)[:, None], rows.penalty.copy()
+        if rows.noisy:
+            K[:, d], diagonal[d] = 0.0, 1.0
+        thin = Curvature.of(diagonal, K).factor(border)
+        return None if thin is None else thin.solve(right)
+    matrix = rows.curvature(half)
+    matrix.reshape(-1)[:: matrix.shape[0] + 1] += rows.penalty
+    if rows.noisy:
+        matrix[d, :] = matrix[:, d] = 0.0
+        matrix[d, d] = 1.0
+    if matrix[-1, -1] == 0:  # no row has a weight: b stays 0
+        matrix[-1, -1] = 1.0
+    factor = cholesky(matrix)
+    return None if factor is None else lapack.dpotrs(factor, right, lower=1)[0]

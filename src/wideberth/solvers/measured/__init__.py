@@ -1,1 +1,0 @@
-"""Error bars: a set of its own around every sample."""
