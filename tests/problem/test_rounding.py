@@ -45,7 +45,7 @@ from wideberth.problem.rounding import (
 )
 from wideberth.problem.rows import gamma
 from wideberth.screening import fold_samples
-from wideberth.screening.partition import _intercept_bracket
+from wideberth.screening.decisions import _intercept_bracket
 from wideberth.screening.regions import build_region
 from wideberth.solvers.base import Control, Outcome
 from wideberth.solvers.tall.incumbent import Incumbent

@@ -32,7 +32,7 @@ from wideberth.problem import Pair
 from wideberth.problem.endpoints import critical_scale
 from wideberth.problem.layouts import as_rows
 from wideberth.screening import screen_points
-from wideberth.screening.bounds import quick_test
+from wideberth.screening.tests import quick_test
 from wideberth.solvers.base import Control
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.proofs import Decide, Proof

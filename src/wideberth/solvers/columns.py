@@ -20,8 +20,7 @@ import numpy as np
 
 from wideberth.problem import DualPoint, Problem
 from wideberth.problem.limits import FEW_FEATURES, LITTLE, MOST_STEPS
-from wideberth.screening import Partition, Reduction, Screener
-from wideberth.screening.features import screen_features
+from wideberth.screening import Partition, Reduction, Screener, screen_features
 from wideberth.solvers.base import Best, Control, Outcome, Solver
 from wideberth.solvers.interior import InteriorPoint
 from wideberth.solvers.newton.rounds import assume, unsettled, wrongly_settled

@@ -17,8 +17,7 @@ from wideberth.noise.sets import Noise, Sets
 from wideberth.problem import DualPoint, Pair, PrimalPoint, Problem
 from wideberth.problem.arrays import concat, host, like, masked, namespace, scatter
 from wideberth.problem.layouts import as_rows
-from wideberth.screening import Partition, screen_at_hand
-from wideberth.screening.partition import decide
+from wideberth.screening import Partition, decide, screen_at_hand
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.tall.batches import Batches
 from wideberth.solvers.tall.cells import Cells
