@@ -21,11 +21,13 @@ from wideberth.problem.presolve import Presolved
 from wideberth.screening import screen_at_hand
 from wideberth.solvers import paths
 from wideberth.solvers.base import Control, Outcome
-from wideberth.solvers.newton.rounds import Rounds, nearest_share
+from wideberth.solvers.batches import InMemory
+from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.solver import Newton, _band
 from wideberth.solvers.paths import Sequence
 from wideberth.solvers.registry import get_solver
+from wideberth.solvers.shrinking import nearest_width
 from wideberth.solvers.starts import (
     Predictor,
     WarmStart,
@@ -340,7 +342,7 @@ def test_working_sets_hold_a_few_more_rows_than_were_enough_before():
     for rows in (0, 40, 120, 240):
         point = replace(problem.at(np.zeros(5)), slack=slack)
         start = WarmStart(problem, point, problem.weights, rows=rows)
-        sizes.append(np.count_nonzero(np.abs(slack) <= _band(problem, start)))
+        sizes.append(np.count_nonzero(np.abs(slack) <= _band(start)))
     reserve = SETTINGS.walk_reserve
     expected = [0, reserve * 40, reserve * 120, 400]  # most are as well all
     np.testing.assert_allclose(sizes, expected, atol=3)
@@ -359,14 +361,15 @@ def test_rows_that_had_to_come_back_are_taken_at_once_next_time():
     assert starts.start(problem, control, 1.02).rows == 123
 
 
-def test_rounds_tell_how_many_rows_the_last_working_set_had():
+def test_a_run_tells_how_many_rows_the_last_working_set_had():
     problem = make_problem(4, n=3000, d=5, C=1.0, separation=0.5)
-    best = Rounds(problem, Control(1e-6)).solve().point
+    best = solve_in_memory(problem, Control(1e-6)).point
     for start, wrong in ((best, False), (problem.at(-best.w, -best.b), True)):
-        rounds = Rounds(problem, Control(1e-6))
-        found = rounds.solve(start, nearest_share(start.slack, 0.05))
+        driver = Driver(InMemory(problem), Control(1e-6))
+        found = driver.solve(start, nearest_width(start.slack, 0.05))
         assert found.meets(1e-6)
-        assert (rounds.needed > 150) == wrong
+        assert (len(driver.sizes) > 1) == wrong
+        assert (driver.sizes[-1] > 160) == wrong
 
 
 @pytest.mark.parametrize("intercept", INTERCEPTS)
@@ -605,9 +608,8 @@ def test_errors_name_the_argument(cancer, wrong, text):
 def test_a_start_with_far_too_few_rows_recovers():
     problem = make_problem(6, n=30_000, d=6, C=10.0, separation=0.2)
     far = np.full(6, 3.0)
-    found = Rounds(problem, control := Control(1e-6)).solve(
-        problem.at(far), np.zeros(problem.n)
-    )
+    control = Control(1e-6)
+    found = solve_in_memory(problem, control, problem.at(far), 0.0)
     assert found.meets(control.tol)
     assert problem.rows.passes.count < 500
 

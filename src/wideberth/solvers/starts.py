@@ -29,7 +29,7 @@ from wideberth.problem import DualPoint, PrimalPoint, Problem
 from wideberth.problem.limits import LITTLE, TINY
 from wideberth.solvers.base import Control, Outcome, Solver
 from wideberth.solvers.newton.settings import SETTINGS
-from wideberth.solvers.tall.subsample import (
+from wideberth.solvers.sampling import (
     Sample,
     SamplingError,
     sample_accuracy,

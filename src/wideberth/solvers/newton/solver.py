@@ -11,17 +11,18 @@ from wideberth.problem import Problem
 from wideberth.problem.equivalent import span_of_rows
 from wideberth.problem.presolve import Presolved
 from wideberth.solvers.base import Outcome, Solver
+from wideberth.solvers.batches import InMemory
 from wideberth.solvers.compiled.small import Guess, is_small, solve_small
-from wideberth.solvers.newton.rounds import Rounds, nearest_share
+from wideberth.solvers.driver import Driver, solve_in_memory
 from wideberth.solvers.newton.settings import SETTINGS
 from wideberth.solvers.newton.smoothed import is_smooth, solve_smoothed
-from wideberth.solvers.tall.search import solve_from_nothing
-from wideberth.solvers.tall.subsample import (
+from wideberth.solvers.sampling import (
     SamplingError,
     is_sampled,
     sample_size,
     small_sample,
 )
+from wideberth.solvers.shrinking import nearest_width
 
 if TYPE_CHECKING:
     from wideberth.solvers.starts import WarmStart
@@ -40,9 +41,8 @@ _SAMPLE_PASSES = 4.0
 class Newton(Solver):
     """Interior-point Newton steps on few of the rows.
 
-    `rounds.py` goes on from a point or on few rows, `tall/search.py` from nothing on
-    many and `smoothed.py` where features are many too; with more features than rows all
-    in the span of the rows.
+    `driver.py` goes on from a point or from nothing, `smoothed.py` where rows and
+    features are many; with more features than rows all is in the span of the rows.
     """
 
     name = "newton"
@@ -74,35 +74,30 @@ class Newton(Solver):
             found = self.run(inner, control, start, decided)
             control.tol = asked
             return _expanded(problem, spanned, found)
-        rounds = Rounds(problem, control, decided)
         known = start is not None and start.rows is not None
         if start is not None and (known or not small_sample(problem.n)):
-            found = rounds.solve(start.point, _band(problem, start))
-            control.rows_needed = rounds.needed
+            driver = Driver(InMemory(problem), control)
+            found = driver.solve(start.point, _band(start))
+            control.rows_needed = driver.sizes[-1] if len(driver.sizes) > 1 else 0
             return found
-        small = problem.rows.table_fits
-        if decided is None and not small and smoothing_pays(problem):
+        if not problem.rows.table_fits and smoothing_pays(problem):
             return solve_smoothed(problem, control)
-        if decided is None and problem.n > SETTINGS.direct_rows:
-            return solve_from_nothing(problem, control)
-        return rounds.solve()
+        return solve_in_memory(problem, control)
 
 
-def _band(problem: Problem, start: WarmStart) -> np.ndarray:
-    """How far the margins of all rows may move from a start.
+def _band(start: WarmStart) -> float | SamplingError:
+    """How far from the margin at a start rows are taken into the first working set.
 
-    So far that some more rows lie within than were enough before; infinitely where a
-    smaller copy would hold most rows, as where many are tied.
+    So far that some more rows lie within than were enough before; infinitely far where
+    a smaller copy would hold most rows, as where many are tied.
     """
     slack, rows = start.point.slack, start.rows
     if rows is None:
-        return nearest_share(slack)
+        return nearest_width(slack)
     if isinstance(rows, SamplingError):
-        return rows(problem, slack)
+        return rows
     share = SETTINGS.walk_reserve * rows / max(slack.size, 1)
-    if share > SETTINGS.copy_share:
-        return np.full(slack.size, np.inf)
-    return nearest_share(slack, share)
+    return np.inf if share > SETTINGS.copy_share else nearest_width(slack, share)
 
 
 class Compiled(Newton):
